@@ -1,0 +1,187 @@
+import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import type { MessageContent, ModelMessage, Usage } from './messages.ts'
+import { noUsage, textOf } from './messages.ts'
+import { ExecutionContinuation } from './stop/continuation.ts'
+import type { StopReason } from './stop/reason.ts'
+import type { StopSignal } from './stop/signal.ts'
+import type { StopSignals } from './stop/signals.ts'
+import { Transcript, type TranscriptEntry } from './transcript.ts'
+
+/** Figures of the run that goes on or has ended. */
+export type ExecutionFigures = {
+  readonly steps: number
+  readonly usage: Usage
+  readonly totalTokens: number
+  readonly costUsd: number
+  readonly durationMs: number
+}
+
+const noFigures: ExecutionFigures = Object.freeze({ steps: 0, usage: noUsage, totalTokens: 0, costUsd: 0, durationMs: 0 })
+
+/** One execution of an agent: its signals and its figures (seed 002's execution state). */
+export class AgentExecution {
+  readonly id: string
+  readonly figures: ExecutionFigures
+  readonly #continuation: ExecutionContinuation
+
+  constructor(id: string, figures: ExecutionFigures, continuation: ExecutionContinuation) {
+    this.id = id
+    this.figures = figures
+    this.#continuation = continuation
+  }
+
+  continuation(): ExecutionContinuation {
+    return this.#continuation
+  }
+
+  withContinuation(continuation: ExecutionContinuation): AgentExecution {
+    return new AgentExecution(this.id, this.figures, continuation)
+  }
+
+  toJSON(): Json {
+    return { id: this.id, figures: this.figures, continuation: this.#continuation.toJSON() }
+  }
+
+  static fromJSON(data: unknown): AgentExecution {
+    const stored = isJsonObject(data) ? data : {}
+    const figures = isJsonObject(stored['figures']) ? stored['figures'] : {}
+    return new AgentExecution(
+      typeof stored['id'] === 'string' ? stored['id'] : '',
+      // Written by `toJSON` above; what an older version left out is filled from the empty figures.
+      { ...noFigures, ...(figures as Partial<ExecutionFigures>) },
+      ExecutionContinuation.fromJSON(stored['continuation']),
+    )
+  }
+}
+
+interface AgentStateInit {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly transcript: Transcript
+  readonly metadata: JsonObject
+  readonly execution: AgentExecution | null
+}
+
+/**
+ * An agent's state as hooks, tools and callers see it (seed 002): immutable, every `with…` returns a new one.
+ * What a hook changes in it takes effect when the hook returns it.
+ */
+export class AgentState {
+  readonly agentId: string
+  readonly sessionId: string
+  readonly transcript: Transcript
+  readonly metadata: JsonObject
+  readonly #execution: AgentExecution | null
+
+  constructor(init: AgentStateInit) {
+    this.agentId = init.agentId
+    this.sessionId = init.sessionId
+    this.transcript = init.transcript
+    this.metadata = init.metadata
+    this.#execution = init.execution
+  }
+
+  /** A state with no messages. `agentId` and `sessionId` are names of your choice. */
+  static empty(ids: { readonly agentId?: string; readonly sessionId?: string } = {}): AgentState {
+    const { agentId = 'agent', sessionId = 'session' } = ids
+    return new AgentState({ agentId, sessionId, transcript: Transcript.empty(), metadata: {}, execution: null })
+  }
+
+  #with(change: Partial<AgentStateInit>): AgentState {
+    const { agentId, sessionId, transcript, metadata } = this
+    return new AgentState({ agentId, sessionId, transcript, metadata, execution: this.#execution, ...change })
+  }
+
+  /** The execution that goes on or was the last; null before the first. */
+  execution(): AgentExecution | null {
+    return this.#execution
+  }
+
+  /** Id of the execution; '' before the first. */
+  get executionId(): string {
+    return this.#execution?.id ?? ''
+  }
+
+  executionContinuation(): ExecutionContinuation {
+    return this.#execution?.continuation() ?? ExecutionContinuation.fresh()
+  }
+
+  stopSignals(): StopSignals {
+    return this.executionContinuation().stopSignals()
+  }
+
+  /** The most urgent reason; null before a run and while nothing stands. Never null after a run. */
+  stopReason(): StopReason | null {
+    return this.stopSignals().highest()?.reason ?? null
+  }
+
+  /** What the model is shown. */
+  messages(): readonly ModelMessage[] {
+    return this.transcript.messages()
+  }
+
+  /** Text of the last assistant message. */
+  lastAnswer(): string {
+    for (let index = this.transcript.length - 1; index >= 0; index--) {
+      const entry = this.transcript.at(index)
+      if (entry?.kind === 'assistant' && entry.error === undefined) return textOf(entry.message.content)
+    }
+    return ''
+  }
+
+  withStopSignal(signal: StopSignal): AgentState {
+    return this.withContinuation(this.executionContinuation().withNewStopSignal(signal))
+  }
+
+  /** Asks to go on although signals stand; overriding a natural end needs `message`, which the model is sent. */
+  withExecutionContinued(message?: string): AgentState {
+    const state = this.withContinuation(this.executionContinuation().withContinuationRequested(true))
+    return message === undefined ? state : state.withUserMessage(message)
+  }
+
+  withContinuation(continuation: ExecutionContinuation): AgentState {
+    const execution = this.#execution ?? new AgentExecution('', noFigures, ExecutionContinuation.fresh())
+    return this.#with({ execution: execution.withContinuation(continuation) })
+  }
+
+  withUserMessage(content: MessageContent): AgentState {
+    const id = `${this.executionId || this.agentId}/message:${this.transcript.length}`
+    return this.withEntry({ kind: 'user', id, message: { role: 'user', content }, origin: 'prompt' })
+  }
+
+  withEntry(entry: TranscriptEntry): AgentState {
+    return this.#with({ transcript: this.transcript.append(entry) })
+  }
+
+  withMetadata(key: string, value: Json): AgentState {
+    return this.#with({ metadata: { ...this.metadata, [key]: value } })
+  }
+
+  withExecution(execution: AgentExecution, transcript: Transcript = this.transcript, metadata: JsonObject = this.metadata): AgentState {
+    return this.#with({ execution, transcript, metadata })
+  }
+
+  toJSON(): Json {
+    return {
+      agentId: this.agentId,
+      sessionId: this.sessionId,
+      // Entries are JSON by their types; the union is too deep for the compiler to see it.
+      transcript: this.transcript.toJSON() as unknown as Json,
+      metadata: this.metadata,
+      execution: this.#execution?.toJSON() ?? null,
+    }
+  }
+
+  /** Reads what `toJSON` wrote. */
+  static fromJSON(data: unknown): AgentState {
+    const stored = isJsonObject(data) ? data : {}
+    const entries = Array.isArray(stored['transcript']) ? (stored['transcript'] as unknown as readonly TranscriptEntry[]) : []
+    return new AgentState({
+      agentId: typeof stored['agentId'] === 'string' ? stored['agentId'] : 'agent',
+      sessionId: typeof stored['sessionId'] === 'string' ? stored['sessionId'] : 'session',
+      transcript: Transcript.of(entries),
+      metadata: isJsonObject(stored['metadata']) ? stored['metadata'] : {},
+      execution: stored['execution'] === null || stored['execution'] === undefined ? null : AgentExecution.fromJSON(stored['execution']),
+    })
+  }
+}

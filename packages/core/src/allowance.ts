@@ -1,0 +1,113 @@
+/** Why the loop goes round again (DESIGN, "Why it goes round again"): a closed set. */
+export type Transition =
+  | 'next_turn'
+  | 'user_input'
+  | 'continuation_requested'
+  | 'stop_hook_blocking'
+  | 'token_budget_continuation'
+  | 'structured_output_retry'
+  | 'pause_turn'
+  | 'max_output_tokens_recovery'
+  | 'max_output_tokens_escalate'
+  | 'model_fallback'
+  | 'media_recovery'
+  | 'reactive_compact_retry'
+  | 'collapse_drain_retry'
+  | 'no_progress_nudge'
+  | 'wrap_up'
+
+/** How often each may be taken. `turns` and `gate` are bounds of a run and set by its options; the rest are constants of the design. */
+interface AllowanceRow {
+  /** What pays for the lap. `next_turn` and `user_input` share one purse. */
+  readonly purse: 'turns' | 'gate' | 'own'
+  /** Laps of an own purse. */
+  readonly laps: number
+  /** `refill`: full again after a spent turn, or a token continuation that gained. `run`: never refilled. */
+  readonly period: 'refill' | 'run'
+  /** Whether the lap begins a turn, for the figures. Recoveries are further attempts of the same turn. */
+  readonly countsAsTurn: boolean
+}
+
+export const allowances: { readonly [transition in Transition]: AllowanceRow } = {
+  next_turn: { purse: 'turns', laps: 0, period: 'run', countsAsTurn: true },
+  user_input: { purse: 'turns', laps: 0, period: 'run', countsAsTurn: true },
+  continuation_requested: { purse: 'own', laps: 8, period: 'refill', countsAsTurn: true },
+  stop_hook_blocking: { purse: 'own', laps: 8, period: 'refill', countsAsTurn: true },
+  token_budget_continuation: { purse: 'gate', laps: 0, period: 'run', countsAsTurn: true },
+  structured_output_retry: { purse: 'own', laps: 5, period: 'refill', countsAsTurn: true },
+  pause_turn: { purse: 'own', laps: 8, period: 'refill', countsAsTurn: false },
+  max_output_tokens_recovery: { purse: 'own', laps: 3, period: 'refill', countsAsTurn: false },
+  max_output_tokens_escalate: { purse: 'own', laps: 1, period: 'run', countsAsTurn: false },
+  model_fallback: { purse: 'own', laps: 1, period: 'run', countsAsTurn: false },
+  media_recovery: { purse: 'own', laps: 1, period: 'refill', countsAsTurn: false },
+  reactive_compact_retry: { purse: 'own', laps: 1, period: 'refill', countsAsTurn: false },
+  collapse_drain_retry: { purse: 'own', laps: 1, period: 'refill', countsAsTurn: false },
+  no_progress_nudge: { purse: 'own', laps: 1, period: 'run', countsAsTurn: true },
+  wrap_up: { purse: 'own', laps: 1, period: 'run', countsAsTurn: true },
+}
+
+/** `Object.keys` of a record over the union gives the union. */
+export const transitions: readonly Transition[] = Object.freeze(Object.keys(allowances) as Transition[])
+
+export type LapCounts = { readonly [transition in Transition]?: number }
+
+/** What was spent of the allowances; what is left follows from the limits, which are not state. */
+export type SpentLaps = {
+  /** Laps since the last refill. */
+  readonly sinceRefill: LapCounts
+  /** Laps of the whole run. */
+  readonly inRun: LapCounts
+}
+
+export const noLaps: SpentLaps = Object.freeze({ sinceRefill: Object.freeze({}), inRun: Object.freeze({}) })
+
+export interface AllowanceLimits {
+  /** Turns that may happen; at least 1. */
+  readonly maxTurns: number
+  /** Laps that the token target allows (`tokenGateBound`); 0 without one. */
+  readonly gateLaps: number
+}
+
+const count = (counts: LapCounts, transition: Transition): number => counts[transition] ?? 0
+
+/** How often the loop may still go round for this reason. */
+export function lapsLeft(transition: Transition, spent: SpentLaps, limits: AllowanceLimits): number {
+  const row = allowances[transition]
+  switch (row.purse) {
+    case 'turns':
+      // The first turn is not a lap.
+      return limits.maxTurns - 1 - count(spent.inRun, 'next_turn') - count(spent.inRun, 'user_input')
+    case 'gate':
+      return limits.gateLaps - count(spent.inRun, 'token_budget_continuation')
+    case 'own':
+      return row.laps - count(row.period === 'run' ? spent.inRun : spent.sinceRefill, transition)
+  }
+}
+
+/** Pays for one lap. `refills`: a turn always does, a token continuation when it gained (DESIGN). */
+export function spendLap(transition: Transition, spent: SpentLaps, gained: boolean): SpentLaps {
+  const row = allowances[transition]
+  const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }
+  if (row.purse === 'turns' || (row.purse === 'gate' && gained)) return { sinceRefill: noLaps.sinceRefill, inRun }
+  if (row.period === 'run') return { sinceRefill: spent.sinceRefill, inRun }
+  return { sinceRefill: { ...spent.sinceRefill, [transition]: count(spent.sinceRefill, transition) + 1 }, inRun }
+}
+
+/** (turns left, token gate left, sum of the other allowances left): falls lexicographically with every lap, so every run halts. */
+export type Ranking = readonly [turns: number, gate: number, others: number]
+
+export function rankingOf(spent: SpentLaps, limits: AllowanceLimits): Ranking {
+  let others = 0
+  for (const transition of transitions) {
+    if (allowances[transition].purse === 'own') others += lapsLeft(transition, spent, limits)
+  }
+  return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
+}
+
+/** True when `after` is lexicographically below `before`, and nothing in it is negative. */
+export function ranksBelow(after: Ranking, before: Ranking): boolean {
+  if (after.some((part) => part < 0)) return false
+  if (after[0] !== before[0]) return after[0] < before[0]
+  if (after[1] !== before[1]) return after[1] < before[1]
+  return after[2] < before[2]
+}

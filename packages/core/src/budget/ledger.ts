@@ -1,0 +1,128 @@
+import type { NanoUsd } from './prices.ts'
+
+/** An amount in both currencies of the ledger. */
+export type Amount = { readonly nanos: NanoUsd; readonly tokens: number }
+
+export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
+
+export interface LedgerLimits {
+  /** Infinity when there is no dollar budget. */
+  readonly nanos: NanoUsd
+  /** Infinity when there is no token budget. */
+  readonly tokens: number
+}
+
+export interface LedgerFigures {
+  readonly settled: Amount
+  readonly reserved: Amount
+  /** Settled at worst case because the service did not say: part of `settled`. */
+  readonly unknown: Amount
+  readonly available: Amount
+}
+
+/** What was taken aside, until it is settled. */
+export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
+
+interface Line {
+  settled: Amount
+  reserved: Amount
+  unknown: Amount
+  readonly limits: LedgerLimits
+}
+
+/**
+ * What may be spent, and what is (DESIGN, "Budgets"). A subagent's ledger is a branch: what it reserves, its parent reserves too.
+ * L1: settled + reserved never exceeds a limit, in the branch or above it. L2: a reservation is settled once. L3: nothing is ever negative.
+ */
+export class Ledger {
+  readonly #lines: readonly Line[]
+  readonly #open = new Set<Reservation>()
+
+  private constructor(lines: readonly Line[]) {
+    this.#lines = lines
+  }
+
+  static create(limits: Partial<LedgerLimits> = {}): Ledger {
+    return new Ledger([newLine(limits)])
+  }
+
+  /** A branch of its own, for a subagent; `limits` may only narrow. */
+  branch(limits: Partial<LedgerLimits> = {}): Ledger {
+    return new Ledger([newLine(limits), ...this.#lines])
+  }
+
+  /** True when some limit is finite: only then does anyone need to know the worst case. */
+  get limited(): boolean {
+    return this.#lines.some(({ limits }) => limits.nanos !== Infinity || limits.tokens !== Infinity)
+  }
+
+  /** What could still be reserved. */
+  available(): Amount {
+    let nanos = Infinity
+    let tokens = Infinity
+    for (const { limits, settled, reserved } of this.#lines) {
+      nanos = Math.min(nanos, limits.nanos - settled.nanos - reserved.nanos)
+      tokens = Math.min(tokens, limits.tokens - settled.tokens - reserved.tokens)
+    }
+    return { nanos, tokens }
+  }
+
+  /** Takes the amount aside, or undefined when it does not fit. */
+  reserve(amount: Amount): Reservation | undefined {
+    const available = this.available()
+    if (amount.nanos > available.nanos || amount.tokens > available.tokens) return undefined
+    for (const line of this.#lines) line.reserved = plus(line.reserved, amount)
+    const reservation: Reservation = { amount, lines: this.#lines }
+    this.#open.add(reservation)
+    return reservation
+  }
+
+  /**
+   * Puts what was really spent in place of what was reserved. `known: false` for an attempt that was aborted or lost: its amount is the worst case.
+   * What a service bills above the reservation is still settled as billed: the figures tell the truth, and L1 then tells who broke it.
+   */
+  settle(reservation: Reservation, spent: Amount, known = true): void {
+    if (!this.#open.delete(reservation)) return
+    for (const line of reservation.lines) {
+      line.reserved = minus(line.reserved, reservation.amount)
+      line.settled = plus(line.settled, spent)
+      if (!known) line.unknown = plus(line.unknown, spent)
+    }
+  }
+
+  /** Gives a reservation back unspent. */
+  release(reservation: Reservation): void {
+    this.settle(reservation, nothing)
+  }
+
+  /** Puts on the ledger what a record says was spent before this process began. */
+  restore(spent: Amount, unknown: Amount = nothing): void {
+    for (const line of this.#lines) {
+      line.settled = plus(line.settled, spent)
+      line.unknown = plus(line.unknown, unknown)
+    }
+  }
+
+  figures(): LedgerFigures {
+    const line = this.#lines[0]
+    const { settled, reserved, unknown } = line ?? { settled: nothing, reserved: nothing, unknown: nothing }
+    return { settled, reserved, unknown, available: this.available() }
+  }
+}
+
+function newLine(limits: Partial<LedgerLimits>): Line {
+  return {
+    settled: nothing,
+    reserved: nothing,
+    unknown: nothing,
+    limits: { nanos: limits.nanos ?? Infinity, tokens: limits.tokens ?? Infinity },
+  }
+}
+
+export function plus(a: Amount, b: Amount): Amount {
+  return { nanos: a.nanos + b.nanos, tokens: a.tokens + b.tokens }
+}
+
+function minus(a: Amount, b: Amount): Amount {
+  return { nanos: a.nanos - b.nanos, tokens: a.tokens - b.tokens }
+}

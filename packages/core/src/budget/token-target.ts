@@ -1,0 +1,92 @@
+/** The token-budget gate (seed 003): a target of tokens to use up makes a run go on until 90 % of it, unless it gains too little. */
+export type BudgetTracker = {
+  /** Continuation nudges so far. */
+  readonly continuationCount: number
+  /** Tokens gained between the last two checks. */
+  readonly lastDeltaTokens: number
+  /** Total tokens of the run at the last check. */
+  readonly lastGlobalTurnTokens: number
+  /** When the window began, in milliseconds of the run's clock. */
+  readonly startedAt: number
+}
+
+export type BudgetCompletionEvent = {
+  readonly continuationCount: number
+  readonly pct: number
+  readonly turnTokens: number
+  readonly budget: number
+  readonly diminishingReturns: boolean
+  readonly durationMs: number
+}
+
+export type TokenBudgetDecision =
+  | {
+      readonly action: 'continue'
+      readonly nudgeMessage: string
+      readonly continuationCount: number
+      readonly pct: number
+      readonly turnTokens: number
+      readonly budget: number
+    }
+  | { readonly action: 'stop'; readonly completionEvent: BudgetCompletionEvent | null }
+
+export interface TokenBudgetCheck {
+  readonly tracker: BudgetTracker
+  /** Set for a subagent: the gate is not for them. */
+  readonly agentId?: string | undefined
+  /** Tokens to use up; null or not above 0: no gate. */
+  readonly budget: number | null
+  /** Output tokens of the run so far. */
+  readonly globalTurnTokens: number
+  /** Milliseconds on the clock that `startedAt` was read from. */
+  readonly now: number
+}
+
+const completionThreshold = 0.9
+/** A gain of fewer tokens than this counts as stalling. */
+export const diminishingThreshold = 500
+const freeContinuations = 3
+
+export function freshTracker(startedAt: number): BudgetTracker {
+  return { continuationCount: 0, lastDeltaTokens: 0, lastGlobalTurnTokens: 0, startedAt }
+}
+
+/** Decides whether a finished answer is sent back for more. Pure: the next tracker is part of the answer. */
+export function checkTokenBudget(check: TokenBudgetCheck): { readonly decision: TokenBudgetDecision; readonly tracker: BudgetTracker } {
+  const { tracker, budget, globalTurnTokens: turnTokens } = check
+  if (check.agentId !== undefined || budget === null || budget <= 0) {
+    return { decision: { action: 'stop', completionEvent: null }, tracker }
+  }
+  const pct = Math.round((turnTokens / budget) * 100)
+  const delta = turnTokens - tracker.lastGlobalTurnTokens
+  const diminishingReturns =
+    tracker.continuationCount >= freeContinuations &&
+    delta < diminishingThreshold &&
+    tracker.lastDeltaTokens < diminishingThreshold
+
+  if (!diminishingReturns && turnTokens < budget * completionThreshold) {
+    const continuationCount = tracker.continuationCount + 1
+    return {
+      decision: { action: 'continue', nudgeMessage: nudgeMessage(pct, turnTokens, budget), continuationCount, pct, turnTokens, budget },
+      tracker: { continuationCount, lastDeltaTokens: delta, lastGlobalTurnTokens: turnTokens, startedAt: tracker.startedAt },
+    }
+  }
+  if (tracker.continuationCount === 0) return { decision: { action: 'stop', completionEvent: null }, tracker }
+  const { continuationCount } = tracker
+  const durationMs = check.now - tracker.startedAt
+  return {
+    decision: { action: 'stop', completionEvent: { continuationCount, pct, turnTokens, budget, diminishingReturns, durationMs } },
+    tracker,
+  }
+}
+
+/** Most continuations that the gate can grant: two in a row gain 500 tokens or the gate closes, after the first three. */
+export function tokenGateBound(budget: number | null | undefined): number {
+  if (budget === null || budget === undefined || budget <= 0) return 0
+  return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)
+}
+
+function nudgeMessage(pct: number, turnTokens: number, budget: number): string {
+  const figures = `${turnTokens.toLocaleString('en-US')} of ${budget.toLocaleString('en-US')} tokens (${pct} %)`
+  return `You have used ${figures} of the target for this task. Keep working on it; do not summarize or stop yet.`
+}

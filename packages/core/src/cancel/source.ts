@@ -1,0 +1,40 @@
+import type { AgentState } from '../agent-state.ts'
+import { StopSignal } from '../stop/signal.ts'
+
+/** Asked at every checkpoint whether the run is to stop (seed 002). May look anywhere: a flag, a key in a store. */
+export interface CanProvideCancellationSignal {
+  cancellationSignal(state: AgentState): StopSignal | undefined | Promise<StopSignal | undefined>
+}
+
+export interface InMemoryCancellationOptions {
+  /** The one run (execution id) that is meant; every run when absent. */
+  readonly executionId?: string
+}
+
+/** A cancellation that another part of the same process asks for. Stays requested until `reset()`. */
+export class InMemoryCancellationSource implements CanProvideCancellationSignal {
+  readonly #executionId: string | undefined
+  #message: string | undefined
+
+  constructor(options: InMemoryCancellationOptions = {}) {
+    this.#executionId = options.executionId
+  }
+
+  cancel(message = 'Stop requested by user'): void {
+    this.#message = message
+  }
+
+  reset(): void {
+    this.#message = undefined
+  }
+
+  isCancellationRequested(): boolean {
+    return this.#message !== undefined
+  }
+
+  cancellationSignal(state: AgentState): StopSignal | undefined {
+    if (this.#message === undefined) return undefined
+    if (this.#executionId !== undefined && this.#executionId !== state.executionId) return undefined
+    return StopSignal.userRequested(this.#message, { source: 'InMemoryCancellationSource' })
+  }
+}

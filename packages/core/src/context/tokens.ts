@@ -1,0 +1,70 @@
+import type { ContentBlock, MessageContent, ModelMessage } from '../messages.ts'
+
+/** Counting tokens before the provider does. */
+export interface Tokens {
+  /** A fair guess, for thresholds. */
+  estimate(text: string): number
+}
+
+/** Four characters a token: a guess that needs no table. */
+export const roughTokens: Tokens = Object.freeze<Tokens>({ estimate: (text) => Math.ceil(text.length / 4) })
+
+/** Images are billed by size, not by bytes; no current model bills more than this for one. */
+const imageUpperBound = 6_000
+/** Roles, block frames and what services add around a message. */
+const messageOverhead = 16
+
+/** The most tokens that a text can have: no tokenizer makes more than one token of a byte. */
+export function upperBoundOfText(text: string): number {
+  let bytes = 0
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    bytes += unit < 0x80 ? 1 : unit < 0x800 ? 2 : unit >= 0xd800 && unit < 0xe000 ? 2 : 3
+  }
+  return bytes
+}
+
+export function upperBoundOfMessages(messages: readonly ModelMessage[], from = 0): number {
+  let bound = 0
+  for (let index = from; index < messages.length; index++) {
+    const message = messages[index]
+    if (message !== undefined) bound += messageOverhead + upperBoundOfContent(message.content)
+  }
+  return bound
+}
+
+function upperBoundOfContent(content: MessageContent): number {
+  if (typeof content === 'string') return upperBoundOfText(content)
+  let bound = 0
+  for (const block of content) bound += messageOverhead + upperBoundOfBlock(block)
+  return bound
+}
+
+function upperBoundOfBlock(block: ContentBlock): number {
+  if (block.type === 'text') return upperBoundOfText(block.text)
+  if (block.type === 'image') return imageUpperBound
+  if (block.type === 'tool_result') return 64 + upperBoundOfContent(block.content as MessageContent)
+  return upperBoundOfText(JSON.stringify(block))
+}
+
+export function estimateMessages(tokens: Tokens, messages: readonly ModelMessage[], from = 0): number {
+  let estimate = 0
+  for (let index = from; index < messages.length; index++) {
+    const message = messages[index]
+    if (message === undefined) continue
+    const { content } = message
+    estimate += 4 + (typeof content === 'string' ? tokens.estimate(content) : estimateBlocks(tokens, content))
+  }
+  return estimate
+}
+
+function estimateBlocks(tokens: Tokens, content: readonly ContentBlock[]): number {
+  let estimate = 0
+  for (const block of content) {
+    if (block.type === 'text') estimate += tokens.estimate(block.text)
+    else if (block.type === 'image') estimate += 1_600
+    else if (block.type === 'tool_result' && typeof block.content === 'string') estimate += 8 + tokens.estimate(block.content)
+    else estimate += tokens.estimate(JSON.stringify(block))
+  }
+  return estimate
+}

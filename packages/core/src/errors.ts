@@ -1,0 +1,63 @@
+import type { Json } from './json.ts'
+
+export type HaltingErrorCode =
+  /** Options that cannot be run: told before anything starts. The program exits with 2. */
+  | 'configuration'
+  /** The model service failed; see `ModelError`. */
+  | 'model'
+  /** All attempts at a request failed. */
+  | 'retries_exhausted'
+  /** A hook, guard or other callback threw where the run could not go on without its answer. */
+  | 'callback'
+  /** An error policy decided that this tool or hook error ends the run. */
+  | 'error_policy'
+  /** The Steps driver failed: nothing more can be recorded. */
+  | 'driver'
+  /** A recorded step was found under its key with another content: the record belongs to another program or prompt. */
+  | 'step_mismatch'
+  /** A replay reached the end of its record: what follows is not known. */
+  | 'replay_exhausted'
+  /** The run was ended by the prompt being longer than the model can take. */
+  | 'prompt_too_long'
+  /** An image that the service refuses. */
+  | 'image'
+  /** A promise of this library was broken; please report it. */
+  | 'internal'
+
+export type HaltingErrorJson = { readonly code: HaltingErrorCode; readonly message: string; readonly details?: Json }
+
+/** Every error of this library has a `code` to branch on and a message that says what to do. */
+export class HaltingError extends Error {
+  override readonly name: string = 'HaltingError'
+  readonly code: HaltingErrorCode
+  readonly details: Json | undefined
+
+  constructor(code: HaltingErrorCode, message: string, options: { readonly details?: Json; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details
+  }
+
+  toJSON(): HaltingErrorJson {
+    const { code, message, details } = this
+    return details === undefined ? { code, message } : { code, message, details }
+  }
+
+  static fromJSON(stored: HaltingErrorJson): HaltingError {
+    return new HaltingError(stored.code, stored.message, stored.details === undefined ? {} : { details: stored.details })
+  }
+}
+
+/** Options that cannot be run, found before anything started. */
+export class ConfigurationError extends HaltingError {
+  override readonly name = 'ConfigurationError'
+  constructor(message: string) {
+    super('configuration', message)
+  }
+}
+
+/** A text for whatever was thrown; callers may throw anything. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name
+  return typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`
+}

@@ -1,0 +1,91 @@
+import type { Ranking, Transition } from './allowance.ts'
+import type { BudgetCompletionEvent } from './budget/token-target.ts'
+import type { Checkpoint } from './guards/guard.ts'
+import type { HookOutcome, HookTrigger } from './hooks/hook.ts'
+import type { StopHookOutcome } from './hooks/stop-hooks.ts'
+import type { Json } from './json.ts'
+import type { Usage } from './messages.ts'
+import type { ModelErrorJson } from './model/model-error.ts'
+import type { ModelUpdate } from './model/model.ts'
+import type { RunIdentity } from './state.ts'
+import type { StopSignal } from './stop/signal.ts'
+import type { Terminal } from './stop/terminal.ts'
+import type { TranscriptEntry } from './transcript.ts'
+
+/** How a tool call came to its result. */
+export type ToolEnd =
+  | 'done'
+  | 'failed'
+  /** Unknown tool or invalid input. */
+  | 'invalid'
+  | 'denied'
+  /** Not started: the run stopped before. */
+  | 'not_run'
+  /** Aborted; finished or not, its result is synthetic. */
+  | 'interrupted'
+  /** On record as begun, never as ended: the outcome is unknown. */
+  | 'unknown'
+
+/**
+ * Everything that a run tells, a closed union. Events marked *live* come from inside an effect, are for looking at, and are not repeated by a replay;
+ * all others are, the same and in the same order.
+ *
+ * ```
+ * run_start
+ *   turn_start
+ *     model_start  model_update* (live)  model_end  [retry …]  message
+ *     tool_start  tool_update* (live)  tool_end  …  message
+ *   lap
+ *   …
+ * run_end
+ * ```
+ */
+export type LoopEvent =
+  | { readonly type: 'run_start'; readonly run: RunIdentity; readonly model: string }
+  | { readonly type: 'turn_start'; readonly request: number; readonly turn: number }
+  | { readonly type: 'model_start'; readonly request: number; readonly attempt: number; readonly model: string }
+  | { readonly type: 'model_update'; readonly request: number; readonly update: ModelUpdate }
+  | {
+      readonly type: 'model_end'
+      readonly request: number
+      readonly attempt: number
+      readonly outcome: 'answered' | 'failed' | 'aborted' | 'refused' | 'unknown'
+      readonly usage: Usage | null
+      readonly costUsd: number
+      readonly durationMs: number
+    }
+  | {
+      readonly type: 'retry'
+      readonly request: number
+      readonly attempt: number
+      readonly maxRetries: number
+      readonly delayMs: number
+      readonly error: ModelErrorJson
+    }
+  | { readonly type: 'message'; readonly entry: TranscriptEntry }
+  | { readonly type: 'tool_start'; readonly callId: string; readonly name: string; readonly input: unknown }
+  | { readonly type: 'tool_update'; readonly callId: string; readonly name: string; readonly data: Json }
+  | { readonly type: 'tool_end'; readonly callId: string; readonly name: string; readonly end: ToolEnd; readonly durationMs: number }
+  | { readonly type: 'permission_denied'; readonly callId: string; readonly name: string; readonly input: unknown; readonly message: string }
+  | { readonly type: 'approval_needed'; readonly callId: string; readonly name: string; readonly input: unknown; readonly message: string }
+  | { readonly type: 'hook_start'; readonly hook: string; readonly trigger: HookTrigger | 'stopHook'; readonly callId: string | null }
+  | {
+      readonly type: 'hook_end'
+      readonly hook: string
+      readonly trigger: HookTrigger | 'stopHook'
+      readonly callId: string | null
+      readonly outcome: HookOutcome | StopHookOutcome
+      readonly durationMs: number
+    }
+  | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint | 'end' }
+  | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
+  | { readonly type: 'compact_start'; readonly trigger: 'auto' | 'reactive' | 'collapse' }
+  | { readonly type: 'compact_end'; readonly trigger: 'auto' | 'reactive' | 'collapse'; readonly compacted: boolean; readonly message: string }
+  | { readonly type: 'token_budget'; readonly completion: BudgetCompletionEvent }
+  | { readonly type: 'lap'; readonly transition: Transition; readonly before: Ranking; readonly after: Ranking }
+  | { readonly type: 'notice'; readonly message: string }
+  | { readonly type: 'agent'; readonly callId: string; readonly agentType: string; readonly event: LoopEvent }
+  | { readonly type: 'background'; readonly name: string; readonly error: string | null }
+  | { readonly type: 'run_end'; readonly terminal: Terminal }
+
+export type Emit = (event: LoopEvent) => void

@@ -1,0 +1,67 @@
+import { StopSignal } from '../stop/signal.ts'
+import { StopSignals } from '../stop/signals.ts'
+import { defaultCheckpoints, type Checkpoint, type Guard, type GuardBounds } from './guard.ts'
+
+/** Stops when one of the guards does; of several signals the most urgent one. */
+export function any(...guards: readonly Guard[]): Guard {
+  return {
+    name: `any(${names(guards)})`,
+    checkpoints: checkpointsOf(guards),
+    bounds: lowest(guards),
+    evaluate(view) {
+      return signalsOf(guards, view).highest() ?? undefined
+    },
+  }
+}
+
+/** Stops when all of the guards would; the signal is the most urgent one, its message tells of all. Never without guards. */
+export function all(...guards: readonly Guard[]): Guard {
+  const name = `all(${names(guards)})`
+  return {
+    name,
+    checkpoints: checkpointsOf(guards),
+    evaluate(view) {
+      const signals = signalsOf(guards, view)
+      const highest = signals.highest()
+      if (highest === null || signals.size < guards.length) return undefined
+      const message = [...signals].map((signal) => signal.message).join(' and ')
+      return new StopSignal({ reason: highest.reason, message, context: { all: signals.toJSON() }, source: name })
+    },
+  }
+}
+
+/** Stops, as `stop_requested`, when the guard would not. */
+export function not(guard: Guard): Guard {
+  const name = `not(${guard.name})`
+  return {
+    name,
+    checkpoints: checkpointsOf([guard]),
+    evaluate(view) {
+      if (guard.evaluate(view) !== undefined) return undefined
+      return new StopSignal({ reason: 'stop_requested', message: `${guard.name} does not hold`, source: name })
+    },
+  }
+}
+
+function signalsOf(guards: readonly Guard[], view: Parameters<Guard['evaluate']>[0]): StopSignals {
+  return StopSignals.of(...guards.flatMap((guard) => guard.evaluate(view) ?? []))
+}
+
+function names(guards: readonly Guard[]): string {
+  return guards.map((guard) => guard.name).join(', ')
+}
+
+function checkpointsOf(guards: readonly Guard[]): readonly Checkpoint[] {
+  return [...new Set(guards.flatMap((guard) => guard.checkpoints ?? defaultCheckpoints))]
+}
+
+function lowest(guards: readonly Guard[]): GuardBounds {
+  const bounds: { -readonly [key in keyof GuardBounds]: GuardBounds[key] } = {}
+  for (const guard of guards) {
+    for (const key of ['turns', 'tokens', 'usd', 'ms'] as const) {
+      const value = guard.bounds?.[key]
+      if (value !== undefined) bounds[key] = Math.min(value, bounds[key] ?? Infinity)
+    }
+  }
+  return bounds
+}

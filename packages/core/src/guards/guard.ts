@@ -1,0 +1,49 @@
+import type { ModelStopReason, Usage } from '../messages.ts'
+import type { StopSignal } from '../stop/signal.ts'
+
+/** Where the loop looks at signals. */
+export type Checkpoint = 'before_turn' | 'after_reply' | 'after_tools'
+
+/** What a guard may look at: figures of the run, nothing outside it. */
+export interface GuardView {
+  readonly checkpoint: Checkpoint
+  /** Turns that are done and count against a limit. */
+  readonly steps: number
+  readonly usage: Usage
+  /** Input, cached too, and output of all requests, subagents too. */
+  readonly totalTokens: number
+  readonly costUsd: number
+  /** Active milliseconds. */
+  readonly activeMs: number
+  /** How the last reply ended; null before the first. */
+  readonly finishReason: ModelStopReason | null
+  /** A hash of calls, inputs and outputs for each of the last turns, oldest first, since the last user input. */
+  readonly recentTurns: readonly number[]
+}
+
+/** Bounds that follow from a guard alone; the ledger, the deadline and the certificate use them. */
+export interface GuardBounds {
+  readonly turns?: number
+  readonly tokens?: number
+  readonly usd?: number
+  readonly ms?: number
+}
+
+/**
+ * A condition to stop on: pure, so it needs no record and a replay asks it again.
+ * Guards use `>=`. One that throws ends the run as `error`.
+ */
+export interface Guard {
+  /** Unique in a run: an override is remembered by it. */
+  readonly name: string
+  /** Where it is looked at; before a turn and after the tools unless said otherwise. */
+  readonly checkpoints?: readonly Checkpoint[]
+  readonly bounds?: GuardBounds
+  evaluate(view: GuardView): StopSignal | undefined
+}
+
+export const defaultCheckpoints: readonly Checkpoint[] = Object.freeze<Checkpoint[]>(['before_turn', 'after_tools'])
+
+export function isGuard(value: object): value is Guard {
+  return 'evaluate' in value && typeof value.evaluate === 'function'
+}

@@ -1,0 +1,134 @@
+import { ConfigurationError } from '../errors.ts'
+import type { ModelStopReason } from '../messages.ts'
+import { StopSignal } from '../stop/signal.ts'
+import type { Checkpoint, Guard, GuardBounds, GuardView } from './guard.ts'
+
+// The guards of seed 002. Each is a class, so that it can be registered by hand; `UseGuards` registers them together.
+
+/** Stops when `maxSteps` turns are done. */
+export class StepsLimitHook implements Guard {
+  readonly name = 'StepsLimitHook'
+  readonly bounds: GuardBounds
+  readonly #maxSteps: number
+
+  constructor(maxSteps: number) {
+    this.#maxSteps = positive('maxSteps', maxSteps)
+    this.bounds = { turns: maxSteps }
+  }
+
+  evaluate(view: GuardView): StopSignal | undefined {
+    const maxSteps = this.#maxSteps
+    if (view.steps < maxSteps) return undefined
+    return new StopSignal({
+      reason: 'steps_limit',
+      message: `Step limit reached: ${view.steps}/${maxSteps}`,
+      context: { currentSteps: view.steps, maxSteps, used: view.steps, limit: maxSteps },
+      source: this.name,
+    })
+  }
+}
+
+/** Stops when the run has used `maxTokens`: input (cached too) plus output. The ledger reserves them as well. */
+export class TokenUsageLimitHook implements Guard {
+  readonly name = 'TokenUsageLimitHook'
+  readonly bounds: GuardBounds
+  readonly #maxTokens: number
+
+  constructor(maxTokens: number) {
+    this.#maxTokens = positive('maxTokens', maxTokens)
+    this.bounds = { tokens: maxTokens }
+  }
+
+  evaluate(view: GuardView): StopSignal | undefined {
+    const maxTokens = this.#maxTokens
+    if (view.totalTokens < maxTokens) return undefined
+    return new StopSignal({
+      reason: 'token_limit',
+      message: `Token limit reached: ${view.totalTokens}/${maxTokens}`,
+      context: { totalTokens: view.totalTokens, maxTokens, used: view.totalTokens, limit: maxTokens },
+      source: this.name,
+    })
+  }
+}
+
+/** Stops after `maxSeconds` of active time; a call in flight is aborted. */
+export class ExecutionTimeLimitHook implements Guard {
+  readonly name = 'ExecutionTimeLimitHook'
+  readonly bounds: GuardBounds
+  readonly #maxMs: number
+
+  constructor(maxSeconds: number) {
+    this.#maxMs = positive('maxSeconds', maxSeconds) * 1000
+    this.bounds = { ms: this.#maxMs }
+  }
+
+  evaluate(view: GuardView): StopSignal | undefined {
+    if (view.activeMs < this.#maxMs) return undefined
+    return timeLimitSignal(view.activeMs, this.#maxMs, this.name)
+  }
+}
+
+export function timeLimitSignal(usedMs: number, limitMs: number, source: string): StopSignal {
+  return new StopSignal({
+    reason: 'time_limit',
+    message: `Time limit reached: ${seconds(usedMs)}/${seconds(limitMs)} s`,
+    context: { usedMs, limitMs, used: usedMs, limit: limitMs },
+    source,
+  })
+}
+
+/** Stops when the run has cost `maxUsd`. The ledger reserves it as well, so it is not overshot. */
+export class CostLimitHook implements Guard {
+  readonly name = 'CostLimitHook'
+  readonly bounds: GuardBounds
+  readonly #maxUsd: number
+
+  constructor(maxUsd: number) {
+    this.#maxUsd = positive('maxUsd', maxUsd)
+    this.bounds = { usd: maxUsd }
+  }
+
+  evaluate(view: GuardView): StopSignal | undefined {
+    if (view.costUsd < this.#maxUsd) return undefined
+    return costLimitSignal(view.costUsd, this.#maxUsd, this.name)
+  }
+}
+
+export function costLimitSignal(usedUsd: number, limitUsd: number, source: string): StopSignal {
+  return new StopSignal({
+    reason: 'cost_limit',
+    message: `Reached maximum budget ($${limitUsd})`,
+    context: { usedUsd, limitUsd, used: usedUsd, limit: limitUsd },
+    source,
+  })
+}
+
+/** Stops when a reply ended for one of these reasons (`end_turn`, `stop_sequence` …). */
+export class FinishReasonHook implements Guard {
+  readonly name = 'FinishReasonHook'
+  readonly checkpoints: readonly Checkpoint[] = ['after_reply', 'after_tools']
+  readonly #reasons: ReadonlySet<ModelStopReason>
+
+  constructor(reasons: readonly ModelStopReason[]) {
+    this.#reasons = new Set(reasons)
+  }
+
+  evaluate(view: GuardView): StopSignal | undefined {
+    if (view.finishReason === null || !this.#reasons.has(view.finishReason)) return undefined
+    return new StopSignal({
+      reason: 'finish_reason',
+      message: `Finish reason received: ${view.finishReason}`,
+      context: { finishReason: view.finishReason },
+      source: this.name,
+    })
+  }
+}
+
+function positive(name: string, value: number): number {
+  if (value > 0) return value
+  throw new ConfigurationError(`${name} must be above 0, but it is ${value}. Leave it out for no limit.`)
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(ms < 10_000 ? 1 : 0)
+}

@@ -1,0 +1,123 @@
+import type { AgentState } from '../agent-state.ts'
+import type { Json } from '../json.ts'
+import type { MessageContent, ToolUseBlock } from '../messages.ts'
+import type { StopSignalJson } from '../stop/signal.ts'
+import type { HookOutcome, HookTrigger } from './hook.ts'
+
+export interface HookContextInit {
+  readonly trigger: HookTrigger
+  readonly state: AgentState
+  readonly signal: AbortSignal
+  /** Tool triggers: the call, with the input as it stands. */
+  readonly toolCall?: ToolUseBlock
+  /** afterToolUse: what the tool gave, as text; `isError` beside it. */
+  readonly toolOutput?: { readonly text: string; readonly isError: boolean }
+  /** onError: what went wrong. */
+  readonly error?: { readonly source: 'tool' | 'hook' | 'model' | 'run'; readonly name: string; readonly message: string }
+}
+
+interface Changes {
+  readonly state?: AgentState
+  readonly blocked?: string
+  readonly permission?: 'allow' | 'ask'
+  readonly input?: { readonly value: Json }
+  readonly output?: string
+  readonly prevented?: string
+}
+
+/** What a hook is given and gives back (seed 002). Immutable: every `with…` returns a new one. */
+export class HookContext {
+  readonly #init: HookContextInit
+  readonly #changes: Changes
+
+  constructor(init: HookContextInit, changes: Changes = {}) {
+    this.#init = init
+    this.#changes = changes
+  }
+
+  get trigger(): HookTrigger {
+    return this.#init.trigger
+  }
+
+  get signal(): AbortSignal {
+    return this.#init.signal
+  }
+
+  get toolCall(): ToolUseBlock | undefined {
+    return this.#init.toolCall
+  }
+
+  get toolOutput(): { readonly text: string; readonly isError: boolean } | undefined {
+    return this.#init.toolOutput
+  }
+
+  get error(): HookContextInit['error'] {
+    return this.#init.error
+  }
+
+  state(): AgentState {
+    return this.#changes.state ?? this.#init.state
+  }
+
+  withState(state: AgentState): HookContext {
+    return this.#with({ state })
+  }
+
+  /** beforeToolUse: denies the call; the reason goes to the model. */
+  withBlocked(reason: string): HookContext {
+    return this.#with({ blocked: reason })
+  }
+
+  /** beforeToolUse: has a person asked, or vouches for the call. */
+  withPermission(permission: 'allow' | 'ask'): HookContext {
+    return this.#with({ permission })
+  }
+
+  /** beforeToolUse: replaces the whole input. */
+  withToolInput(value: Json): HookContext {
+    return this.#with({ input: { value } })
+  }
+
+  /** afterToolUse: replaces what the model is told. */
+  withToolOutput(text: string): HookContext {
+    return this.#with({ output: text })
+  }
+
+  /** afterToolUse: ends the run as `hook_stopped` once this turn's tools are done. */
+  withContinuationPrevented(reason: string): HookContext {
+    return this.#with({ prevented: reason })
+  }
+
+  #with(changes: Changes): HookContext {
+    return new HookContext(this.#init, { ...this.#changes, ...changes })
+  }
+
+  /** The closed record of what was changed: the only way in which a hook takes effect. */
+  outcome(): HookOutcome {
+    const { state, ...rest } = this.#changes
+    return state === undefined ? rest : { ...rest, ...stateChanges(this.#init.state, state) }
+  }
+}
+
+/** The operations behind `withState`: signals raised, going on asked for, messages and metadata added. */
+function stateChanges(before: AgentState, after: AgentState): HookOutcome {
+  const known = new Set(before.stopSignals())
+  const signals: StopSignalJson[] = []
+  let kept = 0
+  for (const signal of after.stopSignals()) {
+    if (known.has(signal)) kept++
+    else signals.push(signal.toJSON())
+  }
+  const messages: MessageContent[] = []
+  for (const entry of after.transcript.since(before.transcript.length)) {
+    if (entry.kind === 'user') messages.push(entry.message.content)
+  }
+  // Taking every standing signal away is asking to go on.
+  const cleared = known.size > 0 && kept === 0 && signals.length === 0
+  return {
+    ...(signals.length > 0 ? { signals } : {}),
+    ...(cleared || after.executionContinuation().isContinuationRequested() ? { continued: true as const } : {}),
+    ...(messages.length > 0 ? { messages } : {}),
+    ...(after.metadata === before.metadata ? {} : { metadata: after.metadata }),
+  }
+}

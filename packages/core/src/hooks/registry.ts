@@ -1,0 +1,39 @@
+import type { Hook, HookTrigger } from './hook.ts'
+
+export interface RegisteredHook {
+  readonly id: string
+  readonly hook: Hook
+}
+
+/** The hooks of a run by trigger, in the order in which they are called: higher priority first, then as registered. */
+export interface HookRegistry {
+  readonly all: readonly RegisteredHook[]
+  for(trigger: HookTrigger, toolName?: string): readonly RegisteredHook[]
+}
+
+const nobody: readonly RegisteredHook[] = Object.freeze([])
+
+export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
+  const taken = new Set<string>()
+  const named = hooks.map((hook): RegisteredHook => {
+    const base = hook.id ?? hook.constructor.name
+    let id = base
+    for (let number = 2; taken.has(id); number++) id = `${base}#${number}`
+    taken.add(id)
+    return { id, hook }
+  })
+  const ordered = named.toSorted((a, b) => (b.hook.priority ?? 0) - (a.hook.priority ?? 0))
+  const byTrigger = new Map<HookTrigger, readonly RegisteredHook[]>()
+  for (const entry of ordered) {
+    for (const trigger of entry.hook.triggers) byTrigger.set(trigger, [...(byTrigger.get(trigger) ?? []), entry])
+  }
+  return {
+    all: ordered,
+    for(trigger, toolName) {
+      const found = byTrigger.get(trigger)
+      if (found === undefined) return nobody
+      if (toolName === undefined) return found
+      return found.filter(({ hook }) => hook.tools === undefined || hook.tools.includes(toolName))
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import type { AssistantMessage, ModelMessage } from '../messages.ts'
+
+/** What the stop-hook stage receives (seed 003, `handleStopHooks`). */
+export interface StopHookInput {
+  readonly messagesForQuery: readonly ModelMessage[]
+  readonly assistantMessages: readonly AssistantMessage[]
+  readonly systemPrompt: string
+  readonly userContext: { readonly [key: string]: string }
+  readonly systemContext: { readonly [key: string]: string }
+  readonly toolUseContext: { readonly sessionId: string; readonly runId: string; readonly agentId: string | null; readonly signal: AbortSignal }
+  /** `main` or the kind of subagent. */
+  readonly querySource: string
+  /** A stop hook has sent the model back in this run before. */
+  readonly stopHookActive: boolean
+}
+
+export type StopHookOutcome = {
+  /** Sends the model back with this reason. An empty reason does not block. */
+  readonly block?: string
+  /** Ends the run as `stop_hook_prevented`; the text is for the person. */
+  readonly prevent?: string
+  /** For the person. */
+  readonly systemMessage?: string
+  /** It failed, which decides nothing. */
+  readonly error?: string
+  readonly aborted?: true
+}
+
+/** Runs when the model gave its answer, before the run ends. Not after an abort or an API error. */
+export interface StopHook {
+  /** Unique in a run and stable over restarts. */
+  readonly id: string
+  handle(input: StopHookInput): StopHookOutcome | void | Promise<StopHookOutcome | void>
+}
+
+/**
+ * What belongs after a run: prompt suggestion, memory, summaries. It is *started* when a run has completed and does not delay the result;
+ * how it went is told by a `background` event when somebody still listens.
+ */
+export interface PostRunTask {
+  readonly name: string
+  start(input: StopHookInput): Promise<void>
+}

@@ -1,0 +1,160 @@
+/**
+ * Messages as the Messages API writes them (CONVENTIONS section 7): the wire, the record and the library share one shape.
+ * Blocks that this library does not know are carried along untouched.
+ */
+export interface TextBlock {
+  readonly type: 'text'
+  readonly text: string
+  readonly citations?: unknown
+}
+
+export interface ToolUseBlock {
+  readonly type: 'tool_use'
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+}
+
+export interface ToolResultBlock {
+  readonly type: 'tool_result'
+  readonly tool_use_id: string
+  readonly content: string | readonly ContentBlock[]
+  readonly is_error?: boolean
+}
+
+export interface ThinkingBlock {
+  readonly type: 'thinking'
+  readonly thinking: string
+  readonly signature: string
+}
+
+export interface RedactedThinkingBlock {
+  readonly type: 'redacted_thinking'
+  readonly data: string
+}
+
+export interface ImageBlock {
+  readonly type: 'image'
+  readonly source: { readonly type: string; readonly media_type?: string; readonly data?: string; readonly url?: string }
+}
+
+/** A block of a kind that only the service understands (server tools, citations to come): kept and sent back as it came. */
+export interface OpaqueBlock {
+  readonly type: `${string}_tool_use` | `${string}_tool_result` | 'document' | 'container_upload' | 'compaction' | 'search_result'
+  readonly [field: string]: unknown
+}
+
+export type ContentBlock =
+  | TextBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ThinkingBlock
+  | RedactedThinkingBlock
+  | ImageBlock
+  | OpaqueBlock
+
+export type MessageContent = string | readonly ContentBlock[]
+
+export interface UserMessage {
+  readonly role: 'user'
+  readonly content: MessageContent
+}
+
+/** Why the model ended its reply; open-ended, since services add to it. */
+export type ModelStopReason =
+  | 'end_turn'
+  | 'tool_use'
+  | 'max_tokens'
+  | 'stop_sequence'
+  | 'pause_turn'
+  | 'refusal'
+  | 'model_context_window_exceeded'
+  | (string & {})
+
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly id: string
+  /** The model that answered, as the service names it. */
+  readonly model: string
+  readonly content: readonly ContentBlock[]
+  readonly stop_reason: ModelStopReason | null
+  readonly stop_sequence?: string | null
+  readonly usage: Usage
+}
+
+/** What a model is shown: user and assistant messages, nothing else. */
+export type ModelMessage = UserMessage | { readonly role: 'assistant'; readonly content: readonly ContentBlock[] }
+
+/** Tokens of one request or a sum of many, as the API counts them. `input_tokens` are the uncached ones. */
+export interface Usage {
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_creation_input_tokens: number
+  readonly cache_read_input_tokens: number
+  readonly cache_creation?: { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number }
+  readonly server_tool_use?: { readonly web_search_requests: number }
+}
+
+export const noUsage: Usage = Object.freeze({
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+})
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  const sum: Usage = {
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cache_creation_input_tokens: a.cache_creation_input_tokens + b.cache_creation_input_tokens,
+    cache_read_input_tokens: a.cache_read_input_tokens + b.cache_read_input_tokens,
+  }
+  if (!(a.cache_creation || b.cache_creation || a.server_tool_use || b.server_tool_use)) return sum
+  const searches = (a.server_tool_use?.web_search_requests ?? 0) + (b.server_tool_use?.web_search_requests ?? 0)
+  const hour = (a.cache_creation?.ephemeral_1h_input_tokens ?? 0) + (b.cache_creation?.ephemeral_1h_input_tokens ?? 0)
+  return {
+    ...sum,
+    cache_creation: {
+      ephemeral_5m_input_tokens: sum.cache_creation_input_tokens - hour,
+      ephemeral_1h_input_tokens: hour,
+    },
+    server_tool_use: { web_search_requests: searches },
+  }
+}
+
+/** Everything the model read for a request: uncached, written to and read from the cache. */
+export function inputTokensOf(usage: Usage): number {
+  return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
+}
+
+/** What counts against `maxTokens`: input, cached too, plus output (DESIGN, "Decisions"). */
+export function totalTokensOf(usage: Usage): number {
+  return inputTokensOf(usage) + usage.output_tokens
+}
+
+export function isToolUse(block: ContentBlock): block is ToolUseBlock {
+  return block.type === 'tool_use'
+}
+
+export function isToolResult(block: ContentBlock): block is ToolResultBlock {
+  return block.type === 'tool_result'
+}
+
+export function isText(block: ContentBlock): block is TextBlock {
+  return block.type === 'text'
+}
+
+export function toolCallsOf(message: { readonly content: readonly ContentBlock[] }): readonly ToolUseBlock[] {
+  let calls: ToolUseBlock[] | undefined
+  for (const block of message.content) if (isToolUse(block)) (calls ??= []).push(block)
+  return calls ?? none
+}
+const none: readonly ToolUseBlock[] = []
+
+/** The text that a person reads in a message; blocks are joined as they stand. */
+export function textOf(content: MessageContent): string {
+  if (typeof content === 'string') return content
+  let text = ''
+  for (const block of content) if (isText(block)) text += block.text
+  return text
+}

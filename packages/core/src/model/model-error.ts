@@ -1,0 +1,85 @@
+import { HaltingError } from '../errors.ts'
+import type { Usage } from '../messages.ts'
+
+/** What went wrong, as far as the loop tells cases apart. The first eight are the wire's names (CONVENTIONS section 1). */
+export type ModelErrorKind =
+  | 'authentication_failed'
+  | 'billing_error'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'invalid_request'
+  | 'model_not_found'
+  | 'server_error'
+  | 'unknown'
+  | 'prompt_too_long'
+  | 'image'
+  | 'timeout'
+  | 'connection'
+
+export type ModelErrorJson = {
+  readonly kind: ModelErrorKind
+  readonly message: string
+  readonly status: number | null
+  readonly retryable: boolean
+  readonly retryAfterMs: number | null
+  readonly requestId: string | null
+  /** What the service said it billed for this failed attempt; null when it did not say. */
+  readonly usage: Usage | null
+}
+
+export interface ModelErrorInit {
+  readonly kind: ModelErrorKind
+  readonly message: string
+  /** HTTP status, when there was an answer. */
+  readonly status?: number | null
+  readonly retryable?: boolean
+  /** How long the service asked to wait, in milliseconds. */
+  readonly retryAfterMs?: number | null
+  readonly requestId?: string | null
+  readonly usage?: Usage | null
+  readonly cause?: unknown
+}
+
+const retryableKinds: ReadonlySet<ModelErrorKind> = new Set(['rate_limit', 'overloaded', 'server_error', 'timeout', 'connection'])
+
+/** What a model rejects with. */
+export class ModelError extends HaltingError {
+  override readonly name = 'ModelError'
+  readonly kind: ModelErrorKind
+  readonly status: number | null
+  readonly retryable: boolean
+  readonly retryAfterMs: number | null
+  readonly requestId: string | null
+  readonly usage: Usage | null
+
+  constructor(init: ModelErrorInit) {
+    super('model', init.message, init.cause === undefined ? {} : { cause: init.cause })
+    this.kind = init.kind
+    this.status = init.status ?? null
+    this.retryable = init.retryable ?? retryableKinds.has(init.kind)
+    this.retryAfterMs = init.retryAfterMs ?? null
+    this.requestId = init.requestId ?? null
+    this.usage = init.usage ?? null
+  }
+
+  /** The recorded form, which is data: see `ModelErrorJson`. */
+  toRecord(): ModelErrorJson {
+    const { kind, message, status, retryable, retryAfterMs, requestId, usage } = this
+    return { kind, message, status, retryable, retryAfterMs, requestId, usage }
+  }
+}
+
+/** Every attempt at a request failed; `last` is what the last one met. */
+export class RetriesExhaustedError extends HaltingError {
+  override readonly name = 'RetriesExhaustedError'
+  readonly attempts: number
+  readonly last: ModelErrorJson
+
+  constructor(attempts: number, last: ModelErrorJson) {
+    super('retries_exhausted', `The model service failed ${attempts} times. The last time: ${last.message}`, {
+      details: { attempts, kind: last.kind, status: last.status, requestId: last.requestId },
+    })
+    this.attempts = attempts
+    this.last = last
+  }
+}

@@ -1,0 +1,64 @@
+import type { JsonObject } from '../json.ts'
+import type { AssistantMessage, ContentBlock, ModelMessage } from '../messages.ts'
+import type { ModelError } from './model-error.ts'
+
+/** A tool as the model is told of it. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the input, `type: object`. */
+  readonly input_schema: JsonObject
+}
+
+/** One request. `messages` is shared with the run and grows after the call: read it during the call, copy what is kept. */
+export interface ModelRequest {
+  readonly system: string
+  readonly messages: readonly ModelMessage[]
+  readonly tools: readonly ToolDefinition[]
+  /** Most tokens that the reply may have; already lowered to what the budget allows. */
+  readonly maxTokens: number
+  /** Stays the same over all attempts at one request, also after a crash. */
+  readonly idempotencyKey: string
+}
+
+/** What a model tells while it replies. For looking at; nothing may depend on it, except that complete blocks are final. */
+export type ModelUpdate =
+  /** The service's own event, in the shape of the Messages API (`stream_event`). */
+  | { readonly type: 'api_event'; readonly event: JsonObject }
+  /** Some more text of block `index`. */
+  | { readonly type: 'text_delta'; readonly index: number; readonly text: string }
+  | { readonly type: 'thinking_delta'; readonly index: number; readonly text: string }
+  /** Block `index` is complete. A read-only tool may start now. */
+  | { readonly type: 'block'; readonly index: number; readonly block: ContentBlock; readonly messageId: string }
+
+export interface ModelCallOptions {
+  /** Aborted when the run is; `reason` is a `RunAbort` with the cause. */
+  readonly signal: AbortSignal
+  emit(update: ModelUpdate): void
+}
+
+export interface ModelReply {
+  readonly message: AssistantMessage
+  /**
+   * Set when the stream broke after at least one completed block: `message` holds the completed blocks alone.
+   * A break before that is a rejection, which may be retried.
+   */
+  readonly interrupted?: ModelError
+}
+
+/** The port to a model. Implementations are stateless between calls as far as the run can see. */
+export interface Model {
+  /** The exact id by which it is priced and named in results. */
+  readonly id: string
+  /** Tokens of input and output that fit. */
+  readonly contextWindow: number
+  /** Most tokens that one reply can have, when asked for. */
+  readonly maxOutputTokens: number
+  /** What is asked for unless a reply was cut: the default cap. `maxOutputTokens` when absent. */
+  readonly defaultOutputTokens?: number
+  /**
+   * Makes one attempt; never retries by itself.
+   * @throws ModelError for everything that the service or the way to it can do wrong.
+   */
+  call(request: ModelRequest, options: ModelCallOptions): Promise<ModelReply>
+}

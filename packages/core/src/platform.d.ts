@@ -1,0 +1,36 @@
+/**
+ * The few globals that core may use and that the language's own library does not declare. Every runtime has them.
+ *
+ * Core is compiled with neither the types of Node nor those of a browser, so what is not declared here does not exist
+ * for it. Clocks are left out on purpose: no timers, no `AbortSignal.timeout`, no `performance`. The one file that
+ * waits, `steps/system-clock.ts`, declares its timer itself.
+ *
+ * No published declaration refers to this file: whoever uses core sees the types of their own runtime.
+ */
+interface Event {
+  readonly type: string
+}
+
+interface AbortSignal {
+  readonly aborted: boolean
+  readonly reason: any
+  throwIfAborted(): void
+  addEventListener(type: 'abort', listener: (event: Event) => void, options?: { once?: boolean }): void
+  removeEventListener(type: 'abort', listener: (event: Event) => void): void
+}
+
+declare var AbortSignal: {
+  abort(reason?: unknown): AbortSignal
+  any(signals: AbortSignal[]): AbortSignal
+}
+
+interface AbortController {
+  readonly signal: AbortSignal
+  abort(reason?: unknown): void
+}
+
+declare var AbortController: {
+  new (): AbortController
+}
+
+declare function structuredClone<T>(value: T): T

@@ -1,0 +1,152 @@
+import { noLaps, type SpentLaps, type Transition } from './allowance.ts'
+import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
+import type { JsonObject } from './json.ts'
+import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
+import { ExecutionContinuation } from './stop/continuation.ts'
+import type { StopSignalJson } from './stop/signal.ts'
+import type { Transcript, TranscriptEntry } from './transcript.ts'
+
+/** Who runs. Ids are given from outside or derived; core makes none. */
+export type RunIdentity = {
+  readonly sessionId: string
+  /** `run1`, `run2` …: stable within the session. */
+  readonly runId: string
+  /** '' for the main loop, else the path of agents: `agent:3:0:toolu_1/`. */
+  readonly agentPath: string
+  /** Set for a subagent. */
+  readonly agentId?: string
+  /** The call of the parent that this agent answers. */
+  readonly parentCallId?: string
+  /** 0 for the main loop. */
+  readonly depth: number
+}
+
+/**
+ * What a run has spent and done so far, small and JSON: the part of the state that a lap records.
+ * Limits are not in here, so a resumed run may have others.
+ */
+export type Spent = {
+  /** Number of the request that comes next; rises with every lap. */
+  readonly request: number
+  /** Turns begun, for people. */
+  readonly turns: number
+  readonly laps: SpentLaps
+  /** Requests that reached the model. */
+  readonly requests: number
+  readonly assistantMessages: number
+  readonly toolResults: number
+  readonly compactions: number
+  /** The run's own requests. */
+  readonly usage: Usage
+  /** With subagents and compaction. */
+  readonly modelUsage: { readonly [model: string]: { readonly usage: Usage; readonly nanos: number } }
+  /** Input and output of all requests, subagents too: what `maxTokens` limits. */
+  readonly totalTokens: number
+  /** Settled cost, subagents too, in nano-dollars. */
+  readonly nanos: number
+  /** The part of `nanos` that was charged at worst case, since nobody said what it really was. */
+  readonly unknownNanos: number
+  readonly apiMs: number
+  /** Moment at which the run began and the last step ended, on the session's active clock. */
+  readonly startedAt: number
+  readonly now: number
+  readonly tracker: BudgetTracker
+  readonly stopHookActive: boolean
+  /** A reply that broke off was resumed since the last refill. */
+  readonly resumedBrokenReply: boolean
+  /** Guards that were overridden and have not been below their limit since. */
+  readonly overridden: readonly string[]
+  /** Hashes of the last turns' calls and results, for the no-progress guard. */
+  readonly recentTurns: readonly number[]
+  readonly lastStopReason: ModelStopReason | null
+  /** The provider's last count of input tokens, and the length of the transcript that it was for. */
+  readonly counted: { readonly tokens: number; readonly length: number }
+  readonly stillRunning: readonly string[]
+  /** What hooks and callers keep with the run. */
+  readonly metadata: JsonObject
+}
+
+/** One time round the loop, as recorded: why, what was spent in all, and the messages it added. */
+export type Lap = {
+  readonly scope: string
+  readonly transition: Transition
+  readonly spent: Spent
+  readonly added: readonly TranscriptEntry[]
+  /** Signals that a continuation request overrode, and by whom. */
+  readonly overridden?: { readonly by: string; readonly signals: readonly StopSignalJson[] }
+}
+
+/** The whole state of a run between two laps. Immutable for its users; the transcript inside is shared and append-only. */
+export interface RunState {
+  readonly run: RunIdentity
+  readonly transcript: Transcript
+  /** Length of the transcript when the run began. */
+  readonly startLength: number
+  readonly spent: Spent
+  readonly continuation: ExecutionContinuation
+}
+
+export function freshSpent(startedAt: number, metadata: JsonObject = {}): Spent {
+  return {
+    request: 1,
+    turns: 1,
+    laps: noLaps,
+    requests: 0,
+    assistantMessages: 0,
+    toolResults: 0,
+    compactions: 0,
+    usage: noUsage,
+    modelUsage: {},
+    totalTokens: 0,
+    nanos: 0,
+    unknownNanos: 0,
+    apiMs: 0,
+    startedAt,
+    now: startedAt,
+    tracker: freshTracker(startedAt),
+    stopHookActive: false,
+    resumedBrokenReply: false,
+    overridden: [],
+    recentTurns: [],
+    lastStopReason: null,
+    counted: { tokens: 0, length: 0 },
+    stillRunning: [],
+    metadata,
+  }
+}
+
+export function startState(run: RunIdentity, transcript: Transcript, spent: Spent = freshSpent(0)): RunState {
+  return { run, transcript, startLength: transcript.length, spent, continuation: ExecutionContinuation.fresh() }
+}
+
+export function withSpent(state: RunState, change: Partial<Spent>): RunState {
+  return { ...state, spent: { ...state.spent, ...change } }
+}
+
+export function withEntry(state: RunState, entry: TranscriptEntry): RunState {
+  return { ...state, transcript: state.transcript.append(entry) }
+}
+
+/** A name for an entry that is the same in every replay. */
+export function entryId(state: RunState, name: string): string {
+  return `${state.run.runId}/${state.run.agentPath}${name}:${state.transcript.length}`
+}
+
+/** Moves the run's clock to the end of a step. */
+export function at(state: RunState, step: { readonly at: number; readonly durationMs: number }): RunState {
+  const now = step.at + step.durationMs
+  return now > state.spent.now ? withSpent(state, { now }) : state
+}
+
+/** Adds the figures of one request, of this run or of a subagent's. */
+export function withModelUsage(
+  modelUsage: Spent['modelUsage'],
+  model: string,
+  usage: Usage,
+  nanos: number,
+): Spent['modelUsage'] {
+  const before = modelUsage[model]
+  const after = before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
+  return { ...modelUsage, [model]: after }
+}
+

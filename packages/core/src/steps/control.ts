@@ -1,0 +1,17 @@
+import type { AbortCause } from '../cancel/abort.ts'
+import type { MessageContent } from '../messages.ts'
+import type { StopSignalJson } from '../stop/signal.ts'
+
+/** A message handed in while a run goes on. */
+export type InboxMessage = {
+  /** steer: taken at the next checkpoint. follow_up: taken when the run would end. */
+  readonly kind: 'steer' | 'follow_up'
+  readonly content: MessageContent
+}
+
+/** What came in from outside between two checkpoints. On record before the loop acts on it. */
+export type Control = {
+  readonly abort?: AbortCause
+  readonly signals?: readonly StopSignalJson[]
+  readonly messages?: readonly InboxMessage[]
+}

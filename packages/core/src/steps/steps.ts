@@ -1,0 +1,65 @@
+import type { LoopEvent } from '../events.ts'
+import type { Json } from '../json.ts'
+import type { Lap } from '../state.ts'
+import type { Terminal } from '../stop/terminal.ts'
+import type { Control } from './control.ts'
+
+/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (DESIGN, "Steps"). */
+export type StepKey = string
+
+export interface EffectScope {
+  /** The loop's own. */
+  readonly signal: AbortSignal
+  /** The same for every try at this step, also after a crash. */
+  readonly idempotencyKey: string
+  /** Streaming events leave live from inside an effect; they are for looking at. */
+  emit(event: LoopEvent): void
+}
+
+export interface StepOptions<T> {
+  readonly signal: AbortSignal
+  readonly emit: (event: LoopEvent) => void
+  /** Tells contents apart: a key that is found with another digest is a mismatch, not an answer. */
+  readonly digest?: () => string
+  /** What is on record before the effect is called. Asked for only when the effect is about to be. */
+  readonly intent?: () => Json
+  /** What an intent without a result means: run the effect again, or this value. */
+  readonly onOpen: 'rerun' | ((intent: Json) => T)
+  /** `intent`: the intent is on disk before the effect is called. */
+  readonly sync: 'none' | 'intent'
+}
+
+export interface StepResult<T> {
+  readonly value: T
+  readonly replayed: boolean
+  /** When it began, in milliseconds of the session's active clock, which stands still while nobody runs or a person is waited for. */
+  readonly at: number
+  readonly durationMs: number
+}
+
+/**
+ * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
+ * S1: the loop awaits only these promises, or all of several. S2: an effect returns data and never rejects; a rejection means that the driver failed.
+ * S3: the first result of a key wins. S4: nothing that the loop decides by is read from anywhere else.
+ */
+export interface Steps {
+  /** True while the open turn is answered from the record. */
+  readonly replaying: boolean
+  peek(key: StepKey): 'done' | 'open' | 'absent'
+  /** `T` must be JSON. */
+  run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>>
+  /** For subagents: a composite, never a leaf effect. */
+  scope(name: string): Steps
+  /** From `decide` only. */
+  lap(lap: Lap): void
+  /**
+   * What came in from outside: abort, stop signals, messages. `poll` is asked only when live;
+   * what it gives is on record before it is returned.
+   */
+  control(key: StepKey, poll: () => Control | undefined | Promise<Control | undefined>): Promise<Control | undefined>
+  /** Resolves early, without an error, when aborted. The deadline is its intent. */
+  sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
+  /** A person's answer, which may come days later; undefined when aborted. */
+  wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined>
+  end(terminal: Terminal): Promise<void>
+}

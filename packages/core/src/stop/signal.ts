@@ -1,0 +1,104 @@
+import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import { StopReason } from './reason.ts'
+
+export interface StopSignalInit {
+  readonly reason: StopReason
+  /** For a person, with figures: `Step limit reached: 10/10`. */
+  readonly message?: string
+  /** For diagnosis: limits, counters. Must be JSON. */
+  readonly context?: JsonObject
+  /** Who raised it: the name of a guard, hook or tool. */
+  readonly source?: string | null | undefined
+}
+
+/** The stored form of a signal. */
+export type StopSignalJson = {
+  readonly reason: StopReason
+  readonly message: string
+  readonly context: JsonObject
+  readonly source: string | null
+}
+
+/** What `fromStopException` reads of an `AgentStopException`. */
+interface StopException {
+  readonly signal: StopSignal
+  readonly message: string
+  readonly context: JsonObject
+  readonly source: string | null
+}
+
+const noContext: JsonObject = Object.freeze({})
+
+/** An immutable request to stop (seed 002). */
+export class StopSignal {
+  readonly reason: StopReason
+  readonly message: string
+  readonly context: JsonObject
+  readonly source: string | null
+
+  constructor(init: StopSignalInit) {
+    this.reason = init.reason
+    this.message = init.message ?? ''
+    this.context = init.context === undefined ? noContext : deepFreeze(structuredCopy(init.context))
+    this.source = init.source ?? null
+    Object.freeze(this)
+  }
+
+  static userRequested(
+    message = 'Stop requested by user',
+    details: { readonly context?: JsonObject; readonly source?: string } = {},
+  ): StopSignal {
+    return new StopSignal({ reason: 'user_requested', message, ...details })
+  }
+
+  /**
+   * The signal that a thrown `AgentStopException` stands for: its own signal's reason and message,
+   * both contexts merged (the exception's wins), and the exception's source where it names one (DESIGN, "Decisions").
+   */
+  static fromStopException(exception: StopException): StopSignal {
+    const { signal } = exception
+    return new StopSignal({
+      reason: signal.reason,
+      message: exception.message,
+      context: { ...signal.context, ...exception.context },
+      source: exception.source ?? signal.source,
+    })
+  }
+
+  wasForceStopped(): boolean {
+    return StopReason.wasForceStopped(this.reason)
+  }
+
+  /** `steps_limit: Step limit reached: 10/10`; the reason alone when there is no message. */
+  toString(): string {
+    return this.message === '' ? this.reason : `${this.reason}: ${this.message}`
+  }
+
+  toJSON(): StopSignalJson {
+    return { reason: this.reason, message: this.message, context: this.context, source: this.source }
+  }
+
+  /** Reads stored data; what is missing or of another type is left empty, an unknown reason is `unknown`. */
+  static fromJSON(data: unknown): StopSignal {
+    if (data instanceof StopSignal) return data
+    const stored = isJsonObject(data) ? data : {}
+    return new StopSignal({
+      reason: StopReason.parse(stored['reason']),
+      message: typeof stored['message'] === 'string' ? stored['message'] : '',
+      context: isJsonObject(stored['context']) ? stored['context'] : {},
+      source: typeof stored['source'] === 'string' ? stored['source'] : null,
+    })
+  }
+}
+
+function structuredCopy(value: JsonObject): JsonObject {
+  return copy(value) as JsonObject
+}
+
+function copy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copy)
+  if (!isJsonObject(value)) return value
+  const result: Record<string, unknown> = {}
+  for (const [key, part] of Object.entries(value)) if (part !== undefined) result[key] = copy(part)
+  return result
+}

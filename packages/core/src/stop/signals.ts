@@ -1,0 +1,70 @@
+import { StopReason } from './reason.ts'
+import { StopSignal, type StopSignalJson } from './signal.ts'
+
+/** An immutable list of signals in the order in which they were raised (seed 002). */
+export class StopSignals implements Iterable<StopSignal> {
+  static readonly #empty: StopSignals = new StopSignals([])
+  readonly #signals: readonly StopSignal[]
+
+  private constructor(signals: readonly StopSignal[]) {
+    this.#signals = signals
+  }
+
+  static empty(): StopSignals {
+    return StopSignals.#empty
+  }
+
+  static of(...signals: readonly StopSignal[]): StopSignals {
+    return signals.length === 0 ? StopSignals.#empty : new StopSignals([...signals])
+  }
+
+  withSignal(signal: StopSignal): StopSignals {
+    return new StopSignals([...this.#signals, signal])
+  }
+
+  hasAny(): boolean {
+    return this.#signals.length > 0
+  }
+
+  get size(): number {
+    return this.#signals.length
+  }
+
+  /** The one that was raised first, or null. */
+  first(): StopSignal | null {
+    return this.#signals[0] ?? null
+  }
+
+  /** The most urgent one, or null: lowest priority number; at equal numbers a person outranks a limit, else the earliest. */
+  highest(): StopSignal | null {
+    let highest: StopSignal | null = null
+    for (const signal of this.#signals) {
+      if (highest === null || outranks(signal, highest)) highest = signal
+    }
+    return highest
+  }
+
+  /** `steps_limit: Step limit reached: 10/10 | token_limit: Token limit reached` */
+  toString(): string {
+    return this.#signals.join(' | ')
+  }
+
+  toJSON(): readonly StopSignalJson[] {
+    return this.#signals.map((signal) => signal.toJSON())
+  }
+
+  /** Reads stored data; anything but a list is empty. */
+  static fromJSON(data: unknown): StopSignals {
+    if (data instanceof StopSignals) return data
+    return Array.isArray(data) ? StopSignals.of(...data.map((stored) => StopSignal.fromJSON(stored))) : StopSignals.#empty
+  }
+
+  [Symbol.iterator](): Iterator<StopSignal> {
+    return this.#signals[Symbol.iterator]()
+  }
+}
+
+function outranks(a: StopSignal, b: StopSignal): boolean {
+  const order = StopReason.compare(a.reason, b.reason)
+  return order < 0 || (order === 0 && a.reason === 'user_requested' && b.reason !== 'user_requested')
+}

@@ -1,0 +1,35 @@
+import type { JsonObject } from '../json.ts'
+import { StopSignal } from './signal.ts'
+
+export interface AgentStopInit {
+  /** What to stop with; without one the reason is `stop_requested`. */
+  readonly signal?: StopSignal
+  readonly message?: string
+  /** The step it was thrown in, for diagnosis; anything JSON. */
+  readonly step?: JsonObject
+  readonly context?: JsonObject
+  readonly source?: string
+  readonly cause?: unknown
+}
+
+/**
+ * Thrown by a tool or a hook to stop the run (seed 002). Control flow, not an error: the turn is recorded,
+ * siblings that run finish, the rest are told "not run".
+ * Its message is the signal's, else its own, else the reason.
+ */
+export class AgentStopException extends Error {
+  override readonly name = 'AgentStopException'
+  readonly signal: StopSignal
+  readonly step: JsonObject | null
+  readonly context: JsonObject
+  readonly source: string | null
+
+  constructor(init: AgentStopInit = {}) {
+    const signal = init.signal ?? new StopSignal({ reason: 'stop_requested', message: init.message ?? '' })
+    super(signal.message || init.message || signal.reason, init.cause === undefined ? undefined : { cause: init.cause })
+    this.signal = signal
+    this.step = init.step ?? null
+    this.context = init.context ?? {}
+    this.source = init.source ?? null
+  }
+}

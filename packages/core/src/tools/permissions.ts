@@ -1,0 +1,34 @@
+import type { ToolUseBlock } from '../messages.ts'
+import type { AnyTool } from './tool.ts'
+
+/** What the rules say about a call. */
+export type PermissionDecision =
+  | { readonly behavior: 'allow'; readonly updatedInput?: unknown }
+  /** The message goes to the model: it says which rule would allow the call. */
+  | { readonly behavior: 'deny'; readonly message: string }
+  /** A person has to say. With nobody there the run ends as `needs_approval`. */
+  | { readonly behavior: 'ask'; readonly message: string }
+
+export interface PermissionRequest {
+  readonly call: ToolUseBlock
+  readonly tool: AnyTool
+  readonly readOnly: boolean
+  /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). */
+  readonly hookDecision?: 'allow' | 'ask'
+}
+
+/**
+ * Permission rules as a port. `early` decides by rules alone, without waiting: only what it allows may start while the message still streams.
+ */
+export interface Permissions {
+  /** Deny rules alone, looked at before the hooks and again when a hook changed the input. */
+  denies(request: PermissionRequest): string | undefined
+  /** Ask rules, mode, allow rules. */
+  decide(request: PermissionRequest): PermissionDecision | Promise<PermissionDecision>
+}
+
+/** Everything is allowed: for code that embeds the loop and has chosen the tools itself. */
+export const allowAll: Permissions = Object.freeze<Permissions>({
+  denies: () => undefined,
+  decide: () => ({ behavior: 'allow' }),
+})

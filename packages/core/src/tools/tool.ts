@@ -1,0 +1,78 @@
+import type { Json, JsonObject } from '../json.ts'
+import type { ContentBlock } from '../messages.ts'
+import type { AgentState } from '../agent-state.ts'
+
+/** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
+export interface ToolOutput {
+  readonly content: string | readonly ContentBlock[]
+  readonly isError?: boolean
+  /** What a program may want beside the text: `tool_use_result` of the SDK message. Must be JSON. */
+  readonly details?: Json
+}
+
+export interface ToolContext {
+  readonly callId: string
+  readonly toolName: string
+  /** Aborted when the run is. A tool that does not heed it is left behind after the grace time. */
+  readonly signal: AbortSignal
+  /** The same for every try at this call, also after a crash. */
+  readonly idempotencyKey: string
+  /** The run as it was before this turn's tools. */
+  readonly state: AgentState
+  /** Tells how it goes, for a person; never recorded. */
+  progress(data: Json): void
+}
+
+/** Invalid input says what is right: the message goes to the model. */
+export type InputCheck<Input> =
+  | { readonly valid: true; readonly input: Input }
+  | { readonly valid: false; readonly message: string }
+
+/** The tool port. */
+export interface Tool<Input = never> {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the input, shown to the model. Checked by the loop before anything else sees the call. */
+  readonly inputSchema: JsonObject
+  /** Changes nothing outside. Neighbouring read-only calls run in parallel, 10 at most. May depend on the (valid) input. */
+  readonly readOnly: boolean | ((input: Input) => boolean)
+  /** False for a read-only tool that must not run beside others. True unless said otherwise. */
+  readonly concurrencySafe?: boolean
+  /**
+   * What is done about a call of which only the intent is on record when a run is resumed:
+   * `rerun` for a tool that may safely run again; `tell` says to the model that the outcome is unknown. Read-only tools rerun unless said otherwise, others tell.
+   */
+  readonly onUnknownOutcome?: 'rerun' | 'tell'
+  /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
+  validate?(input: unknown): InputCheck<Input>
+  /**
+   * Does the work. What it throws is a result for the model with `is_error`, except `AgentStopException`, which stops the run.
+   */
+  execute(input: Input, context: ToolContext): Promise<ToolOutput | string> | ToolOutput | string
+}
+
+/**
+ * A tool whose work is a run of its own: a subagent. Its loop runs under the parent's Steps and draws on the parent's ledger.
+ * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer.
+ */
+export interface AgentTool<Input = never> extends Omit<Tool<Input>, 'execute'> {
+  spawn(input: Input): ChildRun
+}
+
+export interface ChildRun {
+  readonly prompt: string
+  readonly system?: string
+  /** Names of the parent's tools that the child may use; all but agent tools when absent. */
+  readonly tools?: readonly string[]
+  /** Turns of the child; the parent's own limit when absent. */
+  readonly maxTurns?: number
+  /** Name of the kind of agent, for hooks and events. */
+  readonly agentType?: string
+}
+
+// A list of tools with inputs of their own kinds: a tool is contravariant in its input, so `never` takes them all.
+export type AnyTool = Tool | AgentTool
+
+export function isAgentTool(tool: AnyTool): tool is AgentTool {
+  return 'spawn' in tool
+}

@@ -1,0 +1,189 @@
+import { hashText } from './hash.ts'
+import type { Json } from './json.ts'
+import type { AssistantMessage, ContentBlock, ModelMessage, UserMessage } from './messages.ts'
+import type { ModelErrorKind } from './model/model-error.ts'
+
+/** Why a user message is there, other than that a person wrote it. */
+export type UserOrigin = 'prompt' | 'tool_results' | 'steer' | 'follow_up' | 'hook' | 'loop' | 'interruption'
+
+export type UserEntry = {
+  readonly kind: 'user'
+  readonly id: string
+  readonly message: UserMessage
+  readonly origin: UserOrigin
+  /** Structured results by call id, for programs; the model does not see them. */
+  readonly details?: { readonly [callId: string]: Json }
+}
+
+export type AssistantEntry = {
+  readonly kind: 'assistant'
+  readonly id: string
+  readonly message: AssistantMessage
+  /** Set on a message that we wrote to tell of a failure: shown to people, never sent to the model. */
+  readonly error?: ModelErrorKind | 'max_output_tokens'
+  /** The reply was cut by an abort; what had been completed is kept. */
+  readonly aborted?: true
+}
+
+/** Said to people and programs, never to the model. */
+export type Attachment =
+  | { readonly type: 'max_turns_reached'; readonly maxTurns: number; readonly turnCount: number }
+  | { readonly type: 'hook_stopped_continuation'; readonly hook: string; readonly message: string; readonly callId: string | null }
+  | { readonly type: 'informational'; readonly message: string }
+
+export type AttachmentEntry = { readonly kind: 'attachment'; readonly id: string; readonly attachment: Attachment }
+
+/** From here on the model is shown `messages` in place of everything before. */
+export type CompactBoundaryEntry = {
+  readonly kind: 'compact_boundary'
+  readonly id: string
+  readonly messages: readonly ModelMessage[]
+  readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse'
+  readonly preTokens: number
+  readonly postTokens: number
+}
+
+/** From here on the model is shown a note in place of every image before. */
+export type MediaRemovedEntry = { readonly kind: 'media_removed'; readonly id: string; readonly note: string }
+
+export type TranscriptEntry = UserEntry | AssistantEntry | AttachmentEntry | CompactBoundaryEntry | MediaRemovedEntry
+
+interface Log {
+  readonly entries: TranscriptEntry[]
+  /** The projection of the first `projected` entries. */
+  messages: ModelMessage[]
+  projected: number
+  /** `digests[n]` is the chained hash of entries 0 to n. */
+  readonly digests: number[]
+}
+
+/**
+ * The messages of a session, append-only. Immutable for its users: `append` returns a longer view.
+ * T1: views share one log, so a turn costs what it adds. T2: appending to a view that is not the newest copies, so no view ever changes.
+ */
+export class Transcript implements Iterable<TranscriptEntry> {
+  readonly #log: Log
+  readonly length: number
+
+  private constructor(log: Log, length: number) {
+    this.#log = log
+    this.length = length
+  }
+
+  static empty(): Transcript {
+    return new Transcript({ entries: [], messages: [], projected: 0, digests: [] }, 0)
+  }
+
+  static of(entries: readonly TranscriptEntry[]): Transcript {
+    return new Transcript({ entries: [...entries], messages: [], projected: 0, digests: [] }, entries.length)
+  }
+
+  append(entry: TranscriptEntry): Transcript {
+    const log = this.#log.entries.length === this.length ? this.#log : this.#fork()
+    log.entries.push(entry)
+    return new Transcript(log, this.length + 1)
+  }
+
+  at(index: number): TranscriptEntry | undefined {
+    const position = index < 0 ? this.length + index : index
+    return position < this.length ? this.#log.entries[position] : undefined
+  }
+
+  /** Entries from `start` on, as a list of its own. */
+  since(start: number): readonly TranscriptEntry[] {
+    return this.#log.entries.slice(start, this.length)
+  }
+
+  /** The newest view of the same log: what was appended after this one, too. */
+  newest(): Transcript {
+    return this.#log.entries.length === this.length ? this : new Transcript(this.#log, this.#log.entries.length)
+  }
+
+  /** What the model is shown. The list of the newest view is shared and grows: read it, do not keep it. */
+  messages(): readonly ModelMessage[] {
+    const log = this.#log
+    if (this.length < log.projected) return project(log.entries.slice(0, this.length))
+    for (; log.projected < this.length; log.projected++) {
+      const entry = log.entries[log.projected]
+      if (entry !== undefined) log.messages = projectEntry(log.messages, entry)
+    }
+    return log.messages
+  }
+
+  /** The chained hash of everything in this view. */
+  digest(): number {
+    const { digests, entries } = this.#log
+    for (let index = digests.length; index < this.length; index++) {
+      digests.push(hashText(JSON.stringify(entries[index]), digests[index - 1] ?? 0))
+    }
+    return this.length === 0 ? 0 : (digests[this.length - 1] ?? 0)
+  }
+
+  *[Symbol.iterator](): Iterator<TranscriptEntry> {
+    for (let index = 0; index < this.length; index++) {
+      const entry = this.#log.entries[index]
+      if (entry !== undefined) yield entry
+    }
+  }
+
+  toJSON(): readonly TranscriptEntry[] {
+    return this.since(0)
+  }
+
+  #fork(): Log {
+    return { entries: this.#log.entries.slice(0, this.length), messages: [], projected: 0, digests: this.#log.digests.slice(0, this.length) }
+  }
+}
+
+/** The projection of a list of entries: what a model is shown of it. */
+export function project(entries: readonly TranscriptEntry[]): ModelMessage[] {
+  let messages: ModelMessage[] = []
+  for (const entry of entries) messages = projectEntry(messages, entry)
+  return messages
+}
+
+function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMessage[] {
+  switch (entry.kind) {
+    case 'user':
+      messages.push(entry.message)
+      return messages
+    case 'assistant': {
+      if (entry.error !== undefined) return messages
+      const content = sendable(entry.message.content)
+      if (content.length > 0) messages.push({ role: 'assistant', content })
+      return messages
+    }
+    case 'attachment':
+      return messages
+    case 'compact_boundary':
+      return [...entry.messages]
+    case 'media_removed':
+      return messages.map((message) => withoutMedia(message, entry.note))
+  }
+}
+
+/** The API refuses empty text blocks; everything else goes back as it came. */
+function sendable(content: readonly ContentBlock[]): readonly ContentBlock[] {
+  return content.some(isEmptyText) ? content.filter((block) => !isEmptyText(block)) : content
+}
+
+function isEmptyText(block: ContentBlock): boolean {
+  return block.type === 'text' && block.text === ''
+}
+
+function withoutMedia(message: ModelMessage, note: string): ModelMessage {
+  const { content } = message
+  if (typeof content === 'string' || !content.some(hasMedia)) return message
+  return { ...message, content: content.map((block) => replaceMedia(block, note)) }
+}
+
+function hasMedia(block: ContentBlock): boolean {
+  if (block.type === 'image' || block.type === 'document') return true
+  return block.type === 'tool_result' && Array.isArray(block.content) && block.content.some(hasMedia)
+}
+
+function replaceMedia(block: ContentBlock, note: string): ContentBlock {
+  if (block.type === 'image' || block.type === 'document') return { type: 'text', text: note }
+  if (block.type !== 'tool_result' || typeof block.content === 'string') return block
+  return { ...block, content: (block.content as readonly ContentBlock[]).map((part) => replaceMedia(part, note)) } as ContentBlock
+}

@@ -1,0 +1,20 @@
+// Holds the imports to .dependency-cruiser.mjs, and makes sure that the cruiser saw the sources: without a parser that
+// it can use it silently reads no module at all.
+import { existsSync } from 'node:fs'
+import { cruise } from 'dependency-cruiser'
+import config from '../.dependency-cruiser.mjs'
+import { packages, report, root, sourceFiles } from './packages.mjs'
+
+const { output } = await cruise(
+  packages
+    .flatMap((name) => [`packages/${name}/src`, `packages/${name}/test`])
+    .filter((path) => existsSync(new URL(path, root))),
+  { ...config.options, ruleSet: { forbidden: config.forbidden }, validate: true },
+)
+
+const problems = output.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)
+const read = new Map(output.modules.map((module) => [module.source, module]))
+for (const path of packages.flatMap(sourceFiles)) if (!read.has(path)) problems.push(`not read: ${path}`)
+
+const imports = output.modules.reduce((sum, module) => sum + module.dependencies.length, 0)
+report('imports', imports, problems)

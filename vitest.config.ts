@@ -1,0 +1,20 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
+
+export default defineConfig({
+  resolve: {
+    // Tests run the sources, never a dist that may be older than they are.
+    alias: [
+      { find: /^@halting\/core\/testing$/, replacement: source('core/src/testing/index.ts') },
+      { find: /^@halting\/(core|models|agent)$/, replacement: source('$1/src/index.ts') },
+    ],
+  },
+  test: {
+    include: ['packages/*/test/**/*.test.ts'],
+    testTimeout: 30_000,
+    reporters: ['default', 'json'],
+    outputFile: { json: '.tmp/vitest.json' },
+  },
+})
