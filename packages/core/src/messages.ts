@@ -86,7 +86,7 @@ export interface AssistantMessage {
 export type ModelMessage = UserMessage | { readonly role: 'assistant'; readonly content: readonly ContentBlock[] }
 
 /** Tokens of one request or a sum of many, as the API counts them. `input_tokens` are the uncached ones. */
-export interface Usage {
+export type Usage = {
   readonly input_tokens: number
   readonly output_tokens: number
   readonly cache_creation_input_tokens: number

@@ -4,6 +4,8 @@ import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
 import { ExecutionContinuation } from './stop/continuation.ts'
 import type { StopSignalJson } from './stop/signal.ts'
+import type { TerminalReason } from './stop/terminal.ts'
+import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript, TranscriptEntry } from './transcript.ts'
 
 /** Who runs. Ids are given from outside or derived; core makes none. */
@@ -62,8 +64,20 @@ export type Spent = {
   /** The provider's last count of input tokens, and the length of the transcript that it was for. */
   readonly counted: { readonly tokens: number; readonly length: number }
   readonly stillRunning: readonly string[]
+  readonly subagents: number
+  /** Set while the last answer is asked for that `wrapUp` wants: how the run will have ended. */
+  readonly closing: StoredEnding | null
+  /** What a person said to calls that waited, until they are acted on. */
+  readonly approvals: { readonly [callId: string]: PermissionDecision } | null
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
+}
+
+/** An ending that is decided but not reached. */
+export type StoredEnding = {
+  readonly reason: TerminalReason
+  readonly signal: StopSignalJson
+  readonly signals: readonly StopSignalJson[]
 }
 
 /** One time round the loop, as recorded: why, what was spent in all, and the messages it added. */
@@ -74,6 +88,13 @@ export type Lap = {
   readonly added: readonly TranscriptEntry[]
   /** Signals that a continuation request overrode, and by whom. */
   readonly overridden?: { readonly by: string; readonly signals: readonly StopSignalJson[] }
+}
+
+/** How a run began: with the messages it added to the session, and what it carried over. */
+export type RunStart = {
+  readonly run: RunIdentity
+  readonly added: readonly TranscriptEntry[]
+  readonly spent: Spent
 }
 
 /** The whole state of a run between two laps. Immutable for its users; the transcript inside is shared and append-only. */
@@ -111,6 +132,9 @@ export function freshSpent(startedAt: number, metadata: JsonObject = {}): Spent 
     lastStopReason: null,
     counted: { tokens: 0, length: 0 },
     stillRunning: [],
+    subagents: 0,
+    closing: null,
+    approvals: null,
     metadata,
   }
 }

@@ -40,7 +40,7 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
 }
 
 /** What the model is told before a run that goes in circles is stopped. */
-export const noProgressNudge =
+export const noProgressNudge: string =
   'You are repeating the same tool calls and getting the same results. Stop and think: what do you expect to change? ' +
   'Try something different, or say what keeps you from going on.'
 

@@ -25,6 +25,8 @@ export type ModelErrorJson = {
   readonly requestId: string | null
   /** What the service said it billed for this failed attempt; null when it did not say. */
   readonly usage: Usage | null
+  /** `nothing` when the service refused the request; `unknown` when it may have worked on it: then the worst case is charged. */
+  readonly billed: 'nothing' | 'unknown'
 }
 
 export interface ModelErrorInit {
@@ -37,6 +39,8 @@ export interface ModelErrorInit {
   readonly retryAfterMs?: number | null
   readonly requestId?: string | null
   readonly usage?: Usage | null
+  /** `nothing` for an HTTP error status, else `unknown`, unless said otherwise. */
+  readonly billed?: 'nothing' | 'unknown'
   readonly cause?: unknown
 }
 
@@ -51,6 +55,7 @@ export class ModelError extends HaltingError {
   readonly retryAfterMs: number | null
   readonly requestId: string | null
   readonly usage: Usage | null
+  readonly billed: 'nothing' | 'unknown'
 
   constructor(init: ModelErrorInit) {
     super('model', init.message, init.cause === undefined ? {} : { cause: init.cause })
@@ -60,12 +65,13 @@ export class ModelError extends HaltingError {
     this.retryAfterMs = init.retryAfterMs ?? null
     this.requestId = init.requestId ?? null
     this.usage = init.usage ?? null
+    this.billed = init.billed ?? (this.status !== null && this.status >= 400 ? 'nothing' : 'unknown')
   }
 
   /** The recorded form, which is data: see `ModelErrorJson`. */
   toRecord(): ModelErrorJson {
-    const { kind, message, status, retryable, retryAfterMs, requestId, usage } = this
-    return { kind, message, status, retryable, retryAfterMs, requestId, usage }
+    const { kind, message, status, retryable, retryAfterMs, requestId, usage, billed } = this
+    return { kind, message, status, retryable, retryAfterMs, requestId, usage, billed }
   }
 }
 

@@ -15,6 +15,8 @@ export interface ModelRequest {
   readonly system: string
   readonly messages: readonly ModelMessage[]
   readonly tools: readonly ToolDefinition[]
+  /** `none`: the model is to answer without a tool, although they are listed. */
+  readonly toolChoice?: 'auto' | 'none'
   /** Most tokens that the reply may have; already lowered to what the budget allows. */
   readonly maxTokens: number
   /** Stays the same over all attempts at one request, also after a crash. */

@@ -1,6 +1,6 @@
 import type { LoopEvent } from '../events.ts'
 import type { Json } from '../json.ts'
-import type { Lap } from '../state.ts'
+import type { Lap, RunStart } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import type { Control } from './control.ts'
 
@@ -48,6 +48,8 @@ export interface Steps {
   peek(key: StepKey): 'done' | 'open' | 'absent'
   /** `T` must be JSON. */
   run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>>
+  /** The run begins; its prompt is on record. Gives the moment, on the session's active clock. Not called by a resume. */
+  begin(start: RunStart): number
   /** For subagents: a composite, never a leaf effect. */
   scope(name: string): Steps
   /** From `decide` only. */

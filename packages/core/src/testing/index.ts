@@ -1,1 +1,3 @@
-export {}
+export * from './fake-clock.ts'
+export * from './scripted-model.ts'
+export * from './validate-transcript.ts'

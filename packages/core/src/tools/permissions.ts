@@ -1,13 +1,6 @@
 import type { ToolUseBlock } from '../messages.ts'
+import type { PermissionDecision } from './permission-decision.ts'
 import type { AnyTool } from './tool.ts'
-
-/** What the rules say about a call. */
-export type PermissionDecision =
-  | { readonly behavior: 'allow'; readonly updatedInput?: unknown }
-  /** The message goes to the model: it says which rule would allow the call. */
-  | { readonly behavior: 'deny'; readonly message: string }
-  /** A person has to say. With nobody there the run ends as `needs_approval`. */
-  | { readonly behavior: 'ask'; readonly message: string }
 
 export interface PermissionRequest {
   readonly call: ToolUseBlock

@@ -1,0 +1,171 @@
+import { createAbortScope, type AbortCause } from './cancel/abort.ts'
+import type { Ledger } from './budget/ledger.ts'
+import type { LoopEvent } from './events.ts'
+import { createInbox, type OpenInbox } from './inbox.ts'
+import { run } from './loop.ts'
+import type { MessageContent } from './messages.ts'
+import { portsOf, type LoopOptions } from './options.ts'
+import type { Ended, Ports } from './ports.ts'
+import type { RunState } from './state.ts'
+import { createMemorySteps } from './steps/memory.ts'
+import { systemClock } from './steps/system-clock.ts'
+import { StopSignal } from './stop/signal.ts'
+import type { Terminal } from './stop/terminal.ts'
+
+/** A run that goes on, or has ended. */
+export interface Loop extends AsyncIterable<LoopEvent> {
+  /** How it ended. Never rejects. Asking for it starts the run, if nothing else did. */
+  readonly terminal: Promise<Terminal>
+  /** The terminal and the state it ended in. */
+  readonly ended: Promise<Ended>
+  /** Aborts what is in flight, and ends. */
+  abort(cause?: AbortCause): void
+  /** Ends at the next checkpoint, as `user_requested`. */
+  stop(message?: string): void
+  /** A message that is taken at the next checkpoint. */
+  steer(content: MessageContent): void
+  /** A message that is taken when the run would end. */
+  followUp(content: MessageContent): void
+}
+
+/** What `loop` shares with an owner of several runs, and what a resume brings along. */
+export interface LoopContext {
+  readonly inbox?: OpenInbox
+  readonly ledger?: Ledger
+  /** The state is that of a run that has begun already: a resume or a replay. */
+  readonly resumed?: boolean
+}
+
+/**
+ * Runs the loop and gives its events. The run starts when somebody begins to iterate or asks for `terminal`;
+ * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
+ * @throws ConfigurationError at once, for options that cannot be run.
+ */
+export function loop(start: RunState, options: LoopOptions, context: LoopContext = {}): Loop {
+  const clock = options.clock ?? systemClock
+  const abort = createAbortScope(options.signal)
+  const inbox = context.inbox ?? createInbox()
+  const steps = options.steps ?? createMemorySteps({ clock })
+  const shared = context.ledger === undefined ? {} : { ledger: context.ledger }
+  const ports = portsOf(options, { abort, inbox, steps, clock, ...shared })
+  const events = createEventQueue()
+  let running: Promise<Ended> | undefined
+
+  const execute = async (): Promise<Ended> => {
+    const state = context.resumed === true ? start : begun(start, ports, events.put)
+    const stopDeadline = armDeadline(state, ports)
+    const ended = await run(state, ports, events.put)
+    stopDeadline()
+    abort.dispose()
+    events.close()
+    try {
+      options.onTerminal?.(ended.terminal)
+    } catch {
+      // The run has ended; what a listener does with that is its own affair.
+    }
+    return ended
+  }
+  const started = (): Promise<Ended> => (running ??= execute())
+
+  return {
+    get terminal() {
+      return started().then(({ terminal }) => terminal)
+    },
+    get ended() {
+      return started()
+    },
+    abort: (cause = 'user') => abort.abort(cause),
+    stop: (message) => inbox.stop(StopSignal.userRequested(message)),
+    steer: (content) => inbox.put({ kind: 'steer', content }),
+    followUp: (content) => inbox.put({ kind: 'follow_up', content }),
+    [Symbol.asyncIterator]() {
+      events.listen()
+      const ending = started()
+      return {
+        next: () => events.next(),
+        async return() {
+          abort.abort('abandoned')
+          events.drop()
+          await ending
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}
+
+/** Puts the beginning on record, and the moment of it into the state. */
+function begun(start: RunState, ports: Ports, emit: (event: LoopEvent) => void): RunState {
+  const added = start.transcript.since(start.startLength)
+  const at = ports.steps.begin({ run: start.run, added, spent: start.spent })
+  emit({ type: 'run_start', run: start.run, model: ports.model.id })
+  for (const entry of added) emit({ type: 'message', entry })
+  // A run that goes on where another ended carries its counters; its own clock begins now.
+  const carried = start.spent.now - start.spent.startedAt
+  return { ...start, spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } } }
+}
+
+function armDeadline(state: RunState, ports: Ports): () => void {
+  const left = ports.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
+  return left === Infinity ? () => {} : ports.timers.after(Math.max(0, left), () => ports.abort.abort('time'))
+}
+
+interface EventQueue {
+  put(event: LoopEvent): void
+  /** From now on events are kept for a reader. */
+  listen(): void
+  next(): Promise<IteratorResult<LoopEvent>>
+  /** Nothing is kept any more. */
+  drop(): void
+  close(): void
+}
+
+const finished: IteratorResult<LoopEvent> = Object.freeze({ done: true, value: undefined })
+
+function createEventQueue(): EventQueue {
+  let queue: LoopEvent[] = []
+  let head = 0
+  let listening = false
+  let closed = false
+  let wake: ((result: IteratorResult<LoopEvent>) => void) | undefined
+  return {
+    listen() {
+      listening = true
+    },
+    put(value) {
+      if (!listening) return
+      if (wake === undefined) {
+        queue.push(value)
+        return
+      }
+      const deliver = wake
+      wake = undefined
+      deliver({ done: false, value })
+    },
+    next() {
+      const value = queue[head]
+      if (value !== undefined) {
+        head++
+        if (head === queue.length) {
+          queue = []
+          head = 0
+        }
+        return Promise.resolve({ done: false, value })
+      }
+      if (closed) return Promise.resolve(finished)
+      return new Promise((resolve) => {
+        wake = resolve
+      })
+    },
+    drop() {
+      listening = false
+      queue = []
+      head = 0
+    },
+    close() {
+      closed = true
+      wake?.(finished)
+      wake = undefined
+    },
+  }
+}

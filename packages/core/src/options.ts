@@ -1,0 +1,181 @@
+import { tokenGateBound } from './budget/token-target.ts'
+import { Ledger } from './budget/ledger.ts'
+import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
+import type { AbortScope } from './cancel/abort.ts'
+import type { CanProvideCancellationSignal } from './cancel/source.ts'
+import { plainContext, type ContextDefence } from './context/port.ts'
+import { roughTokens, type Tokens } from './context/tokens.ts'
+import { ConfigurationError } from './errors.ts'
+import { any } from './guards/combinators.ts'
+import type { Guard } from './guards/guard.ts'
+import type { Hook } from './hooks/hook.ts'
+import { createHookRegistry } from './hooks/registry.ts'
+import type { PostRunTask, StopHook } from './hooks/stop-hooks.ts'
+import type { Inbox } from './inbox.ts'
+import { run } from './loop.ts'
+import type { Model } from './model/model.ts'
+import type { ErrorPolicy, OutputSchema, Ports, RunSettings } from './ports.ts'
+import type { Clock } from './steps/clock.ts'
+import type { Steps } from './steps/steps.ts'
+import type { Terminal } from './stop/terminal.ts'
+import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
+import { allowAll, type Permissions } from './tools/permissions.ts'
+import type { AnyTool } from './tools/tool.ts'
+
+/** Everything that a run can be given; all but the model has a default. */
+export interface LoopOptions {
+  readonly model: Model
+  /** Takes over when the model is overloaded three times in a row. */
+  readonly fallbackModel?: Model
+  readonly system?: string
+  readonly tools?: readonly AnyTool[]
+
+  /** Turns that may happen; 1,000 when nothing is said. `Infinity` gives up the promise that the run halts. */
+  readonly maxTurns?: number
+  /** Never overshot: reserved before each request. Needs `prices` for the model. */
+  readonly maxBudgetUsd?: number
+  /** Input (cached too) plus output of the whole run; reserved like dollars. */
+  readonly maxTokens?: number
+  /** Active milliseconds; a call in flight is aborted. */
+  readonly maxDurationMs?: number
+  /** Seed 003: output tokens to use up before an answer is taken as final. */
+  readonly tokenBudget?: number | null
+  /** Guards to stop on; several are combined with `any`. */
+  readonly stopWhen?: Guard | readonly Guard[]
+  /** Ask for a last answer, without tools, when a limit is hit. */
+  readonly wrapUp?: boolean
+
+  readonly output?: OutputSchema
+  readonly errorPolicy?: ErrorPolicy
+  readonly permissions?: Permissions
+  readonly onAsk?: 'end' | 'wait'
+  readonly hooks?: readonly Hook[]
+  readonly stopHooks?: readonly StopHook[]
+  readonly postRun?: readonly PostRunTask[]
+  readonly cancellation?: readonly CanProvideCancellationSignal[]
+
+  readonly prices?: Prices
+  readonly tokens?: Tokens
+  readonly context?: ContextDefence
+  /** The driver: memory unless said otherwise. */
+  readonly steps?: Steps
+  readonly clock?: Clock
+  /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */
+  readonly signal?: AbortSignal
+  /** Called once, with the terminal, also when nobody listens any more. */
+  readonly onTerminal?: (terminal: Terminal) => void
+
+  /** Least output tokens worth asking for; 1,024. */
+  readonly minUsefulTokens?: number
+  /** Network retries of one request; 10. */
+  readonly maxRetries?: number
+  /** Milliseconds that an effect has to heed an abort; 250. */
+  readonly graceMs?: number
+  /** Read-only calls at once; 10. */
+  readonly toolConcurrency?: number
+  /** Subagents that a run may start; 50. */
+  readonly maxSubagents?: number
+  /** Stop-hook blocks in a row, at most 8. */
+  readonly stopHookBlockCap?: number
+  readonly userContext?: { readonly [key: string]: string }
+  readonly systemContext?: { readonly [key: string]: string }
+}
+
+/** The options with every default filled in. @throws ConfigurationError for what cannot be run. */
+export function settingsOf(options: LoopOptions): RunSettings {
+  const guard = guardBounds(options)
+  const settings: RunSettings = {
+    system: options.system ?? '',
+    maxTurns: options.maxTurns ?? 1_000,
+    maxBudgetUsd: Math.min(options.maxBudgetUsd ?? Infinity, guard.usd ?? Infinity),
+    maxTokens: Math.min(options.maxTokens ?? Infinity, guard.tokens ?? Infinity),
+    maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
+    tokenBudget: options.tokenBudget ?? null,
+    minUsefulTokens: options.minUsefulTokens ?? 1_024,
+    maxRetries: options.maxRetries ?? 10,
+    graceMs: options.graceMs ?? 250,
+    toolConcurrency: options.toolConcurrency ?? 10,
+    wrapUp: options.wrapUp ?? false,
+    output: options.output ?? null,
+    errorPolicy: options.errorPolicy ?? null,
+    onAsk: options.onAsk ?? 'end',
+    maxSubagents: options.maxSubagents ?? 50,
+    stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
+    userContext: options.userContext ?? {},
+    systemContext: options.systemContext ?? {},
+    querySource: 'main',
+  }
+  validate(settings, options)
+  return settings
+}
+
+export function guardsOf(options: LoopOptions): readonly Guard[] {
+  const { stopWhen } = options
+  if (stopWhen === undefined) return []
+  return 'evaluate' in stopWhen ? [stopWhen] : stopWhen
+}
+
+function guardBounds(options: LoopOptions): NonNullable<Guard['bounds']> {
+  return any(...guardsOf(options)).bounds ?? {}
+}
+
+function validate(settings: RunSettings, options: LoopOptions): void {
+  const { maxTurns, maxBudgetUsd } = settings
+  if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
+    throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
+  }
+  for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs', 'minUsefulTokens', 'toolConcurrency'] as const) {
+    if (!(settings[name] > 0)) throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
+  }
+  for (const name of ['maxRetries', 'graceMs', 'maxSubagents', 'stopHookBlockCap'] as const) {
+    if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
+  }
+  if (maxBudgetUsd === Infinity) return
+  for (const model of [options.model, options.fallbackModel]) {
+    if (model === undefined || (options.prices ?? noPrices).worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) !== undefined) continue
+    throw new ConfigurationError(`There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`)
+  }
+}
+
+export interface RunPorts {
+  readonly abort: AbortScope
+  readonly inbox: Inbox
+  readonly steps: Steps
+  readonly clock: Pick<Clock, 'after'>
+  /** Shared when several runs draw on one budget. */
+  readonly ledger?: Ledger
+}
+
+/** The ports of one run. */
+export function portsOf(options: LoopOptions, own: RunPorts): Ports {
+  const settings = settingsOf(options)
+  const tools = toolsByName(options.tools ?? [])
+  return {
+    model: options.model,
+    fallbackModel: options.fallbackModel ?? null,
+    tools,
+    toolDefinitions: toolDefinitionsOf(tools.values()),
+    guards: guardsOf(options),
+    cancellation: options.cancellation ?? [],
+    hooks: createHookRegistry(options.hooks),
+    stopHooks: options.stopHooks ?? [],
+    postRun: options.postRun ?? [],
+    permissions: options.permissions ?? allowAll,
+    steps: own.steps,
+    timers: own.clock,
+    prices: options.prices ?? noPrices,
+    tokens: options.tokens ?? roughTokens,
+    context: options.context ?? plainContext,
+    inbox: own.inbox,
+    abort: own.abort,
+    ledger: own.ledger ?? ledgerOf(settings),
+    settings,
+    limits: { maxTurns: settings.maxTurns, gateLaps: tokenGateBound(settings.tokenBudget) },
+    runLoop: run,
+  }
+}
+
+export function ledgerOf(settings: RunSettings): Ledger {
+  const { maxBudgetUsd, maxTokens } = settings
+  return Ledger.create({ nanos: maxBudgetUsd === Infinity ? Infinity : nanosOf(maxBudgetUsd), tokens: maxTokens })
+}

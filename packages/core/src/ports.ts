@@ -1,0 +1,93 @@
+import type { AllowanceLimits } from './allowance.ts'
+import type { Ledger } from './budget/ledger.ts'
+import type { Prices } from './budget/prices.ts'
+import type { AbortScope } from './cancel/abort.ts'
+import type { CanProvideCancellationSignal } from './cancel/source.ts'
+import type { ContextDefence } from './context/port.ts'
+import type { Tokens } from './context/tokens.ts'
+import type { Guard } from './guards/guard.ts'
+import type { Emit } from './events.ts'
+import type { HookRegistry } from './hooks/registry.ts'
+import type { PostRunTask, StopHook } from './hooks/stop-hooks.ts'
+import type { Inbox } from './inbox.ts'
+import type { Model, ToolDefinition } from './model/model.ts'
+import type { RunState } from './state.ts'
+import type { Clock } from './steps/clock.ts'
+import type { Steps } from './steps/steps.ts'
+import type { Terminal } from './stop/terminal.ts'
+import type { Permissions } from './tools/permissions.ts'
+import type { AnyTool } from './tools/tool.ts'
+
+/** Whether an answer fits what the caller wants. */
+export interface OutputSchema {
+  /** Gives the parsed answer, or what is wrong with it in words for the model. */
+  check(answer: string): { readonly fits: true; readonly value: unknown } | { readonly fits: false; readonly message: string }
+}
+
+/** True when this failure is to end the run as `error`. */
+export type ErrorPolicy = (failure: { readonly source: 'tool' | 'hook'; readonly name: string; readonly message: string }) => boolean
+
+/** The limits and choices of a run, with every default filled in. */
+export interface RunSettings {
+  readonly system: string
+  readonly maxTurns: number
+  readonly maxBudgetUsd: number
+  readonly maxTokens: number
+  readonly maxDurationMs: number
+  /** Seed 003's target of tokens to use up; null for none. */
+  readonly tokenBudget: number | null
+  /** A reply with less room than this is not asked for. */
+  readonly minUsefulTokens: number
+  /** Network retries of one request. */
+  readonly maxRetries: number
+  /** How long an effect may take to heed an abort, in milliseconds. */
+  readonly graceMs: number
+  readonly toolConcurrency: number
+  /** Ask for a last answer, without tools, when a limit was hit. */
+  readonly wrapUp: boolean
+  readonly output: OutputSchema | null
+  readonly errorPolicy: ErrorPolicy | null
+  /** A call that a person must approve: end as `needs_approval`, or wait for an answer through Steps. */
+  readonly onAsk: 'end' | 'wait'
+  readonly maxSubagents: number
+  readonly stopHookBlockCap: number
+  readonly userContext: { readonly [key: string]: string }
+  readonly systemContext: { readonly [key: string]: string }
+  readonly querySource: string
+}
+
+/** All that touches the world, handed in. */
+export interface Ports {
+  readonly model: Model
+  readonly fallbackModel: Model | null
+  readonly tools: ReadonlyMap<string, AnyTool>
+  readonly toolDefinitions: readonly ToolDefinition[]
+  readonly guards: readonly Guard[]
+  readonly cancellation: readonly CanProvideCancellationSignal[]
+  readonly hooks: HookRegistry
+  readonly stopHooks: readonly StopHook[]
+  readonly postRun: readonly PostRunTask[]
+  readonly permissions: Permissions
+  readonly steps: Steps
+  /** Timers for grace times and the deadline; what they cause is on record before it counts. */
+  readonly timers: Pick<Clock, 'after'>
+  readonly prices: Prices
+  readonly tokens: Tokens
+  readonly context: ContextDefence
+  readonly inbox: Inbox
+  readonly abort: AbortScope
+  readonly ledger: Ledger
+  readonly settings: RunSettings
+  readonly limits: AllowanceLimits
+  /** The loop itself, for subagents. */
+  readonly runLoop: RunLoop
+}
+
+/** How a run ended, and the state it ended in. */
+export interface Ended {
+  readonly terminal: Terminal
+  readonly state: RunState
+}
+
+/** The one loop. It never rejects. */
+export type RunLoop = (start: RunState, ports: Ports, emit: Emit) => Promise<Ended>

@@ -1,0 +1,53 @@
+import type { LoopEvent } from './events.ts'
+import { HaltingError } from './errors.ts'
+import { loop, type Loop } from './iterate.ts'
+import { ledgerOf, settingsOf, type LoopOptions } from './options.ts'
+import { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
+import { foldRun, startOf } from './steps/resume.ts'
+import type { Terminal } from './stop/terminal.ts'
+import { Transcript } from './transcript.ts'
+
+export interface Resumed {
+  readonly loop: Loop
+  readonly steps: MemorySteps
+}
+
+/**
+ * Goes on with a run whose process ended in the middle. Past turns ask nothing again; the open turn is answered from the record
+ * as far as that goes; hooks and limits that are new act from the first live step.
+ * @throws HaltingError `configuration` when the run has ended: going on after that is a new run (`startRun` with `carry`).
+ */
+export function resume(records: readonly StepRecord[], options: LoopOptions, before: Transcript = Transcript.empty()): Resumed {
+  const folded = foldRun(records, before)
+  if (folded.kind === 'ended') {
+    throw new HaltingError('configuration', `This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
+  }
+  const clock = options.clock === undefined ? {} : { clock: options.clock }
+  const steps = createMemorySteps({ ...clock, past: folded.past, replay: folded.replay })
+  const ledger = ledgerOf(settingsOf(options))
+  ledger.restore(folded.spent.settled, folded.spent.unknown)
+  return { loop: loop(folded.state, { ...options, steps }, { resumed: true, ledger }), steps }
+}
+
+export interface Replayed {
+  /** What the run told, but for what came live from inside effects. */
+  readonly events: readonly LoopEvent[]
+  readonly terminal: Terminal
+}
+
+/** Plays a record back without running anything: the same loop, answered from the record alone. */
+export async function replay(records: readonly StepRecord[], options: LoopOptions, before: Transcript = Transcript.empty()): Promise<Replayed> {
+  const begin = records.find((record) => record.type === 'start')
+  if (begin?.type !== 'start') throw new HaltingError('configuration', 'The record has no beginning: there is nothing to replay.')
+  const steps = createMemorySteps({ replay: records.filter((record) => record !== begin), recordedOnly: true, clock: frozenClock })
+  const start = startOf(begin, before)
+  const events: LoopEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
+  for (const entry of begin.start.added) events.push({ type: 'message', entry })
+  const { signal: _signal, ...rest } = options
+  const replayed = loop(start, { ...rest, steps, clock: frozenClock }, { resumed: true })
+  for await (const event of replayed) events.push(event)
+  return { events, terminal: await replayed.terminal }
+}
+
+/** A replay waits for nothing. */
+const frozenClock = Object.freeze({ now: () => 0, after: () => () => {} })

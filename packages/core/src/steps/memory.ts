@@ -1,0 +1,288 @@
+import { HaltingError } from '../errors.ts'
+import type { Json } from '../json.ts'
+import type { Lap, RunStart } from '../state.ts'
+import type { Terminal } from '../stop/terminal.ts'
+import type { Clock } from './clock.ts'
+import type { Control } from './control.ts'
+import type { EffectScope, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import { systemClock } from './system-clock.ts'
+
+/** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
+export type StepRecord =
+  | { readonly type: 'start'; readonly scope: string; readonly start: RunStart; readonly at: number }
+  | { readonly type: 'intent'; readonly key: StepKey; readonly digest: string | null; readonly intent: Json; readonly at: number }
+  | {
+      readonly type: 'result'
+      readonly key: StepKey
+      readonly digest: string | null
+      readonly value: unknown
+      readonly at: number
+      readonly durationMs: number
+    }
+  | { readonly type: 'control'; readonly key: StepKey; readonly control: Control; readonly at: number }
+  | { readonly type: 'lap'; readonly lap: Lap }
+  | { readonly type: 'end'; readonly scope: string; readonly terminal: Terminal }
+
+type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
+
+export interface MemoryStepsOptions {
+  readonly clock?: Clock
+  /** Records of the open turn to answer from, and of what came before it, for the clock. */
+  readonly replay?: readonly StepRecord[]
+  /** Refuses to run anything that is not on record: replay and what-if. */
+  readonly recordedOnly?: boolean
+  /** `open_turn` forgets past turns: for runs that nobody will resume or replay. */
+  readonly keep?: 'all' | 'open_turn'
+  /** Records from before the open turn: kept, so that what this driver holds is the whole story. */
+  readonly past?: readonly StepRecord[]
+  readonly sessionId?: string
+  /** Called with every record, before whatever it stands for goes on. Throwing breaks the driver. */
+  readonly onRecord?: (record: StepRecord) => void
+}
+
+export interface MemorySteps extends Steps {
+  readonly records: readonly StepRecord[]
+  /** Gives a person's answer to a `wait`. */
+  answer(key: StepKey, value: Json): void
+}
+
+const nothingCameIn: Promise<undefined> = Promise.resolve(undefined)
+
+/** The driver that keeps its record in memory. */
+export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps {
+  return new MemoryDriver(options)
+}
+
+class MemoryDriver implements MemorySteps {
+  readonly records: StepRecord[]
+  readonly #clock: Clock
+  readonly #options: MemoryStepsOptions
+  readonly #answers = new Map<StepKey, Answer>()
+  readonly #waiting = new Map<StepKey, (value: Json) => void>()
+  readonly #given = new Map<StepKey, Json>()
+  /** Wall time that is not active time: before this process, and while a person was waited for. */
+  #idleMs: number
+  /** Something ran that was not on record: from here on nothing is a replay. */
+  #live = false
+
+  constructor(options: MemoryStepsOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.records = [...(options.past ?? []), ...(options.replay ?? [])]
+    for (const record of options.replay ?? []) {
+      // A result comes after its intent and takes its place.
+      if (record.type === 'result' || record.type === 'intent' || record.type === 'control') this.#answers.set(record.key, record)
+    }
+    this.#idleMs = this.#clock.now() - this.records.reduce(latest, 0)
+  }
+
+  get replaying(): boolean {
+    return !this.#live && this.#answers.size > 0
+  }
+
+  get #now(): number {
+    return this.#clock.now() - this.#idleMs
+  }
+
+  #record(record: StepRecord): void {
+    this.#options.onRecord?.(record)
+    if (this.#options.keep === 'open_turn' && record.type === 'lap' && record.lap.scope === '') this.records.length = 0
+    this.records.push(record)
+  }
+
+  peek(key: StepKey): 'done' | 'open' | 'absent' {
+    const found = this.#answers.get(key)
+    return found === undefined ? 'absent' : found.type === 'intent' ? 'open' : 'done'
+  }
+
+  begin(start: RunStart): number {
+    const at = this.#now
+    this.#record({ type: 'start', scope: start.run.agentPath, start, at })
+    return at
+  }
+
+  async run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+    const digest = options.digest?.() ?? null
+    const found = this.#answers.size > 0 ? this.#take(key, digest) : undefined
+    if (found?.type === 'result') {
+      // The record holds what this effect returned: same key, same digest.
+      return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
+    }
+    if (found?.type === 'intent' && options.onOpen !== 'rerun') {
+      const value = options.onOpen(found.intent)
+      const { at } = found
+      this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
+      return { value, replayed: true, at, durationMs: 0 }
+    }
+    if (this.#options.recordedOnly === true) throw notOnRecord(key)
+    this.#live = true
+    const at = this.#now
+    // A step that is run again has its intent on record already.
+    if (options.intent !== undefined && found === undefined) {
+      this.#record({ type: 'intent', key, digest, intent: options.intent(), at })
+    }
+    const idempotencyKey = `${this.#options.sessionId ?? 'session'}/${key}`
+    const value = await effect({ signal: options.signal, idempotencyKey, emit: options.emit })
+    const durationMs = this.#now - at
+    this.#record({ type: 'result', key, digest, value, at, durationMs })
+    return { value, replayed: false, at, durationMs }
+  }
+
+  #take(key: StepKey, digest: string | null): Answer | undefined {
+    const found = this.#answers.get(key)
+    if (found === undefined) return undefined
+    this.#answers.delete(key)
+    if (found.type !== 'control' && found.digest !== digest) {
+      throw new HaltingError('step_mismatch', `The record of ${key} is of something else: it was made with another prompt, tool or program. Start a new run.`)
+    }
+    return found
+  }
+
+  scope(name: string): Steps {
+    return new ScopedSteps(this, name)
+  }
+
+  lap(lap: Lap): void {
+    this.#record({ type: 'lap', lap })
+  }
+
+  control(key: StepKey, poll: () => Control | undefined | Promise<Control | undefined>): Promise<Control | undefined> {
+    if (this.#answers.size > 0) {
+      const found = this.#take(key, null)
+      if (found?.type === 'control') return Promise.resolve(found.control)
+      if (this.replaying) return nothingCameIn
+    }
+    if (this.#options.recordedOnly === true) return nothingCameIn
+    const came = poll()
+    if (came === undefined) return nothingCameIn
+    return this.#delivered(key, came)
+  }
+
+  async #delivered(key: StepKey, came: Control | Promise<Control | undefined>): Promise<Control | undefined> {
+    const control = await came
+    if (control !== undefined) this.#record({ type: 'control', key, control, at: this.#now })
+    return control
+  }
+
+  async sleep(key: StepKey, ms: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    await this.run(key, () => this.#sleepUntil(this.#now + ms, signal), {
+      signal,
+      emit: () => {},
+      intent: () => ({ until: this.#now + ms }),
+      onOpen: 'rerun',
+      sync: 'none',
+    })
+  }
+
+  #sleepUntil(deadline: number, signal: AbortSignal): Promise<null> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve(null)
+      }
+      const cancel = this.#clock.after(Math.max(0, deadline - this.#now), wake)
+      signal.addEventListener('abort', wake)
+      if (signal.aborted) wake()
+    })
+  }
+
+  async wait<T>(key: StepKey, { signal }: { readonly signal: AbortSignal }): Promise<T | undefined> {
+    const step = await this.run<{ readonly answer?: Json }>(key, () => this.#answerOf(key, signal), {
+      signal,
+      emit: () => {},
+      intent: () => null,
+      onOpen: 'rerun',
+      sync: 'intent',
+    })
+    // The answer is what the caller of `answer` gave for this key.
+    return step.value.answer as T | undefined
+  }
+
+  #answerOf(key: StepKey, signal: AbortSignal): Promise<{ readonly answer?: Json }> {
+    const began = this.#clock.now()
+    return new Promise((resolve) => {
+      const settle = (value: { readonly answer?: Json }): void => {
+        this.#waiting.delete(key)
+        signal.removeEventListener('abort', onAbort)
+        this.#idleMs += this.#clock.now() - began
+        resolve(value)
+      }
+      const onAbort = (): void => settle({})
+      if (this.#given.has(key)) return resolve({ answer: this.#given.get(key) ?? null })
+      this.#waiting.set(key, (value) => settle({ answer: value }))
+      signal.addEventListener('abort', onAbort)
+      if (signal.aborted) onAbort()
+    })
+  }
+
+  answer(key: StepKey, value: Json): void {
+    const waiting = this.#waiting.get(key)
+    if (waiting === undefined) this.#given.set(key, value)
+    else waiting(value)
+  }
+
+  async end(terminal: Terminal, scope = ''): Promise<void> {
+    this.#record({ type: 'end', scope, terminal })
+  }
+}
+
+/** The same driver under a longer name. */
+class ScopedSteps implements Steps {
+  readonly #steps: MemoryDriver
+  readonly #name: string
+
+  constructor(steps: MemoryDriver, name: string) {
+    this.#steps = steps
+    this.#name = name
+  }
+
+  get replaying(): boolean {
+    return this.#steps.replaying
+  }
+
+  peek(key: StepKey): 'done' | 'open' | 'absent' {
+    return this.#steps.peek(key)
+  }
+
+  begin(start: RunStart): number {
+    return this.#steps.begin(start)
+  }
+
+  run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+    return this.#steps.run(key, effect, options)
+  }
+
+  scope(name: string): Steps {
+    return new ScopedSteps(this.#steps, `${this.#name}${name}`)
+  }
+
+  lap(lap: Lap): void {
+    this.#steps.lap(lap)
+  }
+
+  control(key: StepKey, poll: () => Control | undefined | Promise<Control | undefined>): Promise<Control | undefined> {
+    return this.#steps.control(key, poll)
+  }
+
+  sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
+    return this.#steps.sleep(key, ms, options)
+  }
+
+  wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined> {
+    return this.#steps.wait(key, options)
+  }
+
+  end(terminal: Terminal): Promise<void> {
+    return this.#steps.end(terminal, this.#name)
+  }
+}
+
+function latest(time: number, record: StepRecord): number {
+  if (record.type === 'result') return Math.max(time, record.at + record.durationMs)
+  return 'at' in record ? Math.max(time, record.at) : time
+}
+
+function notOnRecord(key: StepKey): HaltingError {
+  return new HaltingError('replay_exhausted', `What happens at ${key} is not known: the record ends before it.`)
+}

@@ -1,0 +1,90 @@
+import { plus, nothing, type Amount } from '../budget/ledger.ts'
+import { isJsonObject } from '../json.ts'
+import { startState, type RunState } from '../state.ts'
+import type { Terminal } from '../stop/terminal.ts'
+import { Transcript } from '../transcript.ts'
+import type { StepRecord } from './memory.ts'
+
+/** What a run's record comes to. */
+export type Folded =
+  | { readonly kind: 'ended'; readonly terminal: Terminal; readonly spent: LedgerSoFar }
+  | {
+      readonly kind: 'open'
+      /** The state at the beginning of the open turn. */
+      readonly state: RunState
+      /** Records of past turns, which ask nothing again. */
+      readonly past: readonly StepRecord[]
+      /** Records of the open turn, to answer from. */
+      readonly replay: readonly StepRecord[]
+      readonly spent: LedgerSoFar
+    }
+
+export interface LedgerSoFar {
+  readonly settled: Amount
+  readonly unknown: Amount
+}
+
+/**
+ * Resume is fold, then replay of the open turn: laps are folded into the state, and what came after the last one is answered from the record.
+ * `before` is the session's transcript as it was when the run began.
+ */
+export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): Folded {
+  const spent = ledgerOf(records)
+  let state: RunState | undefined
+  let open = 0
+  for (const [index, record] of records.entries()) {
+    if (record.type === 'end' && record.scope === '') return { kind: 'ended', terminal: record.terminal, spent }
+    if (record.type === 'start' && record.scope === '') {
+      state = startOf(record, before)
+      open = index + 1
+    }
+    if (record.type === 'lap' && record.lap.scope === '' && state !== undefined) {
+      let { transcript } = state
+      for (const entry of record.lap.added) transcript = transcript.append(entry)
+      const { startedAt } = state.spent
+      state = { ...state, transcript, spent: { ...record.lap.spent, startedAt } }
+      open = index + 1
+    }
+  }
+  if (state === undefined) throw new Error('The record has no beginning: its first entry must be of type "start".')
+  return { kind: 'open', state, past: records.slice(0, open), replay: records.slice(open), spent }
+}
+
+/** The state in which a recorded run began. */
+export function startOf(record: Extract<StepRecord, { readonly type: 'start' }>, before: Transcript): RunState {
+  const { start, at } = record
+  const carried = start.spent.now - start.spent.startedAt
+  const tracker = { ...start.spent.tracker, startedAt: at }
+  const state = startState(start.run, before, { ...start.spent, startedAt: at - carried, now: at, tracker })
+  let { transcript } = state
+  for (const entry of start.added) transcript = transcript.append(entry)
+  return { ...state, transcript }
+}
+
+/** What was settled, plus the reservation of every request that is open, at worst case (DESIGN, rule 8). */
+function ledgerOf(records: readonly StepRecord[]): LedgerSoFar {
+  const open = new Map<string, Amount>()
+  let settled = nothing
+  let unknown = nothing
+  for (const record of records) {
+    if (record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true) {
+      open.set(record.key, amountOf(record.intent))
+    }
+    if (record.type !== 'result') continue
+    open.delete(record.key)
+    const charge = isJsonObject(record.value) ? record.value['charge'] : undefined
+    if (!isJsonObject(charge)) continue
+    settled = plus(settled, amountOf(charge))
+    if (charge['known'] === false) unknown = plus(unknown, amountOf(charge))
+  }
+  for (const amount of open.values()) {
+    settled = plus(settled, amount)
+    unknown = plus(unknown, amount)
+  }
+  return { settled, unknown }
+}
+
+function amountOf(record: { readonly [key: string]: unknown }): Amount {
+  const { nanos, tokens } = record
+  return { nanos: typeof nanos === 'number' ? nanos : 0, tokens: typeof tokens === 'number' ? tokens : 0 }
+}

@@ -1,0 +1,65 @@
+import type { Clock } from '../steps/clock.ts'
+
+/** A clock that moves only when told: time in tests costs none. */
+export interface FakeClock extends Clock {
+  /** Moves time on, calling what falls due, in order; effects get a turn of the microtask queue between two timers. */
+  advance(ms: number): Promise<void>
+  /** Timers that wait. */
+  readonly pending: number
+}
+
+interface Timer {
+  readonly due: number
+  readonly callback: () => void
+}
+
+/**
+ * @param options.autoAdvance When nothing else is left to do, time jumps to the next timer: sleeps and deadlines pass by themselves.
+ */
+export function createFakeClock(options: { readonly start?: number; readonly autoAdvance?: boolean } = {}): FakeClock {
+  let time = options.start ?? 0
+  const timers = new Set<Timer>()
+  const next = (): Timer | undefined => {
+    let first: Timer | undefined
+    for (const timer of timers) if (first === undefined || timer.due < first.due) first = timer
+    return first
+  }
+  const fire = (timer: Timer): void => {
+    timers.delete(timer)
+    time = Math.max(time, timer.due)
+    timer.callback()
+  }
+  const settle = async (): Promise<void> => {
+    for (let turns = 0; turns < 50; turns++) await Promise.resolve()
+  }
+  return {
+    now: () => time,
+    get pending() {
+      return timers.size
+    },
+    after(ms, callback) {
+      const timer = { due: time + ms, callback }
+      if (ms === Infinity) return () => {}
+      timers.add(timer)
+      if (options.autoAdvance === true) {
+        void settle().then(() => {
+          if (timers.has(timer) && next() === timer) fire(timer)
+        })
+      }
+      return () => {
+        timers.delete(timer)
+      }
+    },
+    async advance(ms) {
+      const until = time + ms
+      for (;;) {
+        await settle()
+        const timer = next()
+        if (timer === undefined || timer.due > until) break
+        fire(timer)
+      }
+      time = until
+      await settle()
+    },
+  }
+}

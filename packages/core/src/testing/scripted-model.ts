@@ -1,0 +1,109 @@
+import { ModelError, type ModelErrorInit } from '../model/model-error.ts'
+import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '../model/model.ts'
+import type { AssistantMessage, ContentBlock, ModelStopReason, Usage } from '../messages.ts'
+import { noUsage } from '../messages.ts'
+
+/** One reply of a scripted model. A string is a text that ends the turn. */
+export type ScriptedReply =
+  | string
+  | {
+      readonly text?: string
+      readonly thinking?: string
+      readonly toolCalls?: readonly { readonly id?: string; readonly name: string; readonly input?: unknown }[]
+      /** `tool_use` with calls, else `end_turn`, unless said otherwise. */
+      readonly stopReason?: ModelStopReason
+      readonly usage?: Partial<Usage>
+      /** The stream breaks after these blocks. */
+      readonly interrupted?: ModelErrorInit
+      /** Called when all blocks are out and before the reply is given: time for an abort, a message, a clock. */
+      readonly before?: (options: ModelCallOptions) => void | Promise<void>
+    }
+  | { readonly error: ModelErrorInit }
+  /** Never answers. With `deaf` it does not heed the abort either. */
+  | { readonly hang: true; readonly deaf?: boolean; readonly text?: string }
+
+export interface ScriptedModelOptions {
+  readonly id?: string
+  readonly contextWindow?: number
+  readonly maxOutputTokens?: number
+  readonly defaultOutputTokens?: number
+}
+
+export interface ScriptedModel extends Model {
+  /** A copy of every request that was made. */
+  readonly requests: readonly ModelRequest[]
+}
+
+/**
+ * A model that says what it is told to: a list of replies, one a call, or a function of the request and its number (from 0).
+ * A list that is used up answers with an error that says so.
+ */
+export function scriptedModel(
+  script: readonly ScriptedReply[] | ((request: ModelRequest, index: number) => ScriptedReply),
+  options: ScriptedModelOptions = {},
+): ScriptedModel {
+  const requests: ModelRequest[] = []
+  const id = options.id ?? 'scripted'
+  const used: ScriptedReply = { error: { kind: 'invalid_request', message: 'The script has no reply left for this request.', status: 400 } }
+  const model: ScriptedModel = {
+    id,
+    contextWindow: options.contextWindow ?? 200_000,
+    maxOutputTokens: options.maxOutputTokens ?? 64_000,
+    ...(options.defaultOutputTokens === undefined ? {} : { defaultOutputTokens: options.defaultOutputTokens }),
+    requests,
+    async call(request, call) {
+      const index = requests.length
+      requests.push({ ...request, messages: [...request.messages] })
+      const reply = typeof script === 'function' ? script(request, index) : (script[index] ?? used)
+      return play(reply, { request, index, id }, call)
+    },
+  }
+  return model
+}
+
+interface Place {
+  readonly request: ModelRequest
+  readonly index: number
+  readonly id: string
+}
+
+async function play(reply: ScriptedReply, place: Place, call: ModelCallOptions): Promise<ModelReply> {
+  if (typeof reply === 'string') return play({ text: reply }, place, call)
+  if ('error' in reply) throw new ModelError(reply.error)
+  if ('hang' in reply) return hang(reply, place, call)
+  const message = messageOf(reply, place)
+  for (const [index, block] of message.content.entries()) {
+    if (block.type === 'text') call.emit({ type: 'text_delta', index, text: block.text as string })
+    call.emit({ type: 'block', index, block, messageId: message.id })
+  }
+  await reply.before?.(call)
+  return reply.interrupted === undefined ? { message } : { message, interrupted: new ModelError(reply.interrupted) }
+}
+
+function hang(reply: { readonly deaf?: boolean; readonly text?: string }, place: Place, call: ModelCallOptions): Promise<ModelReply> {
+  if (reply.text !== undefined) call.emit({ type: 'text_delta', index: 0, text: reply.text })
+  return new Promise((_resolve, reject) => {
+    if (reply.deaf === true) return
+    const stop = (): void => reject(call.signal.reason)
+    call.signal.addEventListener('abort', stop, { once: true })
+    if (call.signal.aborted) stop()
+  })
+}
+
+function messageOf(reply: Exclude<ScriptedReply, string | { readonly error: unknown } | { readonly hang: true }>, { request, index, id }: Place): AssistantMessage {
+  const content: ContentBlock[] = []
+  if (reply.thinking !== undefined) content.push({ type: 'thinking', thinking: reply.thinking, signature: `signature-${index}` })
+  if (reply.text !== undefined) content.push({ type: 'text', text: reply.text })
+  for (const [number, call] of (reply.toolCalls ?? []).entries()) {
+    content.push({ type: 'tool_use', id: call.id ?? `call_${index}_${number}`, name: call.name, input: call.input ?? {} })
+  }
+  const calls = (reply.toolCalls?.length ?? 0) > 0
+  return {
+    role: 'assistant',
+    id: `msg_${index}_${request.messages.length}`,
+    model: id,
+    content,
+    stop_reason: reply.stopReason ?? (calls ? 'tool_use' : 'end_turn'),
+    usage: { ...noUsage, input_tokens: 10, output_tokens: 5, ...reply.usage },
+  }
+}

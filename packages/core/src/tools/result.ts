@@ -1,0 +1,59 @@
+import type { ToolEnd } from '../events.ts'
+import type { Json } from '../json.ts'
+import type { ContentBlock, ToolResultBlock } from '../messages.ts'
+import type { StopSignalJson } from '../stop/signal.ts'
+import type { AbortCause } from '../cancel/abort.ts'
+
+/** What a call came to, as recorded. Every call has exactly one, its own or a synthetic one. */
+export type ToolResult = {
+  readonly end: ToolEnd
+  readonly content: string | readonly ContentBlock[]
+  readonly isError: boolean
+  readonly details?: Json
+  /** The tool threw `AgentStopException`: the signal. */
+  readonly stop?: StopSignalJson
+  /** The call was cut by an abort. */
+  readonly abort?: AbortCause
+  /** It did not heed the abort and was left behind. */
+  readonly stillRunning?: true
+  /** The text of what was thrown. */
+  readonly error?: string
+}
+
+export function resultBlock(callId: string, result: ToolResult): ToolResultBlock {
+  const { content, isError } = result
+  // The API refuses an empty result that is marked as an error.
+  const said = content.length === 0 && isError ? 'The tool failed and said nothing.' : content
+  return isError
+    ? { type: 'tool_result', tool_use_id: callId, content: said, is_error: true }
+    : { type: 'tool_result', tool_use_id: callId, content: said }
+}
+
+// The synthetic results: what the model is told about a call that did not finish.
+
+export function interrupted(abort: AbortCause, stillRunning: boolean): ToolResult {
+  const content = stillRunning
+    ? 'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
+    : 'Interrupted by user'
+  return { end: 'interrupted', content, isError: true, abort, ...(stillRunning ? { stillRunning: true as const } : {}) }
+}
+
+export function notRun(why: string): ToolResult {
+  return { end: 'not_run', content: `Not run: ${why}`, isError: true }
+}
+
+export function invalid(message: string): ToolResult {
+  return { end: 'invalid', content: message, isError: true }
+}
+
+export function denied(message: string): ToolResult {
+  return { end: 'denied', content: message, isError: true }
+}
+
+export const unknownOutcome: ToolResult = Object.freeze<ToolResult>({
+  end: 'unknown',
+  content:
+    'The outcome of this call is unknown: the process ended while it ran. It may have taken effect in full, in part or not at all. ' +
+    'Look at the current state before you go on, and do not simply run it again.',
+  isError: true,
+})

@@ -1,0 +1,142 @@
+import type { AbortCause } from '../cancel/abort.ts'
+import type { Emit } from '../events.ts'
+import { rememberedTurns, turnHash } from '../guards/no-progress.ts'
+import type { MessageContent, ToolResultBlock, ToolUseBlock } from '../messages.ts'
+import type { Json } from '../json.ts'
+import type { Ports } from '../ports.ts'
+import { entryId, withSpent, type RunState } from '../state.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { terminalOf, type SignalOrigin } from '../stop/terminal.ts'
+import type { EarlyStarts } from '../tools/early-starts.ts'
+import { interrupted, notRun, resultBlock, type ToolResult } from '../tools/result.ts'
+import { controlAt, guardsAt } from './checkpoint.ts'
+import { batchesOf, runBatch, type BatchRun } from './batch.ts'
+import { abortDraft, maxTurnsDraft } from './drafts.ts'
+import { say } from './flow.ts'
+import { draftOf, ends, goesOn, type Outcome } from './outcome.ts'
+import { standingDraft } from './prepare.ts'
+import { runHooks, withHookMessages } from './run-hooks.ts'
+
+/** What the calls of one message came to. */
+interface Acted {
+  readonly state: RunState
+  readonly results: ReadonlyMap<string, ToolResult>
+  readonly messages: readonly MessageContent[]
+  readonly stops: readonly RaisedStop[]
+  readonly pending: BatchRun['pending']
+  readonly abort: AbortCause | undefined
+}
+
+export type RaisedStop = {
+  readonly index: number
+  readonly signal: StopSignal
+  readonly origin: SignalOrigin
+  readonly hook: string | null
+  readonly callId: string
+}
+
+/** Runs the calls of a message, puts all their results on record, and looks at what is to happen next. */
+export async function act(state: RunState, calls: readonly ToolUseBlock[], early: EarlyStarts, ports: Ports, emit: Emit): Promise<Outcome> {
+  const acted = await runCalls(state, calls, early, ports, emit)
+  const recorded = withResults(acted, calls, emit)
+  return next(recorded, acted, ports, emit)
+}
+
+/** Batches in call order; after an abort, a stop or a pending approval nothing more starts. */
+async function runCalls(state: RunState, calls: readonly ToolUseBlock[], early: EarlyStarts, ports: Ports, emit: Emit): Promise<Acted> {
+  const results = new Map<string, ToolResult>()
+  const messages: MessageContent[] = []
+  const stops: RaisedStop[] = []
+  let pending: BatchRun['pending'] = []
+  let abort: AbortCause | undefined
+  let current = state
+  for (const batch of batchesOf(calls, ports)) {
+    if (pending.length > 0) break
+    const skipped = abort !== undefined ? interrupted(abort, false) : stops[0] !== undefined ? notRun('the run stopped before this call') : undefined
+    if (skipped !== undefined) {
+      for (const { call } of batch) {
+        results.set(call.id, skipped)
+        emit({ type: 'tool_end', callId: call.id, name: call.name, end: skipped.end, durationMs: 0 })
+      }
+      continue
+    }
+    const run = await runBatch(batch, current, early, ports, emit)
+    current = run.state
+    for (const [callId, result] of run.results) results.set(callId, result)
+    messages.push(...run.messages)
+    stops.push(...run.stops)
+    pending = run.pending
+    abort = run.abort
+  }
+  return { state: current, results, messages, stops, pending, abort }
+}
+
+/** One user message with every result, in call order. Calls that wait for a person have none yet. */
+function withResults(acted: Acted, calls: readonly ToolUseBlock[], emit: Emit): RunState {
+  const blocks: ToolResultBlock[] = []
+  let details: { [callId: string]: Json } | undefined
+  const stillRunning: string[] = []
+  for (const call of calls) {
+    const result = acted.results.get(call.id)
+    if (result === undefined) continue
+    blocks.push(resultBlock(call.id, result))
+    if (result.details !== undefined) (details ??= {})[call.id] = result.details
+    if (result.stillRunning === true) stillRunning.push(call.id)
+  }
+  let { state } = acted
+  if (blocks.length > 0) {
+    const id = entryId(state, 'tool_results')
+    const message = { role: 'user', content: blocks } as const
+    state = say(state, details === undefined ? { kind: 'user', id, message, origin: 'tool_results' } : { kind: 'user', id, message, origin: 'tool_results', details }, emit)
+  }
+  const { spent } = state
+  const turns = [...spent.recentTurns, turnHash(calls, blocks)]
+  const counted = withSpent(state, {
+    toolResults: spent.toolResults + blocks.length,
+    recentTurns: turns.length > rememberedTurns ? turns.slice(-rememberedTurns) : turns,
+    stillRunning: stillRunning.length === 0 ? spent.stillRunning : [...spent.stillRunning, ...stillRunning],
+  })
+  return acted.pending.length > 0 ? counted : withHookMessages(counted, acted.messages, emit)
+}
+
+/** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
+async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Promise<Outcome> {
+  const control = await controlAt('after_tools', state, ports, emit)
+  const abort = acted.abort ?? control.abort
+  if (abort !== undefined) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))
+
+  let current = control.state
+  for (const { signal } of acted.stops) emit({ type: 'signal', signal, checkpoint: 'after_tools' })
+  for (const { signal } of acted.stops) current = { ...current, continuation: current.continuation.withNewStopSignal(signal) }
+  const guarded = guardsAt('after_tools', current, ports, emit)
+  const hooks = await runHooks('afterStep', guarded.state, ports, emit)
+  current = hooks.state
+  if (acted.pending.length === 0) current = withHookMessages(current, hooks.messages, emit)
+
+  const thrown = acted.stops.find((stop) => stop.origin === 'tool')
+  if (thrown !== undefined) return ends(current, draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal))
+  const stopped = acted.stops[0]
+  if (stopped !== undefined) return ends(current, hookStopDraft(stopped))
+  if (acted.pending.length > 0) return ends(current, approvalDraft(acted.pending))
+  if (current.continuation.stopSignals().hasAny()) return ends(current, standingDraft(current, guarded.raisedBy))
+  return goesOn(current, [{ transition: 'next_turn', take: (from) => from }], maxTurnsDraft(current, ports))
+}
+
+function hookStopDraft(stop: RaisedStop) {
+  const reason = terminalOf(stop.signal, stop.origin)
+  if (reason !== 'hook_stopped') return draftOf(reason, stop.signal)
+  const say = { type: 'hook_stopped_continuation', hook: stop.hook ?? '', message: stop.signal.message, callId: stop.callId } as const
+  return draftOf(reason, stop.signal, { say })
+}
+
+function approvalDraft(pending: BatchRun['pending']) {
+  const names = pending.map(({ call }) => call.name).join(', ')
+  const signal = new StopSignal({
+    reason: 'stop_requested',
+    message: `Waiting for approval: ${names}`,
+    context: { pending: pending.map(({ call, message }) => ({ id: call.id, name: call.name, message })) },
+    source: 'permissions',
+  })
+  return draftOf('needs_approval', signal)
+}
+

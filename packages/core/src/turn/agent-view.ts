@@ -1,0 +1,23 @@
+import { AgentExecution, AgentState } from '../agent-state.ts'
+import type { RunState } from '../state.ts'
+import { activeMs, committedUsd } from './drafts.ts'
+
+/** The run as hooks, tools and callers see it (seed 002). */
+export function agentStateOf(state: RunState): AgentState {
+  const { run, spent, transcript, continuation } = state
+  const figures = {
+    steps: spent.turns,
+    usage: spent.usage,
+    totalTokens: spent.totalTokens,
+    costUsd: committedUsd(state),
+    durationMs: activeMs(state),
+  }
+  const execution = new AgentExecution(executionIdOf(state), figures, continuation)
+  return new AgentState({ agentId: run.agentId ?? 'main', sessionId: run.sessionId, transcript, metadata: spent.metadata, execution })
+}
+
+/** Names one execution within all sessions. */
+export function executionIdOf(state: { readonly run: RunState['run'] }): string {
+  const { sessionId, runId, agentPath } = state.run
+  return `${sessionId}/${runId}${agentPath === '' ? '' : `/${agentPath}`}`
+}

@@ -1,0 +1,180 @@
+import { RunAbort, type AbortCause } from '../cancel/abort.ts'
+import { settleWithin } from '../cancel/settle.ts'
+import type { Reservation } from '../budget/ledger.ts'
+import { messageOf } from '../errors.ts'
+import type { Emit } from '../events.ts'
+import { digestOf, hashText } from '../hash.ts'
+import { noUsage, type AssistantMessage, type ContentBlock } from '../messages.ts'
+import { ModelError, type ModelErrorJson } from '../model/model-error.ts'
+import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../model/model.ts'
+import type { Ports } from '../ports.ts'
+import type { RunState } from '../state.ts'
+import type { StepResult } from '../steps/steps.ts'
+import type { EarlyStarts } from '../tools/early-starts.ts'
+import { chargeFor, noCharge, reserveRequest, unknownCharge, type Charge, type Grant, type Refusal } from './charge.ts'
+import { keyOf } from './keys.ts'
+
+/** What one attempt came to, as recorded. */
+export type Attempt =
+  | { readonly kind: 'answered'; readonly message: AssistantMessage; readonly interrupted: ModelErrorJson | null; readonly grant: Grant; readonly charge: Charge }
+  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge }
+  /** `partial` holds what had come, so that nothing that was read is lost. */
+  | { readonly kind: 'aborted'; readonly cause: AbortCause; readonly partial: AssistantMessage | null; readonly charge: Charge }
+  /** The budget has no room for it: no request was made. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** On record as begun and never as ended: charged at its reservation. */
+  | { readonly kind: 'unknown'; readonly charge: Charge }
+
+export interface AttemptPlan {
+  readonly attempt: number
+  readonly model: Model
+  /** Cap of the reply before the budget has its say. */
+  readonly cap: number
+  /** The last answer at a limit: no tools, and nothing is held back for it any more. */
+  readonly closing: boolean
+}
+
+/** Makes one attempt at the request: reserve, call, settle, all in one step. */
+export async function makeAttempt(plan: AttemptPlan, state: RunState, ports: Ports, emit: Emit, early: EarlyStarts): Promise<StepResult<Attempt>> {
+  const { model, attempt, closing } = plan
+  const { request } = state.spent
+  const name = closing ? `wrap_up:1.${attempt}` : `model:${request}.${attempt}`
+  const key = keyOf(state, name)
+  let grant: Grant | Refusal | undefined
+  let reservation: Reservation | undefined
+  const step = await ports.steps.run<Attempt>(
+    key,
+    async (scope) => {
+      if (grant === undefined) throw new Error('a request needs its grant')
+      if (!grant.granted) return { kind: 'refused', refusal: grant }
+      if (ports.abort.cause !== undefined) return { kind: 'aborted', cause: ports.abort.cause, partial: null, charge: noCharge(model) }
+      const body: ModelRequest = {
+        system: ports.settings.system,
+        messages: state.transcript.messages(),
+        tools: ports.toolDefinitions,
+        maxTokens: grant.maxTokens,
+        idempotencyKey: scope.idempotencyKey,
+        ...(closing ? { toolChoice: 'none' as const } : {}),
+      }
+      return callModel(model, body, grant, state, ports, scope.emit, early)
+    },
+    {
+      signal: ports.abort.signal,
+      emit,
+      digest: () => requestDigest(state, ports, model, plan),
+      intent: () => {
+        const holdBack = ports.settings.wrapUp && !closing
+        ;({ grant, reservation } = reserveRequest(state, ports, model, plan.cap, holdBack))
+        return grant
+      },
+      onOpen: (intent) => openAttempt(intent as Grant | Refusal, model),
+      sync: ports.ledger.limited ? 'intent' : 'none',
+    },
+  )
+  if (reservation !== undefined && step.value.kind !== 'refused') {
+    const { charge } = step.value
+    ports.ledger.settle(reservation, { nanos: charge.nanos, tokens: charge.tokens }, charge.known)
+  }
+  return step
+}
+
+/** An intent without a result: the request may have been made. */
+function openAttempt(intent: Grant | Refusal, model: Model): Attempt {
+  if (!intent.granted) return { kind: 'refused', refusal: intent }
+  return { kind: 'unknown', charge: { model: model.id, nanos: intent.nanos, tokens: intent.tokens, known: false, usage: null } }
+}
+
+/** Chained once a run: the system prompt and the tools do not change in it. */
+const systemDigests = new WeakMap<object, number>()
+
+function requestDigest(state: RunState, ports: Ports, model: Model, plan: AttemptPlan): string {
+  let fixed = systemDigests.get(ports.toolDefinitions)
+  if (fixed === undefined) {
+    fixed = hashText(ports.toolDefinitions.map((tool) => tool.name).join(), hashText(ports.settings.system))
+    systemDigests.set(ports.toolDefinitions, fixed)
+  }
+  return digestOf(`${model.id} ${plan.cap} ${state.transcript.digest()}`, fixed)
+}
+
+async function callModel(
+  model: Model,
+  body: ModelRequest,
+  grant: Grant,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+  early: EarlyStarts,
+): Promise<Attempt> {
+  const { request } = state.spent
+  const partial = createPartial(model)
+  let open = true
+  const onUpdate = (update: ModelUpdate): void => {
+    // A deaf model may go on talking after it was left.
+    if (!open) return
+    partial.add(update)
+    if (update.type === 'block') early.consider(update.block)
+    emit({ type: 'model_update', request, update })
+  }
+  const { abort, settings, timers } = ports
+  const settled = await settleWithin(() => model.call(body, { signal: abort.signal, emit: onUpdate }), abort, settings.graceMs, timers)
+  open = false
+  if (settled.kind === 'value') return answered(settled.value, grant, model, state, ports)
+  // An abort decides over whatever error it made the model reject with.
+  if (abort.cause !== undefined) {
+    return { kind: 'aborted', cause: abort.cause, partial: partial.message(body), charge: unknownCharge(model, grant, state, ports) }
+  }
+  const error = settled.kind === 'threw' ? recordOf(settled.error) : recordOf(new RunAbort(settled.cause))
+  return { kind: 'failed', error, charge: chargeOfFailure(error, model, grant, state, ports) }
+}
+
+function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Attempt {
+  const { message, interrupted } = reply
+  // A broken stream tells no final usage: what it may have cost is the worst case.
+  const charge = interrupted === undefined ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)
+  return { kind: 'answered', message, interrupted: interrupted?.toRecord() ?? null, grant, charge }
+}
+
+function chargeOfFailure(error: ModelErrorJson, model: Model, grant: Grant, state: RunState, ports: Ports): Charge {
+  if (error.usage !== null) return chargeFor(model, error.usage, ports)
+  return error.billed === 'nothing' ? noCharge(model) : unknownCharge(model, grant, state, ports)
+}
+
+/** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
+function recordOf(thrown: unknown): ModelErrorJson {
+  if (thrown instanceof ModelError) return thrown.toRecord()
+  return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
+}
+
+interface Partial {
+  add(update: ModelUpdate): void
+  /** What had come when the reply was cut: completed blocks, and the text of the one that was being written. */
+  message(body: ModelRequest): AssistantMessage | null
+}
+
+function createPartial(model: Model): Partial {
+  const blocks: ContentBlock[] = []
+  let text = ''
+  let id = ''
+  return {
+    add(update) {
+      if (update.type === 'text_delta') text += update.text
+      if (update.type !== 'block') return
+      id = update.messageId
+      text = ''
+      blocks.push(update.block)
+    },
+    message(body) {
+      const content: ContentBlock[] = text === '' ? blocks : [...blocks, { type: 'text', text }]
+      if (content.length === 0) return null
+      // A block that a later turn must echo with a signature is complete here, or not here at all.
+      return {
+        role: 'assistant',
+        id: id === '' ? `partial-${digestOf(body.idempotencyKey)}` : id,
+        model: model.id,
+        content,
+        stop_reason: null,
+        usage: noUsage,
+      }
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import type { Amount, Reservation } from '../budget/ledger.ts'
+import { nanosOf } from '../budget/prices.ts'
+import { upperBoundOfMessages, upperBoundOfText } from '../context/tokens.ts'
+import { addUsage, totalTokensOf, type Usage } from '../messages.ts'
+import type { Model } from '../model/model.ts'
+import type { Ports } from '../ports.ts'
+import { withModelUsage, withSpent, type RunState } from '../state.ts'
+
+/** What one attempt was charged, as recorded. `known: false`: at worst case, since nobody said what it was. */
+export type Charge = {
+  readonly model: string
+  readonly nanos: number
+  readonly tokens: number
+  readonly known: boolean
+  readonly usage: Usage | null
+}
+
+/** What an attempt took aside before it was made, as recorded in its intent. */
+export type Grant = {
+  readonly granted: true
+  readonly model: string
+  readonly nanos: number
+  readonly tokens: number
+  /** The reply's cap, lowered where the budget asked for it. */
+  readonly maxTokens: number
+  readonly lowered: 'usd' | 'tokens' | null
+}
+
+export type Refusal = {
+  readonly granted: false
+  readonly currency: 'usd' | 'tokens'
+  readonly needed: number
+  readonly available: number
+}
+
+/** What services add to a request around what they were sent. */
+const requestOverhead = 1_000
+
+/** The most input tokens that the next request can be billed for: the provider's own count, and bytes for what came since. */
+export function inputUpperBound(state: RunState, ports: Ports): number {
+  const { counted } = state.spent
+  const messages = state.transcript.messages()
+  if (counted.tokens > 0 && counted.length <= messages.length) {
+    return counted.tokens + upperBoundOfMessages(messages, counted.length)
+  }
+  return requestOverhead + upperBoundOfText(ports.settings.system) + toolsUpperBound(ports) + upperBoundOfMessages(messages)
+}
+
+const toolBounds = new WeakMap<object, number>()
+
+function toolsUpperBound(ports: Ports): number {
+  const known = toolBounds.get(ports.toolDefinitions)
+  if (known !== undefined) return known
+  const bound = upperBoundOfText(JSON.stringify(ports.toolDefinitions))
+  toolBounds.set(ports.toolDefinitions, bound)
+  return bound
+}
+
+/**
+ * Reserves the worst case of a request, lowering the reply's cap to what fits (DESIGN, "Budgets").
+ * `cap` is what would be asked for; `holdBack` keeps room for the last answer that `wrapUp` wants.
+ */
+export function reserveRequest(
+  state: RunState,
+  ports: Ports,
+  model: Model,
+  cap: number,
+  holdBack: boolean,
+): { readonly grant: Grant | Refusal; readonly reservation: Reservation | undefined } {
+  const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
+  if (!ports.ledger.limited) return { grant: free, reservation: undefined }
+  const input = inputUpperBound(state, ports)
+  const available = ports.ledger.available()
+  const useful = Math.min(cap, ports.settings.minUsefulTokens)
+  const worst = (output: number): Amount => worstCase(model, input, output, ports)
+  const held = holdBack ? worstCase(model, input + useful, useful, ports) : { nanos: 0, tokens: 0 }
+  const fits = (output: number): boolean => {
+    const amount = worst(output)
+    return amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens
+  }
+  if (!fits(useful)) {
+    const needed = worst(useful)
+    const currency = needed.nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
+    const figures = currency === 'usd' ? [needed.nanos, available.nanos] : [needed.tokens, available.tokens]
+    return { grant: { granted: false, currency, needed: figures[0] ?? 0, available: figures[1] ?? 0 }, reservation: undefined }
+  }
+  const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
+  const amount = worst(maxTokens)
+  const lowered = maxTokens === cap ? null : worst(cap).nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
+  return {
+    grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
+    reservation: ports.ledger.reserve(amount),
+  }
+}
+
+/** The largest number of tokens that fits; `low` does, `high` does not. */
+function largest(low: number, high: number, fits: (tokens: number) => boolean): number {
+  let fitting = low
+  let failing = high
+  while (failing - fitting > 1) {
+    const middle = Math.floor((fitting + failing) / 2)
+    if (fits(middle)) fitting = middle
+    else failing = middle
+  }
+  return fitting
+}
+
+export function worstCase(model: Model, inputTokens: number, outputTokens: number, ports: Ports): Amount {
+  const usd = ports.prices.worstCase(model.id, { inputTokens, outputTokens }) ?? 0
+  return { nanos: nanosOf(usd), tokens: inputTokens + outputTokens }
+}
+
+export function chargeFor(model: Model, usage: Usage, ports: Ports): Charge {
+  const usd = ports.prices.cost(model.id, usage) ?? 0
+  return { model: model.id, nanos: nanosOf(usd), tokens: totalTokensOf(usage), known: true, usage }
+}
+
+/** For an attempt that was aborted, dropped or lost: what was taken aside, or the worst case where nothing had to be. */
+export function unknownCharge(model: Model, grant: Grant, state: RunState, ports: Ports): Charge {
+  const worst = grant.tokens > 0 ? grant : worstCase(model, inputUpperBound(state, ports), grant.maxTokens, ports)
+  return { model: model.id, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
+}
+
+export function noCharge(model: Model): Charge {
+  return { model: model.id, nanos: 0, tokens: 0, known: true, usage: null }
+}
+
+/** Enters a charge in the run's figures. `own`: a request of this run, not of a compaction. */
+export function charged(state: RunState, charge: Charge, own = true): RunState {
+  const { spent } = state
+  if (charge.usage === null) {
+    if (charge.tokens === 0) return state
+    return withSpent(state, { totalTokens: spent.totalTokens + charge.tokens, unknownNanos: spent.unknownNanos + charge.nanos })
+  }
+  return withSpent(state, {
+    usage: own ? addUsage(spent.usage, charge.usage) : spent.usage,
+    modelUsage: withModelUsage(spent.modelUsage, charge.model, charge.usage, charge.nanos),
+    totalTokens: spent.totalTokens + charge.tokens,
+    nanos: spent.nanos + charge.nanos,
+  })
+}

@@ -1,0 +1,118 @@
+import type { Emit } from '../events.ts'
+import { defaultCheckpoints, type Checkpoint, type GuardView } from '../guards/guard.ts'
+import { committedUsd, activeMs } from './drafts.ts'
+import type { Ports } from '../ports.ts'
+import { entryId, withEntry, withSpent, type RunState } from '../state.ts'
+import type { AbortCause } from '../cancel/abort.ts'
+import type { Control } from '../steps/control.ts'
+import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
+import { agentStateOf } from './agent-view.ts'
+import { keyOf } from './keys.ts'
+
+// A checkpoint is where signals, cancellation and inbox are looked at. All that comes from outside comes through `Steps.control`.
+
+/** Abort, explicit stops and cancellation sources. Never asks the inbox for messages: a run that stops leaves them there. */
+export async function controlAt(
+  checkpoint: Checkpoint,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): Promise<{ readonly state: RunState; readonly abort: AbortCause | undefined }> {
+  const key = keyOf(state, `control:${checkpoint}:${state.spent.request}`)
+  const control = await ports.steps.control(key, () => pollControl(state, ports))
+  if (control === undefined) return { state, abort: undefined }
+  let next = state
+  for (const stored of control.signals ?? []) next = raise(next, StopSignal.fromJSON(stored), checkpoint, emit)
+  return { state: next, abort: control.abort }
+}
+
+function pollControl(state: RunState, ports: Ports): Control | undefined | Promise<Control | undefined> {
+  const { cause } = ports.abort
+  if (cause !== undefined) return { abort: cause }
+  const signals = ports.inbox.takeSignals()
+  if (ports.cancellation.length === 0) return signals === undefined ? undefined : { signals }
+  return pollSources(signals ?? [], state, ports)
+}
+
+async function pollSources(taken: readonly StopSignalJson[], state: RunState, ports: Ports): Promise<Control | undefined> {
+  const signals = [...taken]
+  for (const source of ports.cancellation) {
+    const signal = await source.cancellationSignal(agentStateOf(state))
+    if (signal !== undefined) signals.push(signal.toJSON())
+  }
+  if (ports.abort.cause !== undefined) return { abort: ports.abort.cause }
+  return signals.length === 0 ? undefined : { signals }
+}
+
+export function raise(state: RunState, signal: StopSignal, checkpoint: Checkpoint | 'end', emit: Emit): RunState {
+  emit({ type: 'signal', signal, checkpoint })
+  return { ...state, continuation: state.continuation.withNewStopSignal(signal) }
+}
+
+/** Asks the guards of this checkpoint. Those that were overridden stay silent before a turn: the turn was granted. */
+export function guardsAt(
+  checkpoint: Checkpoint,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): { readonly state: RunState; readonly raisedBy: readonly string[] } {
+  if (ports.guards.length === 0) return { state, raisedBy: nobody }
+  const view = viewOf(checkpoint, state)
+  const raisedBy: string[] = []
+  let next = state
+  for (const guard of ports.guards) {
+    if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
+    const signal = guard.evaluate(view)
+    const wasOverridden = next.spent.overridden.includes(guard.name)
+    if (signal === undefined) {
+      if (wasOverridden) next = withSpent(next, { overridden: next.spent.overridden.filter((name) => name !== guard.name) })
+      continue
+    }
+    if (wasOverridden && checkpoint === 'before_turn') continue
+    raisedBy.push(guard.name)
+    next = raise(next, signal, checkpoint, emit)
+  }
+  return { state: next, raisedBy }
+}
+
+const nobody: readonly string[] = Object.freeze([])
+
+function viewOf(checkpoint: Checkpoint, state: RunState): GuardView {
+  const { spent } = state
+  const { inRun } = spent.laps
+  // Laps of stop hooks and of the token target are turns for the figures only.
+  const begun = 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + (inRun.continuation_requested ?? 0)
+  return {
+    checkpoint,
+    steps: checkpoint === 'before_turn' ? begun - 1 : begun,
+    usage: spent.usage,
+    totalTokens: spent.totalTokens,
+    costUsd: committedUsd(state),
+    activeMs: activeMs(state),
+    finishReason: spent.lastStopReason,
+    recentTurns: spent.recentTurns,
+  }
+}
+
+/** Takes messages from the inbox into the transcript: steering ones, at the end follow-ups too. Undefined when none came. */
+export async function inboxAt(
+  place: 'before_turn' | 'end',
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): Promise<RunState | undefined> {
+  const key = keyOf(state, `inbox:${place}:${state.spent.request}`)
+  const control = await ports.steps.control(key, () => {
+    const messages = ports.inbox.takeMessages(place === 'end')
+    return messages === undefined ? undefined : { messages }
+  })
+  if (control?.messages === undefined) return undefined
+  let next = state
+  for (const { kind, content } of control.messages) {
+    const entry = { kind: 'user', id: entryId(next, kind), message: { role: 'user', content }, origin: kind } as const
+    next = withEntry(next, entry)
+    emit({ type: 'message', entry })
+  }
+  // New user input is progress, whatever the tools said.
+  return withSpent(next, { recentTurns: [] })
+}

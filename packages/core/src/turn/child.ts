@@ -1,0 +1,134 @@
+import { createAbortScope } from '../cancel/abort.ts'
+import { messageOf } from '../errors.ts'
+import type { Emit } from '../events.ts'
+import { addUsage, textOf, type ToolUseBlock } from '../messages.ts'
+import { closedInbox } from '../inbox.ts'
+import { createHookRegistry } from '../hooks/registry.ts'
+import type { Ended, Ports } from '../ports.ts'
+import { freshSpent, startState, withSpent, type RunIdentity, type RunState, type Spent } from '../state.ts'
+import { Transcript } from '../transcript.ts'
+import { interrupted, type ToolResult } from '../tools/result.ts'
+import { isAgentTool, type AgentTool, type ChildRun } from '../tools/tool.ts'
+import { sayUser } from './flow.ts'
+import { toolDefinitionsOf } from '../tools/definitions.ts'
+
+export interface ChildOutcome {
+  readonly result: ToolResult
+  readonly endedAt: number
+  /** Enters what the child spent in the parent's figures. */
+  addTo(state: RunState): RunState
+}
+
+type ChildCall = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AgentTool; readonly input: unknown }
+
+/** A subagent: the same loop under the parent's Steps and ledger, aborted with it (DESIGN, `scope`). */
+export async function runChild(what: ChildCall, state: RunState, ports: Ports, emit: Emit): Promise<ChildOutcome> {
+  const { call, index, tool, input } = what
+  const failed = (message: string): ChildOutcome => ({
+    result: { end: 'failed', content: message, isError: true, error: message },
+    endedAt: state.spent.now,
+    addTo: (to) => to,
+  })
+  let child: ChildRun
+  try {
+    // The input passed this tool's own check, so it is what `spawn` is written for.
+    child = tool.spawn(input as never)
+  } catch (error) {
+    return failed(messageOf(error))
+  }
+  const name = `agent:${state.spent.request}:${index}:${call.id}/`
+  const identity: RunIdentity = {
+    ...state.run,
+    agentPath: `${state.run.agentPath}${name}`,
+    agentId: `${state.run.runId}/${state.run.agentPath}${name}`.slice(0, -1),
+    parentCallId: call.id,
+    depth: state.run.depth + 1,
+  }
+  const abort = createAbortScope()
+  const unlink = ports.abort.onAbort((cause) => abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'))
+  const childPorts = portsOfChild(child, state, ports, name, abort)
+  const childEmit: Emit = (event) => emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
+  const fresh = startState(identity, Transcript.empty(), freshSpent(state.spent.now))
+  const prompted = sayUser(fresh, child.prompt, 'prompt', childEmit)
+  const ended = await ports.runLoop({ ...prompted, startLength: 0 }, childPorts, childEmit)
+  unlink()
+  return {
+    result: resultOfChild(ended, ports),
+    endedAt: state.spent.now + ended.terminal.durationMs,
+    addTo: (to) => withChildSpent(to, ended.state.spent),
+  }
+}
+
+function portsOfChild(child: ChildRun, state: RunState, ports: Ports, name: string, abort: Ports['abort']): Ports {
+  const allowed = child.tools === undefined ? undefined : new Set(child.tools)
+  // A subagent starts no subagents unless they are named.
+  const tools = new Map([...ports.tools].filter(([toolName, tool]) => allowed?.has(toolName) ?? !isAgentTool(tool)))
+  const maxTurns = Math.min(child.maxTurns ?? ports.settings.maxTurns, ports.settings.maxTurns)
+  const agentType = child.agentType ?? 'agent'
+  return {
+    ...ports,
+    tools,
+    toolDefinitions: toolDefinitionsOf(tools.values()),
+    guards: ports.guards.filter((guard) => guard.bounds?.turns === undefined),
+    stopHooks: [],
+    postRun: [],
+    // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
+    hooks: createHookRegistry(ports.hooks.all.map(({ hook }) => hook)),
+    steps: ports.steps.scope(name),
+    inbox: closedInbox,
+    abort,
+    ledger: ports.ledger.branch(),
+    limits: { maxTurns, gateLaps: 0 },
+    settings: {
+      ...ports.settings,
+      system: child.system ?? ports.settings.system,
+      maxTurns,
+      tokenBudget: null,
+      wrapUp: false,
+      output: null,
+      onAsk: ports.settings.onAsk,
+      maxSubagents: ports.settings.maxSubagents - state.spent.subagents,
+      querySource: agentType,
+    },
+  }
+}
+
+/** The parent's model is told the child's answer, and plainly when it did not come to its end. */
+function resultOfChild({ terminal, state }: Ended, ports: Ports): ToolResult {
+  if (ports.abort.cause !== undefined && terminal.signal.source === 'abort') return interrupted(ports.abort.cause, false)
+  const answer = lastAnswerOf(state)
+  const details = { reason: terminal.reason, message: terminal.signal.message, costUsd: terminal.costUsd, turns: terminal.summary.turns }
+  if (terminal.reason === 'completed' || terminal.reason === 'finish_reason' || terminal.reason === 'stop_requested') {
+    return { end: 'done', content: answer === '' ? '(The agent ended without a text.)' : answer, isError: false, details }
+  }
+  const why = `The agent was stopped before it was done (${terminal.signal.toString()}).`
+  const content = answer === '' ? why : `${why} Its last words were:\n\n${answer}`
+  return { end: 'failed', content, isError: true, details, error: why }
+}
+
+function lastAnswerOf(state: RunState): string {
+  for (let index = state.transcript.length - 1; index >= 0; index--) {
+    const entry = state.transcript.at(index)
+    if (entry?.kind === 'assistant' && entry.error === undefined) return textOf(entry.message.content)
+  }
+  return ''
+}
+
+function withChildSpent(state: RunState, child: Spent): RunState {
+  const { spent } = state
+  const modelUsage: { [model: string]: Spent['modelUsage'][string] } = { ...spent.modelUsage }
+  for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
+    const before = modelUsage[model]
+    modelUsage[model] = before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
+  }
+  return withSpent(state, {
+    modelUsage,
+    totalTokens: spent.totalTokens + child.totalTokens,
+    nanos: spent.nanos + child.nanos,
+    unknownNanos: spent.unknownNanos + child.unknownNanos,
+    subagents: spent.subagents + child.subagents,
+    stillRunning: [...spent.stillRunning, ...child.stillRunning],
+    now: Math.max(spent.now, child.now),
+  })
+}
+

@@ -1,0 +1,29 @@
+import type { Emit } from '../events.ts'
+import type { Ports } from '../ports.ts'
+import type { RunState } from '../state.ts'
+import { createEarlyStarts, noEarlyStarts, type EarlyStarts } from '../tools/early-starts.ts'
+import { isAgentTool } from '../tools/tool.ts'
+import { executeCall } from './execute-call.ts'
+import { checkInput, isReadOnly } from './inspect-call.ts'
+
+/** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook wants to see. */
+export function startEarly(state: RunState, ports: Ports, emit: Emit): EarlyStarts {
+  if (ports.tools.size === 0) return noEarlyStarts
+  return createEarlyStarts(ports.settings.toolConcurrency, (call) => {
+    const tool = ports.tools.get(call.name)
+    if (tool === undefined || isAgentTool(tool) || tool.concurrencySafe === false) return undefined
+    if (ports.abort.cause !== undefined || ports.hooks.for('beforeToolUse', call.name).length > 0) return undefined
+    const checked = checkInput(tool, call.input)
+    if (!checked.valid || !isReadOnly(tool, checked.input)) return undefined
+    const request = { call, tool, readOnly: true }
+    try {
+      if (ports.permissions.denies(request) !== undefined) return undefined
+      const decision = ports.permissions.decide(request)
+      if (decision instanceof Promise || decision.behavior !== 'allow' || 'updatedInput' in decision) return undefined
+    } catch {
+      // The call's own step will ask again and tell of it.
+      return undefined
+    }
+    return executeCall({ call, tool, input: checked.input, idempotencyKey: `early/${call.id}` }, state, ports, emit)
+  })
+}

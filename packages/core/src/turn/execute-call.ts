@@ -1,0 +1,69 @@
+import { settleWithin } from '../cancel/settle.ts'
+import { messageOf } from '../errors.ts'
+import type { Emit } from '../events.ts'
+import type { ToolUseBlock } from '../messages.ts'
+import type { Ports } from '../ports.ts'
+import type { RunState } from '../state.ts'
+import { AgentStopException } from '../stop/stop-exception.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { interrupted, type ToolResult } from '../tools/result.ts'
+import type { Tool, ToolContext, ToolOutput } from '../tools/tool.ts'
+import { agentStateOf } from './agent-view.ts'
+
+export interface CallToExecute {
+  readonly call: ToolUseBlock
+  readonly tool: Tool
+  /** Checked by the tool. */
+  readonly input: unknown
+  readonly idempotencyKey: string
+}
+
+/** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
+export async function executeCall(what: CallToExecute, state: RunState, ports: Ports, emit: Emit): Promise<ToolResult> {
+  const { abort, settings, timers } = ports
+  // After an abort no tool starts.
+  if (abort.cause !== undefined) return interrupted(abort.cause, false)
+  const { call, tool, input } = what
+  const context: ToolContext = {
+    callId: call.id,
+    toolName: call.name,
+    signal: abort.signal,
+    idempotencyKey: what.idempotencyKey,
+    get state() {
+      return agentStateOf(state)
+    },
+    progress(data) {
+      emit({ type: 'tool_update', callId: call.id, name: call.name, data })
+    },
+  }
+  // The input passed this tool's own check, so it is what `execute` is written for.
+  const work = () => tool.execute(input as never, context)
+  const settled = await settleWithin(work, abort, settings.graceMs, timers)
+  switch (settled.kind) {
+    case 'value':
+      return resultOf(settled.value)
+    case 'left':
+      return interrupted(settled.cause, true)
+    case 'threw':
+      return resultOfThrow(settled.error, ports)
+  }
+}
+
+function resultOf(output: ToolOutput | string): ToolResult {
+  if (typeof output === 'string') return { end: 'done', content: output, isError: false }
+  const { content, isError = false, details } = output
+  const end = isError ? 'failed' : 'done'
+  return details === undefined ? { end, content, isError } : { end, content, isError, details }
+}
+
+function resultOfThrow(thrown: unknown, ports: Ports): ToolResult {
+  if (thrown instanceof AgentStopException) {
+    const signal = StopSignal.fromStopException(thrown)
+    const stop = thrown.step === null ? signal : new StopSignal({ ...signal.toJSON(), context: { ...signal.context, step: thrown.step } })
+    return { end: 'done', content: signal.message || 'The run stops here.', isError: false, stop: stop.toJSON() }
+  }
+  // A tool that heeds the abort by throwing was interrupted; one that failed for another reason at that moment as well.
+  if (ports.abort.cause !== undefined) return interrupted(ports.abort.cause, false)
+  const error = messageOf(thrown)
+  return { end: 'failed', content: error, isError: true, error }
+}

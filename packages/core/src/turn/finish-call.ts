@@ -1,0 +1,54 @@
+import type { Emit } from '../events.ts'
+import { textOf, type MessageContent } from '../messages.ts'
+import type { Ports } from '../ports.ts'
+import type { RunState } from '../state.ts'
+import { StopSignal } from '../stop/signal.ts'
+import type { ToolResult } from '../tools/result.ts'
+import type { RaisedStop } from './act.ts'
+import { policySignal, runHooks, withSignalsHeld } from './run-hooks.ts'
+import type { CallRun } from './run-call.ts'
+
+export interface FinishedCall {
+  readonly state: RunState
+  readonly result: ToolResult
+  readonly messages: readonly MessageContent[]
+  readonly stops: readonly RaisedStop[]
+}
+
+/** What comes after a call: its event, post-hooks, the error policy. */
+export async function finishCall(run: CallRun, state: RunState, ports: Ports, emit: Emit): Promise<FinishedCall> {
+  const { call, index, result } = run
+  emit({ type: 'tool_end', callId: call.id, name: call.name, end: result.end, durationMs: run.durationMs })
+  const stops: RaisedStop[] = []
+  const stop = (signal: StopSignal, origin: RaisedStop['origin'], hook: string | null): void => {
+    stops.push({ index, signal, origin, hook, callId: call.id })
+  }
+  if (result.stop !== undefined) stop(StopSignal.fromJSON(result.stop), 'tool', null)
+  // Only a call that ran has something after it.
+  if (result.end !== 'done' && result.end !== 'failed') return { state, result, messages: [], stops }
+
+  const failure = result.end === 'failed' ? (result.error ?? textOf(result.content)) : undefined
+  const toolCall = run.kind === 'run' && run.input !== call.input ? { ...call, input: run.input } : call
+  const subject = { toolCall, callIndex: index, toolOutput: { text: textOf(result.content), isError: result.isError } }
+  const after = await runHooks('afterToolUse', state, ports, emit, subject)
+  let current = withSignalsHeld(after, state)
+  for (const { hook, signal } of after.raised) stop(signal, 'post_tool_hook', hook)
+  for (const { hook, outcome } of after.outcomes) {
+    if (outcome.prevented !== undefined) stop(preventedBy(hook, outcome.prevented), 'post_tool_hook', hook)
+  }
+  const messages = [...after.messages]
+  if (failure !== undefined) {
+    const error = { source: 'tool', name: call.name, message: failure } as const
+    const onError = await runHooks('onError', current, ports, emit, { toolCall, callIndex: index, error })
+    current = withSignalsHeld(onError, current)
+    messages.push(...onError.messages)
+    for (const { hook, signal } of onError.raised) stop(signal, 'hook', hook)
+    if (ports.settings.errorPolicy?.(error) === true) stop(policySignal('tool', call.name, failure), 'hook', null)
+  }
+  const replaced = after.outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
+  return { state: current, result: replaced === undefined ? result : { ...result, content: replaced }, messages, stops }
+}
+
+function preventedBy(hook: string, reason: string): StopSignal {
+  return new StopSignal({ reason: 'stop_requested', message: reason || `Stopped by ${hook}`, context: { hook }, source: hook })
+}

@@ -1,0 +1,83 @@
+import type { Emit } from '../events.ts'
+import type { Ports } from '../ports.ts'
+import { withSpent, type RunState } from '../state.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { StopSignals } from '../stop/signals.ts'
+import { toolCallsOf } from '../messages.ts'
+import { act } from './act.ts'
+import { controlAt } from './checkpoint.ts'
+import { abortDraft, budgetDraft, committedUsd } from './drafts.ts'
+import { noEarlyStarts } from '../tools/early-starts.ts'
+import { closeCalls, notRunAll, openCallsOf } from './close-calls.ts'
+import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
+import { standingDraft } from './prepare.ts'
+import { recoverBroken, recoverCut, recoverWindow, refused, resumePaused } from './recover.ts'
+import { withReply, type Answer, type Reply } from './respond.ts'
+import { runHooks, withHookMessages } from './run-hooks.ts'
+import { settle } from './settle.ts'
+
+/** A reply that the model did not end by itself, and that holds no complete call to go on with. */
+export function unfinished(reply: Answer, ports: Ports, emit: Emit): Outcome | undefined {
+  const { message, calls, interrupted } = reply
+  if (message.stop_reason === 'model_context_window_exceeded') return recoverWindow(reply, ports, emit)
+  if (message.stop_reason === 'refusal') return undefined
+  if (calls.length > 0) return undefined
+  if (interrupted !== null) return recoverBroken(reply, interrupted, emit)
+  if (message.stop_reason === 'max_tokens') return recoverCut(reply, ports, emit)
+  if (message.stop_reason === 'pause_turn') return resumePaused(reply, emit)
+  return undefined
+}
+
+/** A whole answer: on record, hooks, checkpoint, cost check; then its calls, or the end. */
+export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Outcome> {
+  const { message, calls, early } = reply
+  if (message.stop_reason === 'refusal') {
+    const outcome = refused(reply, emit)
+    return { ...outcome, state: notRunAll(outcome.state, calls.map(({ id }) => id), 'the model refused to go on', emit) }
+  }
+  if (reply.interrupted !== null) emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${reply.interrupted.message}` })
+  const said = withReply(reply.state, message, emit)
+  const hooks = await runHooks('afterInference', said, ports, emit)
+  const control = await controlAt('after_reply', hooks.state, ports, emit)
+  const current = control.state
+  if (control.abort !== undefined) {
+    const closed = await closeCalls(current, message, control.abort, early, ports, emit)
+    return ends(closed, abortDraft(control.abort, 'streaming', closed, ports))
+  }
+  const stop = costDraft(current, ports) ?? (current.continuation.stopSignals().hasAny() ? standingDraft(current, []) : undefined)
+  if (stop !== undefined) {
+    const closed = notRunAll(current, calls.map(({ id }) => id), `the run stopped (${stop.signal.toString()})`, emit)
+    return ends(withHookMessages(closed, hooks.messages, emit), stop)
+  }
+  if (calls.length > 0) {
+    const outcome = await act(current, calls, early, ports, emit)
+    return { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
+  }
+  const outcome = await settle(withHookMessages(current, hooks.messages, emit), message, ports, emit)
+  return outcome
+}
+
+/** A run that goes on with calls that waited for a person: they are acted on before the model is asked again. */
+export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promise<Outcome> {
+  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns })
+  return act(state, openCallsOf(state), noEarlyStarts, ports, emit)
+}
+
+/** The second line behind the ledger: what was spent is looked at after every message (000). */
+function costDraft(state: RunState, ports: Ports): Draft | undefined {
+  return committedUsd(state) >= ports.settings.maxBudgetUsd ? budgetDraft(state, ports) : undefined
+}
+
+/** The last answer at a limit was given, or could not be: the ending stays that of the limit. */
+export function close(reply: Reply, emit: Emit): Outcome {
+  let current = reply.state
+  const { closing } = current.spent
+  if (reply.kind === 'answered') {
+    current = withReply(current, reply.message, emit)
+    current = notRunAll(current, toolCallsOf(reply.message).map(({ id }) => id), 'this was the last answer of the run', emit)
+  }
+  const signal = StopSignal.fromJSON(closing?.signal)
+  const signals = StopSignals.fromJSON(closing?.signals)
+  const standing = { ...withSpent(current, { closing: null }), continuation: current.continuation.withStopSignals(signals) }
+  return ends(standing, draftOf(closing?.reason ?? 'error', signal, { overridable: false }))
+}

@@ -1,0 +1,186 @@
+import { messageOf } from '../errors.ts'
+import type { Emit } from '../events.ts'
+import type { MessageContent, ToolUseBlock } from '../messages.ts'
+import type { Ports } from '../ports.ts'
+import { at, withSpent, type RunState } from '../state.ts'
+import type { PermissionDecision } from '../tools/permission-decision.ts'
+import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
+import { denied, interrupted, invalid, notRun, type ToolResult } from '../tools/result.ts'
+import { isAgentTool, type AnyTool } from '../tools/tool.ts'
+import type { RaisedStop } from './act.ts'
+import type { IndexedCall } from './batch.ts'
+import { checkInput, isReadOnly } from './inspect-call.ts'
+import { keyOf } from './keys.ts'
+import { runHooks, withSignalsHeld, type HookRun } from './run-hooks.ts'
+
+export type PreparedCall =
+  | {
+      readonly kind: 'run'
+      readonly call: ToolUseBlock
+      readonly index: number
+      readonly tool: AnyTool
+      readonly input: unknown
+      /** May run beside its neighbours. */
+      readonly shares: boolean
+    }
+  /** It has its result already: unknown tool, invalid input, denied, stopped. */
+  | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
+
+export interface Preparation {
+  readonly state: RunState
+  readonly prepared: PreparedCall | { readonly kind: 'pending'; readonly message: string }
+  readonly messages: readonly MessageContent[]
+  readonly stops: readonly RaisedStop[]
+}
+
+/** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (DESIGN, "Decisions"). */
+export async function prepareCall(indexed: IndexedCall, state: RunState, ports: Ports, emit: Emit): Promise<Preparation> {
+  const { call, index } = indexed
+  emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
+  const answer = (from: RunState, result: ToolResult, more: Partial<Preparation> = {}): Preparation => ({
+    state: from,
+    prepared: { kind: 'answer', call, index, result },
+    messages: [],
+    stops: [],
+    ...more,
+  })
+
+  const tool = ports.tools.get(call.name)
+  if (tool === undefined) return answer(state, invalid(unknownTool(call.name, ports)))
+  const checked = checkInput(tool, call.input)
+  if (!checked.valid) return answer(state, invalid(checked.message))
+
+  const early = await rulesDeny(call, tool, checked.input, state, ports, emit)
+  if (early.message !== undefined) return answer(early.state, deny(call, early.message, emit))
+
+  const hooks = await runHooks('beforeToolUse', early.state, ports, emit, { toolCall: call, callIndex: index })
+  const verdict = verdictOf(hooks, call, index)
+  const hooked = withSignalsHeld(hooks, early.state)
+  const more = { messages: hooks.messages, stops: verdict.stops }
+  if (verdict.blocked !== undefined) return answer(hooked, deny(call, verdict.blocked, emit), more)
+  if (verdict.aborted) return answer(hooked, interrupted(ports.abort.cause ?? 'user', false), more)
+  if (verdict.stops.length > 0) return answer(hooked, notRun('a hook stopped the run before this call'), more)
+
+  const input = verdict.input === undefined ? checked : checkInput(tool, verdict.input.value)
+  if (!input.valid) return answer(hooked, invalid(`A hook changed the input. ${input.message}`), more)
+  const changed = verdict.input === undefined ? call : { ...call, input: verdict.input.value }
+  return permitted({ call: changed, index, tool, input: input.input }, hooked, verdict, ports, emit, more)
+}
+
+interface HookVerdict {
+  readonly stops: readonly RaisedStop[]
+  readonly blocked: string | undefined
+  readonly permission: 'allow' | 'ask' | undefined
+  readonly input: { readonly value: unknown } | undefined
+  readonly aborted: boolean
+}
+
+/** Across hooks: deny > ask > allow; the last changed input counts. */
+function verdictOf(hooks: HookRun, call: ToolUseBlock, index: number): HookVerdict {
+  const stops = hooks.raised.map(({ hook, signal }): RaisedStop => ({ index, signal, origin: 'hook', hook, callId: call.id }))
+  const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
+  return {
+    stops,
+    blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
+    permission: outcomes.some((outcome) => outcome.permission === 'ask') ? 'ask' : outcomes.find((outcome) => outcome.permission)?.permission,
+    input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
+    aborted: outcomes.some((outcome) => outcome.aborted === true),
+  }
+}
+
+type Checked = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AnyTool; readonly input: unknown }
+
+async function permitted(what: Checked, state: RunState, verdict: HookVerdict, ports: Ports, emit: Emit, more: Partial<Preparation>): Promise<Preparation> {
+  const { call, index, tool, input } = what
+  const readOnly = isReadOnly(tool, input)
+  const base = { messages: [], stops: [], ...more }
+  const run = (from: RunState, finalInput: unknown): Preparation => {
+    const shares = isAgentTool(tool) ? tool.concurrencySafe === true : isReadOnly(tool, finalInput) && tool.concurrencySafe !== false
+    return { ...base, state: withAgentCounted(from, tool), prepared: { kind: 'run', call, index, tool, input: finalInput, shares } }
+  }
+  if (ports.permissions === allowAll && verdict.permission !== 'ask') return overAgentLimit(tool, state, ports) ?? run(state, input)
+
+  const request: PermissionRequest = verdict.permission === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision: verdict.permission }
+  const key = keyOf(state, `permission:${state.spent.request}:${index}:${call.id}`)
+  const step = await ports.steps.run<PermissionDecision>(key, () => decide(request, ports), {
+    signal: ports.abort.signal,
+    emit,
+    onOpen: 'rerun',
+    sync: 'none',
+  })
+  const current = at(state, step)
+  const decision = step.value.behavior === 'ask' ? await approval(step.value.message, what, current, ports, emit) : step.value
+  if (decision === undefined) {
+    const message = step.value.behavior === 'ask' ? step.value.message : ''
+    emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
+    return { ...base, state: current, prepared: { kind: 'pending', message } }
+  }
+  if (decision.behavior !== 'allow') return { ...base, state: current, prepared: { kind: 'answer', call, index, result: deny(call, decision.message, emit) } }
+  const limited = overAgentLimit(tool, current, ports)
+  if (limited !== undefined) return limited
+  if (!('updatedInput' in decision) || decision.updatedInput === undefined) return run(current, input)
+  const rechecked = checkInput(tool, decision.updatedInput)
+  if (rechecked.valid) return run(current, rechecked.input)
+  return { ...base, state: current, prepared: { kind: 'answer', call, index, result: invalid(rechecked.message) } }
+
+  function overAgentLimit(candidate: AnyTool, from: RunState, { settings }: Ports): Preparation | undefined {
+    if (!isAgentTool(candidate) || from.spent.subagents < settings.maxSubagents) return undefined
+    const result = invalid(`This run may start ${settings.maxSubagents} subagents, and they are used up. Do the work yourself.`)
+    return { ...base, state: from, prepared: { kind: 'answer', call, index, result } }
+  }
+}
+
+function withAgentCounted(state: RunState, tool: AnyTool): RunState {
+  return isAgentTool(tool) ? withSpent(state, { subagents: state.spent.subagents + 1 }) : state
+}
+
+/** A rule set that throws denies: nothing runs that nobody allowed. */
+async function decide(request: PermissionRequest, ports: Ports): Promise<PermissionDecision> {
+  try {
+    const message = ports.permissions.denies(request)
+    return message === undefined ? await ports.permissions.decide(request) : { behavior: 'deny', message }
+  } catch (error) {
+    return { behavior: 'deny', message: `The permission rules failed: ${messageOf(error)}` }
+  }
+}
+
+/** Deny rules on the model's own input, before any hook sees the call. On record, so that other rules later do not change the past. */
+async function rulesDeny(call: ToolUseBlock, tool: AnyTool, input: unknown, state: RunState, ports: Ports, emit: Emit) {
+  if (ports.permissions === allowAll || ports.hooks.for('beforeToolUse', call.name).length === 0) return { state, message: undefined }
+  const request: PermissionRequest = { call, tool, readOnly: isReadOnly(tool, input) }
+  const key = keyOf(state, `rules:${state.spent.request}:${call.id}`)
+  const step = await ports.steps.run<{ readonly message?: string }>(
+    key,
+    async () => {
+      try {
+        const message = ports.permissions.denies(request)
+        return message === undefined ? {} : { message }
+      } catch (error) {
+        return { message: `The permission rules failed: ${messageOf(error)}` }
+      }
+    },
+    { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
+  )
+  return { state: at(state, step), message: step.value.message }
+}
+
+/** Asks the person through Steps; undefined when nobody is there to wait for. */
+async function approval(message: string, { call, index }: Checked, state: RunState, ports: Ports, emit: Emit): Promise<PermissionDecision | undefined> {
+  const given = state.spent.approvals?.[call.id]
+  if (given !== undefined) return given
+  if (ports.settings.onAsk === 'end') return undefined
+  emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
+  const key = keyOf(state, `approval:${state.spent.request}:${index}:${call.id}`)
+  const answer = await ports.steps.wait<PermissionDecision>(key, { signal: ports.abort.signal })
+  return answer ?? { behavior: 'deny', message: 'Interrupted by user' }
+}
+
+function deny(call: ToolUseBlock, message: string, emit: Emit): ToolResult {
+  emit({ type: 'permission_denied', callId: call.id, name: call.name, input: call.input, message })
+  return denied(message)
+}
+
+function unknownTool(name: string, ports: Ports): string {
+  const names = [...ports.tools.keys()]
+  return `There is no tool named ${JSON.stringify(name)}. ${names.length === 0 ? 'There are no tools in this run.' : `There are: ${names.join(', ')}.`}`
+}
