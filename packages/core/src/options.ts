@@ -77,6 +77,8 @@ export interface LoopOptions {
   readonly maxSubagents?: number
   /** Stop-hook blocks in a row, at most 8. */
   readonly stopHookBlockCap?: number
+  /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */
+  readonly spentBeforeUsd?: number
   readonly userContext?: { readonly [key: string]: string }
   readonly systemContext?: { readonly [key: string]: string }
 }
@@ -101,6 +103,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
     onAsk: options.onAsk ?? 'end',
     maxSubagents: options.maxSubagents ?? 50,
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
+    spentBeforeUsd: options.spentBeforeUsd ?? 0,
     userContext: options.userContext ?? {},
     systemContext: options.systemContext ?? {},
     querySource: 'main',

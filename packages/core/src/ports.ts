@@ -51,6 +51,8 @@ export interface RunSettings {
   readonly onAsk: 'end' | 'wait'
   readonly maxSubagents: number
   readonly stopHookBlockCap: number
+  /** What the session has spent before this run; counts against the budget. */
+  readonly spentBeforeUsd: number
   readonly userContext: { readonly [key: string]: string }
   readonly systemContext: { readonly [key: string]: string }
   readonly querySource: string

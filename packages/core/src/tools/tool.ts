@@ -62,7 +62,7 @@ export interface AgentTool<Input = never> extends Omit<Tool<Input>, 'execute'> {
 export interface ChildRun {
   readonly prompt: string
   readonly system?: string
-  /** Names of the parent's tools that the child may use; all but agent tools when absent. */
+  /** Names of the parent's tools that the child may use; all when absent. A child never starts agents of its own. */
   readonly tools?: readonly string[]
   /** Turns of the child; the parent's own limit when absent. */
   readonly maxTurns?: number

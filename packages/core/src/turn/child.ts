@@ -46,7 +46,7 @@ export async function runChild(what: ChildCall, state: RunState, ports: Ports, e
   }
   const abort = createAbortScope()
   const unlink = ports.abort.onAbort((cause) => abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'))
-  const childPorts = portsOfChild(child, state, ports, name, abort)
+  const childPorts = portsOfChild(child, ports, name, abort)
   const childEmit: Emit = (event) => emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
   const fresh = startState(identity, Transcript.empty(), freshSpent(state.spent.now))
   const prompted = sayUser(fresh, child.prompt, 'prompt', childEmit)
@@ -59,10 +59,10 @@ export async function runChild(what: ChildCall, state: RunState, ports: Ports, e
   }
 }
 
-function portsOfChild(child: ChildRun, state: RunState, ports: Ports, name: string, abort: Ports['abort']): Ports {
+function portsOfChild(child: ChildRun, ports: Ports, name: string, abort: Ports['abort']): Ports {
   const allowed = child.tools === undefined ? undefined : new Set(child.tools)
-  // A subagent starts no subagents unless they are named.
-  const tools = new Map([...ports.tools].filter(([toolName, tool]) => allowed?.has(toolName) ?? !isAgentTool(tool)))
+  // A subagent starts no subagents: their number stays bounded by `maxSubagents`.
+  const tools = new Map([...ports.tools].filter(([toolName, tool]) => !isAgentTool(tool) && (allowed?.has(toolName) ?? true)))
   const maxTurns = Math.min(child.maxTurns ?? ports.settings.maxTurns, ports.settings.maxTurns)
   const agentType = child.agentType ?? 'agent'
   return {
@@ -86,8 +86,7 @@ function portsOfChild(child: ChildRun, state: RunState, ports: Ports, name: stri
       tokenBudget: null,
       wrapUp: false,
       output: null,
-      onAsk: ports.settings.onAsk,
-      maxSubagents: ports.settings.maxSubagents - state.spent.subagents,
+      maxSubagents: 0,
       querySource: agentType,
     },
   }

@@ -65,7 +65,8 @@ export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promis
 
 /** The second line behind the ledger: what was spent is looked at after every message (000). */
 function costDraft(state: RunState, ports: Ports): Draft | undefined {
-  return committedUsd(state) >= ports.settings.maxBudgetUsd ? budgetDraft(state, ports) : undefined
+  const { spentBeforeUsd, maxBudgetUsd } = ports.settings
+  return spentBeforeUsd + committedUsd(state) >= maxBudgetUsd ? budgetDraft(state, ports) : undefined
 }
 
 /** The last answer at a limit was given, or could not be: the ending stays that of the limit. */

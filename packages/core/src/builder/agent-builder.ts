@@ -1,0 +1,33 @@
+import { ConfigurationError } from '../errors.ts'
+import { settingsOf, type LoopOptions } from '../options.ts'
+import { Agent } from './agent.ts'
+import type { AgentConfiguration, Capability } from './capability.ts'
+
+/** Builds an agent from capabilities (seed 002). Immutable: every `with…` returns a new builder. */
+export class AgentBuilder {
+  readonly #configuration: AgentConfiguration
+
+  private constructor(configuration: AgentConfiguration) {
+    this.#configuration = configuration
+  }
+
+  /** A builder with nothing but these options; a model may also come by `UseModel`. */
+  static base(options: Partial<Omit<LoopOptions, 'stopWhen'>> = {}): AgentBuilder {
+    return new AgentBuilder({ ...options, guards: [] })
+  }
+
+  withCapability(capability: Capability): AgentBuilder {
+    return new AgentBuilder(capability.configure(this.#configuration))
+  }
+
+  /** @throws ConfigurationError without a model, or for options that cannot be run. */
+  build(): Agent {
+    const { guards, model, ...rest } = this.#configuration
+    if (model === undefined) {
+      throw new ConfigurationError('The agent has no model. Give one: AgentBuilder.base({ model }) or .withCapability(new UseModel(model)).')
+    }
+    const options: LoopOptions = { ...rest, model, stopWhen: guards }
+    settingsOf(options)
+    return new Agent(options)
+  }
+}

@@ -1,0 +1,65 @@
+import { AgentState } from '../agent-state.ts'
+import type { LoopEvent } from '../events.ts'
+import { loop, type Loop } from '../iterate.ts'
+import type { LoopOptions } from '../options.ts'
+import { startRun } from '../start.ts'
+import type { RunState } from '../state.ts'
+import { agentStateOf } from '../turn/agent-view.ts'
+
+export interface ExecuteOptions {
+  readonly signal?: AbortSignal
+  /** Names the execution: `<sessionId>/<runId>`. By the length of the transcript when absent. */
+  readonly runId?: string
+  readonly onEvent?: (event: LoopEvent) => void
+}
+
+/** A built agent (seed 002). It holds no run: one agent may execute many states at once. */
+export class Agent {
+  readonly #options: LoopOptions
+
+  constructor(options: LoopOptions) {
+    this.#options = options
+  }
+
+  /** Runs to the end. The state that comes back always has a `stopReason()`. */
+  async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
+    const running = this.#loop(state, options)
+    if (options.onEvent !== undefined) for await (const event of running) options.onEvent(event)
+    return after(state, (await running.ended).state)
+  }
+
+  /** The state after every lap, and the last one at the end. Breaking out aborts the run. */
+  async *iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
+    const running = this.#loop(state, options)
+    let reached = state
+    for await (const event of running) {
+      options.onEvent?.(event)
+      if (event.type === 'message') reached = reached.transcript.at(-1)?.id === event.entry.id ? reached : reached.withEntry(event.entry)
+      if (event.type === 'lap') yield reached
+    }
+    yield after(state, (await running.ended).state)
+  }
+
+  #loop(state: AgentState, options: ExecuteOptions): Loop {
+    const start = startOf(state, options.runId ?? `run${state.transcript.length}`)
+    return loop(start, options.signal === undefined ? this.#options : { ...this.#options, signal: options.signal })
+  }
+}
+
+/** What the person said since the last answer begins the run. */
+function startOf(state: AgentState, runId: string): RunState {
+  const start = startRun({ transcript: state.transcript, sessionId: state.sessionId, runId, metadata: state.metadata })
+  let startLength = state.transcript.length
+  while (startLength > 0 && isPrompt(state.transcript.at(startLength - 1))) startLength--
+  return { ...start, startLength }
+}
+
+function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
+  return entry?.kind === 'user' && entry.origin === 'prompt'
+}
+
+function after(before: AgentState, ended: RunState): AgentState {
+  const view = agentStateOf(ended)
+  const execution = view.execution()
+  return execution === null ? before : before.withExecution(execution, ended.transcript, ended.spent.metadata)
+}

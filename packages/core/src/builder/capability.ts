@@ -1,0 +1,102 @@
+import type { CanProvideCancellationSignal } from '../cancel/source.ts'
+import type { Guard } from '../guards/guard.ts'
+import { isGuard } from '../guards/guard.ts'
+import { CostLimitHook, ExecutionTimeLimitHook, FinishReasonHook, StepsLimitHook, TokenUsageLimitHook } from '../guards/limits.ts'
+import type { Hook } from '../hooks/hook.ts'
+import type { Model } from '../model/model.ts'
+import type { ModelStopReason } from '../messages.ts'
+import type { LoopOptions } from '../options.ts'
+import type { AnyTool } from '../tools/tool.ts'
+
+/** What a builder has gathered so far. */
+export interface AgentConfiguration extends Partial<Omit<LoopOptions, 'stopWhen'>> {
+  readonly guards: readonly Guard[]
+}
+
+/** Something that an agent can do or must keep to. Returns the configuration with it added. */
+export interface Capability {
+  configure(configuration: AgentConfiguration): AgentConfiguration
+}
+
+export interface GuardLimits {
+  /** Turns; 20. */
+  readonly maxSteps?: number | null
+  /** Input and output tokens of the run; 32,768. */
+  readonly maxTokens?: number | null
+  /** Seconds of active time; 300. */
+  readonly maxExecutionTime?: number | null
+  readonly maxCostUsd?: number | null
+  readonly finishReasons?: readonly ModelStopReason[]
+}
+
+/** The guards of seed 002. Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
+export class UseGuards implements Capability {
+  readonly guards: readonly Guard[]
+
+  constructor(limits: GuardLimits = {}) {
+    const { maxSteps = 20, maxTokens = 32_768, maxExecutionTime = 300, maxCostUsd = null, finishReasons = [] } = limits
+    this.guards = [
+      ...(maxSteps === null ? [] : [new StepsLimitHook(maxSteps)]),
+      ...(maxTokens === null ? [] : [new TokenUsageLimitHook(maxTokens)]),
+      ...(maxExecutionTime === null ? [] : [new ExecutionTimeLimitHook(maxExecutionTime)]),
+      ...(maxCostUsd === null ? [] : [new CostLimitHook(maxCostUsd)]),
+      ...(finishReasons.length === 0 ? [] : [new FinishReasonHook(finishReasons)]),
+    ]
+  }
+
+  configure(configuration: AgentConfiguration): AgentConfiguration {
+    return { ...configuration, guards: [...configuration.guards, ...this.guards] }
+  }
+}
+
+export class UseTools implements Capability {
+  readonly #tools: readonly AnyTool[]
+
+  constructor(...tools: readonly AnyTool[]) {
+    this.#tools = tools
+  }
+
+  configure(configuration: AgentConfiguration): AgentConfiguration {
+    return { ...configuration, tools: [...(configuration.tools ?? []), ...this.#tools] }
+  }
+}
+
+/** Registers a hook, or a guard by hand (`new UseHook(new StepsLimitHook(10))`). */
+export class UseHook implements Capability {
+  readonly #hook: Hook | Guard
+
+  constructor(hook: Hook | Guard) {
+    this.#hook = hook
+  }
+
+  configure(configuration: AgentConfiguration): AgentConfiguration {
+    const hook = this.#hook
+    if (isGuard(hook)) return { ...configuration, guards: [...configuration.guards, hook] }
+    return { ...configuration, hooks: [...(configuration.hooks ?? []), hook] }
+  }
+}
+
+/** Lets code outside ask the run to stop at its next checkpoint. */
+export class UseCooperativeCancellation implements Capability {
+  readonly #source: CanProvideCancellationSignal
+
+  constructor(source: CanProvideCancellationSignal) {
+    this.#source = source
+  }
+
+  configure(configuration: AgentConfiguration): AgentConfiguration {
+    return { ...configuration, cancellation: [...(configuration.cancellation ?? []), this.#source] }
+  }
+}
+
+export class UseModel implements Capability {
+  readonly #model: Model
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  configure(configuration: AgentConfiguration): AgentConfiguration {
+    return { ...configuration, model: this.#model }
+  }
+}

@@ -1,0 +1,241 @@
+import { Ledger } from './budget/ledger.ts'
+import { nanosOf, usdOf } from './budget/prices.ts'
+import type { AbortCause } from './cancel/abort.ts'
+import { ConfigurationError } from './errors.ts'
+import type { LoopEvent } from './events.ts'
+import { uuidOf } from './hash.ts'
+import { createInbox, type OpenInbox } from './inbox.ts'
+import { loop, type Loop } from './iterate.ts'
+import { addUsage, type MessageContent } from './messages.ts'
+import { settingsOf, type LoopOptions } from './options.ts'
+import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/messages.ts'
+import { resultMessage } from './sdk/result.ts'
+import { createTranslator } from './sdk/translate.ts'
+import { startRun } from './start.ts'
+import { systemClock } from './steps/system-clock.ts'
+import type { ModelFigures, Terminal } from './stop/terminal.ts'
+import type { PermissionDecision } from './tools/permission-decision.ts'
+import { Transcript } from './transcript.ts'
+
+export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
+  /** A UUID; one is derived from the clock when absent. */
+  readonly sessionId?: string
+  /** The session so far, when it is resumed. */
+  readonly transcript?: Transcript
+  readonly includePartialMessages?: boolean
+  readonly includeHookEvents?: boolean
+  /** What `system/init` tells beside tools and model. */
+  readonly init?: Partial<SdkInitInfo>
+  /** A driver for each run; memory unless said otherwise. */
+  readonly stepsFor?: (runId: string) => NonNullable<LoopOptions['steps']>
+  /** Sees everything that the loop tells, before the SDK messages made of it. */
+  readonly onEvent?: (event: LoopEvent) => void
+}
+
+const defaultInit: SdkInitInfo = {
+  cwd: '',
+  mcp_servers: [],
+  permissionMode: 'default',
+  slash_commands: [],
+  output_style: 'default',
+  skills: [],
+  plugins: [],
+  apiKeySource: 'none',
+  claude_code_version: '2.1.0',
+}
+
+let sessionsMade = 0
+
+/**
+ * Many runs over one session. `maxBudgetUsd` is the session's; every other limit is each run's.
+ * One run at a time: submitting in mid-run aborts the run that goes on, with the cause `interrupt`.
+ */
+export class QueryEngine {
+  readonly sessionId: string
+  readonly #options: QueryOptions
+  readonly #inbox: OpenInbox = createInbox()
+  readonly #ledger: Ledger
+  #transcript: Transcript
+  #runs = 0
+  #current: Loop | undefined
+  #costUsd = 0
+  #usage: { [model: string]: ModelFigures } = {}
+  #terminal: Terminal | undefined
+
+  /** @throws ConfigurationError for options that cannot be run. */
+  constructor(options: QueryOptions) {
+    const settings = settingsOf(options)
+    this.#options = options
+    this.#transcript = options.transcript ?? Transcript.empty()
+    this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
+    this.#ledger = Ledger.create({ nanos: settings.maxBudgetUsd === Infinity ? Infinity : nanosOf(settings.maxBudgetUsd) })
+  }
+
+  get transcript(): Transcript {
+    return this.#transcript
+  }
+
+  /** Settled cost of all runs, in US dollars. */
+  get totalCostUsd(): number {
+    return this.#costUsd
+  }
+
+  /** How the last run ended. */
+  get lastTerminal(): Terminal | undefined {
+    return this.#terminal
+  }
+
+  /** Aborts what goes on, as a person would. */
+  interrupt(cause: AbortCause = 'user'): void {
+    this.#current?.abort(cause)
+  }
+
+  /** Ends the run at its next checkpoint. */
+  stop(message?: string): void {
+    this.#current?.stop(message)
+  }
+
+  /** A message for the run that goes on; without one it waits for the next. */
+  steer(content: MessageContent): void {
+    this.#inbox.put({ kind: 'steer', content })
+  }
+
+  followUp(content: MessageContent): void {
+    this.#inbox.put({ kind: 'follow_up', content })
+  }
+
+  /** Runs one prompt. The last message is the result, always; leaving early aborts the run. */
+  submit(prompt: MessageContent): AsyncGenerator<SdkMessage, void, undefined> {
+    return this.#run({ prompt })
+  }
+
+  /** Goes on after `needs_approval`, with what a person said to the calls that wait. */
+  approve(approvals: { readonly [callId: string]: PermissionDecision }): AsyncGenerator<SdkMessage, void, undefined> {
+    return this.#run({ approvals })
+  }
+
+  async *#run(what: {
+    readonly prompt?: MessageContent
+    readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  }): AsyncGenerator<SdkMessage, void, undefined> {
+    if (this.#current !== undefined) {
+      this.#current.abort('interrupt')
+      await this.#current.ended
+    }
+    const { sessionId } = this
+    const runId = `run${++this.#runs}`
+    const start = startRun({ ...what, transcript: this.#transcript, sessionId, runId })
+    const running = this.#start(start, runId)
+    this.#current = running
+    const translator = createTranslator({
+      sessionId,
+      includePartialMessages: this.#options.includePartialMessages ?? false,
+      includeHookEvents: this.#options.includeHookEvents ?? false,
+    })
+    const denials: SdkPermissionDenial[] = []
+    yield this.#init(runId)
+    try {
+      for await (const event of running) {
+        this.#options.onEvent?.(event)
+        collectDenials(event, denials)
+        for (const message of translator.messages(event)) {
+          yield message
+          this.#checkCost(running)
+        }
+      }
+    } finally {
+      const { terminal, state } = await running.ended
+      this.#current = undefined
+      this.#transcript = state.transcript
+      this.#terminal = terminal
+      this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(terminal.costUsd))
+      this.#addUsage(terminal)
+    }
+    const { terminal, state } = await running.ended
+    const { model, fallbackModel, output } = this.#options
+    yield resultMessage({
+      uuid: uuidOf(`${sessionId}/${runId}/result`),
+      sessionId,
+      terminal,
+      state,
+      denials,
+      sessionCostUsd: this.#costUsd,
+      sessionUsage: this.#usage,
+      models: fallbackModel === undefined ? [model] : [model, fallbackModel],
+      output,
+    })
+  }
+
+  #start(start: ReturnType<typeof startRun>, runId: string): Loop {
+    const { stepsFor, ...options } = this.#options
+    const { maxTokens } = settingsOf(options)
+    const steps = stepsFor === undefined ? {} : { steps: stepsFor(runId) }
+    const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)
+    const ledger = this.#ledger.branch(maxTokens === Infinity ? {} : { tokens: maxTokens })
+    return loop(start, { ...options, ...steps, spentBeforeUsd }, { inbox: this.#inbox, ledger })
+  }
+
+  /** 000: the cost is looked at after every message that was yielded; the ledger has kept it in bounds before. */
+  #checkCost(running: Loop): void {
+    const limit = this.#options.maxBudgetUsd
+    if (limit !== undefined && this.#ledger.figures().settled.nanos >= nanosOf(limit)) running.abort('budget')
+  }
+
+  #init(runId: string): SdkMessage {
+    const { init, model, tools } = this.#options
+    return {
+      type: 'system',
+      subtype: 'init',
+      ...defaultInit,
+      ...init,
+      tools: (tools ?? []).map(({ name }) => name),
+      model: model.id,
+      uuid: uuidOf(`${this.sessionId}/${runId}/init`),
+      session_id: this.sessionId,
+    }
+  }
+
+  #addUsage(terminal: Terminal): void {
+    for (const [model, { usage, costUsd }] of Object.entries(terminal.summary.modelUsage)) {
+      const before = this.#usage[model]
+      this.#usage[model] =
+        before === undefined
+          ? { usage, costUsd }
+          : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
+    }
+  }
+}
+
+function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void {
+  if (event.type === 'agent') collectDenials(event.event, denials)
+  if (event.type === 'permission_denied') denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })
+}
+
+export interface QueryInput {
+  /** One prompt, or prompts that come one after another: each is a run. */
+  readonly prompt: MessageContent | AsyncIterable<MessageContent>
+  readonly options: QueryOptions
+}
+
+/** SDK messages of a query, with a hand on the run that goes on. */
+export interface Query extends AsyncGenerator<SdkMessage, void, undefined> {
+  readonly engine: QueryEngine
+  interrupt(): void
+}
+
+/** Asks an agent and gives SDK messages (CONVENTIONS section 1); the last of each run is its result. */
+export function query({ prompt, options }: QueryInput): Query {
+  if (options.model === undefined) throw new ConfigurationError('query needs options.model: the model to ask.')
+  const engine = new QueryEngine(options)
+  const messages = runAll(engine, prompt)
+  return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
+}
+
+async function* runAll(engine: QueryEngine, prompt: QueryInput['prompt']): AsyncGenerator<SdkMessage, void, undefined> {
+  if (typeof prompt === 'string' || Array.isArray(prompt)) {
+    yield* engine.submit(prompt)
+    return
+  }
+  // What is neither text nor a list of blocks is the iterable of the type.
+  for await (const next of prompt as AsyncIterable<MessageContent>) yield* engine.submit(next)
+}

@@ -1,0 +1,141 @@
+import type { Json, JsonObject } from '../json.ts'
+import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
+import type { ResultSubtype } from '../stop/terminal.ts'
+import type { StopReason } from '../stop/reason.ts'
+
+// SDK messages (CONVENTIONS section 1): names and shapes are those that hosts of coding agents read already.
+
+interface Base {
+  readonly uuid: string
+  readonly session_id: string
+}
+
+export interface SdkInitInfo {
+  readonly cwd: string
+  readonly mcp_servers: readonly { readonly name: string; readonly status: string }[]
+  readonly permissionMode: string
+  readonly slash_commands: readonly string[]
+  readonly output_style: string
+  readonly skills: readonly string[]
+  readonly plugins: readonly JsonObject[]
+  readonly agents?: readonly string[]
+  readonly apiKeySource: string
+  readonly claude_code_version: string
+  readonly capabilities?: readonly string[]
+}
+
+export type SdkInit = Base & SdkInitInfo & { readonly type: 'system'; readonly subtype: 'init'; readonly tools: readonly string[]; readonly model: string }
+
+export type SdkAssistant = Base & {
+  readonly type: 'assistant'
+  readonly message: {
+    readonly id: string
+    readonly type: 'message'
+    readonly role: 'assistant'
+    readonly model: string
+    readonly content: readonly ContentBlock[]
+    readonly stop_reason: string | null
+    readonly stop_sequence: string | null
+    readonly usage: Usage
+  }
+  readonly parent_tool_use_id: string | null
+  readonly error?: string
+  readonly aborted?: true
+}
+
+export type SdkUser = Base & {
+  readonly type: 'user'
+  readonly message: { readonly role: 'user'; readonly content: MessageContent }
+  readonly parent_tool_use_id: string | null
+  readonly isSynthetic?: true
+  readonly tool_use_result?: Json
+}
+
+export type SdkStreamEvent = Base & { readonly type: 'stream_event'; readonly event: JsonObject; readonly parent_tool_use_id: string | null }
+
+export type SdkToolProgress = Base & {
+  readonly type: 'tool_progress'
+  readonly tool_use_id: string
+  readonly tool_name: string
+  readonly parent_tool_use_id: string | null
+  readonly elapsed_time_seconds: number
+}
+
+export type SdkSystem = Base & { readonly type: 'system' } & (
+    | { readonly subtype: 'compact_boundary'; readonly compact_metadata: { readonly trigger: 'manual' | 'auto'; readonly pre_tokens: number; readonly post_tokens: number } }
+    | { readonly subtype: 'status'; readonly status: 'compacting' | 'requesting' | null }
+    | {
+        readonly subtype: 'api_retry'
+        readonly attempt: number
+        readonly max_retries: number
+        readonly retry_delay_ms: number
+        readonly error_status: number | null
+        readonly error: string
+      }
+    | { readonly subtype: 'hook_started'; readonly hook_id: string; readonly hook_name: string; readonly hook_event: string }
+    | {
+        readonly subtype: 'hook_response'
+        readonly hook_id: string
+        readonly hook_name: string
+        readonly hook_event: string
+        readonly stdout: string
+        readonly stderr: string
+        readonly output: string
+        readonly outcome: 'success' | 'error' | 'cancelled'
+      }
+    | { readonly subtype: 'permission_denied'; readonly tool_name: string; readonly tool_use_id: string; readonly message: string }
+    | { readonly subtype: 'informational'; readonly message: string }
+    | { readonly subtype: 'task_started'; readonly task_id: string; readonly tool_use_id: string; readonly description: string }
+    | { readonly subtype: 'task_notification'; readonly task_id: string; readonly tool_use_id: string; readonly status: string; readonly summary: string }
+  )
+
+export interface SdkModelUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadInputTokens: number
+  readonly cacheCreationInputTokens: number
+  readonly webSearchRequests: number
+  readonly costUSD: number
+  readonly contextWindow: number
+  readonly maxOutputTokens: number
+}
+
+export interface SdkPermissionDenial {
+  readonly tool_name: string
+  readonly tool_use_id: string
+  readonly tool_input: unknown
+}
+
+export interface SdkStop {
+  readonly reason: string
+  readonly category: StopReason
+  readonly message: string
+  readonly context: JsonObject
+  readonly source: string | null
+  readonly forced: boolean
+}
+
+export type SdkResult = Base & {
+  readonly type: 'result'
+  readonly subtype: ResultSubtype
+  readonly duration_ms: number
+  readonly duration_api_ms: number
+  readonly is_error: boolean
+  readonly num_turns: number
+  readonly stop_reason: string | null
+  readonly total_cost_usd: number
+  /** This run's main loop. */
+  readonly usage: Usage
+  /** The session's sum, with subagents and compaction. */
+  readonly modelUsage: { readonly [model: string]: SdkModelUsage }
+  readonly permission_denials: readonly SdkPermissionDenial[]
+  readonly terminal_reason: string
+  readonly stop: SdkStop
+  /** Of a success. */
+  readonly result?: string
+  readonly structured_output?: unknown
+  /** Of everything else. */
+  readonly errors?: readonly string[]
+}
+
+export type SdkMessage = SdkInit | SdkAssistant | SdkUser | SdkStreamEvent | SdkToolProgress | SdkSystem | SdkResult

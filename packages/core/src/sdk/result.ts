@@ -1,0 +1,82 @@
+import { textOf, type Usage } from '../messages.ts'
+import type { Model } from '../model/model.ts'
+import type { OutputSchema } from '../ports.ts'
+import type { RunState } from '../state.ts'
+import { endings, type ModelFigures, type Terminal } from '../stop/terminal.ts'
+import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './messages.ts'
+
+export interface ResultInput {
+  readonly uuid: string
+  readonly sessionId: string
+  readonly terminal: Terminal
+  readonly state: RunState
+  readonly denials: readonly SdkPermissionDenial[]
+  /** The session's sum: figures of all its runs. */
+  readonly sessionCostUsd: number
+  readonly sessionUsage: { readonly [model: string]: ModelFigures }
+  readonly models: readonly Model[]
+  readonly output: OutputSchema | undefined
+}
+
+/** The result message: exactly one a run, the last of it. */
+export function resultMessage(input: ResultInput): SdkResult {
+  const { terminal, state } = input
+  const { subtype } = endings[terminal.reason]
+  const answer = lastAnswer(state)
+  const common = {
+    type: 'result',
+    subtype,
+    duration_ms: terminal.durationMs,
+    duration_api_ms: terminal.summary.apiMs,
+    is_error: subtype !== 'success',
+    num_turns: terminal.summary.turns,
+    stop_reason: state.spent.lastStopReason,
+    total_cost_usd: input.sessionCostUsd,
+    usage: terminal.summary.usage,
+    modelUsage: Object.fromEntries(
+      Object.entries(input.sessionUsage).map(([model, figures]) => [model, modelUsage(model, figures, input.models)]),
+    ),
+    permission_denials: input.denials,
+    // The one name that differs on this wire (CONVENTIONS section 1).
+    terminal_reason: terminal.reason === 'max_budget_usd' ? 'budget_exhausted' : terminal.reason,
+    stop: stopOf(terminal),
+    uuid: input.uuid,
+    session_id: input.sessionId,
+  } as const
+  if (subtype !== 'success') return { ...common, errors: [terminal.signal.message || terminal.reason] }
+  const checked = input.output?.check(answer)
+  return { ...common, result: answer, ...(checked?.fits === true ? { structured_output: checked.value } : {}) }
+}
+
+/** Why a run ended, as the result line and the session file tell it. */
+export function stopOf(terminal: Terminal): SdkStop {
+  const { reason, message, context, source } = terminal.signal
+  return { reason: terminal.reason, category: reason, message, context, source, forced: terminal.signal.wasForceStopped() }
+}
+
+function modelUsage(model: string, { usage, costUsd }: ModelFigures, models: readonly Model[]): SdkModelUsage {
+  const known = models.find(({ id }) => id === model)
+  return {
+    inputTokens: usage.input_tokens,
+    outputTokens: usage.output_tokens,
+    cacheReadInputTokens: usage.cache_read_input_tokens,
+    cacheCreationInputTokens: usage.cache_creation_input_tokens,
+    webSearchRequests: searches(usage),
+    costUSD: costUsd,
+    contextWindow: known?.contextWindow ?? 0,
+    maxOutputTokens: known?.maxOutputTokens ?? 0,
+  }
+}
+
+function searches(usage: Usage): number {
+  return usage.server_tool_use?.web_search_requests ?? 0
+}
+
+/** The text of the run's last answer; '' when there is none. */
+export function lastAnswer({ transcript, startLength }: Pick<RunState, 'transcript' | 'startLength'>): string {
+  for (let index = transcript.length - 1; index >= startLength; index--) {
+    const entry = transcript.at(index)
+    if (entry?.kind === 'assistant' && entry.error === undefined) return textOf(entry.message.content)
+  }
+  return ''
+}

@@ -1,0 +1,153 @@
+import type { LoopEvent } from '../events.ts'
+import { uuidOf } from '../hash.ts'
+import { isToolResult, type Usage } from '../messages.ts'
+import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
+import type { SdkAssistant, SdkMessage, SdkUser } from './messages.ts'
+
+export interface TranslateOptions {
+  readonly sessionId: string
+  /** Also the service's own events, as `stream_event`. */
+  readonly includePartialMessages: boolean
+  readonly includeHookEvents: boolean
+}
+
+/** Turns what the loop tells into SDK messages: none, one or several for an event. */
+export interface Translator {
+  messages(event: LoopEvent): readonly SdkMessage[]
+}
+
+const nothing: readonly SdkMessage[] = Object.freeze([])
+
+export function createTranslator(options: TranslateOptions): Translator {
+  let counter = 0
+  /** Ids of messages that are in the transcript follow from it; the others are numbered. */
+  const base = (name?: string) => ({
+    uuid: uuidOf(`${options.sessionId}/${name ?? `event:${counter++}`}`),
+    session_id: options.sessionId,
+  })
+
+  const translate = (event: LoopEvent, parent: string | null): readonly SdkMessage[] => {
+    switch (event.type) {
+      case 'message':
+        return entryMessages(event.entry, parent, base)
+      case 'model_update':
+        if (!options.includePartialMessages || event.update.type !== 'api_event') return nothing
+        return [{ type: 'stream_event', event: event.update.event, parent_tool_use_id: parent, ...base() }]
+      case 'tool_update':
+        return [progressOf(event, parent, base())]
+      case 'retry': {
+        const { attempt, maxRetries, delayMs, error } = event
+        return [
+          { type: 'system', subtype: 'api_retry', attempt, max_retries: maxRetries, retry_delay_ms: delayMs, error_status: error.status, error: error.kind, ...base() },
+        ]
+      }
+      case 'permission_denied':
+        return [{ type: 'system', subtype: 'permission_denied', tool_name: event.name, tool_use_id: event.callId, message: event.message, ...base() }]
+      case 'hook_start':
+        if (!options.includeHookEvents) return nothing
+        return [{ type: 'system', subtype: 'hook_started', hook_id: event.hook, hook_name: event.hook, hook_event: event.trigger, ...base() }]
+      case 'hook_end': {
+        if (!options.includeHookEvents) return nothing
+        const { hook, trigger, outcome } = event
+        const failed = outcome.error ?? ''
+        const ending = outcome.aborted === true ? 'cancelled' : failed === '' ? 'success' : 'error'
+        const output = JSON.stringify(outcome)
+        return [
+          { type: 'system', subtype: 'hook_response', hook_id: hook, hook_name: hook, hook_event: trigger, stdout: '', stderr: failed, output, outcome: ending, ...base() },
+        ]
+      }
+      case 'compact_start':
+        return [{ type: 'system', subtype: 'status', status: 'compacting', ...base() }]
+      case 'compact_end':
+        return [{ type: 'system', subtype: 'status', status: null, ...base() }]
+      case 'notice':
+        return [{ type: 'system', subtype: 'informational', message: event.message, ...base() }]
+      case 'agent':
+        return translate(event.event, event.callId)
+      case 'background':
+        return event.error === null ? nothing : [{ type: 'system', subtype: 'informational', message: `${event.name} failed: ${event.error}`, ...base() }]
+      default:
+        return nothing
+    }
+  }
+  return { messages: (event) => translate(event, null) }
+}
+
+type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }
+
+function progressOf(event: Extract<LoopEvent, { readonly type: 'tool_update' }>, parent: string | null, base: ReturnType<MakeBase>): SdkMessage {
+  const { data } = event
+  const elapsed = typeof data === 'object' && data !== null && 'elapsedSeconds' in data ? Number(data.elapsedSeconds) : 0
+  return { type: 'tool_progress', tool_use_id: event.callId, tool_name: event.name, parent_tool_use_id: parent, elapsed_time_seconds: elapsed, ...base }
+}
+
+function entryMessages(entry: TranscriptEntry, parent: string | null, base: MakeBase): readonly SdkMessage[] {
+  switch (entry.kind) {
+    case 'assistant':
+      return assistantMessages(entry, parent, base)
+    case 'user':
+      return userMessages(entry, parent, base)
+    case 'compact_boundary': {
+      const { trigger, preTokens, postTokens } = entry
+      const metadata = { trigger: trigger === 'manual' ? 'manual' : 'auto', pre_tokens: preTokens, post_tokens: postTokens } as const
+      return [{ type: 'system', subtype: 'compact_boundary', compact_metadata: metadata, ...base(entry.id) }]
+    }
+    case 'attachment': {
+      const { attachment } = entry
+      if (attachment.type === 'max_turns_reached') return nothing
+      return [{ type: 'system', subtype: 'informational', message: attachment.message, ...base(entry.id) }]
+    }
+    case 'media_removed':
+      return [{ type: 'system', subtype: 'informational', message: entry.note, ...base(entry.id) }]
+  }
+}
+
+/** One line for each block, all with the message's id; `stop_reason` is null in each. */
+function assistantMessages(entry: AssistantEntry, parent: string | null, base: MakeBase): readonly SdkAssistant[] {
+  const { id, model, content, usage, stop_sequence } = entry.message
+  return content.map((block, index) => ({
+    type: 'assistant',
+    message: {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [block],
+      stop_reason: null,
+      stop_sequence: stop_sequence ?? null,
+      usage: usage satisfies Usage,
+    },
+    parent_tool_use_id: parent,
+    ...(entry.error === undefined ? {} : { error: entry.error }),
+    ...(entry.aborted === undefined ? {} : { aborted: true as const }),
+    ...base(`${entry.id}.${index}`),
+  }))
+}
+
+/** One line for each tool result; any other message as it is. The person's own prompt is not told back to them. */
+function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): readonly SdkUser[] {
+  const { content } = entry.message
+  const synthetic = entry.origin === 'hook' || entry.origin === 'loop' || entry.origin === 'interruption'
+  if (entry.origin === 'prompt' && parent === null) return []
+  if (typeof content === 'string' || entry.origin !== 'tool_results') {
+    return [
+      {
+        type: 'user',
+        message: { role: 'user', content },
+        parent_tool_use_id: parent,
+        ...(synthetic ? { isSynthetic: true as const } : {}),
+        ...base(entry.id),
+      },
+    ]
+  }
+  return content.filter(isToolResult).map((block, index) => {
+    const details = entry.details?.[block.tool_use_id]
+    return {
+      type: 'user',
+      message: { role: 'user', content: [block] },
+      parent_tool_use_id: parent,
+      ...(details === undefined ? {} : { tool_use_result: details }),
+      ...base(`${entry.id}.${index}`),
+    }
+  })
+}
