@@ -2,7 +2,7 @@ import type { AgentState } from '../agent-state.ts'
 import type { Json } from '../json.ts'
 import type { MessageContent, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
-import type { HookOutcome, HookTrigger } from './hook.ts'
+import type { HookOutcome, HookTrigger } from './outcome.ts'
 
 export interface HookContextInit {
   readonly trigger: HookTrigger

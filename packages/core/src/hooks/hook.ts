@@ -1,22 +1,5 @@
-import type { Json, JsonObject } from '../json.ts'
-import type { MessageContent } from '../messages.ts'
-import type { StopSignalJson } from '../stop/signal.ts'
 import type { HookContext } from './context.ts'
-
-/** When a hook is called (seed 002). */
-export type HookTrigger =
-  | 'beforeExecution'
-  | 'afterExecution'
-  | 'beforeStep'
-  | 'afterStep'
-  | 'beforeInference'
-  | 'afterInference'
-  | 'beforeToolUse'
-  | 'afterToolUse'
-  /** The run is about to end: a hook may ask to go on. Not after an abort. */
-  | 'onStop'
-  /** A tool or a hook failed, or the run ends in a failure. */
-  | 'onError'
+import type { HookTrigger } from './outcome.ts'
 
 /**
  * A hook by class. It returns the context it was given, changed or not: what it changed is recorded and always takes effect.
@@ -31,29 +14,6 @@ export interface Hook {
   /** For tool triggers: only these tools. */
   readonly tools?: readonly string[]
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
-}
-
-/** What a hook decided, closed and JSON: the recorded form of what it changed in its context. */
-export type HookOutcome = {
-  readonly signals?: readonly StopSignalJson[]
-  /** It asked to go on although signals stand. */
-  readonly continued?: true
-  /** User messages for the model. */
-  readonly messages?: readonly MessageContent[]
-  readonly metadata?: JsonObject
-  /** beforeToolUse: the call is denied, with this reason for the model. */
-  readonly blocked?: string
-  /** beforeToolUse: a person is to be asked, or the hook vouches for the call (deny and ask rules still stand). */
-  readonly permission?: 'allow' | 'ask'
-  /** beforeToolUse: the input in place of the model's. */
-  readonly input?: { readonly value: Json }
-  /** afterToolUse: the result in place of the tool's. */
-  readonly output?: string
-  /** afterToolUse: the run ends after this turn's tools. */
-  readonly prevented?: string
-  /** It threw. */
-  readonly error?: string
-  readonly aborted?: true
 }
 
 export interface CallableHookOptions {

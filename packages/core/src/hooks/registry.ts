@@ -1,4 +1,5 @@
-import type { Hook, HookTrigger } from './hook.ts'
+import type { Hook } from './hook.ts'
+import type { HookTrigger } from './outcome.ts'
 
 export interface RegisteredHook {
   readonly id: string

@@ -6,11 +6,12 @@ import type { Json } from '../json.ts'
 import type { Ports } from '../ports.ts'
 import { entryId, withSpent, type RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
-import { terminalOf, type SignalOrigin } from '../stop/terminal.ts'
+import { terminalOf } from '../stop/terminal.ts'
 import type { EarlyStarts } from '../tools/early-starts.ts'
 import { interrupted, notRun, resultBlock, type ToolResult } from '../tools/result.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { batchesOf, runBatch, type BatchRun } from './batch.ts'
+import type { RaisedStop } from './calls.ts'
 import { abortDraft, maxTurnsDraft } from './drafts.ts'
 import { say } from './flow.ts'
 import { draftOf, ends, goesOn, type Outcome } from './outcome.ts'
@@ -25,14 +26,6 @@ interface Acted {
   readonly stops: readonly RaisedStop[]
   readonly pending: BatchRun['pending']
   readonly abort: AbortCause | undefined
-}
-
-export type RaisedStop = {
-  readonly index: number
-  readonly signal: StopSignal
-  readonly origin: SignalOrigin
-  readonly hook: string | null
-  readonly callId: string
 }
 
 /** Runs the calls of a message, puts all their results on record, and looks at what is to happen next. */

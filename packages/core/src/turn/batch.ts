@@ -6,17 +6,11 @@ import { at, type RunState } from '../state.ts'
 import type { EarlyStarts } from '../tools/early-starts.ts'
 import { interrupted, type ToolResult } from '../tools/result.ts'
 import { isAgentTool } from '../tools/tool.ts'
-import type { RaisedStop } from './act.ts'
+import type { CallRun, IndexedCall, PreparedCall, RaisedStop } from './calls.ts'
 import { checkInput, isReadOnly } from './inspect-call.ts'
-import { prepareCall, type PreparedCall } from './prepare-call.ts'
-import { runCall, type CallRun } from './run-call.ts'
+import { prepareCall } from './prepare-call.ts'
+import { runCall } from './run-call.ts'
 import { finishCall } from './finish-call.ts'
-
-export interface IndexedCall {
-  readonly call: ToolUseBlock
-  /** Place in the message. */
-  readonly index: number
-}
 
 export interface BatchRun {
   readonly state: RunState

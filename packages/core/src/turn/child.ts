@@ -9,15 +9,9 @@ import { freshSpent, startState, withSpent, type RunIdentity, type RunState, typ
 import { Transcript } from '../transcript.ts'
 import { interrupted, type ToolResult } from '../tools/result.ts'
 import { isAgentTool, type AgentTool, type ChildRun } from '../tools/tool.ts'
+import type { ChildOutcome } from './calls.ts'
 import { sayUser } from './flow.ts'
 import { toolDefinitionsOf } from '../tools/definitions.ts'
-
-export interface ChildOutcome {
-  readonly result: ToolResult
-  readonly endedAt: number
-  /** Enters what the child spent in the parent's figures. */
-  addTo(state: RunState): RunState
-}
 
 type ChildCall = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AgentTool; readonly input: unknown }
 

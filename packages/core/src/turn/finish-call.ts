@@ -4,9 +4,8 @@ import type { Ports } from '../ports.ts'
 import type { RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import type { ToolResult } from '../tools/result.ts'
-import type { RaisedStop } from './act.ts'
+import type { CallRun, RaisedStop } from './calls.ts'
 import { policySignal, runHooks, withSignalsHeld } from './run-hooks.ts'
-import type { CallRun } from './run-call.ts'
 
 export interface FinishedCall {
   readonly state: RunState

@@ -7,24 +7,10 @@ import type { PermissionDecision } from '../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
 import { denied, interrupted, invalid, notRun, type ToolResult } from '../tools/result.ts'
 import { isAgentTool, type AnyTool } from '../tools/tool.ts'
-import type { RaisedStop } from './act.ts'
-import type { IndexedCall } from './batch.ts'
+import type { IndexedCall, PreparedCall, RaisedStop } from './calls.ts'
 import { checkInput, isReadOnly } from './inspect-call.ts'
 import { keyOf } from './keys.ts'
 import { runHooks, withSignalsHeld, type HookRun } from './run-hooks.ts'
-
-export type PreparedCall =
-  | {
-      readonly kind: 'run'
-      readonly call: ToolUseBlock
-      readonly index: number
-      readonly tool: AnyTool
-      readonly input: unknown
-      /** May run beside its neighbours. */
-      readonly shares: boolean
-    }
-  /** It has its result already: unknown tool, invalid input, denied, stopped. */
-  | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
 
 export interface Preparation {
   readonly state: RunState

@@ -5,20 +5,11 @@ import type { RunState } from '../state.ts'
 import type { EarlyStarts } from '../tools/early-starts.ts'
 import { unknownOutcome, type ToolResult } from '../tools/result.ts'
 import { isAgentTool, type Tool } from '../tools/tool.ts'
-import { runChild, type ChildOutcome } from './child.ts'
+import type { CallRun, PreparedCall } from './calls.ts'
+import { runChild } from './child.ts'
 import { executeCall } from './execute-call.ts'
 import { isReadOnly } from './inspect-call.ts'
 import { keyOf } from './keys.ts'
-import type { PreparedCall } from './prepare-call.ts'
-
-/** A call and its result, on record. */
-export type CallRun = PreparedCall & {
-  readonly result: ToolResult
-  readonly at: number
-  readonly durationMs: number
-  /** For a subagent: its figures. */
-  readonly child: ChildOutcome | null
-}
 
 /** The step of one call. A call that has its answer already needs none. */
 export async function runCall(prepared: PreparedCall, state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Promise<CallRun> {

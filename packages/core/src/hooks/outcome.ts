@@ -1,0 +1,41 @@
+import type { Json, JsonObject } from '../json.ts'
+import type { MessageContent } from '../messages.ts'
+import type { StopSignalJson } from '../stop/signal.ts'
+
+/** When a hook is called (seed 002). */
+export type HookTrigger =
+  | 'beforeExecution'
+  | 'afterExecution'
+  | 'beforeStep'
+  | 'afterStep'
+  | 'beforeInference'
+  | 'afterInference'
+  | 'beforeToolUse'
+  | 'afterToolUse'
+  /** The run is about to end: a hook may ask to go on. Not after an abort. */
+  | 'onStop'
+  /** A tool or a hook failed, or the run ends in a failure. */
+  | 'onError'
+
+/** What a hook decided, closed and JSON: the recorded form of what it changed in its context. */
+export type HookOutcome = {
+  readonly signals?: readonly StopSignalJson[]
+  /** It asked to go on although signals stand. */
+  readonly continued?: true
+  /** User messages for the model. */
+  readonly messages?: readonly MessageContent[]
+  readonly metadata?: JsonObject
+  /** beforeToolUse: the call is denied, with this reason for the model. */
+  readonly blocked?: string
+  /** beforeToolUse: a person is to be asked, or the hook vouches for the call (deny and ask rules still stand). */
+  readonly permission?: 'allow' | 'ask'
+  /** beforeToolUse: the input in place of the model's. */
+  readonly input?: { readonly value: Json }
+  /** afterToolUse: the result in place of the tool's. */
+  readonly output?: string
+  /** afterToolUse: the run ends after this turn's tools. */
+  readonly prevented?: string
+  /** It threw. */
+  readonly error?: string
+  readonly aborted?: true
+}
