@@ -34,7 +34,8 @@ export async function decide(from: RunState, outcome: Outcome, ports: Ports, emi
 /** The ending's own signal stands beside those that stood already. */
 function withStanding(state: RunState, draft: Draft): RunState {
   const { continuation } = state
-  for (const standing of continuation.stopSignals()) if (standing === draft.signal) return state
+  const text = JSON.stringify(draft.signal)
+  for (const standing of continuation.stopSignals()) if (JSON.stringify(standing) === text) return state
   return { ...state, continuation: continuation.withNewStopSignal(draft.signal) }
 }
 

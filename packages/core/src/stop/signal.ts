@@ -98,7 +98,6 @@ function structuredCopy(value: JsonObject): JsonObject {
 function copy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copy)
   if (!isJsonObject(value)) return value
-  const result: Record<string, unknown> = {}
-  for (const [key, part] of Object.entries(value)) if (part !== undefined) result[key] = copy(part)
-  return result
+  // `fromEntries` defines: a key such as `__proto__`, which JSON may hold, stays a key.
+  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === undefined ? [] : [[key, copy(part)]])))
 }

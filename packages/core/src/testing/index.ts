@@ -1,3 +1,7 @@
 export * from './fake-clock.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'
+export * from './explorer/choices.ts'
+export * from './explorer/explore.ts'
+export { allReplies, type ReplyKind } from './explorer/replies.ts'
+export type { Scenario } from './explorer/world.ts'

@@ -1,0 +1,144 @@
+import { RunAbort } from '../../cancel/abort.ts'
+import { noUsage, type ContentBlock, type ModelStopReason } from '../../messages.ts'
+import { ModelError, type ModelErrorKind } from '../../model/model-error.ts'
+import type { ModelCallOptions, ModelReply, ModelRequest } from '../../model/model.ts'
+
+/** Every kind of reply that the loop tells apart. */
+export type ReplyKind =
+  | 'read'
+  | 'write'
+  | 'read write'
+  | 'write read read'
+  | 'reads'
+  | 'unknown tool'
+  | 'invalid input'
+  | 'task'
+  | 'text'
+  | 'empty'
+  | 'cut'
+  | 'cut with call'
+  | 'pause'
+  | 'refusal'
+  | 'window'
+  | 'broken text'
+  | 'broken call'
+  | 'hang'
+  | 'deaf'
+  | `error ${ModelErrorKind}`
+  | 'throws'
+
+export const allReplies: readonly ReplyKind[] = [
+  'read',
+  'write',
+  'read write',
+  'write read read',
+  'unknown tool',
+  'invalid input',
+  'task',
+  'text',
+  'empty',
+  'cut',
+  'cut with call',
+  'pause',
+  'refusal',
+  'window',
+  'broken text',
+  'broken call',
+  'error prompt_too_long',
+  'error image',
+  'error overloaded',
+  'error rate_limit',
+  'error connection',
+  'error authentication_failed',
+  'throws',
+]
+
+interface Place {
+  readonly request: ModelRequest
+  readonly call: ModelCallOptions
+  readonly model: string
+  readonly key: string
+}
+
+export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply> {
+  switch (kind) {
+    case 'read':
+      return answer(place, ['Read'])
+    case 'write':
+      return answer(place, ['Write'])
+    case 'reads':
+      return answer(place, ['Read', 'Read', 'Read'])
+    case 'read write':
+      return answer(place, ['Read', 'Write'])
+    case 'write read read':
+      return answer(place, ['Write', 'Read', 'Read'])
+    case 'unknown tool':
+      return answer(place, ['Nowhere'])
+    case 'invalid input':
+      return answer(place, ['Write'], 'tool_use', {})
+    case 'task':
+      return answer(place, ['Task', 'Task'])
+    case 'text':
+      return answer(place, [], 'end_turn')
+    case 'empty':
+      return { message: { ...(await answer(place, [], 'end_turn')).message, content: [] } }
+    case 'cut':
+      return answer(place, [], 'max_tokens')
+    case 'cut with call':
+      return answer(place, ['Read'], 'max_tokens')
+    case 'pause':
+      return answer(place, [], 'pause_turn')
+    case 'refusal':
+      return answer(place, [], 'refusal')
+    case 'window':
+      return answer(place, [], 'model_context_window_exceeded')
+    case 'broken text':
+      return { ...(await answer(place, [])), interrupted: connectionLost() }
+    case 'broken call':
+      return { ...(await answer(place, ['Write'])), interrupted: connectionLost() }
+    case 'hang':
+      return hang(place)
+    case 'deaf':
+      return new Promise(() => {})
+    case 'throws':
+      throw new TypeError('the adapter has a bug')
+    default: {
+      const errorKind = kind.slice('error '.length) as ModelErrorKind
+      throw new ModelError({ kind: errorKind, message: `the service says ${errorKind}`, status: statusOf[errorKind] ?? 400 })
+    }
+  }
+}
+
+function connectionLost(): ModelError {
+  return new ModelError({ kind: 'connection', message: 'the connection was lost' })
+}
+
+const statusOf: { readonly [kind in ModelErrorKind]?: number | null } = {
+  overloaded: 529,
+  rate_limit: 429,
+  connection: null,
+  authentication_failed: 401,
+  prompt_too_long: 413,
+}
+
+async function answer(place: Place, tools: readonly string[], stopReason?: ModelStopReason, input: object = { of: 'this' }): Promise<ModelReply> {
+  const { key, call, model, request } = place
+  const id = `msg ${key}`
+  const content: ContentBlock[] = [{ type: 'text', text: `answer to ${request.messages.length}` }]
+  for (const [index, name] of tools.entries()) content.push({ type: 'tool_use', id: `call ${key} ${index}`, name, input })
+  for (const [index, block] of content.entries()) call.emit({ type: 'block', index, block, messageId: id })
+  await Promise.resolve()
+  if (call.signal.aborted) throw call.signal.reason
+  const stop_reason = stopReason ?? (tools.length > 0 ? 'tool_use' : null)
+  const usage = { ...noUsage, input_tokens: 100, output_tokens: 20 }
+  return { message: { role: 'assistant', id, model, content, stop_reason, usage } }
+}
+
+function hang({ call }: Place): Promise<ModelReply> {
+  call.emit({ type: 'text_delta', index: 0, text: 'I begin' })
+  return new Promise((_resolve, reject) => {
+    const stop = (): void => reject(call.signal.reason ?? new RunAbort('user'))
+    call.signal.addEventListener('abort', stop, { once: true })
+    if (call.signal.aborted) stop()
+  })
+}

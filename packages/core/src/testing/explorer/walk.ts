@@ -1,0 +1,251 @@
+import { ranksBelow, type Ranking, type Transition } from '../../allowance.ts'
+import { Ledger } from '../../budget/ledger.ts'
+import type { LoopEvent } from '../../events.ts'
+import { loop } from '../../iterate.ts'
+import { ledgerOf, settingsOf, type LoopOptions } from '../../options.ts'
+import { replay } from '../../resume.ts'
+import { startRun } from '../../start.ts'
+import type { RunState } from '../../state.ts'
+import { createMemorySteps, type MemorySteps, type StepRecord } from '../../steps/memory.ts'
+import { foldRun } from '../../steps/resume.ts'
+import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
+import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
+import { transcriptProblems } from '../validate-transcript.ts'
+import type { Path } from './choices.ts'
+import { createWorld, type HandedIn, type Scenario, type World } from './world.ts'
+
+/** What one run on a path came to. */
+interface Walked {
+  readonly terminal: Terminal
+  readonly state: RunState
+  readonly events: readonly LoopEvent[]
+  readonly records: readonly StepRecord[]
+  readonly effects: ReadonlyMap<string, number>
+  readonly handedIn: readonly HandedIn[]
+}
+
+export interface PathReport {
+  readonly terminal: TerminalReason
+  readonly transitions: readonly Transition[]
+  readonly kills: number
+  readonly records: number
+}
+
+/** Goes one path: the run, its replay, and a kill after every record with resume and replay. Throws where a promise is broken. */
+export async function walkPath(scenario: Scenario, path: Path): Promise<PathReport> {
+  const world = createWorld(scenario, path)
+  const whole = await walk(world, startRun({ prompt: 'do it' }), {})
+  checkRun(whole, world)
+  await checkReplay(whole.records, whole.events, whole.terminal, world.options)
+  const kills = await killEverywhere(scenario, path, whole)
+  const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
+  return { terminal: whole.terminal.reason, transitions, kills, records: whole.records.length }
+}
+
+async function killEverywhere(scenario: Scenario, path: Path, whole: Walked): Promise<number> {
+  const lines = whole.records.map((record) => JSON.stringify(record))
+  const record = lines.join()
+  let kills = 0
+  for (let length = 1; length < lines.length; length++) {
+    const onRecord = lines.slice(0, length).map((line) => JSON.parse(line) as StepRecord)
+    await killAfter(onRecord, record, scenario, path, whole)
+    kills++
+  }
+  return kills
+}
+
+/** The process ends after so many records; another one goes on from what is on record, as JSON. */
+async function killAfter(onRecord: readonly StepRecord[], record: string, scenario: Scenario, path: Path, whole: Walked): Promise<void> {
+  const folded = foldRun(onRecord)
+  if (folded.kind === 'ended') return
+  const inbox = inboxAtKill(whole.handedIn, onRecord)
+  const world = createWorld(scenario, path.again(), inbox)
+  const ledger = ledgerOf(settingsOf(world.options))
+  ledger.restore(folded.spent.settled, folded.spent.unknown)
+  const steps = createMemorySteps({ past: folded.past, replay: folded.replay, clock: world.clock })
+  const resumed = await walk(world, folded.state, { steps, ledger, resumed: true })
+  const where = `killed after record ${onRecord.length} of ${whole.records.length}`
+  checkRun(resumed, world, where)
+  checkEffects(onRecord, resumed.effects, where)
+  // What waits in the inbox may be taken earlier now, and an unknown outcome is told as such: only then may the end be another.
+  const sameFuture = inbox.waiting.length === 0 && openIntents(onRecord) === 0
+  if (sameFuture) assertSame(untimed(resumed.terminal), untimed(whole.terminal), `${where}: the terminal`)
+  // The same record has the same replay, which was looked at already.
+  if (resumed.records.map((each) => JSON.stringify(each)).join() === record) return checkTold(resumed, whole, where)
+  await checkReplay(resumed.records, resumed.events, resumed.terminal, world.options, where)
+}
+
+/** A resume that came to the same record told the same, from its open turn on. */
+function checkTold(resumed: Walked, whole: Walked, where: string): void {
+  assertTold(resumed.events, whole.events.slice(whole.events.length - resumed.events.length), `${where}: the events`)
+}
+
+/** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
+function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord[]): { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } {
+  const before = handedIn.filter((each) => each.records <= records.length)
+  const taken = { steer: 0, follow_up: 0, stop: 0 }
+  for (const record of records) {
+    if (record.type !== 'control') continue
+    for (const { kind } of record.control.messages ?? []) taken[kind]++
+    taken.stop += record.control.signals?.length ?? 0
+  }
+  return { labels: new Set(before.map(({ label }) => label)), waiting: before.filter(({ what }) => taken[what]-- <= 0) }
+}
+
+interface WalkOptions {
+  readonly steps?: MemorySteps
+  readonly ledger?: Ledger
+  readonly resumed?: boolean
+}
+
+async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
+  const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
+  const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
+  const running = loop(
+    start,
+    { ...world.options, steps: withMoments(steps, steps, world) },
+    { inbox: world.inbox, ledger, resumed: walkOptions.resumed ?? false },
+  )
+  const events: LoopEvent[] = []
+  for await (const event of running) {
+    if (!isLive(event)) events.push(event)
+    const { available } = ledger.figures()
+    if (available.nanos < 0 || available.tokens < 0) fail('the ledger went below zero')
+  }
+  const { terminal, state } = await running.ended
+  return { terminal, state, events, records: steps.records, effects: world.effects, handedIn: world.handedIn }
+}
+
+/** An abort, a message or a stop may come before, in and after every await. */
+function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
+  return {
+    get replaying() {
+      return inner.replaying
+    },
+    peek: (key) => inner.peek(key),
+    begin: (start) => inner.begin(start),
+    async run<T>(key: string, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>) {
+      world.moment(`before ${key}`, steps.records.length)
+      const recorded = inner.peek(key) === 'done'
+      const result = await inner.run(
+        key,
+        (scope) => {
+          const work = effect(scope)
+          world.moment(`in ${key}`, steps.records.length)
+          return work
+        },
+        options,
+      )
+      // What came in during an effect came in, whether its record or the effect itself answers.
+      if (recorded) world.moment(`in ${key}`, steps.records.length)
+      world.moment(`after ${key}`, steps.records.length)
+      return result
+    },
+    scope: (name) => withMoments(inner.scope(name), steps, world),
+    lap: (lap) => inner.lap(lap),
+    control: (key, poll) => inner.control(key, poll),
+    sleep: (key, ms, options) => inner.sleep(key, ms, options),
+    wait: (key, options) => inner.wait(key, options),
+    end: (terminal) => inner.end(terminal),
+  }
+}
+
+function checkRun({ terminal, state, events }: Walked, world: World, where = 'the run'): void {
+  const ends = events.filter((event) => event.type === 'run_end')
+  if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
+  if (world.problems.length > 0) fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
+  const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
+  const problems = transcriptProblems(next)
+  if (problems.length > 0) fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
+  if (terminal.reason === 'error' && terminal.error?.code === 'internal') fail(`${where} broke: ${terminal.error.message}`)
+  let last: Ranking | undefined
+  for (const event of events) {
+    if (event.type !== 'lap') continue
+    if (!ranksBelow(event.after, event.before)) fail(`${where}: ${event.transition} does not lower the ranking: ${event.before} → ${event.after}`)
+    if (last !== undefined && String(last) !== String(event.before)) fail(`${where}: the ranking changed between laps: ${last} → ${event.before}`)
+    last = event.after
+  }
+}
+
+async function checkReplay(
+  records: readonly StepRecord[],
+  told: readonly LoopEvent[],
+  terminal: Terminal,
+  options: LoopOptions,
+  where = 'the run',
+): Promise<void> {
+  const replayed = await replay(records, options)
+  assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
+  const events = replayed.events.filter((event) => !isLive(event))
+  // A resume tells what came since the last lap; a replay tells all.
+  assertTold(events.slice(events.length - told.length), told, `${where}: the events of its replay`)
+}
+
+/** No effect with a side effect runs twice: one that is on record as begun is not begun again. */
+function checkEffects(onRecord: readonly StepRecord[], effects: ReadonlyMap<string, number>, where: string): void {
+  const begun = new Set(onRecord.flatMap((record) => (record.type === 'intent' ? [record.key] : [])))
+  for (const [idempotencyKey, times] of effects) {
+    const key = idempotencyKey.slice(idempotencyKey.indexOf('/') + 1)
+    if (times > 1) fail(`${where}: ${key} ran ${times} times`)
+    if (begun.has(key)) fail(`${where}: ${key} had begun before and ran again`)
+  }
+}
+
+/** Intents on record without a result, other than those of steps that may simply run again. */
+function openIntents(records: readonly StepRecord[]): number {
+  const open = new Set<string>()
+  for (const record of records) {
+    if (record.type === 'intent') open.add(record.key)
+    if (record.type === 'result') open.delete(record.key)
+  }
+  return open.size
+}
+
+function isLive(event: LoopEvent): boolean {
+  if (event.type === 'agent') return isLive(event.event)
+  return event.type === 'model_update' || event.type === 'tool_update' || event.type === 'background'
+}
+
+function terminalOf(terminal: Terminal): unknown {
+  const { error, ...rest } = terminal
+  return { ...rest, error: error?.message }
+}
+
+/** Work that had been speculated on before the kill is done again: the time it takes is not the same. */
+function untimed(terminal: Terminal): unknown {
+  const { summary, ...rest } = terminal
+  return terminalOf({ ...rest, durationMs: 0, summary: { ...summary, apiMs: 0 } })
+}
+
+function assertSame(actual: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (a !== b) fail(`${what} differs:\n  ${a}\n  ${b}`)
+}
+
+/** Agents that run side by side tell in an order that nobody promises; each by itself is in order. */
+function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
+  const ordered: LoopEvent[] = []
+  let agents: Extract<LoopEvent, { readonly type: 'agent' }>[] = []
+  const flush = (): void => {
+    ordered.push(...agents.toSorted((a, b) => (a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)))
+    agents = []
+  }
+  for (const event of events) {
+    if (event.type === 'agent') agents.push(event)
+    else {
+      flush()
+      ordered.push(event)
+    }
+  }
+  flush()
+  return ordered
+}
+
+function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
+  const [a, b] = [inOrder(actual), inOrder(expected)]
+  for (let index = 0; index < Math.max(a.length, b.length); index++) assertSame(a[index], b[index], `${what}, number ${index},`)
+}
+
+function fail(message: string): never {
+  throw new Error(message)
+}

@@ -1,0 +1,307 @@
+import type { Prices } from '../../budget/prices.ts'
+import type { AbortCause } from '../../cancel/abort.ts'
+import type { ContextDefence } from '../../context/port.ts'
+import { plainContext } from '../../context/port.ts'
+import { noProgress } from '../../guards/no-progress.ts'
+import type { Guard } from '../../guards/guard.ts'
+import { CallableHook, type Hook } from '../../hooks/hook.ts'
+import type { HookTrigger } from '../../hooks/outcome.ts'
+import type { StopHook } from '../../hooks/stop-hooks.ts'
+import { createInbox, type OpenInbox } from '../../inbox.ts'
+import type { Model } from '../../model/model.ts'
+import type { LoopOptions } from '../../options.ts'
+import type { Clock } from '../../steps/clock.ts'
+import { StopSignal } from '../../stop/signal.ts'
+import { AgentStopException } from '../../stop/stop-exception.ts'
+import type { Permissions } from '../../tools/permissions.ts'
+import type { AnyTool } from '../../tools/tool.ts'
+import { transcriptProblems } from '../validate-transcript.ts'
+import type { Choices } from './choices.ts'
+import { replyOf, type ReplyKind } from './replies.ts'
+
+/** What a scenario lets happen. */
+export interface Scenario {
+  readonly name: string
+  /** Options of every run in it. */
+  readonly options?: Partial<LoopOptions>
+  /** What the model may answer to each request; the first is the plain answer while there are turns to go. */
+  readonly replies: readonly ReplyKind[]
+  /** What it answers once `depth` requests were made. */
+  readonly last?: ReplyKind
+  /** From this request on the model gives its last answer; 5 when absent. */
+  readonly depth?: number
+  /** Causes of an abort that may come at every await. */
+  readonly aborts?: readonly AbortCause[]
+  /** Answers that hooks on these triggers may give. */
+  readonly hooks?: readonly HookTrigger[]
+  readonly stopHooks?: boolean
+  readonly permissions?: boolean
+  /** Messages and stop requests that may come in. */
+  readonly inbox?: boolean
+  readonly context?: boolean
+  readonly fallback?: boolean
+  readonly noProgress?: boolean
+  /** Deviations of a path. */
+  readonly deviations: number
+}
+
+/** One world: everything that a path's runs touch, and what they did to it. */
+export interface World {
+  readonly options: LoopOptions
+  readonly inbox: OpenInbox
+  readonly clock: Clock
+  /** How often each effect with a side effect was begun, by idempotency key. */
+  readonly effects: ReadonlyMap<string, number>
+  /** What the model was shown that the API would refuse. */
+  readonly problems: readonly string[]
+  /** What was handed in, and how many records there were then. */
+  readonly handedIn: readonly HandedIn[]
+  /** Lets come in what may come in at this moment of this path. */
+  moment(label: string, records: number): void
+}
+
+export type HandedIn = { readonly label: string; readonly what: 'steer' | 'follow_up' | 'stop'; readonly records: number }
+
+export const explorerPrices: Prices = Object.freeze<Prices>({
+  cost: (_model, usage) => (usage.input_tokens * 3 + usage.output_tokens * 15) / 1e6,
+  worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 6 + outputTokens * 15) / 1e6,
+})
+
+/** `before`: what was handed in before this process began; of it, `waiting` was not taken yet. */
+export function createWorld(
+  scenario: Scenario,
+  choices: Choices,
+  before: { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } = { labels: new Set(), waiting: [] },
+): World {
+  const effects = new Map<string, number>()
+  const problems: string[] = []
+  const controller = new AbortController()
+  const inbox = createInbox()
+  const handedIn: HandedIn[] = []
+  const handIn = (what: HandedIn['what']): void => {
+    if (what === 'stop') inbox.stop(StopSignal.userRequested('stop'))
+    else inbox.put({ kind: what, content: `a ${what} message` })
+  }
+  for (const { what } of before.waiting) handIn(what)
+  let time = 1_000
+  // Nothing sleeps for real: a timer is due when the microtasks are done.
+  const clock: Clock = {
+    now: () => time,
+    after(ms, callback) {
+      let live = true
+      if (ms < 60_000) {
+        void Promise.resolve()
+          .then(() => Promise.resolve())
+          .then(() => {
+            if (live) callback()
+          })
+      }
+      return () => {
+        live = false
+      }
+    },
+  }
+  const tick = (): void => {
+    time += 1
+  }
+  const model = (id: string): Model => ({
+    id,
+    contextWindow: 100_000,
+    maxOutputTokens: 8_000,
+    defaultOutputTokens: 4_000,
+    async call(request, call) {
+      tick()
+      const { idempotencyKey } = request
+      problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
+      const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
+      const plain = scenario.last ?? 'text'
+      const closing = request.toolChoice === 'none' || idempotencyKey.includes('/agent:')
+      const kind = closing ? 'text' : last ? plain : choices.choose(`reply ${idempotencyKey}`, scenario.replies)
+      // Whoever does not answer is aborted: nothing else would end the wait.
+      if (kind === 'hang' || kind === 'deaf') {
+        const cause = choices.choose(`abort while ${idempotencyKey} hangs`, scenario.aborts ?? (['user'] as const))
+        void Promise.resolve().then(() => controller.abort(cause))
+      }
+      return replyOf(kind, { request, call, model: id, key: idempotencyKey })
+    },
+  })
+  const world = { choices, tick, effects }
+  const guards: Guard[] = scenario.noProgress === true ? [noProgress()] : []
+  const options: LoopOptions = {
+    model: model('primary'),
+    ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
+    tools: toolsOf(world),
+    prices: explorerPrices,
+    graceMs: 0,
+    maxRetries: 3,
+    clock,
+    signal: controller.signal,
+    stopWhen: guards,
+    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, choices) }),
+    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(choices) } : {}),
+    ...(scenario.permissions === true ? { permissions: permissionsOf(choices) } : {}),
+    ...(scenario.context === true ? { context: contextOf(choices) } : {}),
+    ...scenario.options,
+  }
+  return {
+    options,
+    inbox,
+    clock,
+    effects,
+    problems,
+    handedIn,
+    moment(label, records) {
+      if (scenario.aborts !== undefined) {
+        const cause = choices.choose(`abort ${label}`, ['none', ...scenario.aborts])
+        if (cause !== 'none') controller.abort(cause)
+      }
+      if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
+        const came = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
+        if (came === 'none') return
+        handIn(came)
+        handedIn.push({ label, what: came, records })
+      }
+    },
+  }
+}
+
+function requestNumber(key: string): number {
+  return Number(/model:(\d+)\./.exec(key)?.[1] ?? 0)
+}
+
+interface Parts {
+  readonly choices: Choices
+  readonly tick: () => void
+  readonly effects: Map<string, number>
+}
+
+function toolsOf({ choices, tick, effects }: Parts): readonly AnyTool[] {
+  const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
+  const begin = (key: string): void => {
+    tick()
+    effects.set(key, (effects.get(key) ?? 0) + 1)
+  }
+  return [
+    { name: 'Read', description: '', inputSchema, readOnly: true, execute: (_input, { callId }) => (tick(), `read ${callId}`) },
+    {
+      name: 'Write',
+      description: '',
+      inputSchema,
+      readOnly: false,
+      execute(_input, { idempotencyKey }) {
+        begin(idempotencyKey)
+        const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
+        if (outcome === 'throws') throw new Error('the disk is full')
+        if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
+        return outcome === 'deaf' ? Promise.resolve().then(() => Promise.resolve()).then(() => 'written late') : 'written'
+      },
+    },
+    { name: 'Task', description: '', inputSchema, readOnly: false, concurrencySafe: true, spawn: () => ({ prompt: 'a part of it', maxTurns: 2 }) },
+  ]
+}
+
+function hooksOf(triggers: readonly HookTrigger[], choices: Choices): readonly Hook[] {
+  return triggers.map(
+    (trigger) =>
+      new CallableHook(
+        (context) => {
+          const answers = answersOf[trigger]
+          const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
+          const answer = choices.choose(`hook ${trigger} ${place}`, answers)
+          switch (answer) {
+            case 'pass':
+              return context
+            case 'throw':
+              throw new Error('the hook failed')
+            case 'stop':
+              throw new AgentStopException({ message: 'the hook stops' })
+            case 'limit':
+              return context.withState(context.state().withStopSignal(new StopSignal({ reason: 'token_limit', message: 'enough', source: 'hook' })))
+            case 'continue':
+              return context.withState(context.state().withExecutionContinued('go on'))
+            case 'message':
+              return context.withState(context.state().withUserMessage('a word from the hook'))
+            case 'block':
+              return context.withBlocked('not this one')
+            case 'ask':
+              return context.withPermission('ask')
+            case 'input':
+              return context.withToolInput({ of: 'changed' })
+            case 'output':
+              return context.withToolOutput('replaced')
+            case 'prevent':
+              return context.withContinuationPrevented('that is all')
+          }
+        },
+        { triggers: [trigger], id: `explorer-${trigger}` },
+      ),
+  )
+}
+
+type HookAnswer = 'pass' | 'throw' | 'stop' | 'limit' | 'continue' | 'message' | 'block' | 'ask' | 'input' | 'output' | 'prevent'
+const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
+const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
+  beforeExecution: common,
+  afterExecution: common,
+  beforeStep: common,
+  afterStep: common,
+  beforeInference: common,
+  afterInference: common,
+  beforeToolUse: [...common, 'block', 'ask', 'input'],
+  afterToolUse: [...common, 'output', 'prevent'],
+  onStop: common,
+  onError: common,
+}
+
+function stopHooksOf(choices: Choices): readonly StopHook[] {
+  return ['first', 'second'].map((id) => ({
+    id,
+    handle({ messagesForQuery }) {
+      const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, ['pass', 'block', 'prevent', 'empty', 'throw', 'both'] as const)
+      if (answer === 'throw') throw new Error('the stop hook failed')
+      if (answer === 'pass') return {}
+      if (answer === 'empty') return { block: ' ' }
+      if (answer === 'both') return { block: 'not yet', prevent: 'and no further' }
+      return answer === 'block' ? { block: 'not yet' } : { prevent: 'no further' }
+    },
+  }))
+}
+
+function permissionsOf(choices: Choices): Permissions {
+  return {
+    denies: () => undefined,
+    decide({ call }) {
+      const behavior = choices.choose(`permission ${call.id}`, ['allow', 'deny', 'ask', 'throw'] as const)
+      if (behavior === 'throw') throw new Error('the rules failed')
+      return behavior === 'allow' ? { behavior } : { behavior, message: 'a rule says so' }
+    },
+  }
+}
+
+/** A context defence whose layers may each have something to give, once. */
+function contextOf(choices: Choices): ContextDefence {
+  const layer = (name: 'auto' | 'collapse' | 'reactive', length: number) => {
+    const gives = choices.choose(`context ${name} ${length}`, name === 'auto' ? (['nothing', 'room', 'gives up', 'thrash'] as const) : (['room', 'nothing', 'gives up'] as const))
+    if (gives === 'nothing') return undefined
+    if (gives === 'thrash') return 'thrash' as const
+    const trigger = name
+    return {
+      trigger,
+      run: async () =>
+        gives === 'room'
+          ? ({ kind: 'compacted', messages: [{ role: 'user', content: `summary of ${length}` }], preTokens: 100, postTokens: 10 } as const)
+          : ({ kind: 'gave_up', message: 'nothing to leave out' } as const),
+    }
+  }
+  return {
+    ...plainContext,
+    autoCompact: true,
+    beforeRequest: ({ state }) => layer('auto', state.transcript.length),
+    drain: ({ state }) => notThrash(layer('collapse', state.transcript.length)),
+    compact: ({ state }) => notThrash(layer('reactive', state.transcript.length)),
+  }
+}
+
+function notThrash<T>(found: T | 'thrash'): T | undefined {
+  return found === 'thrash' ? undefined : found
+}
