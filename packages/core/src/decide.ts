@@ -79,7 +79,7 @@ function endsWithUser(state: RunState): boolean {
 
 /** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
 function wrapUp(from: RunState, state: RunState, draft: Draft, ports: Ports, emit: Emit): Verdict | undefined {
-  if (!ports.settings.wrapUp || !endings[draft.reason].wrapsUp || ports.abort.cause !== undefined) return undefined
+  if (!ports.settings.wrapUp || !endings[draft.reason].wrapsUp) return undefined
   if (state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0) return undefined
   const text = `The run ends here: ${draft.signal.message}. Give your last answer now, without tools: what is done, what is not, and what you would do next.`
   const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: state.continuation.stopSignals().toJSON() }

@@ -24,14 +24,14 @@ export async function finish(state: RunState, draft: Draft, ports: Ports, emit: 
 /** What has to be said, results for calls that have none, the last hooks, and the terminal. */
 export async function conclude(state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<Ended> {
   const closed = draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)
-  const said = sayEnding(closed, draft, emit)
+  const said = sayEnding(closed, draft, ports, emit)
   const hooked = await lastHooks(said, draft, ports, emit)
   if (draft.reason === 'completed') startPostRun(hooked, ports, emit)
   return { terminal: terminalFor(hooked, draft), state: hooked }
 }
 
-function sayEnding(state: RunState, draft: Draft, emit: Emit): RunState {
-  const what = draft.say
+function sayEnding(state: RunState, draft: Draft, ports: Ports, emit: Emit): RunState {
+  const what = draft.say ?? wordsOf(state, draft, ports)
   if (what === undefined) return state
   if ('type' in what) return attach(state, what, emit)
   if ('interruption' in what) {
@@ -40,6 +40,18 @@ function sayEnding(state: RunState, draft: Draft, emit: Emit): RunState {
   }
   const id = entryId(state, 'error')
   return say(state, { kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error }, emit)
+}
+
+/** What the table has said at an ending, whoever came to it: a guard's or a hook's signal brings no words of its own. */
+function wordsOf({ spent }: RunState, { reason, signal }: Draft, { settings }: Ports): Draft['say'] {
+  if (reason === 'error' || reason === 'model_error') return { error: 'unknown', message: signal.message || reason }
+  if (reason !== 'max_turns') return undefined
+  const { limit, turnCount } = signal.context
+  return {
+    type: 'max_turns_reached',
+    maxTurns: typeof limit === 'number' ? limit : settings.maxTurns,
+    turnCount: typeof turnCount === 'number' ? turnCount : spent.turns + 1,
+  }
 }
 
 /** A message of our own that tells of a failure; the model never sees it. */

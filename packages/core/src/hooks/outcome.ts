@@ -1,3 +1,4 @@
+import type { AbortCause } from '../cancel/abort.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { MessageContent } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
@@ -37,5 +38,6 @@ export type HookOutcome = {
   readonly prevented?: string
   /** It threw. */
   readonly error?: string
-  readonly aborted?: true
+  /** It was cut by an abort, or not called because of one. */
+  readonly aborted?: AbortCause
 }

@@ -1,3 +1,4 @@
+import type { AbortCause } from '../cancel/abort.ts'
 import type { AssistantMessage, ModelMessage } from '../messages.ts'
 
 /** What the stop-hook stage receives (seed 003, `handleStopHooks`). */
@@ -23,7 +24,8 @@ export type StopHookOutcome = {
   readonly systemMessage?: string
   /** It failed, which decides nothing. */
   readonly error?: string
-  readonly aborted?: true
+  /** It was cut by an abort, or not called because of one. */
+  readonly aborted?: AbortCause
 }
 
 /** Runs when the model gave its answer, before the run ends. Not after an abort or an API error. */

@@ -43,9 +43,16 @@ export function resultMessage(input: ResultInput): SdkResult {
     uuid: input.uuid,
     session_id: input.sessionId,
   } as const
-  if (subtype !== 'success') return { ...common, errors: [terminal.signal.message || terminal.reason] }
+  if (subtype !== 'success') return { ...common, errors: [errorText(terminal)] }
   const checked = input.output?.check(answer)
   return { ...common, result: answer, ...(checked?.fits === true ? { structured_output: checked.value } : {}) }
+}
+
+/** The texts that readers of result lines know (000), whichever guard it was; else the signal's message. */
+function errorText({ reason, signal }: Terminal): string {
+  const { limit } = signal.context
+  if (reason === 'max_turns' && typeof limit === 'number') return `Reached maximum number of turns (${limit})`
+  return signal.message || reason
 }
 
 /** Why a run ended, as the result line and the session file tell it. */

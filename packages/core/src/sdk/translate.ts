@@ -50,7 +50,7 @@ export function createTranslator(options: TranslateOptions): Translator {
         if (!options.includeHookEvents) return nothing
         const { hook, trigger, outcome } = event
         const failed = outcome.error ?? ''
-        const ending = outcome.aborted === true ? 'cancelled' : failed === '' ? 'success' : 'error'
+        const ending = outcome.aborted !== undefined ? 'cancelled' : failed === '' ? 'success' : 'error'
         const output = JSON.stringify(outcome)
         return [
           { type: 'system', subtype: 'hook_response', hook_id: hook, hook_name: hook, hook_event: trigger, stdout: '', stderr: failed, output, outcome: ending, ...base() },

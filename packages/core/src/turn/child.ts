@@ -47,7 +47,7 @@ export async function runChild(what: ChildCall, state: RunState, ports: Ports, e
   const ended = await ports.runLoop({ ...prompted, startLength: 0 }, childPorts, childEmit)
   unlink()
   return {
-    result: resultOfChild(ended, ports),
+    result: resultOfChild(ended),
     endedAt: state.spent.now + ended.terminal.durationMs,
     addTo: (to) => withChildSpent(to, ended.state.spent),
   }
@@ -87,8 +87,12 @@ function portsOfChild(child: ChildRun, ports: Ports, name: string, abort: Ports[
 }
 
 /** The parent's model is told the child's answer, and plainly when it did not come to its end. */
-function resultOfChild({ terminal, state }: Ended, ports: Ports): ToolResult {
-  if (ports.abort.cause !== undefined && terminal.signal.source === 'abort') return interrupted(ports.abort.cause, false)
+function resultOfChild({ terminal, state }: Ended): ToolResult {
+  if (terminal.signal.source === 'abort') {
+    // Why the parent was aborted is on its own record: its next checkpoint tells.
+    const { abort: _cause, ...result } = interrupted('parent', false)
+    return result
+  }
   const answer = lastAnswerOf(state)
   const details = { reason: terminal.reason, message: terminal.signal.message, costUsd: terminal.costUsd, turns: terminal.summary.turns }
   if (terminal.reason === 'completed' || terminal.reason === 'finish_reason' || terminal.reason === 'stop_requested') {

@@ -1,3 +1,4 @@
+import type { AbortCause } from '../cancel/abort.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { MessageContent, ToolUseBlock } from '../messages.ts'
@@ -44,7 +45,7 @@ export async function prepareCall(indexed: IndexedCall, state: RunState, ports: 
   const hooked = withSignalsHeld(hooks, early.state)
   const more = { messages: hooks.messages, stops: verdict.stops }
   if (verdict.blocked !== undefined) return answer(hooked, deny(call, verdict.blocked, emit), more)
-  if (verdict.aborted) return answer(hooked, interrupted(ports.abort.cause ?? 'user', false), more)
+  if (verdict.aborted !== undefined) return answer(hooked, interrupted(verdict.aborted, false), more)
   if (verdict.stops.length > 0) return answer(hooked, notRun('a hook stopped the run before this call'), more)
 
   const input = verdict.input === undefined ? checked : checkInput(tool, verdict.input.value)
@@ -58,7 +59,7 @@ interface HookVerdict {
   readonly blocked: string | undefined
   readonly permission: 'allow' | 'ask' | undefined
   readonly input: { readonly value: unknown } | undefined
-  readonly aborted: boolean
+  readonly aborted: AbortCause | undefined
 }
 
 /** Across hooks: deny > ask > allow; the last changed input counts. */
@@ -70,7 +71,7 @@ function verdictOf(hooks: HookRun, call: ToolUseBlock, index: number): HookVerdi
     blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
     permission: outcomes.some((outcome) => outcome.permission === 'ask') ? 'ask' : outcomes.find((outcome) => outcome.permission)?.permission,
     input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
-    aborted: outcomes.some((outcome) => outcome.aborted === true),
+    aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
   }
 }
 

@@ -63,7 +63,7 @@ export async function runHooks(
     if (outcome.input !== undefined && toolCall !== undefined) toolCall = { ...toolCall, input: outcome.input.value }
     outcomes.push({ hook: registered.id, outcome })
     emit({ type: 'hook_end', hook: registered.id, trigger, callId, outcome, durationMs: step.durationMs })
-    if (outcome.blocked !== undefined || outcome.aborted === true) break
+    if (outcome.blocked !== undefined || outcome.aborted !== undefined) break
   }
   return { state: current, messages, outcomes, raised, continuedBy }
 }
@@ -76,7 +76,7 @@ function callHook(registered: RegisteredHook, trigger: HookTrigger, state: RunSt
     key,
     async ({ signal }) => {
       // An abort ends what is going on; the hooks that tell of an ending still run.
-      if (ports.abort.cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: true }
+      if (ports.abort.cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: ports.abort.cause }
       const context = new HookContext({ trigger, state: agentStateOf(state), signal, ...subject })
       const work = async () => (await registered.hook.handle(context)) ?? context
       const settled = await settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers)
@@ -86,7 +86,7 @@ function callHook(registered: RegisteredHook, trigger: HookTrigger, state: RunSt
         case 'threw':
           return outcomeOfThrow(settled.error)
         case 'left':
-          return { aborted: true }
+          return { aborted: settled.cause }
       }
     },
     { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },

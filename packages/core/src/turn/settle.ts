@@ -8,7 +8,7 @@ import type { Ports } from '../ports.ts'
 import { at, withSpent, type RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
-import { maxTurnsDraft } from './drafts.ts'
+import { abortDraft, maxTurnsDraft } from './drafts.ts'
 import { attach, sayUser } from './flow.ts'
 import { keyOf } from './keys.ts'
 import { draftOf, ends, goesOn, type Outcome } from './outcome.ts'
@@ -64,18 +64,19 @@ async function stopHookStage(
     const step = await ports.steps.run<StopHookOutcome>(
       keyOf(current, `hook:stopHook:${current.spent.request}::${hook.id}`),
       async () => {
-        if (ports.abort.cause !== undefined) return { aborted: true }
+        if (ports.abort.cause !== undefined) return { aborted: ports.abort.cause }
         const input = stopHookInput(current, message, ports)
         const work = async () => (await hook.handle(input)) ?? {}
         const settled = await settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers)
         if (settled.kind === 'value') return settled.value
-        return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: true }
+        return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
       },
       { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
     )
     const outcome = step.value
     current = at(current, step)
     emit({ type: 'hook_end', hook: hook.id, trigger: 'stopHook', callId: null, outcome, durationMs: step.durationMs })
+    if (outcome.aborted !== undefined) return ends(current, abortDraft(outcome.aborted, 'streaming', current, ports))
     if (outcome.systemMessage !== undefined) current = attach(current, { type: 'informational', message: outcome.systemMessage }, emit)
     // An empty reason does not block: there would be nothing to tell the model.
     if (outcome.block !== undefined && outcome.block.trim() !== '') blocks.push(outcome.block)

@@ -15,13 +15,13 @@ export interface Exploration {
 }
 
 /** Goes every path of a scenario. Throws at the first that breaks a promise, with its deviations. */
-export async function explore(scenario: Scenario): Promise<Exploration> {
+export async function explore(scenario: Scenario, options: { readonly kill?: boolean } = {}): Promise<Exploration> {
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
   let kills = 0
   const paths = await explorePaths(scenario.deviations, async (path) => {
     try {
-      const report = await walkPath(scenario, path)
+      const report = await walkPath(scenario, path, options.kill ?? true)
       terminals[report.terminal] = (terminals[report.terminal] ?? 0) + 1
       for (const transition of report.transitions) transitions[transition] = (transitions[transition] ?? 0) + 1
       kills += report.kills

@@ -14,6 +14,7 @@ export type ReplyKind =
   | 'invalid input'
   | 'task'
   | 'text'
+  | 'long text'
   | 'empty'
   | 'cut'
   | 'cut with call'
@@ -80,6 +81,10 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return answer(place, ['Task', 'Task'])
     case 'text':
       return answer(place, [], 'end_turn')
+    case 'long text': {
+      const { message } = await answer(place, [], 'end_turn')
+      return { message: { ...message, usage: { ...message.usage, output_tokens: 600 } } }
+    }
     case 'empty':
       return { message: { ...(await answer(place, [], 'end_turn')).message, content: [] } }
     case 'cut':

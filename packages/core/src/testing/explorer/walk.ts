@@ -22,6 +22,8 @@ interface Walked {
   readonly records: readonly StepRecord[]
   readonly effects: ReadonlyMap<string, number>
   readonly handedIn: readonly HandedIn[]
+  /** The consumer left before the end. */
+  readonly left: boolean
 }
 
 export interface PathReport {
@@ -32,14 +34,26 @@ export interface PathReport {
 }
 
 /** Goes one path: the run, its replay, and a kill after every record with resume and replay. Throws where a promise is broken. */
-export async function walkPath(scenario: Scenario, path: Path): Promise<PathReport> {
+export async function walkPath(scenario: Scenario, path: Path, kill = true): Promise<PathReport> {
   const world = createWorld(scenario, path)
-  const whole = await walk(world, startRun({ prompt: 'do it' }), {})
+  const leaves = (event: number): boolean => scenario.abandons === true && path.choose(`leave after event ${event}`, [false, true])
+  const whole = await walk(world, startRun({ prompt: scenario.prompt ?? 'do it' }), { leaves })
+  if (whole.left) return abandoned(whole, world)
   checkRun(whole, world)
   await checkReplay(whole.records, whole.events, whole.terminal, world.options)
-  const kills = await killEverywhere(scenario, path, whole)
+  const kills = kill ? await killEverywhere(scenario, path, whole) : 0
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills, records: whole.records.length }
+}
+
+/** Nobody listens any more: there is no event to look at, but one terminal, a valid transcript, and a replay that ends the same. */
+async function abandoned(whole: Walked, world: World): Promise<PathReport> {
+  const { terminal, records } = whole
+  checkTranscript(whole, 'the abandoned run')
+  if (records.filter((record) => record.type === 'end' && record.scope === '').length !== 1) fail('the abandoned run has no ending on record')
+  const replayed = await replay(records, world.options)
+  assertSame(terminalOf(replayed.terminal), terminalOf(terminal), 'the terminal of the abandoned run')
+  return { terminal: terminal.reason, transitions: [], kills: 0, records: records.length }
 }
 
 async function killEverywhere(scenario: Scenario, path: Path, whole: Walked): Promise<number> {
@@ -96,6 +110,7 @@ interface WalkOptions {
   readonly steps?: MemorySteps
   readonly ledger?: Ledger
   readonly resumed?: boolean
+  readonly leaves?: (event: number) => boolean
 }
 
 async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
@@ -107,13 +122,18 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     { inbox: world.inbox, ledger, resumed: walkOptions.resumed ?? false },
   )
   const events: LoopEvent[] = []
+  let left = false
   for await (const event of running) {
     if (!isLive(event)) events.push(event)
+    if (walkOptions.leaves?.(events.length) === true && event.type !== 'run_end') {
+      left = true
+      break
+    }
     const { available } = ledger.figures()
     if (available.nanos < 0 || available.tokens < 0) fail('the ledger went below zero')
   }
   const { terminal, state } = await running.ended
-  return { terminal, state, events, records: steps.records, effects: world.effects, handedIn: world.handedIn }
+  return { terminal, state, events, records: steps.records, effects: world.effects, handedIn: world.handedIn, left }
 }
 
 /** An abort, a message or a stop may come before, in and after every await. */
@@ -150,13 +170,12 @@ function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
   }
 }
 
-function checkRun({ terminal, state, events }: Walked, world: World, where = 'the run'): void {
+function checkRun(walked: Walked, world: World, where = 'the run'): void {
+  const { terminal, events } = walked
   const ends = events.filter((event) => event.type === 'run_end')
   if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
   if (world.problems.length > 0) fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
-  const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
-  const problems = transcriptProblems(next)
-  if (problems.length > 0) fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
+  checkTranscript(walked, where)
   if (terminal.reason === 'error' && terminal.error?.code === 'internal') fail(`${where} broke: ${terminal.error.message}`)
   let last: Ranking | undefined
   for (const event of events) {
@@ -165,6 +184,12 @@ function checkRun({ terminal, state, events }: Walked, world: World, where = 'th
     if (last !== undefined && String(last) !== String(event.before)) fail(`${where}: the ranking changed between laps: ${last} → ${event.before}`)
     last = event.after
   }
+}
+
+function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | 'state'>, where: string): void {
+  const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
+  const problems = transcriptProblems(next)
+  if (problems.length > 0) fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
 }
 
 async function checkReplay(

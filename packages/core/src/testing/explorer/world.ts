@@ -8,6 +8,7 @@ import { CallableHook, type Hook } from '../../hooks/hook.ts'
 import type { HookTrigger } from '../../hooks/outcome.ts'
 import type { StopHook } from '../../hooks/stop-hooks.ts'
 import { createInbox, type OpenInbox } from '../../inbox.ts'
+import type { MessageContent } from '../../messages.ts'
 import type { Model } from '../../model/model.ts'
 import type { LoopOptions } from '../../options.ts'
 import type { Clock } from '../../steps/clock.ts'
@@ -41,6 +42,11 @@ export interface Scenario {
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
+  readonly contextWindow?: number
+  /** The consumer may leave after any event. */
+  readonly abandons?: boolean
+  /** What the person says; `do it` unless said otherwise. */
+  readonly prompt?: MessageContent
   /** Deviations of a path. */
   readonly deviations: number
 }
@@ -106,7 +112,7 @@ export function createWorld(
   }
   const model = (id: string): Model => ({
     id,
-    contextWindow: 100_000,
+    contextWindow: scenario.contextWindow ?? 100_000,
     maxOutputTokens: 8_000,
     defaultOutputTokens: 4_000,
     async call(request, call) {

@@ -1,0 +1,47 @@
+// Bundles each package into its dist: a package of a hundred small files takes five times as long to import as one file.
+// What is loaded with import() becomes a chunk of its own and costs nothing until it is used. The types come from tsc.
+import { rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
+const libraries = {
+  core: { index: 'src/index.ts', 'testing/index': 'src/testing/index.ts' },
+  models: { index: 'src/index.ts', 'scripted/index': 'src/scripted/index.ts' },
+  agent: { index: 'src/index.ts' },
+}
+
+async function bundle(name, entryPoints, options) {
+  const folder = new URL(`../packages/${name}/`, import.meta.url)
+  rmSync(new URL('dist/chunks', folder), { recursive: true, force: true })
+  await build({
+    absWorkingDir: fileURLToPath(folder),
+    entryPoints,
+    outdir: 'dist',
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'node20.19',
+    logLevel: 'warning',
+    ...options,
+  })
+}
+
+for (const [name, entryPoints] of Object.entries(libraries)) {
+  await bundle(name, entryPoints, { platform: name === 'core' ? 'neutral' : 'node', packages: 'external', sourcemap: true })
+}
+
+await bundle(
+  'cli',
+  { main: 'src/main.ts' },
+  {
+    platform: 'node',
+    // Finds its binary next to its own file.
+    external: ['@vscode/ripgrep'],
+    // CommonJS packages inside an ES module still call require().
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+  },
+)
