@@ -7,28 +7,40 @@ import { endings, type Terminal } from './stop/terminal.ts'
 import { finish } from './finish.ts'
 import { noProgressNudge } from './guards/no-progress.ts'
 import { sayUser } from './turn/flow.ts'
-import type { Draft, Outcome } from './turn/outcome.ts'
+import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import { runHooks, withHookMessages } from './turn/run-hooks.ts'
 
 export type Verdict =
   | { readonly kind: 'end'; readonly terminal: Terminal; readonly state: RunState }
-  | { readonly kind: 'again'; readonly state: RunState }
+  | Again
+
+type Again = { readonly kind: 'again'; readonly state: RunState }
 
 /**
  * The only way round the loop, and the only way out of it.
  * D1: every lap is paid for out of its transition's allowance, here and nowhere else. D2: what is not paid for ends.
  */
 export async function decide(from: RunState, outcome: Outcome, ports: Ports, emit: Emit): Promise<Verdict> {
-  const progress = nudgeRoute(outcome, emit)
-  for (const route of progress === undefined ? outcome.routes : [progress, ...outcome.routes]) {
-    if (lapsLeft(route.transition, outcome.state.spent.laps, ports.limits) <= 0) continue
-    const state = await route.take(outcome.state)
-    if (state !== undefined) return goAgain(from, state, route.transition, ports, emit, { gained: route.gained === true })
-  }
-  const { draft } = outcome
+  const onward = await firstOpen(outcome.routes, from, outcome.state, ports, emit)
+  if (onward !== undefined) return onward
+  const draft = outcome.draft()
+  const nudged = await firstOpen(nudgeRoutes(draft, outcome.state, emit), from, outcome.state, ports, emit)
+  if (nudged !== undefined) return nudged
   const kept = draft.keep?.(outcome.state) ?? outcome.state
   const state = withStanding(kept, draft)
-  return (await override(from, state, draft, ports, emit)) ?? wrapUp(from, state, draft, ports, emit) ?? finish(state, draft, ports, emit)
+  const asked = await override(from, state, draft, ports, emit)
+  if (asked.kind === 'again') return asked
+  return wrapUp(from, asked.state, draft, ports, emit) ?? finish(asked.state, draft, ports, emit)
+}
+
+/** Goes the first way that is paid for and open. */
+async function firstOpen(routes: readonly Route[], from: RunState, state: RunState, ports: Ports, emit: Emit): Promise<Again | undefined> {
+  for (const route of routes) {
+    if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue
+    const next = await route.take(state)
+    if (next !== undefined) return goAgain(from, next, route.transition, ports, emit, { gained: route.gained === true })
+  }
+  return undefined
 }
 
 /** The ending's own signal stands beside those that stood already. */
@@ -40,31 +52,38 @@ function withStanding(state: RunState, draft: Draft): RunState {
 }
 
 /** The first time a run goes in circles, the model is told instead. */
-function nudgeRoute({ draft, state }: Outcome, emit: Emit): Outcome['routes'][number] | undefined {
-  if (draft.reason !== 'no_progress') return undefined
+function nudgeRoutes(draft: Draft, state: RunState, emit: Emit): readonly Route[] {
+  // Only what a guard saw: a tool or hook that stops the run with this reason means it.
+  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return []
   const others = [...state.continuation.stopSignals()].some((signal) => signal.reason !== 'no_progress')
-  if (others) return undefined
-  return {
-    transition: 'no_progress_nudge',
-    // The count starts anew: it takes as many repeats again to stop the run.
-    take: (from) => withSpent(sayUser(from, noProgressNudge, 'loop', emit), { recentTurns: [] }),
-  }
+  if (others) return []
+  // The count starts anew: it takes as many repeats again to stop the run.
+  const take = (from: RunState): RunState => withSpent(sayUser(from, noProgressNudge, 'loop', emit), { recentTurns: [] })
+  return [{ transition: 'no_progress_nudge', take }]
 }
 
 /** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */
-async function override(from: RunState, state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<Verdict | undefined> {
-  if (!draft.overridable) return undefined
+async function override(
+  from: RunState,
+  state: RunState,
+  draft: Draft,
+  ports: Ports,
+  emit: Emit,
+): Promise<Again | { readonly kind: 'stands'; readonly state: RunState }> {
+  if (!draft.overridable) return { kind: 'stands', state }
   const asked = await runHooks('onStop', state, ports, emit)
   const current = withHookMessages(asked.state, asked.messages, emit)
   const { continuation, spent } = current
-  if (!continuation.isContinuationRequested()) return undefined
+  // What the hooks changed stays, whether or not they are granted what they ask for.
+  const stands = { kind: 'stands', state: current } as const
+  if (!continuation.isContinuationRequested()) return stands
   const signals = continuation.stopSignals()
   const fixed = [...signals].some((signal) => neverOverridden.has(signal.reason))
   const again = draft.raisedBy.some((name) => spent.overridden.includes(name))
   // A natural end needs something to go on with.
   const natural = endings[draft.reason].category === 'completed' || endings[draft.reason].category === 'finish_reason'
   const speechless = natural && current.transcript.length === state.transcript.length && !endsWithUser(current)
-  if (fixed || again || speechless || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0) return undefined
+  if (fixed || again || speechless || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0) return stands
   const by = asked.continuedBy ?? 'a hook'
   emit({ type: 'signals_overridden', by, signals: [...signals] })
   const overridden = [...new Set([...spent.overridden, ...draft.raisedBy])]
@@ -93,7 +112,7 @@ function goAgain(
   ports: Ports,
   emit: Emit,
   more: { readonly gained?: boolean; readonly overridden?: NonNullable<Lap['overridden']> } = {},
-): Verdict {
+): Again {
   const before = state.spent.laps
   const laps = spendLap(transition, before, more.gained === true)
   const refilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0

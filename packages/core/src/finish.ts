@@ -25,7 +25,9 @@ export async function finish(state: RunState, draft: Draft, ports: Ports, emit: 
 export async function conclude(state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<Ended> {
   const closed = draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)
   const said = sayEnding(closed, draft, ports, emit)
-  const hooked = await lastHooks(said, draft, ports, emit)
+  const last = await lastHooks(said, draft, ports, emit)
+  // A request to go on serves one decision, and that one is made.
+  const hooked = { ...last, continuation: last.continuation.withContinuationRequested(false) }
   if (draft.reason === 'completed') startPostRun(hooked, ports, emit)
   return { terminal: terminalFor(hooked, draft), state: hooked }
 }

@@ -53,7 +53,7 @@ interface Log {
   /** The projection of the first `projected` entries. */
   messages: ModelMessage[]
   projected: number
-  /** `digests[n]` is the chained hash of entries 0 to n. */
+  /** `digests[n]` is the chained hash of entries 0 to n, by their identity. */
   readonly digests: number[]
 }
 
@@ -114,7 +114,8 @@ export class Transcript implements Iterable<TranscriptEntry> {
   digest(): number {
     const { digests, entries } = this.#log
     for (let index = digests.length; index < this.length; index++) {
-      digests.push(hashText(JSON.stringify(entries[index]), digests[index - 1] ?? 0))
+      const entry = entries[index]
+      if (entry !== undefined) digests.push(hashText(identityOf(entry), digests[index - 1] ?? 0))
     }
     return this.length === 0 ? 0 : (digests[this.length - 1] ?? 0)
   }
@@ -133,6 +134,20 @@ export class Transcript implements Iterable<TranscriptEntry> {
   #fork(): Log {
     return { entries: this.#log.entries.slice(0, this.length), messages: [], projected: 0, digests: this.#log.digests.slice(0, this.length) }
   }
+}
+
+/**
+ * What tells an entry apart in a record. What the model and the tools said is on record itself and comes back as it was,
+ * so names and sizes do; what the caller, a hook or the loop said is taken in full.
+ */
+function identityOf(entry: TranscriptEntry): string {
+  if (entry.kind === 'assistant') return `${entry.id} ${entry.message.id} ${entry.message.content.length}`
+  if (entry.kind !== 'user' || entry.origin !== 'tool_results') return JSON.stringify(entry)
+  let identity = entry.id
+  for (const block of entry.message.content) {
+    if (typeof block !== 'string' && block.type === 'tool_result') identity += ` ${block.tool_use_id as string} ${(block.content as string).length}`
+  }
+  return identity
 }
 
 /** The projection of a list of entries: what a model is shown of it. */

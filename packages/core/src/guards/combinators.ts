@@ -7,6 +7,7 @@ export function any(...guards: readonly Guard[]): Guard {
   return {
     name: `any(${names(guards)})`,
     checkpoints: checkpointsOf(guards),
+    looksAtTurns: guards.some((guard) => guard.looksAtTurns === true),
     bounds: lowest(guards),
     evaluate(view) {
       return signalsOf(guards, view).highest() ?? undefined
@@ -20,6 +21,7 @@ export function all(...guards: readonly Guard[]): Guard {
   return {
     name,
     checkpoints: checkpointsOf(guards),
+    looksAtTurns: guards.some((guard) => guard.looksAtTurns === true),
     evaluate(view) {
       const signals = signalsOf(guards, view)
       const highest = signals.highest()
@@ -36,6 +38,7 @@ export function not(guard: Guard): Guard {
   return {
     name,
     checkpoints: checkpointsOf([guard]),
+    looksAtTurns: guard.looksAtTurns === true,
     evaluate(view) {
       if (guard.evaluate(view) !== undefined) return undefined
       return new StopSignal({ reason: 'stop_requested', message: `${guard.name} does not hold`, source: name })

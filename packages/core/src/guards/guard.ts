@@ -39,6 +39,8 @@ export interface Guard {
   /** Where it is looked at; before a turn and after the tools unless said otherwise. */
   readonly checkpoints?: readonly Checkpoint[]
   readonly bounds?: GuardBounds
+  /** It needs `recentTurns`, which are hashed only when some guard does. */
+  readonly looksAtTurns?: boolean
   evaluate(view: GuardView): StopSignal | undefined
 }
 

@@ -25,6 +25,7 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
   return {
     name,
     checkpoints: ['after_tools'],
+    looksAtTurns: true,
     evaluate(view: GuardView) {
       const length = cycleLength(view.recentTurns, repeats)
       if (length === undefined) return undefined

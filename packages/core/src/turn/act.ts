@@ -31,7 +31,7 @@ interface Acted {
 /** Runs the calls of a message, puts all their results on record, and looks at what is to happen next. */
 export async function act(state: RunState, calls: readonly ToolUseBlock[], early: EarlyStarts, ports: Ports, emit: Emit): Promise<Outcome> {
   const acted = await runCalls(state, calls, early, ports, emit)
-  const recorded = withResults(acted, calls, emit)
+  const recorded = withResults(acted, calls, ports, emit)
   return next(recorded, acted, ports, emit)
 }
 
@@ -65,7 +65,7 @@ async function runCalls(state: RunState, calls: readonly ToolUseBlock[], early: 
 }
 
 /** One user message with every result, in call order. Calls that wait for a person have none yet. */
-function withResults(acted: Acted, calls: readonly ToolUseBlock[], emit: Emit): RunState {
+function withResults(acted: Acted, calls: readonly ToolUseBlock[], ports: Ports, emit: Emit): RunState {
   const blocks: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
   const stillRunning: string[] = []
@@ -83,13 +83,16 @@ function withResults(acted: Acted, calls: readonly ToolUseBlock[], emit: Emit): 
     state = say(state, details === undefined ? { kind: 'user', id, message, origin: 'tool_results' } : { kind: 'user', id, message, origin: 'tool_results', details }, emit)
   }
   const { spent } = state
-  const turns = [...spent.recentTurns, turnHash(calls, blocks)]
   const counted = withSpent(state, {
     toolResults: spent.toolResults + blocks.length,
-    recentTurns: turns.length > rememberedTurns ? turns.slice(-rememberedTurns) : turns,
+    recentTurns: ports.guards.some((guard) => guard.looksAtTurns === true) ? remembered(spent.recentTurns, turnHash(calls, blocks)) : spent.recentTurns,
     stillRunning: stillRunning.length === 0 ? spent.stillRunning : [...spent.stillRunning, ...stillRunning],
   })
   return acted.pending.length > 0 ? counted : withHookMessages(counted, acted.messages, emit)
+}
+
+function remembered(turns: readonly number[], newest: number): readonly number[] {
+  return [...turns.slice(1 - rememberedTurns), newest]
 }
 
 /** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
@@ -112,7 +115,7 @@ async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Pr
   if (stopped !== undefined) return ends(current, hookStopDraft(stopped))
   if (acted.pending.length > 0) return ends(current, approvalDraft(acted.pending))
   if (current.continuation.stopSignals().hasAny()) return ends(current, standingDraft(current, guarded.raisedBy))
-  return goesOn(current, [{ transition: 'next_turn', take: (from) => from }], maxTurnsDraft(current, ports))
+  return goesOn(current, [{ transition: 'next_turn', take: (from) => from }], () => maxTurnsDraft(current, ports))
 }
 
 function hookStopDraft(stop: RaisedStop) {

@@ -51,7 +51,8 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
   }
   if (calls.length > 0) {
     const outcome = await act(current, calls, early, ports, emit)
-    return { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
+    // Nothing may stand between calls that wait for a person and the results they will get.
+    return openCallsOf(outcome.state).length > 0 ? outcome : { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
   }
   const outcome = await settle(withHookMessages(current, hooks.messages, emit), message, ports, emit)
   return outcome

@@ -33,16 +33,17 @@ export interface Outcome {
   readonly kind: 'outcome'
   readonly state: RunState
   readonly routes: readonly Route[]
-  readonly draft: Draft
+  /** Written only when it comes to that: most laps go round again. */
+  draft(): Draft
 }
 
 const noRoutes: readonly Route[] = Object.freeze([])
 
 export function ends(state: RunState, draft: Draft): Outcome {
-  return { kind: 'outcome', state, routes: noRoutes, draft }
+  return { kind: 'outcome', state, routes: noRoutes, draft: () => draft }
 }
 
-export function goesOn(state: RunState, routes: readonly Route[], draft: Draft): Outcome {
+export function goesOn(state: RunState, routes: readonly Route[], draft: () => Draft): Outcome {
   return { kind: 'outcome', state, routes, draft }
 }
 

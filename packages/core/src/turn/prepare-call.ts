@@ -125,7 +125,11 @@ function withAgentCounted(state: RunState, tool: AnyTool): RunState {
 async function decide(request: PermissionRequest, ports: Ports): Promise<PermissionDecision> {
   try {
     const message = ports.permissions.denies(request)
-    return message === undefined ? await ports.permissions.decide(request) : { behavior: 'deny', message }
+    if (message !== undefined) return { behavior: 'deny', message }
+    const decision = await ports.permissions.decide(request)
+    // Across hooks and rules: deny > ask > allow.
+    const hookAsks = request.hookDecision === 'ask' && decision.behavior === 'allow'
+    return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
   } catch (error) {
     return { behavior: 'deny', message: `The permission rules failed: ${messageOf(error)}` }
   }

@@ -21,7 +21,7 @@ export function recover(reply: Exclude<Reply, Answer>, ports: Ports, emit: Emit)
     case 'refused':
       return ends(reply.state, refusalDraft(reply.refusal, reply.state, ports))
     case 'overloaded':
-      return goesOn(reply.state, [fallback(emit)], modelErrorDraft(reply.error, reply.attempts))
+      return goesOn(reply.state, [fallback(emit)], () => modelErrorDraft(reply.error, reply.attempts))
     case 'failed':
       return recoverFailure(reply.state, reply.error, reply.attempts, ports, emit)
   }
@@ -30,9 +30,9 @@ export function recover(reply: Exclude<Reply, Answer>, ports: Ports, emit: Emit)
 function recoverFailure(state: RunState, error: ModelErrorJson, attempts: number, ports: Ports, emit: Emit): Outcome {
   switch (error.kind) {
     case 'prompt_too_long':
-      return goesOn(state, roomRoutes(ports, emit), promptTooLongDraft(error))
+      return goesOn(state, roomRoutes(ports, emit), () => promptTooLongDraft(error))
     case 'image':
-      return goesOn(state, [withoutMedia(error, emit)], imageErrorDraft(error))
+      return goesOn(state, [withoutMedia(error, emit)], () => imageErrorDraft(error))
     default:
       return ends(state, modelErrorDraft(error, attempts))
   }
@@ -122,7 +122,7 @@ export function recoverCut(reply: Answer, ports: Ports, emit: Emit): Outcome {
   }
   const draft = draftOf('max_output_tokens', signal, { say })
   // What there is, is kept: when neither way is open the cut reply stands.
-  return goesOn(state, [escalate, resume], { ...draft, keep })
+  return goesOn(state, [escalate, resume], () => ({ ...draft, keep }))
 }
 
 export const resumeMessage: string =
@@ -146,7 +146,7 @@ export function recoverBroken(reply: Answer, error: ModelErrorJson, emit: Emit):
         ? undefined
         : withSpent(sayUser(from, brokenMessage, 'loop', emit), { resumedBrokenReply: true }),
   }
-  return goesOn(said, [resume], modelErrorDraft(error, 1))
+  return goesOn(said, [resume], () => modelErrorDraft(error, 1))
 }
 
 const brokenMessage = 'Your reply broke off because the connection was lost. Go on exactly where it stopped.'
@@ -155,7 +155,7 @@ const brokenMessage = 'Your reply broke off because the connection was lost. Go 
 export function resumePaused(reply: Answer, emit: Emit): Outcome {
   const state = withReply(reply.state, reply.message, emit)
   const error = { ...pausedError, message: 'The service paused the turn more often than allowed.' }
-  return goesOn(state, [{ transition: 'pause_turn', take: (from) => from }], modelErrorDraft(error, 1))
+  return goesOn(state, [{ transition: 'pause_turn', take: (from) => from }], () => modelErrorDraft(error, 1))
 }
 
 const pausedError: ModelErrorJson = {
@@ -172,7 +172,7 @@ const pausedError: ModelErrorJson = {
 /** The window was full while the model wrote: the way of a prompt that is too long. */
 export function recoverWindow(reply: Answer, ports: Ports, emit: Emit): Outcome {
   const error: ModelErrorJson = { ...pausedError, kind: 'prompt_too_long', message: "The conversation filled the model's context window." }
-  return goesOn(reply.state, roomRoutes(ports, emit), promptTooLongDraft(error))
+  return goesOn(reply.state, roomRoutes(ports, emit), () => promptTooLongDraft(error))
 }
 
 export function refused(reply: Answer, emit: Emit): Outcome {

@@ -24,7 +24,11 @@ export interface HookRun {
   readonly continuedBy: string | null
 }
 
-type Subject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'error'> & { readonly callIndex?: number }
+type Subject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'error'> & {
+  readonly callIndex?: number
+  /** onError for a hook: the trigger at which it failed. */
+  readonly failedAt?: HookTrigger
+}
 
 const noOutcomes: HookRun['outcomes'] = Object.freeze([])
 const nothingRaised: HookRun['raised'] = Object.freeze([])
@@ -44,7 +48,7 @@ export async function runHooks(
   const hooks = ports.hooks.for(trigger, subject.toolCall?.name)
   if (hooks.length === 0) return { state, messages: noMessages, outcomes: noOutcomes, raised: nothingRaised, continuedBy: null }
   let current = state
-  let toolCall = subject.toolCall
+  let { toolCall, toolOutput } = subject
   let continuedBy: string | null = null
   const messages: MessageContent[] = []
   const outcomes: { hook: string; outcome: HookOutcome }[] = []
@@ -52,7 +56,7 @@ export async function runHooks(
   const callId = subject.toolCall?.id ?? null
   for (const registered of hooks) {
     emit({ type: 'hook_start', hook: registered.id, trigger, callId })
-    const now: Subject = toolCall === undefined ? subject : { ...subject, toolCall }
+    const now: Subject = toolCall === undefined ? subject : { ...subject, toolCall, ...(toolOutput === undefined ? {} : { toolOutput }) }
     const step = await callHook(registered, trigger, current, ports, emit, now)
     const outcome = step.value
     const signals = signalsOf(outcome, registered.id, ports)
@@ -61,8 +65,16 @@ export async function runHooks(
     if (outcome.continued === true) continuedBy = registered.id
     if (outcome.messages !== undefined) messages.push(...outcome.messages)
     if (outcome.input !== undefined && toolCall !== undefined) toolCall = { ...toolCall, input: outcome.input.value }
+    if (outcome.output !== undefined && toolOutput !== undefined) toolOutput = { ...toolOutput, text: outcome.output }
     outcomes.push({ hook: registered.id, outcome })
     emit({ type: 'hook_end', hook: registered.id, trigger, callId, outcome, durationMs: step.durationMs })
+    if (outcome.error !== undefined && trigger !== 'onError') {
+      const error = { source: 'hook', name: registered.id, message: outcome.error } as const
+      const told = await runHooks('onError', current, ports, emit, { ...now, error, failedAt: trigger })
+      current = told.state
+      messages.push(...told.messages)
+      raised.push(...told.raised)
+    }
     if (outcome.blocked !== undefined || outcome.aborted !== undefined) break
   }
   return { state: current, messages, outcomes, raised, continuedBy }
@@ -71,7 +83,8 @@ export async function runHooks(
 function callHook(registered: RegisteredHook, trigger: HookTrigger, state: RunState, ports: Ports, emit: Emit, subject: Subject) {
   const { request } = state.spent
   const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
-  const key = keyOf(state, `hook:${trigger}:${request}:${call}:${registered.id}`)
+  const about = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
+  const key = keyOf(state, `hook:${trigger}:${request}:${call}:${about}${registered.id}`)
   return ports.steps.run<HookOutcome>(
     key,
     async ({ signal }) => {

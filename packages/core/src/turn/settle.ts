@@ -20,7 +20,7 @@ export async function settle(state: RunState, message: AssistantMessage, ports: 
   if (guarded.state.continuation.stopSignals().hasAny()) return ends(guarded.state, standingDraft(guarded.state, guarded.raisedBy))
 
   const asked = await inboxAt('end', guarded.state, ports, emit)
-  if (asked !== undefined) return goesOn(asked, [{ transition: 'user_input', take: (from) => from }], maxTurnsDraft(asked, ports))
+  if (asked !== undefined) return goesOn(asked, [{ transition: 'user_input', take: (from) => from }], () => maxTurnsDraft(asked, ports))
 
   const misfit = misfitOf(textOf(message.content), ports)
   if (misfit !== undefined) return retryOutput(guarded.state, misfit, emit)
@@ -45,7 +45,7 @@ function retryOutput(state: RunState, problem: string, emit: Emit): Outcome {
   return goesOn(
     state,
     [{ transition: 'structured_output_retry', take: (from) => sayUser(from, text, 'loop', emit) }],
-    draftOf('structured_output_retry_exhausted', signal),
+    () => draftOf('structured_output_retry_exhausted', signal),
   )
 }
 
@@ -124,7 +124,7 @@ function sendBack(state: RunState, reasons: readonly string[], ports: Ports, emi
         },
       },
     ],
-    draftOf('completed', completedSignal(overruled), { say: { type: 'informational', message: overruled } }),
+    () => draftOf('completed', completedSignal(overruled), { say: { type: 'informational', message: overruled } }),
   )
 }
 
@@ -157,6 +157,6 @@ function tokenTarget(state: RunState, ports: Ports, emit: Emit): Outcome {
         take: (from) => withSpent(sayUser(from, nudge, 'loop', emit), { tracker }),
       },
     ],
-    completed,
+    () => completed,
   )
 }

@@ -81,7 +81,7 @@ async function killAfter(onRecord: readonly StepRecord[], record: string, scenar
   const where = `killed after record ${onRecord.length} of ${whole.records.length}`
   checkRun(resumed, world, where)
   checkEffects(onRecord, resumed.effects, where)
-  // What waits in the inbox may be taken earlier now, and an unknown outcome is told as such: only then may the end be another.
+  // What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
   const sameFuture = inbox.waiting.length === 0 && openIntents(onRecord) === 0
   if (sameFuture) assertSame(untimed(resumed.terminal), untimed(whole.terminal), `${where}: the terminal`)
   // The same record has the same replay, which was looked at already.
@@ -97,8 +97,9 @@ function checkTold(resumed: Walked, whole: Walked, where: string): void {
 /** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
 function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord[]): { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } {
   const before = handedIn.filter((each) => each.records <= records.length)
-  const taken = { steer: 0, follow_up: 0, stop: 0 }
+  const taken = { steer: 0, follow_up: 0, stop: 0, abort: 0 }
   for (const record of records) {
+    if (/"abort(ed)?"/.test(JSON.stringify(record))) taken.abort++
     if (record.type !== 'control') continue
     for (const { kind } of record.control.messages ?? []) taken[kind]++
     taken.stop += record.control.signals?.length ?? 0

@@ -66,7 +66,7 @@ export interface World {
   moment(label: string, records: number): void
 }
 
-export type HandedIn = { readonly label: string; readonly what: 'steer' | 'follow_up' | 'stop'; readonly records: number }
+export type HandedIn = { readonly label: string; readonly what: 'steer' | 'follow_up' | 'stop' | 'abort'; readonly records: number }
 
 export const explorerPrices: Prices = Object.freeze<Prices>({
   cost: (_model, usage) => (usage.input_tokens * 3 + usage.output_tokens * 15) / 1e6,
@@ -85,6 +85,8 @@ export function createWorld(
   const inbox = createInbox()
   const handedIn: HandedIn[] = []
   const handIn = (what: HandedIn['what']): void => {
+    // An abort that nobody recorded went with its process.
+    if (what === 'abort') return
     if (what === 'stop') inbox.stop(StopSignal.userRequested('stop'))
     else inbox.put({ kind: what, content: `a ${what} message` })
   }
@@ -159,7 +161,10 @@ export function createWorld(
     moment(label, records) {
       if (scenario.aborts !== undefined) {
         const cause = choices.choose(`abort ${label}`, ['none', ...scenario.aborts])
-        if (cause !== 'none') controller.abort(cause)
+        if (cause !== 'none' && !controller.signal.aborted) {
+          handedIn.push({ label, what: 'abort', records })
+          controller.abort(cause)
+        }
       }
       if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
         const came = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
