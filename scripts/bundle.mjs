@@ -29,7 +29,7 @@ async function bundle(name, entryPoints, options) {
 }
 
 for (const [name, entryPoints] of Object.entries(libraries)) {
-  await bundle(name, entryPoints, { platform: name === 'core' ? 'neutral' : 'node', packages: 'external', sourcemap: true })
+  await bundle(name, entryPoints, { platform: name === 'core' ? 'neutral' : 'node', packages: 'external', sourcemap: true, sourcesContent: false })
 }
 
 await bundle(

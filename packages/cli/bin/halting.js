@@ -11,5 +11,6 @@ if (first === '-v' || first === '--version') {
     process.stderr.write('halting is not built. Run: npm run build\n')
     process.exit(2)
   })
-  process.exitCode = await program.main(process.argv.slice(2))
+  // At once: no handle that was left open may keep a program that has ended.
+  process.exit(await program.main(process.argv.slice(2)))
 }

@@ -1,5 +1,97 @@
-/** Runs the program with the arguments after its name; returns the exit code. */
-export async function main(_argv: readonly string[]): Promise<number> {
-  process.stderr.write('not built yet\n')
+import { readFileSync } from 'node:fs'
+import { checkAgreement, warningsOf } from './flags/agreement.ts'
+import type { Flags } from './flags/flags.ts'
+import { type Parsed, parseFlags } from './flags/parse.ts'
+import { brokenExitCode, createOutput } from './io/output.ts'
+import type { Program } from './program.ts'
+import { UsageError } from './usage-error.ts'
+
+// Only what reads the flags is loaded at once: everything else when it is used.
+
+/** Runs the program with the arguments after its name; returns the exit code. All that was written has left when it resolves. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const output = createOutput(process.stdout, process.stderr)
+  const { env, stdin } = process
+  const program: Program = { argv, env, cwd: process.cwd(), stdin, output, home: new URL('../', import.meta.url) }
+  const exitCode = await dispatch(program).catch((thrown: unknown) => {
+    output.err(`halting: ${toldError(thrown)}\n`)
+    return isUsage(thrown) ? 2 : 1
+  })
+  await output.flush()
+  // An answer that did not arrive is no success.
+  return exitCode === 0 && output.broken !== undefined ? brokenExitCode(output.broken) : exitCode
+}
+
+async function dispatch(program: Program): Promise<number> {
+  const [command, ...others] = program.argv
+  if (command === 'check') return runCheck(parsed(others, command), program)
+  if (command === 'demo') return runDemo(parsed(others, command), program)
+  const { flags, words } = parsed(program.argv)
+  return serveProgramFlags(flags, program) ?? runPrompt(flags, words, program)
+}
+
+function parsed(argv: readonly string[], command?: string): Parsed {
+  const read = parseFlags(argv)
+  if (read.flags.help === true || read.flags.version === true) return read
+  checkAgreement(read.flags, read.words)
+  const [word] = read.words
+  if (command !== undefined && word !== undefined) {
+    throw new UsageError(
+      `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
+    )
+  }
+  if (read.flags.keep === true && command !== 'demo') throw new UsageError('--keep belongs to halting demo.')
+  return read
+}
+
+function serveProgramFlags(flags: Flags, program: Program): Promise<number> | undefined {
+  if (flags.version === true) return showVersion(program)
+  return flags.help === true ? showHelp(program) : undefined
+}
+
+async function runPrompt(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  const { output, stdin } = program
+  if (flags.print !== true && stdin.isTTY && output.isTerminal.stdout) {
+    throw new UsageError(
+      'The interactive program is not available yet in this version. Use halting -p "PROMPT"; halting --help tells more.',
+    )
+  }
+  for (const warning of warningsOf(flags)) output.err(`halting: ${warning}\n`)
+  const { headless } = await import('./headless/headless.ts')
+  return headless(flags, words, program)
+}
+
+async function runCheck({ flags }: Parsed, program: Program): Promise<number> {
+  const { check } = await import('./check/check.ts')
+  return serveProgramFlags(flags, program) ?? check(flags, program)
+}
+
+async function runDemo({ flags }: Parsed, program: Program): Promise<number> {
+  const { demo } = await import('./demo/demo.ts')
+  return serveProgramFlags(flags, program) ?? demo(flags, program)
+}
+
+async function showHelp({ output }: Program): Promise<number> {
+  const { helpText } = await import('./flags/help.ts')
+  output.out(helpText(output.width))
   return 0
+}
+
+async function showVersion({ output, home }: Program): Promise<number> {
+  // JSON.parse knows no types; package.json is ours and has a version.
+  const { version } = JSON.parse(readFileSync(new URL('package.json', home), 'utf8')) as { readonly version: string }
+  output.out(`2.1.0 (halting ${version})\n`)
+  return 0
+}
+
+/** Core's own errors of this kind have the code `configuration`; asked by its code, so that core need not be loaded. */
+function isUsage(thrown: unknown): boolean {
+  return (
+    thrown instanceof UsageError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'configuration')
+  )
+}
+
+function toldError(thrown: unknown): string {
+  if (isUsage(thrown) && thrown instanceof Error) return thrown.message
+  return `something broke that should not: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`
 }

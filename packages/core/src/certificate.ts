@@ -59,6 +59,9 @@ function turnsBound(settings: RunSettings, options: LoopOptions): Bound {
   return { bounded: true, value, because: value < settings.maxTurns ? 'a guard on steps' : 'maxTurns' }
 }
 
+/** Guards that are known never to speak of progress; any other may. */
+const limitGuards: ReadonlySet<string> = new Set(['StepsLimitHook', 'TokenUsageLimitHook', 'ExecutionTimeLimitHook', 'CostLimitHook', 'FinishReasonHook'])
+
 /** The transitions that these options leave open at all. */
 function openTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
   const { model, fallbackModel } = options
@@ -71,7 +74,7 @@ function openTransitions(options: LoopOptions, settings: RunSettings): readonly 
     model_fallback: fallbackModel === undefined,
     reactive_compact_retry: context === plainContext,
     collapse_drain_retry: context === plainContext,
-    no_progress_nudge: !guardsOf(options).some((guard) => guard.name.includes('noProgress')),
+    no_progress_nudge: guardsOf(options).every((guard) => limitGuards.has(guard.name)),
     wrap_up: !settings.wrapUp,
   }
   return transitions.filter((transition) => allowances[transition].purse === 'own' && closed[transition] !== true)

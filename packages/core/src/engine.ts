@@ -8,6 +8,7 @@ import { createInbox, type OpenInbox } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
 import { addUsage, type MessageContent } from './messages.ts'
 import { settingsOf, type LoopOptions } from './options.ts'
+import type { Ended } from './ports.ts'
 import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/messages.ts'
 import { resultMessage } from './sdk/result.ts'
 import { createTranslator } from './sdk/translate.ts'
@@ -46,6 +47,18 @@ const defaultInit: SdkInitInfo = {
 
 let sessionsMade = 0
 
+/** The run that goes on. */
+interface Running {
+  readonly loop: Loop
+  /** Puts what the run came to into the session, once, whoever asks first: its reader or the run that takes its place. */
+  settle(): Promise<Settled>
+}
+
+interface Settled extends Ended {
+  readonly sessionCostUsd: number
+  readonly sessionUsage: { readonly [model: string]: ModelFigures }
+}
+
 /**
  * Many runs over one session. `maxBudgetUsd` is the session's; every other limit is each run's.
  * One run at a time: submitting in mid-run aborts the run that goes on, with the cause `interrupt`.
@@ -57,7 +70,7 @@ export class QueryEngine {
   readonly #ledger: Ledger
   #transcript: Transcript
   #runs = 0
-  #current: Loop | undefined
+  #current: Running | undefined
   #costUsd = 0
   #usage: { [model: string]: ModelFigures } = {}
   #terminal: Terminal | undefined
@@ -87,12 +100,12 @@ export class QueryEngine {
 
   /** Aborts what goes on, as a person would. */
   interrupt(cause: AbortCause = 'user'): void {
-    this.#current?.abort(cause)
+    this.#current?.loop.abort(cause)
   }
 
   /** Ends the run at its next checkpoint. */
   stop(message?: string): void {
-    this.#current?.stop(message)
+    this.#current?.loop.stop(message)
   }
 
   /** A message for the run that goes on; without one it waits for the next. */
@@ -118,15 +131,17 @@ export class QueryEngine {
     readonly prompt?: MessageContent
     readonly approvals?: { readonly [callId: string]: PermissionDecision }
   }): AsyncGenerator<SdkMessage, void, undefined> {
-    if (this.#current !== undefined) {
-      this.#current.abort('interrupt')
-      await this.#current.ended
+    // Another prompt may have come while this one waited.
+    while (this.#current !== undefined) {
+      this.#current.loop.abort('interrupt')
+      await this.#current.settle()
     }
     const { sessionId } = this
     const runId = `run${++this.#runs}`
     const start = startRun({ ...what, transcript: this.#transcript, sessionId, runId })
     const running = this.#start(start, runId)
-    this.#current = running
+    const current = this.#currentOf(running)
+    this.#current = current
     const translator = createTranslator({
       sessionId,
       includePartialMessages: this.#options.includePartialMessages ?? false,
@@ -144,14 +159,9 @@ export class QueryEngine {
         }
       }
     } finally {
-      const { terminal, state } = await running.ended
-      this.#current = undefined
-      this.#transcript = state.transcript
-      this.#terminal = terminal
-      this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(terminal.costUsd))
-      this.#addUsage(terminal)
+      await current.settle()
     }
-    const { terminal, state } = await running.ended
+    const { terminal, state, sessionCostUsd, sessionUsage } = await current.settle()
     const { model, fallbackModel, output } = this.#options
     yield resultMessage({
       uuid: uuidOf(`${sessionId}/${runId}/result`),
@@ -159,11 +169,28 @@ export class QueryEngine {
       terminal,
       state,
       denials,
-      sessionCostUsd: this.#costUsd,
-      sessionUsage: this.#usage,
+      sessionCostUsd,
+      sessionUsage,
       models: fallbackModel === undefined ? [model] : [model, fallbackModel],
       output,
     })
+  }
+
+  #currentOf(running: Loop): Running {
+    let settled: Promise<Settled> | undefined
+    const current: Running = {
+      loop: running,
+      settle: () =>
+        (settled ??= running.ended.then(({ terminal, state }) => {
+          if (this.#current === current) this.#current = undefined
+          this.#transcript = state.transcript
+          this.#terminal = terminal
+          this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(terminal.costUsd))
+          this.#addUsage(terminal)
+          return { terminal, state, sessionCostUsd: this.#costUsd, sessionUsage: { ...this.#usage } }
+        })),
+    }
+    return current
   }
 
   #start(start: ReturnType<typeof startRun>, runId: string): Loop {

@@ -2,7 +2,7 @@ import { createAbortScope, type AbortCause } from './cancel/abort.ts'
 import type { Ledger } from './budget/ledger.ts'
 import type { LoopEvent } from './events.ts'
 import { createInbox, type OpenInbox } from './inbox.ts'
-import { run } from './loop.ts'
+import { broken, run } from './loop.ts'
 import type { MessageContent } from './messages.ts'
 import { portsOf, type LoopOptions } from './options.ts'
 import type { Ended, Ports } from './ports.ts'
@@ -45,16 +45,26 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const clock = options.clock ?? systemClock
   const abort = createAbortScope(options.signal)
   const inbox = context.inbox ?? createInbox()
-  const steps = options.steps ?? createMemorySteps({ clock })
+  const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing' })
   const shared = context.ledger === undefined ? {} : { ledger: context.ledger }
   const ports = portsOf(options, { abort, inbox, steps, clock, ...shared })
+  // A run that goes on where another ended has spent that already.
+  const { nanos, unknownNanos, totalTokens } = start.spent
+  if (context.ledger === undefined) ports.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   const events = createEventQueue()
   let running: Promise<Ended> | undefined
 
   const execute = async (): Promise<Ended> => {
-    const state = context.resumed === true ? start : begun(start, ports, events.put)
-    const stopDeadline = armDeadline(state, ports)
-    const ended = await run(state, ports, events.put)
+    let stopDeadline = (): void => {}
+    let ended: Ended
+    try {
+      const state = context.resumed === true ? start : begun(start, ports, events.put)
+      stopDeadline = armDeadline(state, ports)
+      ended = await run(state, ports, events.put)
+    } catch (thrown) {
+      // The driver could not even put the beginning on record.
+      ended = await broken(thrown, start, ports, events.put)
+    }
     stopDeadline()
     abort.dispose()
     events.close()

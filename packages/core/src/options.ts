@@ -133,6 +133,7 @@ function validate(settings: RunSettings, options: LoopOptions): void {
   for (const name of ['maxRetries', 'graceMs', 'maxSubagents', 'stopHookBlockCap'] as const) {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
+  toolsByName(options.tools ?? [])
   if (maxBudgetUsd === Infinity) return
   for (const model of [options.model, options.fallbackModel]) {
     if (model === undefined || (options.prices ?? noPrices).worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) !== undefined) continue

@@ -1,3 +1,4 @@
+import { ConfigurationError } from './errors.ts'
 import type { MessageContent } from './messages.ts'
 import type { JsonObject } from './json.ts'
 import { freshSpent, startState, withEntry, withSpent, type RunIdentity, type RunState, type Spent } from './state.ts'
@@ -24,12 +25,16 @@ export interface StartOptions {
 /**
  * The state in which a run begins. Calls that have no result in the transcript (a process that died, approvals that never came)
  * get one that says that they were not run, before the prompt: the API refuses anything else.
+ * @throws ConfigurationError for a prompt together with approvals.
  */
 export function startRun(options: StartOptions = {}): RunState {
   const run: RunIdentity = { sessionId: options.sessionId ?? 'session', runId: options.runId ?? 'run1', agentPath: '', depth: 0 }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
   const spent = { ...freshSpent(0, options.metadata), ...carried }
   let state = startState(run, options.transcript ?? Transcript.empty(), spent)
+  if (options.approvals !== undefined && options.prompt !== undefined) {
+    throw new ConfigurationError('Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.')
+  }
   if (options.approvals !== undefined && openCallsOf(state).length > 0) state = withSpent(state, { approvals: options.approvals })
   else state = closeOpenCalls(state, () => {}, 'it waited for approval, and something else was said instead')
   if (options.prompt === undefined) return state

@@ -1,1 +1,9 @@
-export {}
+export { anthropic } from './anthropic/anthropic.ts'
+export type { AnthropicOptions } from './anthropic/anthropic.ts'
+export type { EndpointOptions } from './anthropic/endpoint.ts'
+export { defaultModelName, modelFromEnvironment } from './environment.ts'
+export type { Environment, ModelSettings } from './environment.ts'
+export type { ModelPrice, PriceTier } from './prices/catalogue.ts'
+export { createPrices } from './prices/prices.ts'
+export type { PriceOverrides } from './prices/prices.ts'
+export { snapshotSource } from './prices/snapshot.ts'

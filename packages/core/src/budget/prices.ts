@@ -14,8 +14,10 @@ export const noPrices: Prices = Object.freeze<Prices>({ cost: () => undefined, w
 export type NanoUsd = number
 
 export function nanosOf(usd: number): NanoUsd {
-  // A price sum like 0.1 + 0.2 carries noise of 1e-17; rounding up after taking it off never undercounts a real nano-dollar.
-  return Math.ceil(usd * 1e9 - 1e-6)
+  // A price sum like 0.1 + 0.2 carries noise in its last digits, which is taken off; any real part of a nano-dollar is rounded up.
+  const exact = usd * 1e9
+  const nearest = Math.round(exact)
+  return Math.abs(exact - nearest) < 1e-3 ? nearest : Math.ceil(exact)
 }
 
 export function usdOf(nanos: NanoUsd): number {

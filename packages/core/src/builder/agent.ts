@@ -32,9 +32,11 @@ export class Agent {
   async *iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
     const running = this.#loop(state, options)
     let reached = state
+    // The run tells its prompt too, which the state has already.
+    const known = new Set(Array.from(state.transcript, ({ id }) => id))
     for await (const event of running) {
       options.onEvent?.(event)
-      if (event.type === 'message') reached = reached.transcript.at(-1)?.id === event.entry.id ? reached : reached.withEntry(event.entry)
+      if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
       if (event.type === 'lap') yield reached
     }
     yield after(state, (await running.ended).state)

@@ -1,10 +1,10 @@
 import { HaltingError } from '../errors.ts'
-import type { Json } from '../json.ts'
+import { isJsonObject, type Json } from '../json.ts'
 import type { Lap, RunStart } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import type { Clock } from './clock.ts'
 import type { Control } from './control.ts'
-import type { EffectScope, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import type { Came, EffectScope, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 import { systemClock } from './system-clock.ts'
 
 /** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
@@ -31,8 +31,8 @@ export interface MemoryStepsOptions {
   readonly replay?: readonly StepRecord[]
   /** Refuses to run anything that is not on record: replay and what-if. */
   readonly recordedOnly?: boolean
-  /** `open_turn` forgets past turns: for runs that nobody will resume or replay. */
-  readonly keep?: 'all' | 'open_turn'
+  /** `nothing`: for runs that nobody will resume or replay. */
+  readonly keep?: 'all' | 'nothing'
   /** Records from before the open turn: kept, so that what this driver holds is the whole story. */
   readonly past?: readonly StepRecord[]
   readonly sessionId?: string
@@ -45,8 +45,6 @@ export interface MemorySteps extends Steps {
   /** Gives a person's answer to a `wait`. */
   answer(key: StepKey, value: Json): void
 }
-
-const nothingCameIn: Promise<undefined> = Promise.resolve(undefined)
 
 /** The driver that keeps its record in memory. */
 export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps {
@@ -86,7 +84,7 @@ class MemoryDriver implements MemorySteps {
 
   #record(record: StepRecord): void {
     this.#options.onRecord?.(record)
-    if (this.#options.keep === 'open_turn' && record.type === 'lap' && record.lap.scope === '') this.records.length = 0
+    if (this.#options.keep === 'nothing') return
     this.records.push(record)
   }
 
@@ -101,7 +99,23 @@ class MemoryDriver implements MemorySteps {
     return at
   }
 
-  async run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+  run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+    return this.#options.keep === 'nothing' ? this.#perform(key, effect, options) : this.#runRecorded(key, effect, options)
+  }
+
+  /** The effect alone: nothing is kept of it. */
+  async #perform<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+    options.intent?.()
+    const at = this.#now
+    const value = await effect(this.#scopeOf(key, options))
+    return { value, replayed: false, at, durationMs: this.#now - at }
+  }
+
+  #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>): EffectScope {
+    return { signal, idempotencyKey: `${this.#options.sessionId ?? 'session'}/${key}`, emit }
+  }
+
+  async #runRecorded<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
     const digest = options.digest?.() ?? null
     const found = this.#answers.size > 0 ? this.#take(key, digest) : undefined
     if (found?.type === 'result') {
@@ -121,8 +135,7 @@ class MemoryDriver implements MemorySteps {
     if (options.intent !== undefined && found === undefined) {
       this.#record({ type: 'intent', key, digest, intent: options.intent(), at })
     }
-    const idempotencyKey = `${this.#options.sessionId ?? 'session'}/${key}`
-    const value = await effect({ signal: options.signal, idempotencyKey, emit: options.emit })
+    const value = await effect(this.#scopeOf(key, options))
     const durationMs = this.#now - at
     this.#record({ type: 'result', key, digest, value, at, durationMs })
     return { value, replayed: false, at, durationMs }
@@ -146,16 +159,15 @@ class MemoryDriver implements MemorySteps {
     this.#record({ type: 'lap', lap })
   }
 
-  control(key: StepKey, poll: () => Control | undefined | Promise<Control | undefined>): Promise<Control | undefined> {
+  control(key: StepKey, poll: () => Came): Came {
     if (this.#answers.size > 0) {
       const found = this.#take(key, null)
-      if (found?.type === 'control') return Promise.resolve(found.control)
-      if (this.replaying) return nothingCameIn
+      if (found?.type === 'control') return found.control
+      if (this.replaying) return undefined
     }
-    if (this.#options.recordedOnly === true) return nothingCameIn
+    if (this.#options.recordedOnly === true) return undefined
     const came = poll()
-    if (came === undefined) return nothingCameIn
-    return this.#delivered(key, came)
+    return came === undefined ? undefined : this.#delivered(key, came)
   }
 
   async #delivered(key: StepKey, came: Control | Promise<Control | undefined>): Promise<Control | undefined> {
@@ -165,10 +177,13 @@ class MemoryDriver implements MemorySteps {
   }
 
   async sleep(key: StepKey, ms: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    await this.run(key, () => this.#sleepUntil(this.#now + ms, signal), {
+    const open = this.#answers.get(key)
+    const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
+    const until = typeof recorded === 'number' ? recorded : this.#now + ms
+    await this.run(key, () => this.#sleepUntil(until, signal), {
       signal,
       emit: () => {},
-      intent: () => ({ until: this.#now + ms }),
+      intent: () => ({ until }),
       onOpen: 'rerun',
       sync: 'none',
     })
@@ -261,7 +276,7 @@ class ScopedSteps implements Steps {
     this.#steps.lap(lap)
   }
 
-  control(key: StepKey, poll: () => Control | undefined | Promise<Control | undefined>): Promise<Control | undefined> {
+  control(key: StepKey, poll: () => Came): Came {
     return this.#steps.control(key, poll)
   }
 

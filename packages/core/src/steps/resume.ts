@@ -67,6 +67,12 @@ function ledgerOf(records: readonly StepRecord[]): LedgerSoFar {
   let settled = nothing
   let unknown = nothing
   for (const record of records) {
+    if (record.type === 'start' && record.scope === '') {
+      // What the run carried over from the one before it.
+      const { nanos, unknownNanos, totalTokens } = record.start.spent
+      settled = plus(settled, { nanos: nanos + unknownNanos, tokens: totalTokens })
+      unknown = plus(unknown, { nanos: unknownNanos, tokens: 0 })
+    }
     if (record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true) {
       open.set(record.key, amountOf(record.intent))
     }

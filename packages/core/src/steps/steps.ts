@@ -37,6 +37,9 @@ export interface StepResult<T> {
   readonly durationMs: number
 }
 
+/** Mostly nothing came in, and nobody has to wait to know that. */
+export type Came = Control | undefined | Promise<Control | undefined>
+
 /**
  * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
  * S1: the loop awaits only these promises, or all of several. S2: an effect returns data and never rejects; a rejection means that the driver failed.
@@ -58,7 +61,7 @@ export interface Steps {
    * What came in from outside: abort, stop signals, messages. `poll` is asked only when live;
    * what it gives is on record before it is returned.
    */
-  control(key: StepKey, poll: () => Control | undefined | Promise<Control | undefined>): Promise<Control | undefined>
+  control(key: StepKey, poll: () => Came): Came
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
   /** A person's answer, which may come days later; undefined when aborted. */

@@ -17,19 +17,19 @@ export const noEarlyStarts: EarlyStarts = Object.freeze<EarlyStarts>({ consider:
 
 /** `start` begins the call when rules alone allow it, else gives nothing, which ends the early part of the message. */
 export function createEarlyStarts(limit: number, start: (call: ToolUseBlock) => Promise<ToolResult> | undefined): EarlyStarts {
-  const started = new Map<string, Promise<ToolResult>>()
+  let started: Map<string, Promise<ToolResult>> | undefined
   let leading = true
   return {
     consider(block) {
       if (!leading || block.type !== 'tool_use') return
       const call = block as ToolUseBlock
-      const work = started.has(call.id) || started.size >= limit ? undefined : start(call)
+      const work = started !== undefined && (started.has(call.id) || started.size >= limit) ? undefined : start(call)
       if (work === undefined) leading = false
-      else started.set(call.id, work)
+      else (started ??= new Map()).set(call.id, work)
     },
     take(callId) {
-      const work = started.get(callId)
-      started.delete(callId)
+      const work = started?.get(callId)
+      started?.delete(callId)
       return work
     },
   }

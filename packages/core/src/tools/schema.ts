@@ -28,10 +28,10 @@ function objectProblems(schema: JsonObject, value: JsonObject, path: string): re
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   for (const name of required) {
-    if (typeof name === 'string' && value[name] === undefined) problems.push(`${inside(path, name)} is missing`)
+    if (typeof name === 'string' && (!Object.hasOwn(value, name) || value[name] === undefined)) problems.push(`${inside(path, name)} is missing`)
   }
   for (const [name, part] of Object.entries(value)) {
-    const partSchema = properties[name]
+    const partSchema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (part === undefined) continue
     if (isJsonObject(partSchema)) problems.push(...schemaProblems(partSchema, part, inside(path, name)))
     else if (schema['additionalProperties'] === false) {

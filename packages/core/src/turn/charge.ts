@@ -1,10 +1,10 @@
-import type { Amount, Reservation } from '../budget/ledger.ts'
+import { nothing, type Amount, type Reservation } from '../budget/ledger.ts'
 import { nanosOf } from '../budget/prices.ts'
 import { upperBoundOfMessages, upperBoundOfText } from '../context/tokens.ts'
 import { addUsage, totalTokensOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { Ports } from '../ports.ts'
-import { withModelUsage, withSpent, type RunState } from '../state.ts'
+import { withModelUsage, type RunState, type Spent } from '../state.ts'
 
 /** What one attempt was charged, as recorded. `known: false`: at worst case, since nobody said what it was. */
 export type Charge = {
@@ -73,20 +73,23 @@ export function reserveRequest(
   const available = ports.ledger.available()
   const useful = Math.min(cap, ports.settings.minUsefulTokens)
   const worst = (output: number): Amount => worstCase(model, input, output, ports)
-  const held = holdBack ? worstCase(model, input + useful, useful, ports) : { nanos: 0, tokens: 0 }
+  // The last answer reads this reply too, and the words that ask for it.
+  const heldFor = (output: number): Amount => (holdBack ? worstCase(model, input + output + requestOverhead, useful, ports) : nothing)
   const fits = (output: number): boolean => {
     const amount = worst(output)
+    const held = heldFor(output)
     return amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens
   }
   if (!fits(useful)) {
     const needed = worst(useful)
+    const held = heldFor(useful)
     const currency = needed.nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
     const figures = currency === 'usd' ? [needed.nanos, available.nanos] : [needed.tokens, available.tokens]
     return { grant: { granted: false, currency, needed: figures[0] ?? 0, available: figures[1] ?? 0 }, reservation: undefined }
   }
   const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
   const amount = worst(maxTokens)
-  const lowered = maxTokens === cap ? null : worst(cap).nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
+  const lowered = maxTokens === cap ? null : worst(cap).nanos + heldFor(cap).nanos > available.nanos ? 'usd' : 'tokens'
   return {
     grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
     reservation: ports.ledger.reserve(amount),
@@ -125,17 +128,14 @@ export function noCharge(model: Model): Charge {
   return { model: model.id, nanos: 0, tokens: 0, known: true, usage: null }
 }
 
-/** Enters a charge in the run's figures. `own`: a request of this run, not of a compaction. */
-export function charged(state: RunState, charge: Charge, own = true): RunState {
-  const { spent } = state
-  if (charge.usage === null) {
-    if (charge.tokens === 0) return state
-    return withSpent(state, { totalTokens: spent.totalTokens + charge.tokens, unknownNanos: spent.unknownNanos + charge.nanos })
-  }
-  return withSpent(state, {
+/** What a charge adds to the run's figures. `own`: a request of this run, not of a compaction. */
+export function chargeOf(spent: Spent, charge: Charge, own = true): Partial<Spent> {
+  const totalTokens = spent.totalTokens + charge.tokens
+  if (charge.usage === null) return { totalTokens, unknownNanos: spent.unknownNanos + charge.nanos }
+  return {
     usage: own ? addUsage(spent.usage, charge.usage) : spent.usage,
     modelUsage: withModelUsage(spent.modelUsage, charge.model, charge.usage, charge.nanos),
-    totalTokens: spent.totalTokens + charge.tokens,
+    totalTokens,
     nanos: spent.nanos + charge.nanos,
-  })
+  }
 }

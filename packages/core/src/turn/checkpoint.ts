@@ -1,3 +1,5 @@
+import type { CanProvideCancellationSignal } from '../cancel/source.ts'
+import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { defaultCheckpoints, type Checkpoint, type GuardView } from '../guards/guard.ts'
 import { committedUsd, activeMs } from './drafts.ts'
@@ -5,6 +7,7 @@ import type { Ports } from '../ports.ts'
 import { entryId, withEntry, withSpent, type RunState } from '../state.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { Control } from '../steps/control.ts'
+import type { Came } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { agentStateOf } from './agent-view.ts'
 import { keyOf } from './keys.ts'
@@ -12,21 +15,26 @@ import { keyOf } from './keys.ts'
 // A checkpoint is where signals, cancellation and inbox are looked at. All that comes from outside comes through `Steps.control`.
 
 /** Abort, explicit stops and cancellation sources. Never asks the inbox for messages: a run that stops leaves them there. */
-export async function controlAt(
-  checkpoint: Checkpoint,
-  state: RunState,
-  ports: Ports,
-  emit: Emit,
-): Promise<{ readonly state: RunState; readonly abort: AbortCause | undefined }> {
+export function controlAt(checkpoint: Checkpoint, state: RunState, ports: Ports, emit: Emit): Controlled | Promise<Controlled> {
   const key = keyOf(state, `control:${checkpoint}:${state.spent.request}`)
-  const control = await ports.steps.control(key, () => pollControl(state, ports))
+  const came = ports.steps.control(key, () => pollControl(state, ports))
+  return came === undefined ? { state, abort: undefined } : heed(came, checkpoint, state, emit)
+}
+
+interface Controlled {
+  readonly state: RunState
+  readonly abort: AbortCause | undefined
+}
+
+async function heed(came: Came, checkpoint: Checkpoint, state: RunState, emit: Emit): Promise<Controlled> {
+  const control = await came
   if (control === undefined) return { state, abort: undefined }
   let next = state
   for (const stored of control.signals ?? []) next = raise(next, StopSignal.fromJSON(stored), checkpoint, emit)
   return { state: next, abort: control.abort }
 }
 
-function pollControl(state: RunState, ports: Ports): Control | undefined | Promise<Control | undefined> {
+function pollControl(state: RunState, ports: Ports): Came {
   const { cause } = ports.abort
   if (cause !== undefined) return { abort: cause }
   const signals = ports.inbox.takeSignals()
@@ -37,11 +45,21 @@ function pollControl(state: RunState, ports: Ports): Control | undefined | Promi
 async function pollSources(taken: readonly StopSignalJson[], state: RunState, ports: Ports): Promise<Control | undefined> {
   const signals = [...taken]
   for (const source of ports.cancellation) {
-    const signal = await source.cancellationSignal(agentStateOf(state))
+    const signal = await askSource(source, state)
     if (signal !== undefined) signals.push(signal.toJSON())
   }
   if (ports.abort.cause !== undefined) return { abort: ports.abort.cause }
   return signals.length === 0 ? undefined : { signals }
+}
+
+/** A source that throws cannot say whether the run is to stop: it stops, as `error`. */
+async function askSource(source: CanProvideCancellationSignal, state: RunState): Promise<StopSignal | undefined> {
+  try {
+    return await source.cancellationSignal(agentStateOf(state))
+  } catch (error) {
+    const name = source.constructor.name
+    return new StopSignal({ reason: 'error', message: `The cancellation source ${name} failed: ${messageOf(error)}`, source: name })
+  }
 }
 
 export function raise(state: RunState, signal: StopSignal, checkpoint: Checkpoint | 'end', emit: Emit): RunState {
@@ -95,17 +113,22 @@ function viewOf(checkpoint: Checkpoint, state: RunState): GuardView {
 }
 
 /** Takes messages from the inbox into the transcript: steering ones, at the end follow-ups too. Undefined when none came. */
-export async function inboxAt(
+export function inboxAt(
   place: 'before_turn' | 'end',
   state: RunState,
   ports: Ports,
   emit: Emit,
-): Promise<RunState | undefined> {
+): RunState | undefined | Promise<RunState | undefined> {
   const key = keyOf(state, `inbox:${place}:${state.spent.request}`)
-  const control = await ports.steps.control(key, () => {
+  const came = ports.steps.control(key, () => {
     const messages = ports.inbox.takeMessages(place === 'end')
     return messages === undefined ? undefined : { messages }
   })
+  return came === undefined ? undefined : takeIn(came, state, emit)
+}
+
+async function takeIn(came: Came, state: RunState, emit: Emit): Promise<RunState | undefined> {
+  const control = await came
   if (control?.messages === undefined) return undefined
   let next = state
   for (const { kind, content } of control.messages) {

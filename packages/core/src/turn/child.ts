@@ -3,7 +3,8 @@ import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { addUsage, textOf, type ToolUseBlock } from '../messages.ts'
 import { closedInbox } from '../inbox.ts'
-import { createHookRegistry } from '../hooks/registry.ts'
+import type { HookTrigger } from '../hooks/outcome.ts'
+import type { HookRegistry } from '../hooks/registry.ts'
 import type { Ended, Ports } from '../ports.ts'
 import { freshSpent, startState, withSpent, type RunIdentity, type RunState, type Spent } from '../state.ts'
 import { Transcript } from '../transcript.ts'
@@ -67,7 +68,7 @@ function portsOfChild(child: ChildRun, ports: Ports, name: string, abort: Ports[
     stopHooks: [],
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
-    hooks: createHookRegistry(ports.hooks.all.map(({ hook }) => hook)),
+    hooks: hooksOfChild(ports.hooks),
     steps: ports.steps.scope(name),
     inbox: closedInbox,
     abort,
@@ -84,6 +85,12 @@ function portsOfChild(child: ChildRun, ports: Ports, name: string, abort: Ports[
       querySource: agentType,
     },
   }
+}
+
+const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
+
+function hooksOfChild(hooks: HookRegistry): HookRegistry {
+  return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
 }
 
 /** The parent's model is told the child's answer, and plainly when it did not come to its end. */

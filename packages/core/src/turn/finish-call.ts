@@ -15,15 +15,26 @@ export interface FinishedCall {
 }
 
 /** What comes after a call: its event, post-hooks, the error policy. */
-export async function finishCall(run: CallRun, state: RunState, ports: Ports, emit: Emit): Promise<FinishedCall> {
-  const { call, index, result } = run
+export function finishCall(run: CallRun, state: RunState, ports: Ports, emit: Emit): FinishedCall | Promise<FinishedCall> {
+  const { call, result } = run
   emit({ type: 'tool_end', callId: call.id, name: call.name, end: result.end, durationMs: run.durationMs })
+  // Only a call that ran has something after it.
+  const ran = result.end === 'done' || result.end === 'failed'
+  const nobodyLooks = result.end === 'done' && ports.hooks.for('afterToolUse', call.name).length === 0
+  if (result.stop === undefined && (!ran || nobodyLooks)) return { state, result, messages: noMessages, stops: noStops }
+  return lookAfter(run, state, ports, emit)
+}
+
+const noMessages: FinishedCall['messages'] = Object.freeze([])
+const noStops: FinishedCall['stops'] = Object.freeze([])
+
+async function lookAfter(run: CallRun, state: RunState, ports: Ports, emit: Emit): Promise<FinishedCall> {
+  const { call, index, result } = run
   const stops: RaisedStop[] = []
   const stop = (signal: StopSignal, origin: RaisedStop['origin'], hook: string | null): void => {
     stops.push({ index, signal, origin, hook, callId: call.id })
   }
   if (result.stop !== undefined) stop(StopSignal.fromJSON(result.stop), 'tool', null)
-  // Only a call that ran has something after it.
   if (result.end !== 'done' && result.end !== 'failed') return { state, result, messages: [], stops }
 
   const failure = result.end === 'failed' ? (result.error ?? textOf(result.content)) : undefined

@@ -21,23 +21,25 @@ export interface Preparation {
 }
 
 /** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (DESIGN, "Decisions"). */
-export async function prepareCall(indexed: IndexedCall, state: RunState, ports: Ports, emit: Emit): Promise<Preparation> {
+export function prepareCall(indexed: IndexedCall, state: RunState, ports: Ports, emit: Emit): Preparation | Promise<Preparation> {
   const { call, index } = indexed
   emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
-  const answer = (from: RunState, result: ToolResult, more: Partial<Preparation> = {}): Preparation => ({
-    state: from,
-    prepared: { kind: 'answer', call, index, result },
-    messages: [],
-    stops: [],
-    ...more,
-  })
-
   const tool = ports.tools.get(call.name)
-  if (tool === undefined) return answer(state, invalid(unknownTool(call.name, ports)))
+  if (tool === undefined) return answered(indexed, state, invalid(unknownTool(call.name, ports)))
   const checked = checkInput(tool, call.input)
-  if (!checked.valid) return answer(state, invalid(checked.message))
+  if (!checked.valid) return answered(indexed, state, invalid(checked.message))
+  const what = { call, index, tool, input: checked.input }
+  if (ports.permissions === allowAll && ports.hooks.for('beforeToolUse', call.name).length === 0) {
+    return overAgentLimit(what, state, ports, nothingBeside) ?? ready(what, state, nothingBeside)
+  }
+  return asked(what, state, ports, emit)
+}
 
-  const early = await rulesDeny(call, tool, checked.input, state, ports, emit)
+/** With hooks and rules. */
+async function asked(what: Checked, state: RunState, ports: Ports, emit: Emit): Promise<Preparation> {
+  const { call, index, tool, input: checked } = what
+  const answer = (from: RunState, result: ToolResult, beside?: Beside): Preparation => answered(what, from, result, beside)
+  const early = await rulesDeny(call, tool, checked, state, ports, emit)
   if (early.message !== undefined) return answer(early.state, deny(call, early.message, emit))
 
   const hooks = await runHooks('beforeToolUse', early.state, ports, emit, { toolCall: call, callIndex: index })
@@ -48,7 +50,7 @@ export async function prepareCall(indexed: IndexedCall, state: RunState, ports: 
   if (verdict.aborted !== undefined) return answer(hooked, interrupted(verdict.aborted, false), more)
   if (verdict.stops.length > 0) return answer(hooked, notRun('a hook stopped the run before this call'), more)
 
-  const input = verdict.input === undefined ? checked : checkInput(tool, verdict.input.value)
+  const input = verdict.input === undefined ? { valid: true as const, input: checked } : checkInput(tool, verdict.input.value)
   if (!input.valid) return answer(hooked, invalid(`A hook changed the input. ${input.message}`), more)
   const changed = verdict.input === undefined ? call : { ...call, input: verdict.input.value }
   return permitted({ call: changed, index, tool, input: input.input }, hooked, verdict, ports, emit, more)
@@ -75,18 +77,30 @@ function verdictOf(hooks: HookRun, call: ToolUseBlock, index: number): HookVerdi
   }
 }
 
+type Beside = Pick<Preparation, 'messages' | 'stops'>
+
+const nothingBeside: Beside = Object.freeze({ messages: [], stops: [] })
+
+function answered({ call, index }: IndexedCall, state: RunState, result: ToolResult, beside: Beside = nothingBeside): Preparation {
+  return { ...beside, state, prepared: { kind: 'answer', call, index, result } }
+}
+
+function ready({ call, index, tool, input }: Checked, state: RunState, beside: Beside): Preparation {
+  const shares = isAgentTool(tool) ? tool.concurrencySafe === true : isReadOnly(tool, input) && tool.concurrencySafe !== false
+  return { ...beside, state: withAgentCounted(state, tool), prepared: { kind: 'run', call, index, tool, input, shares } }
+}
+
+function overAgentLimit(what: Checked, state: RunState, { settings }: Ports, beside: Beside): Preparation | undefined {
+  if (!isAgentTool(what.tool) || state.spent.subagents < settings.maxSubagents) return undefined
+  const message = `This run may start ${settings.maxSubagents} subagents, and they are used up. Do the work yourself.`
+  return answered(what, state, invalid(message), beside)
+}
+
 type Checked = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AnyTool; readonly input: unknown }
 
-async function permitted(what: Checked, state: RunState, verdict: HookVerdict, ports: Ports, emit: Emit, more: Partial<Preparation>): Promise<Preparation> {
+async function permitted(what: Checked, state: RunState, verdict: HookVerdict, ports: Ports, emit: Emit, beside: Beside): Promise<Preparation> {
   const { call, index, tool, input } = what
   const readOnly = isReadOnly(tool, input)
-  const base = { messages: [], stops: [], ...more }
-  const run = (from: RunState, finalInput: unknown): Preparation => {
-    const shares = isAgentTool(tool) ? tool.concurrencySafe === true : isReadOnly(tool, finalInput) && tool.concurrencySafe !== false
-    return { ...base, state: withAgentCounted(from, tool), prepared: { kind: 'run', call, index, tool, input: finalInput, shares } }
-  }
-  if (ports.permissions === allowAll && verdict.permission !== 'ask') return overAgentLimit(tool, state, ports) ?? run(state, input)
-
   const request: PermissionRequest = verdict.permission === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision: verdict.permission }
   const key = keyOf(state, `permission:${state.spent.request}:${index}:${call.id}`)
   const step = await ports.steps.run<PermissionDecision>(key, () => decide(request, ports), {
@@ -100,21 +114,14 @@ async function permitted(what: Checked, state: RunState, verdict: HookVerdict, p
   if (decision === undefined) {
     const message = step.value.behavior === 'ask' ? step.value.message : ''
     emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
-    return { ...base, state: current, prepared: { kind: 'pending', message } }
+    return { ...beside, state: current, prepared: { kind: 'pending', message } }
   }
-  if (decision.behavior !== 'allow') return { ...base, state: current, prepared: { kind: 'answer', call, index, result: deny(call, decision.message, emit) } }
-  const limited = overAgentLimit(tool, current, ports)
-  if (limited !== undefined) return limited
-  if (!('updatedInput' in decision) || decision.updatedInput === undefined) return run(current, input)
-  const rechecked = checkInput(tool, decision.updatedInput)
-  if (rechecked.valid) return run(current, rechecked.input)
-  return { ...base, state: current, prepared: { kind: 'answer', call, index, result: invalid(rechecked.message) } }
-
-  function overAgentLimit(candidate: AnyTool, from: RunState, { settings }: Ports): Preparation | undefined {
-    if (!isAgentTool(candidate) || from.spent.subagents < settings.maxSubagents) return undefined
-    const result = invalid(`This run may start ${settings.maxSubagents} subagents, and they are used up. Do the work yourself.`)
-    return { ...base, state: from, prepared: { kind: 'answer', call, index, result } }
-  }
+  if (decision.behavior !== 'allow') return answered(what, current, deny(call, decision.message, emit), beside)
+  const updated = 'updatedInput' in decision && decision.updatedInput !== undefined
+  const rechecked = updated ? checkInput(tool, decision.updatedInput) : { valid: true as const, input }
+  if (!rechecked.valid) return answered(what, current, invalid(rechecked.message), beside)
+  const final = { ...what, input: rechecked.input }
+  return overAgentLimit(final, current, ports, beside) ?? ready(final, current, beside)
 }
 
 function withAgentCounted(state: RunState, tool: AnyTool): RunState {

@@ -7,7 +7,7 @@ import type { Ports } from '../ports.ts'
 import { at, entryId, withSpent, type RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { terminalOf } from '../stop/terminal.ts'
-import { charged, chargeFor } from './charge.ts'
+import { chargeFor, chargeOf } from './charge.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft } from './drafts.ts'
 import { say } from './flow.ts'
@@ -109,7 +109,8 @@ export async function compactBy(
     return { state: current, done: false }
   }
   const { messages, preTokens, postTokens, billed } = result
-  const paid = billed === undefined ? current : charged(current, chargeFor({ ...currentModel(current, ports), id: billed.model }, billed.usage, ports), false)
+  const charge = billed === undefined ? undefined : chargeFor({ ...currentModel(current, ports), id: billed.model }, billed.usage, ports)
+  const paid = charge === undefined ? current : withSpent(current, chargeOf(current.spent, charge, false))
   const boundary = { kind: 'compact_boundary', id: entryId(paid, 'compact'), messages, trigger, preTokens, postTokens } as const
   emit({ type: 'compact_end', trigger, compacted: true, message: `${preTokens} → ${postTokens} tokens` })
   const said = say(paid, boundary, emit)

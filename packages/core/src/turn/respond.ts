@@ -10,7 +10,7 @@ import { at, entryId, withSpent, type RunState } from '../state.ts'
 import { noEarlyStarts, type EarlyStarts } from '../tools/early-starts.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { makeAttempt, type Attempt } from './attempt.ts'
-import { charged, type Grant, type Refusal } from './charge.ts'
+import { chargeOf, type Grant, type Refusal } from './charge.ts'
 import { startEarly } from './early.ts'
 import { say } from './flow.ts'
 import { keyOf } from './keys.ts'
@@ -48,7 +48,7 @@ export async function respond(state: RunState, ports: Ports, emit: Emit): Promis
     const early = closing ? noEarlyStarts : startEarly(current, ports, emit)
     emit({ type: 'model_start', request, attempt, model: model.id })
     const step = await makeAttempt({ attempt, model, cap, closing }, current, ports, emit, early)
-    current = accounted(at(current, step), step, emit, attempt)
+    current = accounted(current, step, emit, attempt)
     const result = step.value
     switch (result.kind) {
       case 'answered':
@@ -116,14 +116,13 @@ function accounted(state: RunState, step: StepResult<Attempt>, emit: Emit, attem
   const { durationMs } = step
   if (result.kind === 'refused') {
     emit({ type: 'model_end', request, attempt, outcome: 'refused', usage: null, costUsd: 0, durationMs })
-    return state
+    return at(state, step)
   }
   const { usage, nanos } = result.charge
   emit({ type: 'model_end', request, attempt, outcome: result.kind, usage, costUsd: nanos / 1e9, durationMs })
-  return withSpent(charged(state, result.charge), {
-    requests: state.spent.requests + 1,
-    apiMs: state.spent.apiMs + durationMs,
-  })
+  const { spent } = state
+  const now = Math.max(spent.now, step.at + durationMs)
+  return withSpent(state, { ...chargeOf(spent, result.charge), now, requests: spent.requests + 1, apiMs: spent.apiMs + durationMs })
 }
 
 function answer(state: RunState, result: Extract<Attempt, { readonly kind: 'answered' }>, early: EarlyStarts): Answer {

@@ -38,15 +38,26 @@ const noMessages: readonly MessageContent[] = Object.freeze([])
  * Calls the hooks of a trigger in their order, each a step of its own, each seeing what the ones before it changed.
  * Their signals stand and their metadata is kept when this returns; placing their messages is left to the phase.
  */
-export async function runHooks(
+export function runHooks(
   trigger: HookTrigger,
   state: RunState,
   ports: Ports,
   emit: Emit,
   subject: Subject = {},
-): Promise<HookRun> {
+): HookRun | Promise<HookRun> {
   const hooks = ports.hooks.for(trigger, subject.toolCall?.name)
-  if (hooks.length === 0) return { state, messages: noMessages, outcomes: noOutcomes, raised: nothingRaised, continuedBy: null }
+  if (hooks.length > 0) return callHooks(hooks, trigger, state, ports, emit, subject)
+  return { state, messages: noMessages, outcomes: noOutcomes, raised: nothingRaised, continuedBy: null }
+}
+
+async function callHooks(
+  hooks: readonly RegisteredHook[],
+  trigger: HookTrigger,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+  subject: Subject,
+): Promise<HookRun> {
   let current = state
   let { toolCall, toolOutput } = subject
   let continuedBy: string | null = null

@@ -20,10 +20,12 @@ export type ReplyKind =
   | 'cut with call'
   | 'pause'
   | 'refusal'
+  | 'refusal with call'
   | 'window'
   | 'broken text'
   | 'broken call'
   | 'hang'
+  | 'hang after call'
   | 'deaf'
   | `error ${ModelErrorKind}`
   | 'throws'
@@ -42,6 +44,7 @@ export const allReplies: readonly ReplyKind[] = [
   'cut with call',
   'pause',
   'refusal',
+  'refusal with call',
   'window',
   'broken text',
   'broken call',
@@ -95,6 +98,8 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return answer(place, [], 'pause_turn')
     case 'refusal':
       return answer(place, [], 'refusal')
+    case 'refusal with call':
+      return answer(place, ['Read'], 'refusal')
     case 'window':
       return answer(place, [], 'model_context_window_exceeded')
     case 'broken text':
@@ -103,6 +108,10 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return { ...(await answer(place, ['Write'])), interrupted: connectionLost() }
     case 'hang':
       return hang(place)
+    case 'hang after call': {
+      await answer(place, ['Read', 'Write'])
+      return hang(place)
+    }
     case 'deaf':
       return new Promise(() => {})
     case 'throws':

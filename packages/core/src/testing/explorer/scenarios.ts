@@ -17,8 +17,9 @@ const room: Compaction['run'] = async () => ({ kind: 'compacted', messages: [{ r
 const deviating: readonly Scenario[] = [
   { name: 'every reply, two at a time', replies: everyReply, depth: 4, deviations: 2 },
   { name: 'every reply under limits, with a last answer', replies: everyReply, depth: 4, deviations: 2, fallback: true, options: { maxTurns: 3, wrapUp: true, maxBudgetUsd: 0.3, maxTokens: 60_000 } },
+  { name: 'last answers', replies: ['read', 'text'], closings: ['text', 'read', 'empty', 'error overloaded', 'cut', 'hang'], depth: 3, deviations: 2, options: { maxTurns: 2, wrapUp: true } },
   { name: 'every reply on a small budget', replies: everyReply, depth: 4, deviations: 1, options: { maxBudgetUsd: 0.064 } },
-  { name: 'aborts at every await', replies: ['read write', 'text', 'task', 'hang', 'deaf', 'error overloaded', 'cut'], aborts: causes, depth: 4, deviations: 2 },
+  { name: 'aborts at every await', replies: ['read write', 'text', 'task', 'hang', 'hang after call', 'deaf', 'error overloaded', 'cut'], aborts: causes, depth: 4, deviations: 2 },
   { name: 'aborts at every await, with hooks', replies: ['write', 'text'], aborts: ['user', 'interrupt'], hooks: ['beforeStep', 'beforeToolUse', 'afterToolUse', 'onStop'], stopHooks: true, depth: 1, deviations: 2 },
   { name: 'run hooks', replies: ['read', 'text', 'error authentication_failed'], hooks: ['beforeExecution', 'beforeStep', 'beforeInference', 'afterInference', 'afterStep', 'onStop', 'onError', 'afterExecution'], depth: 2, deviations: 2 },
   { name: 'tool hooks', replies: ['write read read', 'text'], hooks: ['beforeToolUse', 'afterToolUse', 'afterStep', 'onStop'], depth: 2, deviations: 2 },
@@ -29,6 +30,8 @@ const deviating: readonly Scenario[] = [
   { name: 'permissions and tool hooks', replies: ['write', 'reads'], permissions: true, hooks: ['beforeToolUse'], depth: 2, deviations: 2 },
   { name: 'messages and stops from outside', replies: ['read', 'text', 'write'], inbox: true, depth: 4, deviations: 2, options: { maxTurns: 5 } },
   { name: 'context defence', replies: ['read', 'error prompt_too_long', 'window', 'error image', 'cut'], context: true, depth: 4, deviations: 3 },
+  { name: 'all that settles a run', replies: ['text', 'read'], inbox: true, stopHooks: true, guards: true, output: true, depth: 2, deviations: 2, options: { tokenBudget: 40, maxTurns: 3 } },
+  { name: 'all that follows the tools', replies: ['write', 'text'], permissions: true, guards: true, hooks: ['afterToolUse', 'afterStep'], aborts: ['user'], depth: 2, deviations: 2, options: { maxTurns: 2 } },
   { name: 'leaving early', replies: ['read write', 'text', 'task', 'hang'], abandons: true, depth: 3, deviations: 2 },
   { name: 'writing tools that fail, stop or are deaf', replies: ['write', 'read write', 'broken call'], aborts: ['user'], depth: 4, deviations: 2, options: { errorPolicy: ({ message }) => message.includes('disk') } },
 ]
@@ -64,6 +67,9 @@ const stubborn: readonly Scenario[] = [
   forever('dollars', 'read', { options: { maxBudgetUsd: 0.07 } }),
   forever('subagents', 'task', { options: { maxTurns: 8, maxSubagents: 5 } }),
   forever('a guard that throws', 'read', { options: { stopWhen: { name: 'broken', evaluate: () => { throw new Error('the guard is broken') } } } }),
+  forever('a cancellation source that throws', 'read write', { options: { cancellation: [{ cancellationSignal: (state) => { if (state.transcript.length > 1) throw new Error('the source is broken') ; return undefined } }] } }),
+  forever('an error policy that throws', 'write', { options: { tools: [{ name: 'Write', description: '', inputSchema: { type: 'object' }, readOnly: false, execute: () => { throw new Error('no') } }], errorPolicy: () => { throw new Error('the policy is broken') } } }),
+  forever('a stop hook with a cap', 'text', { options: { stopHookBlockCap: 2, stopHooks: [{ id: 'no', handle: () => ({ block: 'again' }) }] } }),
   forever('a cancellation that comes', 'read', { options: { cancellation: [{ cancellationSignal: (state) => (state.transcript.length > 4 ? StopSignal.userRequested('enough') : undefined) }] } }),
 ]
 

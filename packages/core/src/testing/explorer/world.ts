@@ -9,7 +9,8 @@ import type { HookTrigger } from '../../hooks/outcome.ts'
 import type { StopHook } from '../../hooks/stop-hooks.ts'
 import { createInbox, type OpenInbox } from '../../inbox.ts'
 import type { MessageContent } from '../../messages.ts'
-import type { Model } from '../../model/model.ts'
+import type { Model, ModelRequest } from '../../model/model.ts'
+import type { OutputSchema } from '../../ports.ts'
 import type { LoopOptions } from '../../options.ts'
 import type { Clock } from '../../steps/clock.ts'
 import { StopSignal } from '../../stop/signal.ts'
@@ -42,6 +43,12 @@ export interface Scenario {
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
+  /** A guard that may fire at every checkpoint. */
+  readonly guards?: boolean
+  /** An output schema that an answer may not fit. */
+  readonly output?: boolean
+  /** What the model may say when it is asked for its last answer. */
+  readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
   /** The consumer may leave after any event. */
   readonly abandons?: boolean
@@ -112,6 +119,11 @@ export function createWorld(
   const tick = (): void => {
     time += 1
   }
+  const replyKind = ({ idempotencyKey, toolChoice }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
+    if (toolChoice === 'none') return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
+    if (idempotencyKey.includes('/agent:')) return 'text'
+    return last ?? choices.choose(`reply ${idempotencyKey}`, scenario.replies)
+  }
   const model = (id: string): Model => ({
     id,
     contextWindow: scenario.contextWindow ?? 100_000,
@@ -123,10 +135,9 @@ export function createWorld(
       problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
       const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
       const plain = scenario.last ?? 'text'
-      const closing = request.toolChoice === 'none' || idempotencyKey.includes('/agent:')
-      const kind = closing ? 'text' : last ? plain : choices.choose(`reply ${idempotencyKey}`, scenario.replies)
+      const kind = replyKind(request, last ? plain : undefined)
       // Whoever does not answer is aborted: nothing else would end the wait.
-      if (kind === 'hang' || kind === 'deaf') {
+      if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf') {
         const cause = choices.choose(`abort while ${idempotencyKey} hangs`, scenario.aborts ?? (['user'] as const))
         void Promise.resolve().then(() => controller.abort(cause))
       }
@@ -134,7 +145,7 @@ export function createWorld(
     },
   })
   const world = { choices, tick, effects }
-  const guards: Guard[] = scenario.noProgress === true ? [noProgress()] : []
+  const guards: Guard[] = [...(scenario.noProgress === true ? [noProgress()] : []), ...(scenario.guards === true ? [guardOf(choices)] : [])]
   const options: LoopOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
@@ -148,6 +159,7 @@ export function createWorld(
     ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, choices) }),
     ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(choices) } : {}),
     ...(scenario.permissions === true ? { permissions: permissionsOf(choices) } : {}),
+    ...(scenario.output === true ? { output: outputOf(choices) } : {}),
     ...(scenario.context === true ? { context: contextOf(choices) } : {}),
     ...scenario.options,
   }
@@ -276,6 +288,27 @@ function stopHooksOf(choices: Choices): readonly StopHook[] {
       return answer === 'block' ? { block: 'not yet' } : { prevent: 'no further' }
     },
   }))
+}
+
+/** Pure, as guards are: what it says follows from the view and the path. */
+function guardOf(choices: Choices): Guard {
+  return {
+    name: 'explorer-guard',
+    checkpoints: ['before_turn', 'after_reply', 'after_tools'],
+    evaluate({ checkpoint, steps, totalTokens }) {
+      const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, ['none', 'token_limit', 'finish_reason', 'error'] as const)
+      return reason === 'none' ? undefined : new StopSignal({ reason, message: 'the guard fires', source: 'explorer-guard' })
+    },
+  }
+}
+
+function outputOf(choices: Choices): OutputSchema {
+  return {
+    check(answer) {
+      const fits = choices.choose(`output ${answer}`, [true, false])
+      return fits ? { fits, value: answer } : { fits, message: 'it is not JSON' }
+    },
+  }
 }
 
 function permissionsOf(choices: Choices): Permissions {

@@ -1,0 +1,83 @@
+// One measurement in a process of its own: `node child.mjs overhead|concurrent|abort PEER N|WHAT`, one line of JSON out.
+import { peerOf } from './peers.mjs'
+
+const [kind, peer, argument] = process.argv.slice(2)
+const run = await peerOf(peer)
+const figures = await { overhead, concurrent, abort }[kind](argument)
+process.stdout.write(`${JSON.stringify({ ...figures, maxRssMb: process.resourceUsage().maxRSS / 1_024 })}\n`)
+// A deaf tool or model would keep the process alive.
+process.exit(0)
+
+/** One loop of `turns` turns: the whole, and the last tenth of it. */
+async function overhead(turns) {
+  const count = Number(turns)
+  const tenth = Math.floor(count * 0.9)
+  let lastBegan = 0
+  const cpuBegan = cpuMs()
+  const began = performance.now()
+  const played = await run({
+    turns: count,
+    onModel(turn) {
+      if (turn === tenth) lastBegan = performance.now()
+    },
+  })
+  const ended = performance.now()
+  const cpu = cpuMs() - cpuBegan
+  expect(played, count, 1)
+  return { totalMs: ended - began, msPerTurn: (ended - began) / count, lastMsPerTurn: (ended - lastBegan) / (count - tenth), cpuMsPerTurn: cpu / count }
+}
+
+/** 1,000 loops of 10 turns at once, unless said otherwise; model and tool take 5 ms. */
+async function concurrent(shape) {
+  const [loops, turns] = shape.split('x').map(Number)
+  const cpuBegan = cpuMs()
+  const began = performance.now()
+  const all = await Promise.all(Array.from({ length: loops }, () => run({ turns, modelMs: 5, toolMs: 5 })))
+  const totalMs = performance.now() - began
+  const cpu = cpuMs() - cpuBegan
+  for (const played of all) expect(played, turns, 1)
+  return { totalMs, cpuMs: cpu }
+}
+
+/** From the abort to the end, as the caller sees it, with something that does not heed its signal for 2 s. */
+async function abort(what) {
+  const warm = { turns: 3 }
+  for (let times = 0; times < 20; times++) await run(warm)
+  const controller = new AbortController()
+  let aborted = 0
+  let startedAfter = 0
+  const abortSoon = () => {
+    setTimeout(() => {
+      aborted = performance.now()
+      controller.abort()
+    }, 50)
+  }
+  const played = await run({
+    turns: 5,
+    deaf: { what, ms: 2_000 },
+    signal: controller.signal,
+    onModel: (turn) => {
+      if (what === 'model' && turn === 0) abortSoon()
+    },
+    onTool() {
+      if (aborted > 0) startedAfter++
+      else if (what === 'tool') abortSoon()
+    },
+  })
+  const settledMs = performance.now() - aborted
+  // What was left behind comes back after 2 s; a tool may start then.
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, 2_500 - settledMs)))
+  return { settledMs, startedAfter, ending: played.ending }
+}
+
+/** CPU time of this process, with the threads that compile and collect: it suffers less from a busy machine than the clock does. */
+function cpuMs() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+function expect(played, turns, answers) {
+  if (played.modelCalls !== turns + answers || played.toolCalls !== turns) {
+    throw new Error(`${peer} was to play ${turns} turns, but it made ${played.modelCalls} requests and ${played.toolCalls} calls (${played.ending}).`)
+  }
+}

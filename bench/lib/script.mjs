@@ -1,0 +1,52 @@
+// What every peer plays: the same texts in the same pieces, the same calls, the same results.
+
+/** Pieces in which a reply's text is streamed. */
+export const deltas = ['I look at ', 'the next file ', 'and see what ', 'it says.']
+export const replyText = deltas.join('')
+export const lastWords = 'Done.'
+
+export const toolName = 'look'
+export const toolDescription = 'Looks at a file.'
+export const inputSchema = {
+  type: 'object',
+  properties: { path: { type: 'string' } },
+  required: ['path'],
+  additionalProperties: false,
+}
+
+/** @param {number} turn */
+export const inputOf = (turn) => ({ path: `src/file-${turn}.ts` })
+
+const line = 'export const answer = 42 // 0123456789 abcdefghij klmnopqrs tuv\n'
+const filler = line.repeat(16)
+
+/** A result of 1,024 characters that differs from turn to turn. @param {string} path */
+export const resultOf = (path) => `${path}\n${filler}`.slice(0, 1_024)
+
+export const inputTokens = 10
+export const outputTokens = 5
+
+/** @param {number} ms */
+export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/**
+ * What a peer is told to play.
+ * @typedef {object} Play
+ * @property {number} turns Turns with a tool call; one more ends the run.
+ * @property {number} [modelMs] How long the model takes; not waited for at all when absent.
+ * @property {number} [toolMs] The same for the tool.
+ * @property {(turn: number) => void} [onModel] Called when turn `turn` (from 0) asks the model.
+ * @property {() => void} [onTool] Called when a tool is started.
+ * @property {AbortSignal} [signal]
+ * @property {Deaf} [deaf]
+ */
+
+/**
+ * Something that does not heed its signal, in the first turn. From then on model and tool heed it, as real ones do.
+ * @typedef {{ what: 'tool' | 'model', ms: number }} Deaf
+ */
+
+/**
+ * How a peer ended, told so that a peer that does less than it should is seen.
+ * @typedef {{ modelCalls: number, toolCalls: number, ending: string }} Played
+ */

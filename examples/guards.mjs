@@ -1,0 +1,24 @@
+// examples/guards.mjs
+import { all, any, loop, noProgress, startRun, StepsLimitHook, StopSignal } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+
+/** A guard of our own: a condition over the figures of the run. */
+const dear = {
+  name: 'dear',
+  evaluate: ({ totalTokens }) =>
+    totalTokens >= 60
+      ? new StopSignal({ reason: 'token_limit', message: `${totalTokens} tokens`, source: 'dear' })
+      : undefined,
+}
+const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
+const look = {
+  name: 'Look',
+  description: 'Looks',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute: () => 'the same',
+}
+
+const stopWhen = any(noProgress(), all(new StepsLimitHook(3), dear))
+const { reason, signal } = await loop(startRun({ prompt: 'Look.' }), { model, tools: [look], stopWhen }).terminal
+console.log(`${reason}: ${signal.message}`)

@@ -1,0 +1,20 @@
+// examples/loop.mjs
+import { loop, startRun } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+
+const model = scriptedModel([{ toolCalls: [{ name: 'Look' }] }, 'Nothing to see.'])
+const look = {
+  name: 'Look',
+  description: 'Looks',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute: () => 'an empty room',
+}
+
+const running = loop(startRun({ prompt: 'What is in the room?' }), { model, tools: [look], maxTurns: 4 })
+for await (const event of running) {
+  if (event.type === 'tool_end') console.log(`${event.name}: ${event.end}`)
+  if (event.type === 'lap') console.log(`${event.transition}: ${event.before.join('/')} -> ${event.after.join('/')}`)
+}
+const { reason, summary } = await running.terminal
+console.log(`${reason} after ${summary.requests} requests`)

@@ -1,0 +1,29 @@
+// examples/override.mjs
+import { CallableHook, loop, startRun, StepsLimitHook } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+
+const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
+const look = {
+  name: 'Look',
+  description: 'Looks',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute: () => 'the same',
+}
+/** Asks to go on, each time that the run is about to end. It is granted once for each guard. */
+const insist = new CallableHook((context) => context.withState(context.state().withExecutionContinued()), {
+  id: 'insist',
+  triggers: ['onStop'],
+})
+
+const running = loop(startRun({ prompt: 'Look.' }), {
+  model,
+  tools: [look],
+  hooks: [insist],
+  stopWhen: new StepsLimitHook(2),
+  maxTurns: 9,
+})
+for await (const event of running) {
+  if (event.type === 'signals_overridden') console.log(`${event.by} overrode ${event.signals.join(' | ')}`)
+  if (event.type === 'run_end') console.log(`${event.terminal.reason}: ${event.terminal.signal.message}`)
+}

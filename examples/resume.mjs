@@ -1,0 +1,33 @@
+// examples/resume.mjs
+import { createMemorySteps, loop, replay, resume, startRun } from '@halting/core'
+import { scriptedModel } from '@halting/core/testing'
+
+const done = []
+const tools = [
+  {
+    name: 'Send',
+    description: 'Sends a mail',
+    inputSchema: { type: 'object' },
+    readOnly: false,
+    execute: () => (done.push('sent'), 'sent'),
+  },
+]
+const script = [{ toolCalls: [{ name: 'Send' }] }, 'The mail is on its way.']
+
+// A whole run, with its record.
+const steps = createMemorySteps()
+await loop(startRun({ prompt: 'Send it.' }), { model: scriptedModel(script), tools, steps }).terminal
+const records = JSON.parse(JSON.stringify(steps.records))
+console.log(records.map(({ type, key = '' }) => `${type} ${key}`.trim()).join('\n'))
+
+// The process dies right after the intent to send: nobody knows whether the mail left.
+const cut = records.findIndex(({ type, key = '' }) => type === 'intent' && key.includes('/tool:')) + 1
+const resumed = resume(records.slice(0, cut), { model: scriptedModel(['I will look whether it was sent.']), tools })
+for await (const event of resumed.loop) {
+  if (event.type === 'tool_end') console.log(`resumed: ${event.name} is ${event.end}`)
+}
+console.log(`resumed: ${(await resumed.loop.terminal).reason}`)
+
+// A replay runs nothing and comes to the same.
+const played = await replay(records, { model: scriptedModel([]), tools })
+console.log(`replayed: ${played.terminal.reason}; mails sent in all: ${done.length}`)

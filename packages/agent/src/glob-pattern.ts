@@ -1,0 +1,135 @@
+/**
+ * Globs over paths, for rules and for the Glob tool: `*`, `?`, `[a-z]`, `\` and `**` for any number of folders.
+ * Both patterns and names come from a model at times, so matching never backtracks further than the last star.
+ */
+export type GlobPattern = readonly SegmentPattern[]
+
+/** `any` stands for any number of folders; otherwise what a name must look like. */
+type SegmentPattern = 'any' | readonly Token[]
+
+type Token = 'star' | ((character: string) => boolean)
+
+/** Reads a pattern. Empty segments and `.` say nothing and are left out. */
+export function globPattern(pattern: string): GlobPattern {
+  return pattern
+    .split('/')
+    .filter((segment) => segment !== '' && segment !== '.')
+    .map((segment) => (segment === '**' ? 'any' : tokensOf(segment)))
+}
+
+function tokensOf(segment: string): readonly Token[] {
+  const tokens: Token[] = []
+  const characters = Array.from(segment)
+  for (let at = 0; at < characters.length; at += 1) {
+    const character = characters[at] ?? ''
+    const close = character === '[' ? characters.indexOf(']', at + (isNegation(characters[at + 1]) ? 3 : 2)) : -1
+    if (character === '*') {
+      if (tokens.at(-1) !== 'star') tokens.push('star')
+    } else if (character === '?') tokens.push(() => true)
+    else if (close !== -1) {
+      tokens.push(classOf(characters.slice(at + 1, close)))
+      at = close
+    } else {
+      const literal = character === '\\' && at + 1 < characters.length ? (characters[(at += 1)] ?? '') : character
+      tokens.push((other) => other === literal)
+    }
+  }
+  return tokens
+}
+
+function isNegation(character: string | undefined): boolean {
+  return character === '!' || character === '^'
+}
+
+function classOf(inside: readonly string[]): Token {
+  const isNegated = isNegation(inside[0])
+  const members = isNegated ? inside.slice(1) : inside
+  const ranges: (readonly [string, string])[] = []
+  for (let at = 0; at < members.length; at += 1) {
+    const first = members[at] ?? ''
+    const last = members[at + 1] === '-' ? members[at + 2] : undefined
+    ranges.push([first, last ?? first])
+    if (last !== undefined) at += 2
+  }
+  return (character) => ranges.some(([first, last]) => character >= first && character <= last) !== isNegated
+}
+
+/** Whether a name fits: after a mismatch only the last star takes one more character. */
+function fitsName(tokens: readonly Token[], name: string): boolean {
+  const characters = Array.from(name)
+  let [at, tokenAt, starAt, resumeAt] = [0, 0, -1, 0]
+  while (at < characters.length) {
+    const token = tokens[tokenAt]
+    if (token === 'star') {
+      starAt = tokenAt
+      resumeAt = at
+      tokenAt += 1
+    } else if (token?.(characters[at] ?? '') === true) {
+      at += 1
+      tokenAt += 1
+    } else if (starAt === -1) return false
+    else {
+      tokenAt = starAt + 1
+      resumeAt += 1
+      at = resumeAt
+    }
+  }
+  return tokens.slice(tokenAt).every((token) => token === 'star')
+}
+
+/** Whether the pattern fits the whole path. */
+export function fitsPath(pattern: GlobPattern, segments: readonly string[]): boolean {
+  return walk(pattern, segments) === 'whole'
+}
+
+/** Whether the pattern fits the path or a folder above it, as in .gitignore. `folder/**` does not fit the folder itself. */
+export function fitsPathOrAbove(pattern: GlobPattern, segments: readonly string[]): boolean {
+  return walk(pattern, segments) !== 'none'
+}
+
+function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
+  // The places in the pattern that can be reached with the segments read so far.
+  let reached = withEmptyAny(new Set([0]), pattern)
+  let isFolderAbove = false
+  for (const segment of segments) {
+    isFolderAbove ||= reached.has(pattern.length)
+    const next = new Set<number>()
+    for (const at of reached) {
+      const part = pattern[at]
+      if (part === 'any') next.add(at)
+      else if (part !== undefined && fitsName(part, segment)) next.add(at + 1)
+    }
+    // A last `**` has to stand for something.
+    if (pattern.at(-1) === 'any' && next.has(pattern.length - 1) && reached.has(pattern.length - 1))
+      next.add(pattern.length)
+    reached = withEmptyAny(next, pattern)
+  }
+  if (reached.has(pattern.length)) return 'whole'
+  return isFolderAbove ? 'above' : 'none'
+}
+
+/** `**` may stand for no folder, except at the end. */
+function withEmptyAny(places: Set<number>, pattern: GlobPattern): Set<number> {
+  for (const at of places) if (pattern[at] === 'any' && at < pattern.length - 1) places.add(at + 1)
+  return places
+}
+
+const mostAlternatives = 200
+
+/** `a{b,c}` as `ab` and `ac`; undefined when there are too many. Braces that do not pair are characters. */
+export function bracesExpanded(pattern: string): readonly string[] | undefined {
+  const done: string[] = []
+  const open = [pattern]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    // An innermost pair.
+    const found = /\{([^{}]*,[^{}]*)\}/.exec(next)
+    if (found === null) done.push(next)
+    else {
+      const [pair, choices = ''] = found
+      const [before, after] = [next.slice(0, found.index), next.slice(found.index + pair.length)]
+      open.push(...choices.split(',').map((choice) => before + choice + after))
+    }
+    if (done.length + open.length > mostAlternatives) return undefined
+  }
+  return done
+}

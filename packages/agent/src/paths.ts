@@ -1,0 +1,58 @@
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+
+/** The absolute form of a path as a model writes it. Tools and permissions both use this: what is checked is what is opened. */
+export function absolutePath(path: string, from: string): string {
+  if (path === '~' || path.startsWith('~/')) return join(homedir(), path.slice(1))
+  return resolve(from, path)
+}
+
+const maxLinks = 40
+
+/**
+ * Where a path ends once every link is followed, also for what does not exist yet: a link that dangles is followed to
+ * the place where writing through it would create a file.
+ */
+export function realPath(path: string, linksLeft: number = maxLinks): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    const parent = dirname(path)
+    if (parent === path || linksLeft === 0) return path
+    const target = linkTarget(path)
+    if (target !== undefined) return realPath(resolve(realPath(parent, linksLeft - 1), target), linksLeft - 1)
+    return join(realPath(parent, linksLeft), basename(path))
+  }
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Both ends of a path: as it was named, and where it leads. One entry when they are the same. */
+export function bothEnds(path: string): readonly string[] {
+  const real = realPath(path)
+  return real === path ? [path] : [path, real]
+}
+
+/** True for the directory itself and all below it. Both must be absolute and normal. */
+export function isInside(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
+}
+
+/** True when both ends of the path lie in one of the directories, whose own ends both count. */
+export function isInsideAny(path: string, directories: readonly string[]): boolean {
+  const allowed = directories.flatMap(bothEnds)
+  return bothEnds(path).every((end) => allowed.some((directory) => isInside(end, directory)))
+}
+
+/** The path as a person reads it best: relative where it lies below `from`. */
+export function shownPath(path: string, from: string): string {
+  if (path === from) return '.'
+  return isInside(path, from) ? relative(from, path) : path
+}

@@ -1,0 +1,48 @@
+import { homedir } from 'node:os'
+import { join, relative, sep } from 'node:path'
+import { fitsPathOrAbove, globPattern } from '../glob-pattern.ts'
+import { bothEnds, isInside } from '../paths.ts'
+
+/** A gitignore pattern with the place from which it counts. */
+export interface PathPattern {
+  matches(path: string): boolean
+}
+
+export interface PatternRoots {
+  /** What `./` and bare patterns are relative to. */
+  readonly cwd: string
+  /** What `/` is: the project of the settings file that the rule stands in. */
+  readonly projectDirectory: string
+}
+
+/**
+ * Reads `//absolute`, `~/home`, `/in the project`, `./in cwd` and bare patterns. A pattern that fits a folder fits all below
+ * it; one without a slash fits at any depth. Returns what is wrong with it when it is no pattern.
+ */
+export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { readonly problem: string } {
+  if (spec.startsWith('!')) return { problem: 'a pattern cannot be negated; write a rule of the other kind' }
+  const { anchor, pattern } = anchored(spec, roots)
+  const segments = pattern.split('/').filter((segment) => segment !== '' && segment !== '.')
+  if (segments.includes('..')) return { problem: '".." is not a pattern; use //absolute or ~/' }
+  if (segments.length === 0 && anchor === roots.cwd && !spec.startsWith('.'))
+    return { problem: 'there is no path in it' }
+  const isBareName = anchor === roots.cwd && !spec.startsWith('./') && !/\/./.test(pattern)
+  const glob = globPattern(isBareName ? `**/${pattern}` : pattern)
+  const anchors = bothEnds(anchor)
+  return {
+    matches: (path) =>
+      anchors.some(
+        (root) => isInside(path, root) && fitsPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
+      ),
+  }
+}
+
+function anchored(
+  spec: string,
+  { cwd, projectDirectory }: PatternRoots,
+): { readonly anchor: string; readonly pattern: string } {
+  if (spec.startsWith('//')) return { anchor: '/', pattern: spec.slice(2) }
+  if (spec === '~' || spec.startsWith('~/')) return { anchor: homedir(), pattern: spec.slice(2) }
+  if (spec.startsWith('/')) return { anchor: join(projectDirectory), pattern: spec.slice(1) }
+  return { anchor: cwd, pattern: spec }
+}

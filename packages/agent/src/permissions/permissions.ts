@@ -1,0 +1,155 @@
+import { isAgentTool, type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
+import { resolve } from 'node:path'
+import { absolutePath, bothEnds } from '../paths.ts'
+import { analyseShell } from '../shell/analysis.ts'
+import { hasFineRules, judgeCommand } from './command-rules.ts'
+import { type Behavior, parseRules, type RuleText } from './rule.ts'
+import {
+  hiddenTools,
+  isPathAllowed,
+  pathForRule,
+  patternForPath,
+  type PermissionMode,
+  type RuleBook,
+} from './rule-book.ts'
+import { isAllowedWhole, ruleFor } from './rule-match.ts'
+import { subjectOf, type Subject } from './subject.ts'
+
+export interface PermissionOptions {
+  readonly mode?: PermissionMode
+  readonly allow?: readonly RuleText[]
+  readonly deny?: readonly RuleText[]
+  readonly ask?: readonly RuleText[]
+  readonly cwd: string
+  readonly additionalDirectories?: readonly string[]
+  /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
+  readonly shellDirectory?: () => string
+  /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
+  readonly whenAsked?: 'deny' | 'ask'
+}
+
+export interface RulePermissions extends Permissions {
+  readonly mode: PermissionMode
+  setMode(mode: PermissionMode): void
+  /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
+  addRules(behavior: Behavior, rules: readonly RuleText[]): void
+  /** Which of these tools a bare deny rule takes away: they are not to be shown to the model. */
+  toolsHiddenByDeny(names: readonly string[]): readonly string[]
+  /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
+  deniesReading(path: string): boolean
+}
+
+/**
+ * Permission rules (CONVENTIONS section 5). Throws `PermissionRuleError` for rules that cannot be read.
+ *
+ * D1: a deny rule wins over every allow, mode and hook.
+ * D2: a compound command is allowed only if every part of it is.
+ * D3: a path is denied if either end of it is, and allowed only if both are.
+ */
+export function createPermissions(options: PermissionOptions): RulePermissions {
+  const cwd = resolve(options.cwd)
+  const folders = [cwd, ...(options.additionalDirectories ?? []).map((path) => absolutePath(path, cwd))]
+  let book: RuleBook = {
+    mode: options.mode ?? 'default',
+    ...parseRules(options, cwd),
+    cwd,
+    directories: folders.flatMap(bothEnds),
+    shellDirectory: options.shellDirectory ?? (() => cwd),
+  }
+  const whenAsked = options.whenAsked ?? 'ask'
+  return {
+    get mode() {
+      return book.mode
+    },
+    setMode(mode) {
+      book = { ...book, mode }
+    },
+    addRules(behavior, rules) {
+      book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
+    },
+    toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
+    deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
+    denies(request) {
+      const rule = ruleFor(book.deny, request.call.name, subjectOf(request.call, cwd), book)
+      return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
+    },
+    decide(request) {
+      const decision = decide(request, book)
+      if (decision.behavior !== 'ask') return decision
+      const isDenied = whenAsked === 'deny' || book.mode === 'dontAsk'
+      return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
+    },
+  }
+}
+
+/** D1 begins here: also for a caller who never asked `denies`. Then the order of CONVENTIONS section 5. */
+function decide(request: PermissionRequest, book: RuleBook): PermissionDecision {
+  const subject = subjectOf(request.call, book.cwd)
+  const denied = ruleFor(book.deny, request.call.name, subject, book)
+  if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
+  const asked = ruleFor(book.ask, request.call.name, subject, book)
+  if (asked !== undefined)
+    return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
+  if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
+  if (request.hookDecision === 'allow') return allowed
+  if (book.mode === 'bypassPermissions') return bypass(subject, book)
+  if (book.mode === 'plan' && !changesNothing(request)) {
+    return {
+      behavior: 'deny',
+      message: `Plan mode: nothing is changed until the plan is approved, so ${request.call.name} does not run.`,
+    }
+  }
+  return coverage(request, subject, book)
+}
+
+const allowed: PermissionDecision = Object.freeze<PermissionDecision>({ behavior: 'allow' })
+
+function bypass(subject: Subject, book: RuleBook): PermissionDecision {
+  if (subject.kind !== 'command' || !hasFineRules(book)) return allowed
+  const [opaque] = analyseShell(subject.command).opaque
+  return opaque === undefined
+    ? allowed
+    : { behavior: 'ask', message: `${opaque}, so the deny rules cannot be held against it. Write it in a simpler way.` }
+}
+
+/** Tools that keep house within the session, or whose own calls are looked at one by one. */
+const housekeeping: ReadonlySet<string> = new Set(
+  'TodoWrite TaskOutput TaskStop AskUserQuestion ExitPlanMode Skill'.split(' '),
+)
+
+function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
+  return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
+}
+
+/** Allow rules, then what is allowed by default. */
+function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
+  const { call } = request
+  if (isAllowedWhole(book.allow, call.name, subject)) return allowed
+  if (subject.kind === 'command') {
+    const verdict = judgeCommand(subject.command, book)
+    return verdict.kind === 'allowed' ? allowed : ask(`${verdict.why}.`, verdict.wouldAllow)
+  }
+  if (subject.kind === 'path') {
+    if (isPathAllowed(book, subject.access, subject.path)) return allowed
+    const rule = `${subject.access.kind === 'read' ? 'Read' : 'Edit'}(${pathForRule(subject.path, book.cwd)})`
+    return ask(`no rule allows ${call.name} on ${subject.path}.`, [rule])
+  }
+  if (subject.kind === 'domain') {
+    return ask(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
+  }
+  return isHarmless(request) ? allowed : ask(`no rule allows ${call.name}.`, [call.name])
+}
+
+function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
+  // What a server says of its own tools is no ground to trust them.
+  const isFromServer = call.name.startsWith('mcp__') || call.name.startsWith('Web')
+  return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
+}
+
+function ask(why: string, wouldAllow: readonly string[]): PermissionDecision {
+  const [first, ...others] = wouldAllow
+  if (first === undefined) return { behavior: 'ask', message: why }
+  const hint =
+    others.length === 0 ? `The rule ${first} would allow it.` : `The rules ${wouldAllow.join(', ')} would allow it.`
+  return { behavior: 'ask', message: `${why} ${hint}` }
+}

@@ -1,0 +1,89 @@
+import { bothEnds, isInside, realPath } from '../paths.ts'
+import { isAbout, type PermissionRule } from './rule.ts'
+
+export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
+
+/** What decides about a call: the rules, the mode, and the directories of the session. */
+export interface RuleBook {
+  readonly mode: PermissionMode
+  readonly deny: readonly PermissionRule[]
+  readonly ask: readonly PermissionRule[]
+  readonly allow: readonly PermissionRule[]
+  readonly cwd: string
+  /** Both ends of the cwd and of every additional directory. */
+  readonly directories: readonly string[]
+  /** Where the shell is now. */
+  readonly shellDirectory: () => string
+}
+
+/** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (CONVENTIONS section 5). */
+export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string }
+
+function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolean {
+  return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit')
+}
+
+/** The first rule that fits either end of the path. */
+export function ruleForPath(
+  rules: readonly PermissionRule[],
+  access: Access,
+  path: string,
+): PermissionRule | undefined {
+  const ends = bothEnds(path)
+  return rules.find((rule) => isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)))
+}
+
+/** The same for rules that name paths: a bare rule is about the tool, not about every program that reads a file. */
+export function patternForPath(
+  rules: readonly PermissionRule[],
+  access: Access,
+  path: string,
+): PermissionRule | undefined {
+  return ruleForPath(
+    rules.filter((rule) => rule.spec.kind === 'path'),
+    access,
+    path,
+  )
+}
+
+function fitsPath(rule: PermissionRule, end: string): boolean {
+  return rule.spec.kind === 'any' || (rule.spec.kind === 'path' && rule.spec.pattern.matches(end))
+}
+
+/** Whether both ends of the path are allowed, by a rule or by where they are. Deny and ask rules come before this. */
+export function isPathAllowed(book: RuleBook, access: Access, path: string): boolean {
+  return bothEnds(path).every(
+    (end) =>
+      isAllowedByPlace(book, access, end) ||
+      book.allow.some((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end)),
+  )
+}
+
+function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
+  const isWithin = book.directories.some((directory) => isInside(end, directory))
+  if (kind === 'read') return isWithin
+  return book.mode === 'acceptEdits' && isWithin && !isProtected(end, book)
+}
+
+/** What is written here is run or obeyed later without anybody being asked again. */
+const protectedFolders: ReadonlySet<string> = new Set(['.git', '.halting', '.claude', '.husky', '.vscode', '.idea'])
+const protectedFiles: ReadonlySet<string> = new Set(['.mcp.json', '.gitmodules', '.gitconfig', '.npmrc'])
+
+function isProtected(end: string, book: RuleBook): boolean {
+  const root = book.directories.find((directory) => isInside(end, directory)) ?? ''
+  const names = end.slice(root.length).split('/')
+  return names.some((name) => protectedFolders.has(name)) || protectedFiles.has(names.at(-1) ?? '')
+}
+
+/** A path as a rule would name it. */
+export function pathForRule(path: string, cwd: string): string {
+  const real = realPath(path)
+  const root = realPath(cwd)
+  if (isInside(real, root) && real !== root) return real.slice(root.length)
+  return `/${real}`
+}
+
+/** Names of the tools that a bare deny rule removes altogether. */
+export function hiddenTools(deny: readonly PermissionRule[], names: readonly string[]): readonly string[] {
+  return names.filter((name) => deny.some((rule) => rule.spec.kind === 'any' && isAbout(rule, name)))
+}

@@ -1,0 +1,41 @@
+import { ruleForCommand } from './command-rules.ts'
+import { isAbout, type PermissionRule } from './rule.ts'
+import { type RuleBook, ruleForPath } from './rule-book.ts'
+import type { Subject } from './subject.ts'
+
+/** A name that no pattern fits but one for all that is in a folder. */
+const probe = '\u0001'
+
+/** The first deny or ask rule that speaks about a call or any part of it. */
+export function ruleFor(
+  rules: readonly PermissionRule[],
+  toolName: string,
+  subject: Subject,
+  book: RuleBook,
+): PermissionRule | undefined {
+  const bare = bareRule(rules, toolName)
+  if (bare !== undefined) return bare
+  if (subject.kind === 'command') return ruleForCommand(rules, subject.command, book)
+  if (subject.kind !== 'path') return namedRule(rules, toolName, subject)
+  const rule = ruleForPath(rules, subject.access, subject.path)
+  // A search of a folder is denied by a rule about all that is in it.
+  return rule ?? (subject.isSearch ? ruleForPath(rules, subject.access, `${subject.path}/${probe}`) : undefined)
+}
+
+/** Whether one allow rule covers the whole call. Commands and paths are looked at part by part and end by end instead. */
+export function isAllowedWhole(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
+  if (subject.kind === 'command') return false
+  return bareRule(rules, toolName) !== undefined || namedRule(rules, toolName, subject) !== undefined
+}
+
+function bareRule(rules: readonly PermissionRule[], toolName: string): PermissionRule | undefined {
+  return rules.find((rule) => rule.spec.kind === 'any' && isAbout(rule, toolName))
+}
+
+function namedRule(rules: readonly PermissionRule[], toolName: string, subject: Subject): PermissionRule | undefined {
+  return rules.find(({ tool, spec }) => {
+    if (tool !== toolName) return false
+    if (subject.kind === 'domain') return spec.kind === 'domain' && spec.matches(subject.host)
+    return subject.kind === 'name' && spec.kind === 'name' && spec.name === subject.name
+  })
+}

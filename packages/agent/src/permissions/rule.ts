@@ -1,0 +1,112 @@
+import { HaltingError } from '@halting/core'
+import { type PathPattern, pathPattern, type PatternRoots } from './path-pattern.ts'
+import { matchesCommand, matchesWildcard } from './wildcard.ts'
+
+/** `Tool` or `Tool(spec)`, read once. */
+export interface PermissionRule {
+  /** As the user wrote it. */
+  readonly source: string
+  /** Name of a tool; for `mcp__server` a beginning, `*` allowed. */
+  readonly tool: string
+  readonly spec: RuleSpec
+}
+
+type RuleSpec =
+  | { readonly kind: 'any' }
+  | { readonly kind: 'command'; matches(command: string): boolean }
+  | { readonly kind: 'path'; readonly pattern: PathPattern }
+  | { readonly kind: 'domain'; matches(host: string): boolean }
+  | { readonly kind: 'name'; readonly name: string }
+
+/** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
+export type RuleText = string | { readonly rule: string; readonly projectDirectory: string }
+
+export interface RuleProblem {
+  readonly rule: string
+  readonly problem: string
+}
+
+/** Rules that cannot be read. All of them are told: a rule that is quietly left out protects nothing. */
+export class PermissionRuleError extends HaltingError {
+  override readonly name = 'PermissionRuleError'
+  readonly problems: readonly RuleProblem[]
+
+  constructor(problems: readonly RuleProblem[]) {
+    const list = problems.map(({ rule, problem }) => `${rule}: ${problem}`)
+    super('configuration', `Permission rules that cannot be read:\n${list.join('\n')}`, {
+      details: problems.map(({ rule, problem }) => ({ rule, problem })),
+    })
+    this.problems = problems
+  }
+}
+
+export type Behavior = 'allow' | 'deny' | 'ask'
+
+/** Reads lists of rules. Throws one `PermissionRuleError` for all that cannot be read, whichever list they are in. */
+export function parseRules(
+  texts: Readonly<Partial<Record<Behavior, readonly RuleText[]>>>,
+  cwd: string,
+): Readonly<Record<Behavior, readonly PermissionRule[]>> {
+  const problems: RuleProblem[] = []
+  const read = (list: readonly RuleText[] = []): readonly PermissionRule[] =>
+    list.flatMap((text) => {
+      const { rule, projectDirectory } = typeof text === 'string' ? { rule: text, projectDirectory: cwd } : text
+      const parsed = parseRule(rule.trim(), { cwd, projectDirectory })
+      if (!('problem' in parsed)) return [parsed]
+      problems.push({ rule, problem: parsed.problem })
+      return []
+    })
+  const rules = { deny: read(texts.deny), ask: read(texts.ask), allow: read(texts.allow) }
+  if (problems.length > 0) throw new PermissionRuleError(problems)
+  return rules
+}
+
+type Problem = { readonly problem: string }
+
+const pathTools: ReadonlySet<string> = new Set(['Read', 'Edit', 'Write', 'Glob', 'Grep', 'NotebookEdit'])
+const namedTools: ReadonlySet<string> = new Set(['Agent', 'Task', 'Skill'])
+
+function parseRule(source: string, roots: PatternRoots): PermissionRule | Problem {
+  const parts = /^([A-Za-z][\w.-]*\*?)(?:\((.*)\))?$/s.exec(source)
+  const [, tool = '', spec] = parts ?? []
+  if (parts === null) return { problem: 'a rule is Tool or Tool(spec), such as Read or Bash(npm test)' }
+  if (tool.includes('*') && !tool.startsWith('mcp__'))
+    return { problem: '* in the name of a tool is for mcp__server__* alone' }
+  if (spec === undefined) return { source, tool, spec: { kind: 'any' } }
+  const parsed = parseSpec(tool, spec.trim(), roots)
+  return 'problem' in parsed ? parsed : { source, tool, spec: parsed }
+}
+
+function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | Problem {
+  if (spec === '') return { problem: `the parentheses are empty; ${tool} alone is the rule for all of it` }
+  if (spec === '*') return { kind: 'any' }
+  if (tool === 'Bash') return commandSpec(spec)
+  if (pathTools.has(tool)) {
+    const pattern = pathPattern(spec, roots)
+    return 'problem' in pattern ? pattern : { kind: 'path', pattern }
+  }
+  if (tool === 'WebFetch') return domainSpec(spec)
+  if (namedTools.has(tool)) return { kind: 'name', name: spec }
+  return { problem: `${tool} takes nothing in parentheses` }
+}
+
+function commandSpec(spec: string): RuleSpec | Problem {
+  const prefixMark = spec.indexOf(':*')
+  if (prefixMark !== -1 && prefixMark !== spec.length - 2)
+    return { problem: ':* stands only at the end; use * elsewhere' }
+  if (spec === ':*') return { kind: 'any' }
+  return { kind: 'command', matches: (command) => matchesCommand(spec, command) }
+}
+
+function domainSpec(spec: string): RuleSpec | Problem {
+  const domain = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase()
+  if (domain === undefined) return { problem: 'WebFetch takes domain:name, such as WebFetch(domain:*.example.com)' }
+  return { kind: 'domain', matches: (host) => matchesWildcard(domain, host) }
+}
+
+/** Whether the rule speaks about a tool of this name. */
+export function isAbout(rule: PermissionRule, toolName: string): boolean {
+  if (rule.tool === toolName) return true
+  if (!rule.tool.startsWith('mcp__')) return false
+  return rule.tool.includes('*') ? matchesWildcard(rule.tool, toolName) : toolName.startsWith(`${rule.tool}__`)
+}

@@ -1,0 +1,54 @@
+import { isJsonObject, type ToolUseBlock } from '@halting/core'
+import { absolutePath } from '../paths.ts'
+import type { Access } from './rule-book.ts'
+
+/** What a call is about, for the rules. */
+export type Subject =
+  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'path'; readonly path: string; readonly access: Access; readonly isSearch: boolean }
+  | { readonly kind: 'domain'; readonly host: string }
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'tool' }
+
+/** Reads the input as the tools of CONVENTIONS section 6 do: what is judged is what will be opened and run. */
+export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
+  const input = isJsonObject(call.input) ? call.input : {}
+  const field = (name: string): string | undefined => {
+    const value = input[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const path = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject =>
+    // Without a path a call cannot be valid, or is a search of the working directory.
+    ({ kind: 'path', path: absolutePath(given ?? '.', cwd), access: { kind, toolName: call.name }, isSearch })
+  switch (call.name) {
+    case 'Bash':
+      return { kind: 'command', command: field('command') ?? '' }
+    case 'Read':
+      return path(field('file_path'), 'read', false)
+    case 'Glob':
+    case 'Grep':
+      return path(field('path'), 'read', true)
+    case 'Edit':
+    case 'Write':
+      return path(field('file_path'), 'edit', false)
+    case 'NotebookEdit':
+      return path(field('notebook_path'), 'edit', false)
+    case 'WebFetch':
+      return { kind: 'domain', host: hostOf(field('url') ?? '') }
+    case 'Agent':
+    case 'Task':
+      return { kind: 'name', name: field('subagent_type') ?? '' }
+    case 'Skill':
+      return { kind: 'name', name: field('skill') ?? '' }
+    default:
+      return { kind: 'tool' }
+  }
+}
+
+function hostOf(url: string): string {
+  try {
+    return new URL(url).hostname.toLowerCase()
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,73 @@
+import type { ParameterExpansionPart, SyntaxNode, Word } from 'unbash'
+import { forEachChild } from 'unbash'
+
+/**
+ * Why a piece of shell may run commands that do not stand in it: arithmetic evaluates the values of variables, and
+ * with them command substitutions inside array subscripts; some expansions evaluate text again. Undefined when it may not.
+ */
+export function opaqueReason(node: SyntaxNode): string | undefined {
+  if (node.type === 'Script') {
+    const [error] = node.errors ?? []
+    return error === undefined ? undefined : `it could not be parsed (${error.message})`
+  }
+  if (node.type === 'Command') {
+    return node.name === undefined || isKnownName(node.name)
+      ? undefined
+      : 'the name of a command is known only when it runs'
+  }
+  if (isArithmetic(node)) return isPlainArithmetic(node) ? undefined : evaluated
+  if (node.type === 'ParameterExpansion') return expansionReason(node)
+  if (node.type === 'Assignment') return node.index === undefined || isPlainIndex(node.index) ? undefined : subscript
+  if (node.type === 'TestUnary') return node.operator === '-v' || node.operator === '-R' ? subscript : undefined
+  if (node.type !== 'TestBinary' || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) return undefined
+  return isNumber(node.left) && isNumber(node.right) ? undefined : evaluated
+}
+
+const evaluated = 'arithmetic with variables can run commands'
+const subscript = 'an array subscript can run commands'
+
+function isArithmetic(node: SyntaxNode): boolean {
+  return node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor'
+}
+
+function expansionReason({ prefix, index, operation }: ParameterExpansionPart): string | undefined {
+  if (prefix === '!') return 'an indirect expansion can run commands'
+  if (index !== undefined && !isPlainIndex(index)) return subscript
+  if (operation?.type === 'Slice') {
+    const bounds = [operation.offset, operation.length].filter((word) => word !== undefined)
+    return bounds.every(isNumber) ? undefined : evaluated
+  }
+  const isEvaluatedAgain = operation?.type === 'Transform' || operation?.type === 'Unknown'
+  return isEvaluatedAgain ? 'this kind of expansion can run commands' : undefined
+}
+
+function isKnownName(name: Word): boolean {
+  let isKnown = !name.text.startsWith('~')
+  forEachChild(name, (part) => {
+    const isQuote = part.type === 'DoubleQuoted' && part.parts.every((inner) => inner.type === 'Literal')
+    // `[` is a command of its own, and reads like the start of a glob.
+    const isPlain = part.type === 'Literal' || part.type === 'SingleQuoted' || part.type === 'AnsiCQuoted' || isQuote
+    if (!isPlain && name.text !== '[') isKnown = false
+  })
+  return isKnown
+}
+
+function isNumber(word: Word): boolean {
+  return /^\s*-?\d+$/.test(word.text)
+}
+
+function isPlainIndex(word: Word): boolean {
+  return word.text === '@' || word.text === '*' || isNumber(word)
+}
+
+/** Numbers and operators only. */
+function isPlainArithmetic(node: SyntaxNode): boolean {
+  let isPlain = node.type !== 'ArithmeticWord' || /^\d+$/.test(node.value)
+  forEachChild(node, (child) => {
+    const isBody = child.type === 'CompoundList'
+    const isSubstitution = child.type === 'ArithmeticCommandExpansion' || child.type === 'CommandExpansion'
+    // The output of a command is evaluated again.
+    if (isSubstitution || (!isBody && !isPlainArithmetic(child))) isPlain = false
+  })
+  return isPlain
+}

@@ -1,0 +1,145 @@
+import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
+import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
+import { codeOf, failed } from './result.ts'
+import { type ShellCommand, type ShellEnd, startShellCommand } from './shell-command.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface BashInput {
+  readonly command: string
+  /** Milliseconds. */
+  readonly timeout?: number
+  readonly description?: string
+  readonly run_in_background?: boolean
+}
+
+/** Runs bash commands. The working directory holds from call to call; variables and functions do not. */
+export function createBashTool(workspace: Workspace): Tool<BashInput> {
+  const { limits } = workspace
+  const form = inputForm<BashInput>('Bash', {
+    command: filledText('The command for bash'),
+    timeout: optional(
+      wholeNumber(`Milliseconds after which it is ended; ${limits.bashTimeoutMs} when absent`, {
+        minimum: 1,
+        maximum: limits.bashMaxTimeoutMs,
+      }),
+    ),
+    description: optional(text('What it does, in five to ten words, for the person who watches')),
+    run_in_background: optional(flag('Start it and go on at once; read it with TaskOutput, end it with TaskStop')),
+  })
+  return {
+    name: 'Bash',
+    description:
+      'Runs a command in bash and returns its output and exit code. The working directory is kept between calls, ' +
+      'variables are not. There is no input to read from. Prefer Read, Edit, Write, Glob and Grep for files. ' +
+      `A command is ended after ${limits.bashTimeoutMs} ms unless timeout says otherwise (at most ${limits.bashMaxTimeoutMs}); ` +
+      `output beyond ${limits.bashOutputCharacters} characters loses its middle.`,
+    inputSchema: form.schema,
+    validate: (input) => form.validate(input),
+    readOnly: ({ command, run_in_background: isBackground }) => isBackground !== true && isReadOnlyCommand(command),
+    // The directory holds from call to call, so commands follow one another.
+    concurrencySafe: false,
+    onUnknownOutcome: 'tell',
+    execute(input, context) {
+      return input.run_in_background === true ? startInBackground(input, workspace) : run(input, workspace, context)
+    },
+  }
+}
+
+function startInBackground({ command }: BashInput, workspace: Workspace): ToolOutput {
+  const started = start(command, workspace)
+  if (started.kind === 'failed') return started.result
+  started.shell.letGo()
+  const { id } = workspace.tasks.add(command, started.shell)
+  return {
+    content: `Started in the background as ${id}. TaskOutput reads what it writes, TaskStop ends it.`,
+    details: { backgroundTaskId: id },
+  }
+}
+
+async function run(input: BashInput, workspace: Workspace, { signal }: ToolContext): Promise<ToolOutput> {
+  if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
+  const started = start(input.command, workspace)
+  if (started.kind === 'failed') return started.result
+  const { shell } = started
+  const timeoutMs = Math.min(input.timeout ?? workspace.limits.bashTimeoutMs, workspace.limits.bashMaxTimeoutMs)
+  const cut = cutShort(shell, signal, timeoutMs)
+  const end = await shell.ended
+  const reason = await cut.settled()
+  return toldResult(end, shell, reason, timeoutMs, workspace)
+}
+
+type Started =
+  | { readonly kind: 'started'; readonly shell: ShellCommand }
+  | { readonly kind: 'failed'; readonly result: ToolOutput }
+
+function start(command: string, workspace: Workspace): Started {
+  try {
+    return { kind: 'started', shell: startShellCommand(command, workspace) }
+  } catch (thrown) {
+    // Node throws for an argument or environment that is too long to start anything with.
+    if (codeOf(thrown) !== 'E2BIG') throw thrown
+    return { kind: 'failed', result: failed('The command is too long to start. Write it to a file and run that file.') }
+  }
+}
+
+type CutReason = 'aborted' | 'timed out' | undefined
+
+/** Ends the command when the run is aborted or the time is up. `settled` waits until all of it is gone. */
+function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): { settled(): Promise<CutReason> } {
+  let reason: CutReason
+  let ending: Promise<void> | undefined
+  const end = (why: CutReason): void => {
+    if (ending !== undefined) return
+    reason = why
+    ending = shell.end()
+  }
+  const onAbort = (): void => end('aborted')
+  const timer = setTimeout(() => end('timed out'), timeoutMs)
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  return {
+    async settled() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      await ending
+      return reason
+    },
+  }
+}
+
+function toldResult(
+  end: ShellEnd,
+  shell: ShellCommand,
+  reason: CutReason,
+  timeoutMs: number,
+  workspace: Workspace,
+): ToolOutput {
+  const output = shell.output.toString().replace(/\n+$/, '')
+  const notes = [outcomeOf(end, reason, timeoutMs), directoryNote(end, workspace)].filter((note) => note !== undefined)
+  const isError = reason !== undefined || end.kind !== 'exited' || end.exitCode !== 0
+  const shown = output === '' && !isError ? ['(no output)'] : output === '' ? [] : [output]
+  const details: Json = {
+    stdout: output,
+    stderr: '',
+    interrupted: reason === 'aborted',
+    timedOut: reason === 'timed out',
+    exitCode: end.exitCode,
+  }
+  return { content: [...shown, ...notes].join('\n'), isError, details }
+}
+
+function outcomeOf(end: ShellEnd, reason: CutReason, timeoutMs: number): string | undefined {
+  if (reason === 'aborted') return 'Interrupted: the command and all that it started were ended before it was done.'
+  if (reason === 'timed out') {
+    return `Timed out after ${timeoutMs} ms: the command and all that it started were ended. Set timeout higher, or run_in_background.`
+  }
+  if (end.kind === 'not started') return `bash could not be started: ${end.detail ?? 'unknown'}`
+  if (end.kind === 'killed') return `The shell was ended by ${end.detail ?? 'a signal'}.`
+  return end.exitCode === 0 ? undefined : `Exit code ${end.exitCode}`
+}
+
+function directoryNote({ directory }: ShellEnd, workspace: Workspace): string | undefined {
+  if (directory === undefined || workspace.moveShell(directory) === 'moved') return undefined
+  return `${directory} is outside the directories of this session: the working directory is ${workspace.cwd} again.`
+}

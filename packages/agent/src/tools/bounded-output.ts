@@ -1,0 +1,49 @@
+import { headOf, tailOf } from './result.ts'
+
+const noteLength = 80
+
+/**
+ * Text that streams in without bound and is kept within one: its head and its tail, and how much lay between.
+ *
+ * B1: `toString()` never exceeds `limit` characters.
+ * B2: what is held never exceeds a small multiple of `limit`, however much is appended.
+ */
+export class BoundedOutput {
+  readonly limit: number
+  #head = ''
+  #tail = ''
+  #length = 0
+
+  constructor(limit: number) {
+    this.limit = limit
+  }
+
+  /** Characters that came in so far. */
+  get length(): number {
+    return this.#length
+  }
+
+  append(text: string): void {
+    this.#length += text.length
+    const room = this.limit - this.#head.length
+    if (this.#tail === '' && room > 0) {
+      this.#head += text.slice(0, room)
+      text = text.slice(room)
+    }
+    if (text === '') return
+    this.#tail += text
+    // Cut back seldom (B2): cutting with every chunk would copy the tail for each of them.
+    if (this.#tail.length > 4 * this.limit + 4096) this.#tail = this.#tail.slice(-this.limit)
+  }
+
+  toString(): string {
+    if (this.#length <= this.limit) return this.#head
+    const kept = this.limit - noteLength
+    // One unit more, so that half a pair at the end is seen as one.
+    if (kept <= 0) return headOf(`${this.#head} `, this.limit)
+    const head = headOf(this.#head, Math.ceil(kept / 2))
+    const tail = tailOf(this.#head + this.#tail, Math.floor(kept / 2))
+    const leftOut = this.#length - head.length - tail.length
+    return `${head}\n\n[... ${leftOut} characters left out ...]\n\n${tail}`
+  }
+}

@@ -1,0 +1,95 @@
+import { isAbsolute, resolve } from 'node:path'
+import type { Tool, ToolOutput } from '@halting/core'
+import { bracesExpanded, fitsPath, globPattern } from '../glob-pattern.ts'
+import { shownPath } from '../paths.ts'
+import { filledText, inputForm, optional } from './input.ts'
+import { failed } from './result.ts'
+import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
+import { searchRoot } from './search-root.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface GlobInput {
+  readonly pattern: string
+  readonly path?: string
+}
+
+/** Finds files by name, the ones changed last first. */
+export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
+  const { globFiles } = workspace.limits
+  const form = inputForm<GlobInput>('Glob', {
+    pattern: filledText(
+      'What the path of a file must look like, such as src/**/*.ts; without a slash it holds at any depth',
+    ),
+    path: optional(filledText('The directory to look in; the working directory of the session when absent')),
+  })
+  return {
+    name: 'Glob',
+    description:
+      `Finds files by a glob pattern, the ones changed last first, ${globFiles} at most. ` +
+      'What .gitignore names is left out. To look into files use Grep.',
+    inputSchema: form.schema,
+    validate(input) {
+      const check = form.validate(input)
+      const isOutside =
+        check.valid && (isAbsolute(check.input.pattern) || check.input.pattern.split('/').includes('..'))
+      if (!isOutside) return check
+      return { valid: false, message: 'Glob: pattern must be relative and without "..". Put the directory into path.' }
+    },
+    readOnly: true,
+    async execute({ pattern, path }, { signal }) {
+      const root = searchRoot(path, workspace)
+      if (root.kind === 'refused') return failed(root.why)
+      if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
+      return find(pattern, root.path, workspace, signal)
+    },
+  }
+}
+
+/** Tells whether a path relative to the root fits; undefined when the pattern has too many alternatives. */
+function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
+  const alternatives = bracesExpanded(pattern)?.map((alternative) => {
+    const isAnywhere = !alternative.replace(/^\.\//, '').includes('/')
+    return globPattern(isAnywhere ? `**/${alternative}` : alternative)
+  })
+  if (alternatives === undefined) return undefined
+  return (name) => {
+    const segments = name.split('/')
+    return alternatives.some((alternative) => fitsPath(alternative, segments))
+  }
+}
+
+async function find(pattern: string, root: string, workspace: Workspace, signal: AbortSignal): Promise<ToolOutput> {
+  const { globFiles, searchCharacters } = workspace.limits
+  const isMatch = matcherOf(pattern)
+  if (isMatch === undefined)
+    return failed('Glob: the pattern has too many alternatives in braces. Use several patterns.')
+  const files: string[] = []
+  let count = 0
+  let characters = 0
+  let rest = ''
+  // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
+  const args = ['--files', '--null', '--sortr=modified']
+  const end = await runRipgrep({ args: [...args, ...withoutVersionControl], cwd: root, signal }, (text) => {
+    const names = (rest + text).split('\0')
+    rest = names.pop() ?? ''
+    for (const name of names) {
+      if (!isMatch(name)) continue
+      const file = resolve(root, name)
+      if (workspace.hides(file)) continue
+      count += 1
+      const shown = shownPath(file, workspace.cwd)
+      characters += shown.length + 1
+      if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
+    }
+    return 'more'
+  })
+  if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
+  if (end.kind === 'failed') return failed(`Glob failed: ${end.why}`)
+  const details = { filenames: files, numFiles: count, truncated: count > files.length }
+  if (count === 0) return { content: `No file below ${root} matches ${pattern}.`, details }
+  const note =
+    count > files.length
+      ? `\n\n[${files.length} of ${count} files, the ones changed last. Narrow the pattern to see others.]`
+      : ''
+  return { content: files.join('\n') + note, details }
+}

@@ -1,0 +1,166 @@
+import { dirname, resolve } from 'node:path'
+import type { Tool, ToolOutput } from '@halting/core'
+import { shownPath } from '../paths.ts'
+import { filledText, flag, inputForm, oneOf, optional, wholeNumber } from './input.ts'
+import { failed, headOf } from './result.ts'
+import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
+import { searchRoot } from './search-root.ts'
+import type { Workspace } from './workspace.ts'
+
+export type GrepMode = 'files_with_matches' | 'content' | 'count'
+
+export interface GrepInput {
+  readonly pattern: string
+  readonly path?: string
+  readonly glob?: string
+  readonly type?: string
+  readonly output_mode?: GrepMode
+  readonly '-A'?: number
+  readonly '-B'?: number
+  readonly '-C'?: number
+  readonly '-n'?: boolean
+  readonly '-i'?: boolean
+  readonly head_limit?: number
+  readonly multiline?: boolean
+}
+
+/** Searches in files with ripgrep. */
+export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
+  const form = inputForm<GrepInput>('Grep', {
+    pattern: filledText('A regular expression as ripgrep reads it; literal braces are escaped'),
+    path: optional(filledText('File or directory to search; the working directory of the session when absent')),
+    glob: optional(filledText('Only files that match, such as *.ts or **/*.{js,jsx}')),
+    type: optional(filledText('Only files of a type that ripgrep knows, such as js, py, rust')),
+    output_mode: optional(
+      oneOf('files_with_matches (when absent): paths; content: the lines; count: how many lines in each file', [
+        'files_with_matches',
+        'content',
+        'count',
+      ]),
+    ),
+    '-A': optional(wholeNumber('Lines to show after each match, with content', { minimum: 0 })),
+    '-B': optional(wholeNumber('Lines to show before each match, with content', { minimum: 0 })),
+    '-C': optional(wholeNumber('Lines to show around each match, with content', { minimum: 0 })),
+    '-n': optional(flag('Show line numbers, with content; true when absent')),
+    '-i': optional(flag('Upper and lower case are the same')),
+    head_limit: optional(wholeNumber('Only the first lines or files of the output', { minimum: 1 })),
+    multiline: optional(flag('Patterns may span lines, and . matches line ends')),
+  })
+  return {
+    name: 'Grep',
+    description:
+      'Searches files with ripgrep. Hidden files are searched, what .gitignore names is not. ' +
+      `Output is bounded to ${workspace.limits.searchCharacters} characters; narrow the search when it is cut.`,
+    inputSchema: form.schema,
+    validate: (input) => form.validate(input),
+    readOnly: true,
+    execute: (input, { signal }) => search(input, workspace, signal),
+  }
+}
+
+const longestLine = 500
+
+function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
+  const around = (name: '-A' | '-B' | '-C'): readonly string[] =>
+    input[name] === undefined ? [] : [name, String(input[name])]
+  const shape: Readonly<Record<GrepMode, readonly string[]>> = {
+    files_with_matches: ['--files-with-matches', '--sortr=modified'],
+    count: ['--count', '--with-filename', '--sort=path'],
+    content: [
+      '--with-filename',
+      '--no-heading',
+      // One order for one tree: parallel search would shuffle the files.
+      '--sort=path',
+      `--max-columns=${longestLine}`,
+      '--max-columns-preview',
+      input['-n'] === false ? '--no-line-number' : '--line-number',
+      ...around('-A'),
+      ...around('-B'),
+      ...around('-C'),
+    ],
+  }
+  return [
+    '--null',
+    ...shape[mode],
+    ...(input['-i'] === true ? ['--ignore-case'] : []),
+    ...(input.multiline === true ? ['--multiline', '--multiline-dotall'] : []),
+    ...(input.glob === undefined ? [] : [`--glob=${input.glob}`]),
+    ...withoutVersionControl,
+    ...(input.type === undefined ? [] : [`--type=${input.type}`]),
+    '--regexp',
+    input.pattern,
+  ]
+}
+
+async function search(input: GrepInput, workspace: Workspace, signal: AbortSignal): Promise<ToolOutput> {
+  const root = searchRoot(input.path, workspace)
+  if (root.kind === 'refused') return failed(root.why)
+  const mode = input.output_mode ?? 'files_with_matches'
+  const cwd = root.isDirectory ? root.path : dirname(root.path)
+  const taken = new TakenLines(mode, cwd, input.head_limit ?? Number.POSITIVE_INFINITY, workspace)
+  const args = [...argumentsOf(input, mode), '--', root.isDirectory ? './' : root.path]
+  const end = await runRipgrep({ args, cwd, signal }, (text) => taken.take(text))
+  if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
+  if (end.kind === 'failed' && taken.lines.length === 0) return failed(`Grep failed: ${end.why}`)
+  const { lines, isCut } = taken
+  const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
+  if (lines.length === 0) return { content: 'No match.', details }
+  return {
+    content: lines.join('\n') + (isCut ? '\n\n[There is more. Narrow the search, or raise head_limit.]' : ''),
+    details,
+  }
+}
+
+/** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
+class TakenLines {
+  readonly lines: string[] = []
+  readonly files = new Set<string>()
+  isCut = false
+  readonly #mode: GrepMode
+  readonly #root: string
+  readonly #maxLines: number
+  readonly #workspace: Workspace
+  #rest = ''
+  #characters = 0
+
+  constructor(mode: GrepMode, root: string, maxLines: number, workspace: Workspace) {
+    this.#mode = mode
+    this.#root = root
+    this.#maxLines = maxLines
+    this.#workspace = workspace
+  }
+
+  take(text: string): 'more' | 'enough' {
+    const records = (this.#rest + text).split(this.#mode === 'files_with_matches' ? '\0' : '\n')
+    this.#rest = records.pop() ?? ''
+    for (const record of records) {
+      const line = this.#shown(record)
+      if (line === undefined) continue
+      this.isCut =
+        this.lines.length >= this.#maxLines || this.#characters + line.length > this.#workspace.limits.searchCharacters
+      if (this.isCut) return 'enough'
+      this.lines.push(line)
+      this.#characters += line.length + 1
+    }
+    return 'more'
+  }
+
+  /** `path NUL rest`, for a match `path:rest`; undefined when the path is hidden. */
+  #shown(record: string): string | undefined {
+    if (this.#mode === 'files_with_matches') return this.#path(record)
+    const end = record.indexOf('\0')
+    // A separator between groups of lines.
+    if (end === -1) return record === '--' && this.lines.length > 0 && this.lines.at(-1) !== '--' ? record : undefined
+    const path = this.#path(record.slice(0, end))
+    const line = headOf(record.slice(end + 1).replace(/\r$/, ''), longestLine * 2)
+    const separator = /^\d+-/.test(line) ? '-' : ':'
+    return path === undefined ? undefined : path + separator + line
+  }
+
+  #path(name: string): string | undefined {
+    const file = resolve(this.#root, name)
+    if (this.#workspace.hides(file)) return undefined
+    this.files.add(file)
+    return shownPath(file, this.#workspace.cwd)
+  }
+}

@@ -1,0 +1,58 @@
+/** Everything that a tool shows to the model, keeps in memory or waits for has a bound, and all bounds are here. */
+export interface Limits {
+  /** Lines of one Read when the call does not say. */
+  readonly readLines: number
+  /** Characters of one line; what is longer is cut. */
+  readonly lineCharacters: number
+  /** Characters of one Read, Grep or Glob result. */
+  readonly readCharacters: number
+  readonly searchCharacters: number
+  /** Size of an image once it is base64: more bricks a session (CONVENTIONS section 7). */
+  readonly imageBytes: number
+  /** Files larger than this are neither edited nor hashed. */
+  readonly editBytes: number
+  readonly globFiles: number
+  readonly bashOutputCharacters: number
+  readonly bashTimeoutMs: number
+  readonly bashMaxTimeoutMs: number
+  /** Between SIGTERM and SIGKILL. */
+  readonly killGraceMs: number
+  /** How long a pipe that something else still holds must be quiet before a finished command counts as told. */
+  readonly drainQuietMs: number
+}
+
+export const defaultLimits: Limits = Object.freeze({
+  readLines: 2000,
+  lineCharacters: 2000,
+  readCharacters: 100_000,
+  searchCharacters: 30_000,
+  imageBytes: 5 * 1024 * 1024,
+  editBytes: 64 * 1024 * 1024,
+  globFiles: 100,
+  bashOutputCharacters: 30_000,
+  bashTimeoutMs: 120_000,
+  bashMaxTimeoutMs: 600_000,
+  killGraceMs: 1000,
+  drainQuietMs: 50,
+})
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** The defaults, then what the environment says (CONVENTIONS section 4), then what the caller says. */
+export function limitsFrom(env: Environment, chosen: Partial<Limits> = {}): Limits {
+  const bashMaxTimeoutMs =
+    chosen.bashMaxTimeoutMs ?? positive(env['BASH_MAX_TIMEOUT_MS']) ?? defaultLimits.bashMaxTimeoutMs
+  const bashTimeoutMs = chosen.bashTimeoutMs ?? positive(env['BASH_DEFAULT_TIMEOUT_MS']) ?? defaultLimits.bashTimeoutMs
+  return {
+    ...defaultLimits,
+    bashOutputCharacters: positive(env['BASH_MAX_OUTPUT_LENGTH']) ?? defaultLimits.bashOutputCharacters,
+    ...chosen,
+    bashMaxTimeoutMs,
+    bashTimeoutMs: Math.min(bashTimeoutMs, bashMaxTimeoutMs),
+  }
+}
+
+function positive(text: string | undefined): number | undefined {
+  const value = Number(text)
+  return Number.isSafeInteger(value) && value > 0 ? value : undefined
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { StringDecoder } from 'node:string_decoder'
+
+/** Part of a text file, as lines without their ends. */
+export interface LinesRead {
+  readonly lines: readonly string[]
+  /** Lines of the whole file; undefined when reading stopped before its end. */
+  readonly lineCount: number | undefined
+  /** More lines follow the ones returned. */
+  readonly hasMore: boolean
+  readonly hash: string | undefined
+}
+
+export interface LineRange {
+  /** 1-based. */
+  readonly firstLine: number
+  readonly maxLines: number
+  /** What is kept of one line; the rest counts towards `length` only through `[...]` notes of the caller. */
+  readonly lineCharacters: number
+  /** Stop keeping lines once this many characters are kept. */
+  readonly maxCharacters: number
+}
+
+const chunkBytes = 64 * 1024
+
+/**
+ * Reads a range of lines in bounded memory. Goes on to the end of the file for its hash and line count when `hashes` is
+ * true, and stops after the range when it is not.
+ */
+export async function readLines(
+  path: string,
+  range: LineRange,
+  { hashes, signal }: { readonly hashes: boolean; readonly signal: AbortSignal },
+): Promise<LinesRead> {
+  const taker = new LineTaker(range)
+  const hash = createHash('sha256')
+  const decoder = new StringDecoder('utf8')
+  const file = await open(path, 'r')
+  try {
+    const buffer = Buffer.alloc(chunkBytes)
+    for (;;) {
+      signal.throwIfAborted()
+      const { bytesRead } = await file.read(buffer, 0, chunkBytes)
+      if (bytesRead === 0) break
+      const bytes = buffer.subarray(0, bytesRead)
+      if (hashes) hash.update(bytes)
+      taker.take(decoder.write(bytes))
+      if (!hashes && taker.hasMore) return { lines: taker.lines, lineCount: undefined, hasMore: true, hash: undefined }
+    }
+    taker.take(decoder.end())
+    taker.finish()
+  } finally {
+    await file.close()
+  }
+  const { lines, hasMore, lineCount } = taker
+  return { lines, lineCount, hasMore, hash: hashes ? hash.digest('base64') : undefined }
+}
+
+/** Splits chunks into lines and keeps those of a range. A line that is too long is kept as its head and its length. */
+class LineTaker {
+  readonly lines: string[] = []
+  lineCount = 0
+  hasMore = false
+  readonly #range: LineRange
+  #line = ''
+  #lineLength = 0
+  #characters = 0
+
+  constructor(range: LineRange) {
+    this.#range = range
+  }
+
+  take(text: string): void {
+    let start = this.lineCount === 0 && this.#lineLength === 0 && text.startsWith('\uFEFF') ? 1 : 0
+    for (let end = text.indexOf('\n', start); end !== -1; end = text.indexOf('\n', start)) {
+      this.#extend(text, start, end)
+      this.#endLine()
+      start = end + 1
+    }
+    this.#extend(text, start, text.length)
+  }
+
+  finish(): void {
+    if (this.#lineLength > 0) this.#endLine()
+  }
+
+  #extend(text: string, start: number, end: number): void {
+    this.#lineLength += end - start
+    const room = this.#range.lineCharacters + 1 - this.#line.length
+    if (room > 0) this.#line += text.slice(start, Math.min(end, start + room))
+  }
+
+  #endLine(): void {
+    this.lineCount += 1
+    const { firstLine, maxLines, lineCharacters, maxCharacters } = this.#range
+    if (this.lineCount >= firstLine) {
+      const line = cutLine(this.#line, this.#lineLength, lineCharacters)
+      const isFirst = this.lines.length === 0
+      if (this.lines.length >= maxLines || (!isFirst && this.#characters + line.length > maxCharacters))
+        this.hasMore = true
+      if (!this.hasMore) {
+        this.lines.push(line)
+        this.#characters += line.length + 8
+      }
+    }
+    this.#line = ''
+    this.#lineLength = 0
+  }
+}
+
+function cutLine(kept: string, length: number, lineCharacters: number): string {
+  if (length > lineCharacters + 1) {
+    return `${kept.slice(0, lineCharacters)} [... ${length - lineCharacters} characters of this line left out]`
+  }
+  return kept.endsWith('\r') ? kept.slice(0, -1) : kept
+}

@@ -1,0 +1,14 @@
+import { headOf } from './result.ts'
+
+/** Lines as `cat -n` shows them: a right-aligned number, a tab, the text. Long lines are cut, and it is said. */
+function numberedLine(number: number, line: string, lineCharacters: number): string {
+  const shown =
+    line.length <= lineCharacters
+      ? line
+      : `${headOf(line, lineCharacters)} [... ${line.length - lineCharacters} characters of this line left out]`
+  return `${String(number).padStart(6)}\t${shown}`
+}
+
+export function numberedLines(lines: readonly string[], firstNumber: number, lineCharacters: number): string {
+  return lines.map((line, index) => numberedLine(firstNumber + index, line, lineCharacters)).join('\n')
+}

@@ -1,0 +1,157 @@
+import type { Stats } from 'node:fs'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { basename, dirname, extname } from 'node:path'
+import type { Tool, ToolOutput } from '@halting/core'
+import { realPath } from '../paths.ts'
+import { hashOf, seenFile } from './file-state.ts'
+import { imageExtensions, imageTypeOf, readImage } from './image.ts'
+import { filledText, inputForm, optional, wholeNumber } from './input.ts'
+import { type LinesRead, readLines } from './line-reader.ts'
+import { numberedLines } from './numbered-lines.ts'
+import { codeOf, failed } from './result.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface ReadInput {
+  readonly file_path: string
+  /** The first line, counted from 1. */
+  readonly offset?: number
+  /** How many lines. */
+  readonly limit?: number
+}
+
+/** Reads text as numbered lines and images as images, and remembers what was read for Edit and Write. */
+export function createReadTool(workspace: Workspace): Tool<ReadInput> {
+  const { limits } = workspace
+  const form = inputForm<ReadInput>('Read', {
+    file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
+    offset: optional(wholeNumber('The first line to read, counted from 1', { minimum: 1 })),
+    limit: optional(wholeNumber(`How many lines; ${limits.readLines} when absent`, { minimum: 1 })),
+  })
+  return {
+    name: 'Read',
+    description:
+      'Reads a file. Text comes as numbered lines (the number and the tab after it are not part of the file); ' +
+      `PNG, JPEG, GIF and WebP come as images. ${limits.readLines} lines at most unless limit says otherwise, ` +
+      `lines cut at ${limits.lineCharacters} characters. A file must be read before Edit or Write may change it.`,
+    inputSchema: form.schema,
+    validate: (input) => form.validate(input),
+    readOnly: true,
+    async execute(input, { signal }) {
+      const path = workspace.pathOf(input.file_path)
+      const found = await regularFile(path, workspace)
+      if (found.kind === 'refused') return found.result
+      const start = await startOf(path)
+      if (imageExtensions.has(extname(path).toLowerCase()) || imageTypeOf(start) !== undefined) {
+        return readImageFile(path, found.stats, workspace)
+      }
+      if (start.includes(0)) {
+        return failed(
+          `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
+        )
+      }
+      return readText(input, path, found.stats, workspace, signal)
+    },
+  }
+}
+
+type Found =
+  | { readonly kind: 'file'; readonly stats: Stats }
+  | { readonly kind: 'refused'; readonly result: ToolOutput }
+
+async function regularFile(path: string, workspace: Workspace): Promise<Found> {
+  const refused = (message: string): Found => ({ kind: 'refused', result: failed(message) })
+  try {
+    const stats = await stat(path)
+    if (stats.isFile()) return { kind: 'file', stats }
+    if (stats.isDirectory()) return refused(`${path} is a directory. Use Glob, or ls in Bash, to see what is in it.`)
+    return refused(`${path} is not a regular file (a device, pipe or socket), which Read does not open.`)
+  } catch (thrown) {
+    const code = codeOf(thrown)
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${await similarNames(path)}`)
+    }
+    if (code === 'EACCES' || code === 'EPERM') return refused(`${path} may not be read by this user (${code}).`)
+    throw thrown
+  }
+}
+
+async function similarNames(path: string): Promise<string> {
+  const stem = stemOf(path)
+  try {
+    const names = await readdir(dirname(path))
+    const similar = names.filter((name) => stemOf(name) === stem).slice(0, 3)
+    return similar.length === 0 ? '' : ` Beside it there is ${similar.join(', ')}.`
+  } catch {
+    return ''
+  }
+}
+
+function stemOf(path: string): string {
+  return basename(path, extname(path)).toLowerCase()
+}
+
+const startBytes = 8192
+
+async function startOf(path: string): Promise<Buffer> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+async function readImageFile(path: string, stats: Stats, workspace: Workspace): Promise<ToolOutput> {
+  // Larger than this it is refused by its encoded size anyway, so it need not be in memory for that.
+  if (stats.size > workspace.limits.imageBytes)
+    return failed(`${path} is too large for an image. Make a smaller copy and read that.`)
+  const bytes = await readFile(path)
+  const image = readImage(bytes, workspace.limits.imageBytes)
+  if (image.kind === 'refused') return failed(`${path} ${image.why}.`)
+  workspace.files.saw(realPath(path), seenFile(stats, hashOf(bytes)))
+  return {
+    content: [image.block],
+    details: { type: 'image', filePath: path, mediaType: image.type, bytes: bytes.length },
+  }
+}
+
+async function readText(
+  input: ReadInput,
+  path: string,
+  stats: Stats,
+  workspace: Workspace,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const { limits } = workspace
+  const firstLine = input.offset ?? 1
+  const range = {
+    firstLine,
+    maxLines: input.limit ?? limits.readLines,
+    lineCharacters: limits.lineCharacters,
+    maxCharacters: limits.readCharacters,
+  }
+  const read = await readLines(path, range, { hashes: stats.size <= limits.editBytes, signal })
+  workspace.files.saw(realPath(path), seenFile(stats, read.hash))
+  const details = {
+    type: 'text',
+    filePath: path,
+    startLine: firstLine,
+    numLines: read.lines.length,
+    totalLines: read.lineCount,
+  }
+  if (read.lines.length > 0) {
+    // The lines are cut already.
+    const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
+    return { content: shown + moreNote(read, firstLine), details }
+  }
+  if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details }
+  return failed(`${path} has ${read.lineCount} lines; there is no line ${firstLine}. Read it with a lower offset.`)
+}
+
+function moreNote({ lines, lineCount, hasMore }: LinesRead, firstLine: number): string {
+  if (!hasMore) return ''
+  const next = firstLine + lines.length
+  const total = lineCount === undefined ? 'more' : `${lineCount} in all`
+  return `\n\n[Lines ${firstLine} to ${next - 1}, ${total}. Go on with offset ${next}.]`
+}

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process'
+import { StringDecoder } from 'node:string_decoder'
+import { headOf } from './result.ts'
+
+/** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */
+export type RipgrepEnd =
+  | { readonly kind: 'done'; readonly problems: string }
+  /** Nothing could be searched: a bad pattern, a bad type, no such path. */
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'aborted' }
+
+const longestProblems = 2000
+
+/** Runs ripgrep and hands over its output piece by piece. `take` returns 'enough' to end it early. */
+export async function runRipgrep(
+  options: { readonly args: readonly string[]; readonly cwd: string; readonly signal: AbortSignal },
+  take: (text: string) => 'more' | 'enough',
+): Promise<RipgrepEnd> {
+  const program = await ripgrepPath()
+  if (program === undefined)
+    return {
+      kind: 'failed',
+      why: 'ripgrep is not installed for this platform (@vscode/ripgrep). Use grep or find in Bash.',
+    }
+  const { signal } = options
+  if (signal.aborted) return { kind: 'aborted' }
+  return new Promise((resolve) => {
+    // --no-config: a configuration file could make ripgrep run programs (--pre).
+    // --no-require-git: .gitignore counts also where no repository is.
+    const child = spawn(program, ['--no-config', '--color=never', '--hidden', '--no-require-git', ...options.args], {
+      cwd: options.cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let problems = ''
+    let hasEnough = false
+    const kill = (): void => void child.kill('SIGKILL')
+    signal.addEventListener('abort', kill, { once: true })
+    const settle = (end: RipgrepEnd): void => {
+      signal.removeEventListener('abort', kill)
+      resolve(signal.aborted ? { kind: 'aborted' } : end)
+    }
+    const decoder = new StringDecoder('utf8')
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (hasEnough || take(decoder.write(chunk)) === 'more') return
+      hasEnough = true
+      kill()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      problems = headOf(problems + chunk.toString(), longestProblems)
+    })
+    child.once('error', (error) => settle({ kind: 'failed', why: `ripgrep could not be started: ${error.message}` }))
+    child.once('close', (exitCode) => {
+      // 0: found, 1: nothing found, 2: problems, possibly beside results.
+      const isFine = exitCode === 0 || exitCode === 1 || hasEnough
+      settle(
+        isFine
+          ? { kind: 'done', problems }
+          : { kind: 'failed', why: problems.trim() || `exit code ${String(exitCode)}` },
+      )
+    })
+  })
+}
+
+async function ripgrepPath(): Promise<string | undefined> {
+  try {
+    // Loaded when used: it looks for its binary while it is imported, and throws when there is none.
+    const { rgPath } = await import('@vscode/ripgrep')
+    return rgPath
+  } catch {
+    return undefined
+  }
+}
+
+/** Files that version control keeps for itself. */
+export const withoutVersionControl: readonly string[] = ['.git', '.svn', '.hg', '.bzr', '.jj', '.sl'].map(
+  (name) => `--glob=!**/${name}`,
+)

@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { statSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+import { BoundedOutput } from './bounded-output.ts'
+import type { Environment, Limits } from './limits.ts'
+import { markVariable, type ProcessGroup } from './process-group.ts'
+import type { ProcessTable } from './process-table.ts'
+
+/** How a command ended. Always a value: a command that cannot be started has ended too. */
+export interface ShellEnd {
+  readonly kind: 'exited' | 'killed' | 'not started'
+  readonly exitCode: number | null
+  /** The Unix signal that ended the shell, or why it did not start. */
+  readonly detail: string | undefined
+  /** Where the shell was at its end; undefined when it did not say. */
+  readonly directory: string | undefined
+}
+
+export interface ShellCommand {
+  readonly output: BoundedOutput
+  readonly ended: Promise<ShellEnd>
+  /** Ends the command and all that it started. Resolves when it is gone. */
+  end(): Promise<void>
+  /** From now on the command does not keep this program alive. */
+  letGo(): void
+}
+
+/** What a command needs to know of the session; a `Workspace` is one. */
+export interface ShellPlace {
+  readonly env: Environment
+  readonly limits: Limits
+  readonly processes: ProcessTable
+  readonly shellDirectory: string
+  /** The directory is gone: go back to the root. */
+  resetShell(): void
+}
+
+/**
+ * One bash, in a process group of its own.
+ *
+ * S1: stdin is closed; both outputs go through one pipe, in the order in which they were written.
+ * S2: `ended` resolves when the shell has ended, also while something it started still holds the pipes.
+ * S3: `end()` reaches everything that the shell started.
+ */
+export function startShellCommand(command: string, place: ShellPlace): ShellCommand {
+  const output = new BoundedOutput(place.limits.bashOutputCharacters)
+  if (!isDirectory(place.shellDirectory)) place.resetShell()
+  const mark = randomUUID()
+  const child = spawn('bash', ['-c', prelude + command], {
+    cwd: place.shellDirectory,
+    detached: true,
+    env: environmentOf(place, mark),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  })
+  const ended = endOf(child, output, place)
+  if (child.pid === undefined) return { output, ended, end: async () => undefined, letGo: () => undefined }
+  const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
+  place.processes.add(group)
+  let isEnding = false
+  return {
+    output,
+    ended: ended.then((end) => {
+      if (!isEnding) place.processes.release(group)
+      return end
+    }),
+    end() {
+      isEnding = true
+      return place.processes.end(group)
+    },
+    letGo() {
+      child.unref()
+      for (const pipe of pipesOf(child)) unref(pipe)
+    },
+  }
+}
+
+const directoryDescriptor = 199
+
+/**
+ * On the first line, so that bash counts lines as the model wrote them. The trap tells the directory also after `exit`;
+ * a command that replaces the shell or sets an EXIT trap of its own does not move it.
+ */
+const prelude = `exec 2>&1 ${directoryDescriptor}>&3 3>&-; trap 'builtin pwd -P >&${directoryDescriptor}' EXIT; unset CDPATH; `
+
+function environmentOf(place: ShellPlace, mark: string): Record<string, string | undefined> {
+  const outer = place.env[markVariable]
+  return {
+    ...place.env,
+    // Nothing here can answer an editor.
+    GIT_EDITOR: 'true',
+    CLAUDECODE: '1',
+    [markVariable]: outer === undefined ? mark : `${outer},${mark}`,
+  }
+}
+
+function endOf(child: ChildProcess, output: BoundedOutput, place: ShellPlace): Promise<ShellEnd> {
+  const pipes = pipesOf(child)
+  const told = child.stdio[3]
+  let directory = ''
+  const activity = { at: performance.now() }
+  for (const pipe of pipes) {
+    const decoder = new StringDecoder('utf8')
+    pipe.on('data', (chunk: Buffer) => {
+      activity.at = performance.now()
+      if (pipe === told) directory = (directory + decoder.write(chunk)).slice(0, 8192)
+      else output.append(decoder.write(chunk))
+    })
+    // A pipe that breaks has nothing more to say; how the command ended is told by the process.
+    pipe.on('error', () => undefined)
+  }
+  return new Promise((resolve) => {
+    child.once('error', (error) =>
+      resolve({ kind: 'not started', exitCode: null, detail: error.message, directory: undefined }),
+    )
+    child.once('exit', (exitCode, signal) => {
+      const settle = (): void => {
+        // S2: what still writes goes on writing into the void, and does not keep this program alive.
+        for (const pipe of pipes) unref(pipe)
+        resolve({
+          kind: exitCode === null ? 'killed' : 'exited',
+          exitCode,
+          detail: signal ?? undefined,
+          directory: directory.endsWith('\n') ? directory.slice(0, -1) : undefined,
+        })
+      }
+      whenQuiet(child, activity, place.limits.drainQuietMs, settle)
+    })
+  })
+}
+
+function pipesOf(child: ChildProcess): readonly Readable[] {
+  return child.stdio.filter((pipe): pipe is Readable => pipe !== null && pipe !== undefined && 'read' in pipe)
+}
+
+/** A pipe of a child is a socket, which the types do not say. */
+function unref(pipe: Readable): void {
+  if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
+}
+
+const longestDrainMs = 1000
+const lookMs = 10
+
+/**
+ * Calls back when all pipes are closed, or else have been quiet for a while, or at the latest after a second.
+ * Counts looks and not time alone: between two looks the pipes were read, also when this program was busy.
+ */
+function whenQuiet(child: ChildProcess, activity: { readonly at: number }, quietMs: number, settle: () => void): void {
+  const start = performance.now()
+  let last = activity.at
+  let idleLooks = 0
+  const done = (): void => {
+    clearInterval(timer)
+    child.off('close', done)
+    settle()
+  }
+  const timer = setInterval(() => {
+    idleLooks = activity.at === last ? idleLooks + 1 : 0
+    last = activity.at
+    if (idleLooks * lookMs >= quietMs || performance.now() - start >= longestDrainMs) done()
+  }, lookMs)
+  child.once('close', done)
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}

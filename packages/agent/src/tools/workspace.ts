@@ -1,0 +1,68 @@
+import { resolve } from 'node:path'
+import { absolutePath, isInsideAny, realPath } from '../paths.ts'
+import { BackgroundTasks } from './background-tasks.ts'
+import { FileStates } from './file-state.ts'
+import { type Environment, type Limits, limitsFrom } from './limits.ts'
+import { ProcessTable } from './process-table.ts'
+
+export interface WorkspaceOptions {
+  /** Where the agent works. Relative paths of the file tools are relative to this, wherever the shell has gone. */
+  readonly cwd: string
+  readonly additionalDirectories?: readonly string[]
+  /** Environment of commands; the program's own when absent. */
+  readonly env?: Environment
+  readonly limits?: Partial<Limits>
+  /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
+  readonly hides?: (path: string) => boolean
+}
+
+/** What the tools of one session share: directories, what was read, where the shell is, what runs. */
+export class Workspace {
+  readonly cwd: string
+  readonly directories: readonly string[]
+  readonly env: Environment
+  readonly limits: Limits
+  readonly files: FileStates = new FileStates()
+  readonly processes: ProcessTable
+  readonly tasks: BackgroundTasks = new BackgroundTasks()
+  readonly hides: (path: string) => boolean
+  #shellDirectory: string
+
+  constructor(options: WorkspaceOptions) {
+    this.cwd = resolve(options.cwd)
+    this.directories = [this.cwd, ...(options.additionalDirectories ?? []).map((path) => absolutePath(path, this.cwd))]
+    this.env = options.env ?? process.env
+    this.limits = limitsFrom(this.env, options.limits)
+    this.processes = new ProcessTable(this.limits.killGraceMs)
+    this.hides = options.hides ?? (() => false)
+    this.#shellDirectory = this.cwd
+  }
+
+  /** Where the next command starts. A `cd` of the last one holds, as long as it stays inside the directories. */
+  get shellDirectory(): string {
+    return this.#shellDirectory
+  }
+
+  /** Takes over where a command ended. Outside the directories the shell is put back; returns whether it was. */
+  moveShell(directory: string): 'moved' | 'put back' {
+    const isAllowed = isInsideAny(directory, this.directories)
+    const next = isAllowed ? directory : this.cwd
+    // `pwd -P` names the real path; a cwd that was given through a link stays the way it was given.
+    this.#shellDirectory = next === realPath(this.cwd) ? this.cwd : next
+    return isAllowed ? 'moved' : 'put back'
+  }
+
+  /** The command's working directory was removed: start again at the root. */
+  resetShell(): void {
+    this.#shellDirectory = this.cwd
+  }
+
+  pathOf(path: string): string {
+    return absolutePath(path, this.cwd)
+  }
+
+  /** Ends all that commands of this session left running. Resolves when it is gone. */
+  async dispose(): Promise<void> {
+    await this.processes.dispose()
+  }
+}

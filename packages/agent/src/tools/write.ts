@@ -1,0 +1,57 @@
+import type { Tool, ToolOutput } from '@halting/core'
+import { realPath } from '../paths.ts'
+import { filledText, inputForm, text } from './input.ts'
+import { patchOf } from './patch.ts'
+import { failed } from './result.ts'
+import { loadFile, saveFile } from './text-file.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface WriteInput {
+  readonly file_path: string
+  readonly content: string
+}
+
+/** Writes a whole file in one step. A file that is there must have been read, and not changed since. */
+export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
+  const form = inputForm<WriteInput>('Write', {
+    file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
+    content: text('All that the file is to contain'),
+  })
+  return {
+    name: 'Write',
+    description:
+      'Writes a file, making the folders above it. An existing file must have been read first; to change part of it use Edit.',
+    inputSchema: form.schema,
+    validate: (input) => form.validate(input),
+    readOnly: false,
+    execute(input) {
+      const path = workspace.pathOf(input.file_path)
+      const real = realPath(path)
+      return workspace.files.inTurn(real, () => write(path, real, input.content, workspace))
+    },
+  }
+}
+
+async function write(path: string, real: string, content: string, workspace: Workspace): Promise<ToolOutput> {
+  const existing = await loadFile(real, workspace.limits.editBytes)
+  if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
+  if (existing.kind === 'absent') {
+    workspace.files.saw(real, await saveFile(real, content))
+    const details = { type: 'create', filePath: path, structuredPatch: [] }
+    return { content: `Created ${path} (${linesOf(content)}).`, details }
+  }
+  const freshness = workspace.files.freshness(real, existing.seen)
+  if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
+  if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then write it.`)
+  workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode }))
+  const structuredPatch = existing.kind === 'text' ? await patchOf(path, existing.text, content) : []
+  return {
+    content: `Updated ${path} (${linesOf(content)}).`,
+    details: { type: 'update', filePath: path, structuredPatch },
+  }
+}
+
+function linesOf(content: string): string {
+  const count = content === '' ? 0 : content.split('\n').length - (content.endsWith('\n') ? 1 : 0)
+  return count === 1 ? '1 line' : `${count} lines`
+}

@@ -1,0 +1,335 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { describe, expect, test } from 'vitest'
+import { codingTools, numberIn, runs, temporaryFolder, toolNamed, until } from './support/harness.ts'
+
+describe('what a command says comes back whole', () => {
+  test('output and error output in the order in which they were written, then the exit code', async () => {
+    const { use } = codingTools()
+    const told = await use('Bash', { command: 'echo one; echo two >&2; echo three; exit 7' })
+    expect(told).toMatchObject({ text: 'one\ntwo\nthree\nExit code 7', isError: true })
+    expect(told.details).toEqual({
+      stdout: 'one\ntwo\nthree',
+      stderr: '',
+      interrupted: false,
+      timedOut: false,
+      exitCode: 7,
+    })
+  })
+
+  test('success without output is said', async () => {
+    expect(await codingTools().use('Bash', { command: 'true' })).toMatchObject({ text: '(no output)', isError: false })
+  })
+
+  test('a signal that ends the shell is named', async () => {
+    expect(await codingTools().use('Bash', { command: 'kill -KILL $$' })).toMatchObject({
+      text: 'The shell was ended by SIGKILL.',
+      isError: true,
+    })
+  })
+
+  test('a syntax error is told with its line', async () => {
+    const told = await codingTools().use('Bash', { command: 'echo fine\nfi' })
+    expect(told.isError).toBe(true)
+    expect(told.text).toMatch(/line 2: syntax error/)
+  })
+
+  test('stdin is closed: a command that reads does not hang', async () => {
+    expect(await codingTools().use('Bash', { command: 'cat; read answer || echo nobody' })).toMatchObject({
+      text: 'nobody',
+      isError: false,
+    })
+  })
+
+  test('characters that come in two chunks stay whole', async () => {
+    const told = await codingTools().use('Bash', {
+      command: String.raw`printf '\xf0\x9f'; sleep 0.05; printf '\x98\x80'`,
+    })
+    expect(told.text).toBe('😀')
+  })
+})
+
+describe('output is bounded', () => {
+  test('head and tail stay, and how much was left out is said', async () => {
+    const { use } = codingTools({ bashOutputCharacters: 1000 })
+    const { text } = await use('Bash', { command: 'echo first; seq 1 100000; echo last' })
+    expect(text.length).toBeLessThanOrEqual(1000)
+    expect(text).toMatch(/^first\n1\n/)
+    expect(text).toMatch(/\n99999\n100000\nlast$/)
+    expect(text).toMatch(/\[\.\.\. 58\d{4} characters left out \.\.\.\]/)
+  })
+
+  test('the bound comes from BASH_MAX_OUTPUT_LENGTH', async () => {
+    const { use } = codingTools({}, { env: { ...process.env, BASH_MAX_OUTPUT_LENGTH: '500' } })
+    const { text } = await use('Bash', { command: 'seq 1 100000' })
+    expect(text.length).toBeLessThanOrEqual(500)
+  })
+
+  test('half a gigabyte leaves memory where it was', async () => {
+    const { use } = codingTools()
+    const before = process.memoryUsage().rss
+    let highest = before
+    const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage().rss)), 20)
+    const { text } = await use('Bash', { command: 'head -c 500000000 /dev/zero | tr "\\0" x; echo end' })
+    clearInterval(watch)
+    expect(text.length).toBeLessThanOrEqual(30_000)
+    expect(text.endsWith('xend')).toBe(true)
+    expect(highest - before).toBeLessThan(150_000_000)
+  })
+})
+
+describe('nothing survives its stop', () => {
+  test('an abort ends the command and grandchildren, also those that ignore SIGTERM', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    const controller = new AbortController()
+    const deaf = `bash -c 'trap "" TERM; echo $$ > deaf.pid; while :; do sleep 0.1; done'`
+    const call = use(
+      'Bash',
+      { command: `echo begun; ${deaf} & sleep 1000 & echo $! > mild.pid; wait` },
+      controller.signal,
+    )
+    const [deafId, mildId] = [await numberIn(join(cwd, 'deaf.pid')), await numberIn(join(cwd, 'mild.pid'))]
+    expect([runs(deafId), runs(mildId)]).toEqual([true, true])
+    controller.abort()
+    const told = await call
+    expect([runs(deafId), runs(mildId)]).toEqual([false, false])
+    expect(told.isError).toBe(true)
+    expect(told.text).toBe('begun\nInterrupted: the command and all that it started were ended before it was done.')
+    expect(told.details['interrupted']).toBe(true)
+  })
+
+  test.runIf(process.platform === 'linux')('an abort reaches a grandchild that left the process group', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    const controller = new AbortController()
+    const call = use(
+      'Bash',
+      { command: `setsid bash -c 'echo $$ > gone.pid; exec sleep 1000' & sleep 1000` },
+      controller.signal,
+    )
+    const id = await numberIn(join(cwd, 'gone.pid'))
+    controller.abort()
+    await call
+    expect(runs(id)).toBe(false)
+  })
+
+  test('an abort reaches a grandchild with an environment of its own', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    const controller = new AbortController()
+    const call = use('Bash', { command: 'env -i sleep 1000 & echo $! > bare.pid; wait' }, controller.signal)
+    const id = await numberIn(join(cwd, 'bare.pid'))
+    controller.abort()
+    await call
+    expect(runs(id)).toBe(false)
+  })
+
+  test('a well-behaved command gets the time to clean up', async () => {
+    const { use, cwd } = codingTools()
+    const controller = new AbortController()
+    const call = use(
+      'Bash',
+      { command: `trap 'echo cleaned; exit 0' TERM; echo $$ > up.pid; while :; do sleep 0.02; done` },
+      controller.signal,
+    )
+    await numberIn(join(cwd, 'up.pid'))
+    controller.abort()
+    expect((await call).text).toMatch(/cleaned\nInterrupted/)
+  })
+
+  test('a call that is aborted before it starts does not run', async () => {
+    const { use, cwd } = codingTools()
+    const told = await use('Bash', { command: 'touch ran' }, AbortSignal.abort())
+    expect(told.text).toBe('Interrupted before the command was started. It did not run.')
+    expect(() => readFileSync(join(cwd, 'ran'))).toThrow('ENOENT')
+  })
+
+  test('a timeout ends everything and says so, with the output so far', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    const told = await use('Bash', { command: 'echo working; sleep 1000 & echo $! > child.pid; wait', timeout: 300 })
+    expect(told.text).toMatch(/^working\nTimed out after 300 ms/)
+    expect(told.details).toMatchObject({ timedOut: true, interrupted: false })
+    expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(false)
+  })
+
+  test('a timeout above the maximum is refused with what is right', async () => {
+    const { use } = codingTools({}, { env: { ...process.env, BASH_MAX_TIMEOUT_MS: '5000' } })
+    const told = await use('Bash', { command: 'true', timeout: 5001 })
+    expect(told).toMatchObject({ isError: true })
+    expect(told.text).toContain('timeout must be a whole number, 1 or more and at most 5000')
+  })
+
+  test('what a finished command left running ends with the workspace', async () => {
+    const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
+    await use('Bash', { command: 'sleep 1000 >/dev/null 2>&1 & echo $! > left.pid' })
+    const id = await numberIn(join(cwd, 'left.pid'))
+    expect(runs(id)).toBe(true)
+    await workspace.dispose()
+    expect(runs(id)).toBe(false)
+  })
+
+  test('what runs ends with the program, also when nobody disposed', async () => {
+    const cwd = temporaryFolder()
+    await programLeaving('sleep 1000 & echo $! > left.pid; exec sleep 1000', cwd)
+    const id = await numberIn(join(cwd, 'left.pid'))
+    // The signal was sent before the program was gone; that it took effect may be seen a little later.
+    await until(() => !runs(id))
+    expect(runs(id)).toBe(false)
+  })
+})
+
+/** Runs a program that starts a command in the background and then simply ends. Resolves with its end. */
+async function programLeaving(command: string, cwd: string): Promise<void> {
+  const bundle = join(cwd, 'program.mjs')
+  await build({
+    stdin: {
+      contents: `
+        import { existsSync } from 'node:fs'
+        import { createBashTool } from './tools/bash.ts'
+        import { Workspace } from './tools/workspace.ts'
+        const bash = createBashTool(new Workspace({ cwd: ${JSON.stringify(cwd)} }))
+        await bash.execute({ command: ${JSON.stringify(command)}, run_in_background: true }, { signal: new AbortController().signal })
+        while (!existsSync('left.pid')) await new Promise((resolve) => setTimeout(resolve, 5))
+      `,
+      resolveDir: fileURLToPath(new URL('../src', import.meta.url)),
+      loader: 'ts',
+    },
+    outfile: bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['@vscode/ripgrep', 'diff'],
+    logLevel: 'error',
+  })
+  const program = spawn(process.execPath, [bundle], { cwd, stdio: 'inherit' })
+  await once(program, 'exit')
+}
+
+describe('a background grandchild does not hold the call', () => {
+  test('the call returns when the shell has ended, and the grandchild lives on and may write', async () => {
+    const { use, cwd } = codingTools()
+    const start = performance.now()
+    const told = await use('Bash', {
+      command: `(while [ ! -e go ]; do sleep 0.02; done; echo late; echo done > wrote) & echo $! > child.pid; echo ready`,
+    })
+    expect(performance.now() - start).toBeLessThan(3000)
+    expect(told).toMatchObject({ text: 'ready', isError: false })
+    expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(true)
+    writeFileSync(join(cwd, 'go'), '')
+    await until(() => {
+      try {
+        return readFileSync(join(cwd, 'wrote'), 'utf8') === 'done\n'
+      } catch {
+        return false
+      }
+    })
+  })
+
+  test('a grandchild that never stops writing does not hold it either', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    const told = await use('Bash', { command: 'yes & echo $! > yes.pid' })
+    expect(told.isError).toBe(false)
+    expect(runs(await numberIn(join(cwd, 'yes.pid')))).toBe(true)
+  })
+})
+
+describe('the working directory holds from call to call', () => {
+  test('after cd, also when the command fails or exits', async () => {
+    const { use, cwd, workspace } = codingTools()
+    mkdirSync(join(cwd, 'a/b c'), { recursive: true })
+    await use('Bash', { command: 'cd a && exit 3' })
+    expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: join(cwd, 'a') })
+    await use('Bash', { command: "cd 'b c'; false" })
+    expect(workspace.shellDirectory).toBe(join(cwd, 'a/b c'))
+    await use('Bash', { command: '(cd /)' })
+    expect(workspace.shellDirectory).toBe(join(cwd, 'a/b c'))
+  })
+
+  test('outside of the directories the shell is put back, and it is said', async () => {
+    const { use, cwd, workspace } = codingTools()
+    const told = await use('Bash', { command: 'cd / && pwd' })
+    expect(told.text).toBe(`/\n/ is outside the directories of this session: the working directory is ${cwd} again.`)
+    expect(workspace.shellDirectory).toBe(cwd)
+  })
+
+  test('a link that leads outside is outside', async () => {
+    const { use, cwd, workspace } = codingTools()
+    symlinkSync('/', join(cwd, 'link'))
+    await use('Bash', { command: 'cd link' })
+    expect(workspace.shellDirectory).toBe(cwd)
+  })
+
+  test('an additional directory is inside', async () => {
+    const other = temporaryFolder()
+    const { use, workspace } = codingTools({}, { additionalDirectories: [other] })
+    await use('Bash', { command: `cd ${other}` })
+    expect(workspace.shellDirectory).toBe(realpathSync(other))
+  })
+
+  test('a directory that is gone is no end: the shell starts at the root again', async () => {
+    const { use, cwd } = codingTools()
+    mkdirSync(join(cwd, 'gone'))
+    await use('Bash', { command: 'cd gone' })
+    rmSync(join(cwd, 'gone'), { recursive: true })
+    expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: cwd, isError: false })
+  })
+
+  test('descriptor 3 is the command own', async () => {
+    const { use, cwd } = codingTools()
+    const free = await use('Bash', { command: '{ : >&3; } 2>/dev/null && echo taken || echo free' })
+    expect(free.text).toBe('free')
+    await use('Bash', { command: 'exec 3>mine; echo text >&3; mkdir d; cd d' })
+    expect(readFileSync(join(cwd, 'mine'), 'utf8')).toBe('text\n')
+    expect(await use('Bash', { command: 'pwd' })).toMatchObject({ text: join(cwd, 'd') })
+  })
+})
+
+describe('background tasks', () => {
+  test('start returns at once; output is read later; the exit code is told', async () => {
+    const { use, cwd } = codingTools()
+    const started = await use('Bash', {
+      command: 'echo one; while [ ! -e go ]; do sleep 0.02; done; echo two; exit 4',
+      run_in_background: true,
+    })
+    expect(started.details).toEqual({ backgroundTaskId: 'bash_1' })
+    const look = async (): Promise<string> => (await use('TaskOutput', { task_id: 'bash_1', block: false })).text
+    let seen = await look()
+    await until(async () => (seen = await look()).includes('one'))
+    expect(seen).toBe('Still running.\none')
+    writeFileSync(join(cwd, 'go'), '')
+    expect((await use('TaskOutput', { task_id: 'bash_1' })).text).toBe('Ended with exit code 4.\none\ntwo')
+  })
+
+  test('TaskStop ends it with all that it started', async () => {
+    const { use, cwd } = codingTools({ killGraceMs: 200 })
+    await use('Bash', { command: 'sleep 1000 & echo $! > child.pid; wait', run_in_background: true })
+    const id = await numberIn(join(cwd, 'child.pid'))
+    expect(await use('TaskStop', { task_id: 'bash_1' })).toMatchObject({ isError: false })
+    expect(runs(id)).toBe(false)
+    expect((await use('TaskOutput', { task_id: 'bash_1' })).text).toMatch(/^Ended by TaskStop/)
+    expect((await use('TaskStop', { task_id: 'bash_1' })).text).toBe('bash_1 had ended already.')
+    expect((await use('TaskStop', { task_id: 'bash_9' })).text).toBe('There is no task bash_9. Known: bash_1.')
+  })
+
+  test('dispose ends it', async () => {
+    const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
+    await use('Bash', { command: 'echo $$ > up.pid; exec sleep 1000', run_in_background: true })
+    const id = await numberIn(join(cwd, 'up.pid'))
+    await workspace.dispose()
+    expect(runs(id)).toBe(false)
+  })
+})
+
+describe('what the loop is told about a call', () => {
+  test('readOnly depends on the command, and commands follow one another', () => {
+    const bash = toolNamed(codingTools().tools, 'Bash')
+    expect(bash.concurrencySafe).toBe(false)
+    expect(bash.onUnknownOutcome).toBe('tell')
+    const readOnly = bash.readOnly as (input: unknown) => boolean
+    expect(readOnly({ command: 'git status && ls' })).toBe(true)
+    expect(readOnly({ command: 'git commit -m x' })).toBe(false)
+    expect(readOnly({ command: 'ls', run_in_background: true })).toBe(false)
+  })
+})

@@ -1,0 +1,317 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { codingTools, type Harness } from './support/harness.ts'
+
+/** A workspace with one file in it, already read. */
+async function withFile(
+  content: string | Buffer,
+  name: string = 'file.txt',
+): Promise<Harness & { readonly path: string }> {
+  const harness = codingTools()
+  const path = join(harness.cwd, name)
+  writeFileSync(path, content)
+  await harness.use('Read', { file_path: name })
+  return { ...harness, path }
+}
+
+describe('Read', () => {
+  test('shows numbered lines, by relative and absolute path alike', async () => {
+    const { use, path } = await withFile('one\ntwo\r\n\nfour')
+    const expected = '     1\tone\n     2\ttwo\n     3\t\n     4\tfour'
+    expect(await use('Read', { file_path: 'file.txt' })).toMatchObject({ text: expected, isError: false })
+    expect(await use('Read', { file_path: path })).toMatchObject({ text: expected })
+  })
+
+  test('shows a range and says how to go on', async () => {
+    const { use } = await withFile(Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join('\n'))
+    expect(await use('Read', { file_path: 'file.txt', offset: 10, limit: 2 })).toMatchObject({
+      text: '    10\tline 10\n    11\tline 11\n\n[Lines 10 to 11, 5000 in all. Go on with offset 12.]',
+    })
+    const whole = await use('Read', { file_path: 'file.txt' })
+    expect(whole.text).toMatch(/ {2}2000\tline 2000\n\n\[Lines 1 to 2000, 5000 in all\. Go on with offset 2001\.\]$/)
+    expect(await use('Read', { file_path: 'file.txt', offset: 4999 })).toMatchObject({
+      text: '  4999\tline 4999\n  5000\tline 5000',
+    })
+  })
+
+  test('cuts long lines with a note, and keeps the whole bounded', async () => {
+    const { use } = await withFile(`${'x'.repeat(5000)}\nshort`)
+    const { text } = await use('Read', { file_path: 'file.txt' })
+    expect(text).toBe(`     1\t${'x'.repeat(2000)} [... 3000 characters of this line left out]\n     2\tshort`)
+    const { use: useLong } = await withFile(`${'y'.repeat(1999)}\n`.repeat(1000))
+    const long = await useLong('Read', { file_path: 'file.txt' })
+    expect(long.text.length).toBeLessThan(101_000)
+    expect(long.text).toMatch(/\[Lines 1 to 49, 1000 in all\. Go on with offset 50\.\]$/)
+  })
+
+  test('a line of a gigabyte needs no gigabyte', async () => {
+    const { use, path } = await withFile('start')
+    truncateSync(path, 0)
+    execFileSync('bash', ['-c', 'head -c 300000000 /dev/zero | tr "\\0" z > file.txt'], { cwd: join(path, '..') })
+    const before = process.memoryUsage().rss
+    const { text } = await use('Read', { file_path: 'file.txt' })
+    expect(text).toBe(`     1\t${'z'.repeat(2000)} [... 299998000 characters of this line left out]`)
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
+  })
+
+  test('says what to do about what is no text file', async () => {
+    const { use, cwd } = codingTools()
+    mkdirSync(join(cwd, 'folder'))
+    writeFileSync(join(cwd, 'empty'), '')
+    writeFileSync(join(cwd, 'program'), Buffer.from([1, 2, 0, 3]))
+    writeFileSync(join(cwd, 'readme.md'), 'text')
+    writeFileSync(join(cwd, 'three'), 'a\nb\nc\n')
+    execFileSync('bash', ['-c', 'mkfifo pipe'], { cwd })
+    expect(await use('Read', { file_path: 'readme.txt' })).toMatchObject({
+      isError: true,
+      text: `There is no file ${cwd}/readme.txt. The working directory is ${cwd}. Beside it there is readme.md.`,
+    })
+    expect(await use('Read', { file_path: 'folder' })).toMatchObject({
+      isError: true,
+      text: `${cwd}/folder is a directory. Use Glob, or ls in Bash, to see what is in it.`,
+    })
+    expect((await use('Read', { file_path: 'program' })).text).toMatch(/is a binary file/)
+    expect((await use('Read', { file_path: 'pipe' })).text).toMatch(/is not a regular file/)
+    expect(await use('Read', { file_path: 'empty' })).toMatchObject({
+      isError: false,
+      text: `${cwd}/empty is there and is empty.`,
+    })
+    expect(await use('Read', { file_path: 'three', offset: 4 })).toMatchObject({
+      isError: true,
+      text: `${cwd}/three has 3 lines; there is no line 4. Read it with a lower offset.`,
+    })
+  })
+
+  const dot = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  )
+
+  test('shows an image as an image, with the type of its bytes whatever its name says', async () => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'dot.jpg'), dot)
+    const { output } = await use('Read', { file_path: 'dot.jpg' })
+    expect(output.content).toEqual([
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: dot.toString('base64') } },
+    ])
+  })
+
+  test('refuses an image that would brick the session', async () => {
+    const { use, cwd } = codingTools()
+    const wide = Buffer.from(dot)
+    wide.writeUInt32BE(8001, 16)
+    writeFileSync(join(cwd, 'wide.png'), wide)
+    writeFileSync(join(cwd, 'large.png'), Buffer.concat([dot, Buffer.alloc(4_000_000)]))
+    writeFileSync(join(cwd, 'not.png'), 'hello there, this is text')
+    expect((await use('Read', { file_path: 'wide.png' })).text).toMatch(/has 8001 x 1 pixels, 8000 a side at most/)
+    expect((await use('Read', { file_path: 'large.png' })).text).toMatch(
+      /is too large: 5333428 bytes encoded, 5242880 at most/,
+    )
+    expect((await use('Read', { file_path: 'not.png' })).text).toMatch(/is not a PNG, JPEG, GIF or WebP file/)
+  })
+
+  test('an input that is wrong is told what is right, all of it at once', async () => {
+    const { use } = codingTools()
+    expect((await use('Read', { path: 'x', offset: 0 })).text).toBe(
+      'Read: file_path is missing: a string that is not empty and has no NUL in it; offset must be a whole number, 1 or more; there is no field path. The fields are: file_path, offset?, limit?.',
+    )
+  })
+})
+
+describe('Write', () => {
+  test('creates a file and the folders above it', async () => {
+    const { use, cwd } = codingTools()
+    expect(await use('Write', { file_path: 'a/b/c.txt', content: 'hi\n' })).toMatchObject({
+      text: `Created ${cwd}/a/b/c.txt (1 line).`,
+      details: { type: 'create', filePath: join(cwd, 'a/b/c.txt'), structuredPatch: [] },
+    })
+    expect(readFileSync(join(cwd, 'a/b/c.txt'), 'utf8')).toBe('hi\n')
+    expect(readdirSync(join(cwd, 'a/b'))).toEqual(['c.txt'])
+  })
+
+  test('does not overwrite what was never read', async () => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'x'), 'mine')
+    expect(await use('Write', { file_path: 'x', content: 'yours' })).toMatchObject({
+      isError: true,
+      text: `${cwd}/x is there and was not read. Read it first, then write it.`,
+    })
+    expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('mine')
+  })
+
+  test('does not overwrite what changed since, also within the same time and size', async () => {
+    const { use, path } = await withFile('aaaa')
+    const { atime, mtime } = statSync(path)
+    writeFileSync(path, 'bbbb')
+    utimesSync(path, atime, mtime)
+    expect(await use('Write', { file_path: 'file.txt', content: 'c' })).toMatchObject({
+      isError: true,
+      text: `${path} has changed since it was read. Read it again, then write it.`,
+    })
+    expect(readFileSync(path, 'utf8')).toBe('bbbb')
+  })
+
+  test('overwrites what was only touched, keeps its mode, and gives the patch', async () => {
+    const { use, path } = await withFile('one\ntwo\n')
+    chmodSync(path, 0o751)
+    utimesSync(path, new Date(), new Date(0))
+    const told = await use('Write', { file_path: 'file.txt', content: 'one\n2\n' })
+    expect(told.details).toEqual({
+      type: 'update',
+      filePath: path,
+      structuredPatch: [{ oldStart: 1, oldLines: 2, newStart: 1, newLines: 2, lines: [' one', '-two', '+2'] }],
+    })
+    expect(statSync(path).mode & 0o777).toBe(0o751)
+  })
+
+  test('may go on writing what it wrote', async () => {
+    const { use } = codingTools()
+    await use('Write', { file_path: 'x', content: '1' })
+    expect(await use('Write', { file_path: 'x', content: '2' })).toMatchObject({ isError: false })
+  })
+
+  test('writes through a link, and the link stays one', async () => {
+    const { use, cwd, path } = await withFile('old')
+    symlinkSync('file.txt', join(cwd, 'link'))
+    expect(await use('Write', { file_path: 'link', content: 'new' })).toMatchObject({ isError: false })
+    expect(readFileSync(path, 'utf8')).toBe('new')
+    expect(
+      readdirSync(cwd, { withFileTypes: true })
+        .find(({ name }) => name === 'link')
+        ?.isSymbolicLink(),
+    ).toBe(true)
+  })
+
+  test('a folder in the way is told', async () => {
+    const { use, cwd } = codingTools()
+    mkdirSync(join(cwd, 'd'))
+    expect(await use('Write', { file_path: 'd', content: '' })).toMatchObject({
+      isError: true,
+      text: `${cwd}/d is a directory; Write writes files.`,
+    })
+  })
+})
+
+describe('Edit', () => {
+  test('replaces one place, shows it, and gives the patch', async () => {
+    const { use, path } = await withFile('a\nb\nc\n')
+    const told = await use('Edit', { file_path: 'file.txt', old_string: 'b', new_string: 'B' })
+    expect(told.text).toBe(`Edited ${path}. It now reads:\n     1\ta\n     2\tB\n     3\tc\n     4\t`)
+    expect(told.details).toEqual({
+      filePath: path,
+      oldString: 'b',
+      newString: 'B',
+      replaceAll: false,
+      structuredPatch: [{ oldStart: 1, oldLines: 3, newStart: 1, newLines: 3, lines: [' a', '-b', '+B', ' c'] }],
+    })
+    expect(readFileSync(path, 'utf8')).toBe('a\nB\nc\n')
+  })
+
+  test('refuses what is not there, and what is there more than once', async () => {
+    const { use, path } = await withFile('x\ny\nx\n')
+    expect((await use('Edit', { file_path: 'file.txt', old_string: 'z', new_string: 'q' })).text).toMatch(
+      /old_string is not in the file/,
+    )
+    expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q' })).text).toBe(
+      `${path}: old_string is in the file 2 times (lines 1, 3). Take more of the lines around it so that it is there once, or set replace_all.`,
+    )
+    expect(readFileSync(path, 'utf8')).toBe('x\ny\nx\n')
+    const all = await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'q', replace_all: true })
+    expect(all.text).toMatch(/in 2 places/)
+    expect(readFileSync(path, 'utf8')).toBe('q\ny\nq\n')
+  })
+
+  test('refuses to change nothing, or from nothing', async () => {
+    const { use } = await withFile('x')
+    expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'x' })).text).toMatch(
+      /are the same/,
+    )
+    expect((await use('Edit', { file_path: 'file.txt', old_string: '', new_string: 'x' })).text).toMatch(
+      /old_string is empty/,
+    )
+  })
+
+  test('refuses what was not read, changed since, or is gone', async () => {
+    const { use, cwd } = codingTools()
+    const edit = { file_path: 'x', old_string: 'mine', new_string: 'yours' }
+    expect((await use('Edit', edit)).text).toBe(`There is no file ${cwd}/x. Use Write to make it.`)
+    writeFileSync(join(cwd, 'x'), 'mine')
+    expect((await use('Edit', edit)).text).toBe(`${cwd}/x was not read. Read it first, then edit it.`)
+    await use('Read', { file_path: 'x' })
+    await use('Bash', { command: 'echo more >> x' })
+    expect((await use('Edit', edit)).text).toBe(`${cwd}/x has changed since it was read. Read it again, then edit it.`)
+    expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('minemore\n')
+  })
+
+  test('refuses text that is not UTF-8: writing it back would damage it', async () => {
+    const bytes = Buffer.from([0x63, 0x61, 0x66, 0xe9])
+    const { use, path } = await withFile(bytes)
+    expect((await use('Edit', { file_path: 'file.txt', old_string: 'caf', new_string: 'x' })).text).toMatch(
+      /is not UTF-8 text/,
+    )
+    expect(readFileSync(path)).toEqual(bytes)
+  })
+
+  test('keeps the byte order mark and the line ends, also mixed ones', async () => {
+    const { use, path } = await withFile('\uFEFFa\r\nb\nc\r\nd')
+    await use('Edit', { file_path: 'file.txt', old_string: 'b\nc', new_string: 'B\nC\nD' })
+    expect(readFileSync(path, 'utf8')).toBe('\uFEFFa\r\nB\nC\nD\r\nd')
+    await use('Edit', { file_path: 'file.txt', old_string: 'a\nB', new_string: 'A\n\nB' })
+    expect(readFileSync(path, 'utf8')).toBe('\uFEFFA\r\n\r\nB\nC\nD\r\nd')
+  })
+
+  test('edits of one file follow one another', async () => {
+    const { use, path } = await withFile(Array.from({ length: 20 }, (_, index) => `<${index}>`).join('\n'))
+    const calls = Array.from({ length: 20 }, (_, index) =>
+      use('Edit', { file_path: 'file.txt', old_string: `<${index}>`, new_string: `[${index}]` }),
+    )
+    expect((await Promise.all(calls)).map(({ isError }) => isError)).toEqual(calls.map(() => false))
+    expect(readFileSync(path, 'utf8')).toBe(Array.from({ length: 20 }, (_, index) => `[${index}]`).join('\n'))
+  })
+
+  test('an edit and its inverse restore every byte', async () => {
+    const lines = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', ' ', 'é', '😀', '$', '&', '\\') }), {
+      minLength: 1,
+      maxLength: 6,
+    })
+    const harness = codingTools()
+    const path = join(harness.cwd, 'file.txt')
+    await fc.assert(
+      fc.asyncProperty(
+        lines,
+        lines,
+        lines,
+        fc.boolean(),
+        fc.boolean(),
+        async (before, inserted, after, isCrlf, hasMark) => {
+          const end = isCrlf ? '\r\n' : '\n'
+          const [oldText, newText] = ['<<OLD>>\n<<PLACE>>', `<<NEW>>\n${inserted.join('\n')}<<END>>`]
+          const text = [...before, ...oldText.split('\n'), ...after].join(end)
+          const bytes = Buffer.from((hasMark ? '\uFEFF' : '') + text)
+          writeFileSync(path, bytes)
+          await harness.use('Read', { file_path: path })
+          const there = await harness.use('Edit', { file_path: path, old_string: oldText, new_string: newText })
+          expect(there).toMatchObject({ isError: false })
+          expect(readFileSync(path)).not.toEqual(bytes)
+          const back = await harness.use('Edit', { file_path: path, old_string: newText, new_string: oldText })
+          expect(back).toMatchObject({ isError: false })
+          expect(readFileSync(path)).toEqual(bytes)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

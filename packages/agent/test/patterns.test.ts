@@ -1,0 +1,132 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createPermissions } from '@halting/agent'
+import type { PermissionDecision, Tool } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { codingTools } from './support/harness.ts'
+
+/** What becomes of a call when there is one allow rule. */
+function behaviorUnder(rule: string, name: string, input: unknown): PermissionDecision['behavior'] {
+  const tool: Tool = { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
+  const call = { type: 'tool_use' as const, id: 'call_1', name, input }
+  const decision = createPermissions({ cwd: '/', allow: [rule] }).decide({ call, tool, readOnly: false })
+  if (decision instanceof Promise) throw new Error('rules decide at once')
+  return decision.behavior
+}
+
+/** Whether a rule that denies reading reaches a path below the working directory. */
+function reaches(pattern: string, path: string): boolean {
+  return createPermissions({ cwd: '/work', deny: [`Read(${pattern})`] }).deniesReading(`/work/${path}`)
+}
+
+describe('patterns with *', () => {
+  test('agree with the same pattern as a regular expression', () => {
+    const host = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 12 })
+    const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '*'), minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(pattern, host, (glob, name) => {
+        const isMatch = new RegExp(`^${glob.replaceAll('*', '.*')}$`).test(name)
+        const behavior = behaviorUnder(`WebFetch(domain:${glob})`, 'WebFetch', { url: `https://${name}/` })
+        expect(behavior).toBe(isMatch ? 'allow' : 'ask')
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('no pattern and command take long together', () => {
+    const start = performance.now()
+    expect(behaviorUnder(`Bash(${'*a'.repeat(200)}b)`, 'Bash', { command: 'a'.repeat(100_000) })).toBe('ask')
+    expect(performance.now() - start).toBeLessThan(500)
+  })
+
+  test.each([
+    ['npm run test:*', 'npm run test', 'allow'],
+    ['npm run test:*', 'npm run test --watch', 'allow'],
+    ['npm run test:*', 'npm run tests', 'ask'],
+    ['make *', 'make', 'allow'],
+    ['make *', 'makedepend', 'ask'],
+    ['make*', 'makedepend', 'allow'],
+    ['git * main', 'git push origin main', 'allow'],
+    ['npm test', 'npm test --force', 'ask'],
+    ['* --help', 'tool --help', 'allow'],
+  ])('Bash(%s), %s: %s', (pattern, command, expected) => {
+    expect(behaviorUnder(`Bash(${pattern})`, 'Bash', { command })).toBe(expected)
+  })
+})
+
+describe('patterns of paths', () => {
+  test.each([
+    ['a/b', 'a/b', true],
+    ['a/b', 'a/b/c', true],
+    ['a/b', 'a', false],
+    ['a/**', 'a', false],
+    ['a/**', 'a/b', true],
+    ['b', 'a/b/c', true],
+    ['./b', 'a/b', false],
+    ['**/b', 'a/b', true],
+    ['a/', 'a/b', true],
+    ['a*/c', 'abc/c', true],
+    ['a*/c', 'a/b/c', false],
+  ])('Read(%s), %s: %s', (pattern, path, isReached) => {
+    expect(reaches(pattern, path)).toBe(isReached)
+  })
+
+  test('a name agrees with the same pattern as a regular expression', () => {
+    const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 10 })
+    const pattern = fc
+      .string({ unit: fc.constantFrom('a', 'b', '?', '*', '[ab]', '[!a]'), minLength: 1, maxLength: 7 })
+      .filter((text) => !/^\*+$/.test(text))
+    fc.assert(
+      fc.property(pattern, name, (glob, value) => {
+        const source = glob.replaceAll('*', '.*').replaceAll('?', '.').replaceAll('[!', '[^')
+        expect(reaches(`./${glob}`, value)).toBe(new RegExp(`^${source}$`).test(value))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('no pattern and path take long together', () => {
+    const start = performance.now()
+    reaches(`./${'*a'.repeat(60)}b`, 'a'.repeat(255))
+    reaches(`./${'**/a*/'.repeat(20)}b`, `${'a/'.repeat(200)}c`)
+    expect(performance.now() - start).toBeLessThan(500)
+  })
+})
+
+describe('patterns of Glob', () => {
+  test.each([
+    ['src/*.ts', 'src/a.ts', true],
+    ['src/*.ts', 'src/b/a.ts', false],
+    ['src/**/*.ts', 'src/a.ts', true],
+    ['src/**/*.ts', 'src/b/c/a.ts', true],
+    ['./a', 'a', true],
+    ['a', 'b/a', true],
+    ['**/a', 'a', true],
+    ['**', 'a/b', true],
+    ['a/**', 'a/b/c', true],
+    ['a?c', 'abc', true],
+    ['[!a-c]x', 'dx', true],
+    ['[!a-c]x', 'bx', false],
+    ['[]]', ']', true],
+    [String.raw`\*`, '*', true],
+    [String.raw`\*`, 'a', false],
+    ['a[', 'a[', true],
+    ['?', '😀', true],
+    ['a.{ts,tsx}', 'a.tsx', true],
+    ['{a,b{c,d}}', 'bd', true],
+    ['{a,b{c,d}}', 'c', false],
+    ['{a}', '{a}', true],
+    ['a', 'a/b', false],
+  ])('%s, %s: %s', async (pattern, path, isFound) => {
+    const { use, cwd } = codingTools()
+    mkdirSync(dirname(join(cwd, path)), { recursive: true })
+    writeFileSync(join(cwd, path), '')
+    expect((await use('Glob', { pattern })).details).toMatchObject({ filenames: isFound ? [path] : [] })
+  })
+
+  test('braces are bounded', async () => {
+    const { use } = codingTools()
+    expect(await use('Glob', { pattern: '{a,b}'.repeat(30) })).toMatchObject({ isError: true })
+  })
+})

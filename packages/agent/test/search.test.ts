@@ -1,0 +1,160 @@
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { codingTools, type Harness } from './support/harness.ts'
+
+function withFiles(files: Readonly<Record<string, string>>, ...args: Parameters<typeof codingTools>): Harness {
+  const harness = codingTools(...args)
+  let second = 1_000_000
+  for (const [name, content] of Object.entries(files)) {
+    const path = join(harness.cwd, name)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, content)
+    utimesSync(path, second, (second += 10))
+  }
+  return harness
+}
+
+describe('Glob', () => {
+  test('finds by pattern, the file changed last first', async () => {
+    const { use } = withFiles({ 'src/a.ts': '', 'b.ts': '', 'src/deep/c.ts': '', 'd.js': '', '.hidden.ts': '' })
+    expect((await use('Glob', { pattern: '**/*.ts' })).text).toBe('.hidden.ts\nsrc/deep/c.ts\nb.ts\nsrc/a.ts')
+    expect((await use('Glob', { pattern: 'src/*.ts' })).text).toBe('src/a.ts')
+    expect((await use('Glob', { pattern: '*.{js,css}', path: '.' })).text).toBe('d.js')
+    expect((await use('Glob', { pattern: '*.ts', path: 'src' })).text).toBe('src/deep/c.ts\nsrc/a.ts')
+  })
+
+  test('leaves out what version control keeps and what .gitignore names', async () => {
+    const { use } = withFiles({ '.git/config': '', '.gitignore': 'out/\n', 'out/x.ts': '', 'a.ts': '' })
+    expect((await use('Glob', { pattern: '**/*' })).text).toBe('a.ts\n.gitignore')
+  })
+
+  test('.gitignore counts also where no repository is', async () => {
+    const { use } = withFiles({ '.gitignore': 'out/\n', 'out/x.ts': '', 'a.ts': '' })
+    expect((await use('Glob', { pattern: '**/*.ts' })).text).toBe('a.ts')
+  })
+
+  test('is bounded to 100 and says how many there are', async () => {
+    const { use } = withFiles(Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`f${index}.txt`, ''])))
+    const { text, details } = await use('Glob', { pattern: '*.txt' })
+    expect(text).toMatch(/^f119\.txt\nf118\.txt\n/)
+    expect(text).toMatch(
+      /\nf20\.txt\n\n\[100 of 120 files, the ones changed last\. Narrow the pattern to see others\.\]$/,
+    )
+    expect(details).toMatchObject({ numFiles: 120, truncated: true })
+  })
+
+  test('says when there is nothing, and what is right', async () => {
+    const { use, cwd } = withFiles({ 'a.ts': '' })
+    expect(await use('Glob', { pattern: '*.py' })).toMatchObject({
+      isError: false,
+      text: `No file below ${cwd} matches *.py.`,
+    })
+    expect((await use('Glob', { pattern: '/etc/*' })).text).toMatch(/pattern must be relative/)
+    expect((await use('Glob', { pattern: '../*' })).text).toMatch(/pattern must be relative/)
+    expect((await use('Glob', { pattern: '*', path: 'nowhere' })).text).toMatch(/There is nothing at/)
+  })
+})
+
+describe('Grep', () => {
+  const files = {
+    'a.ts': 'one\nneedle here\nthree\n',
+    'src/b.ts': 'Needle\nneedle needle\n',
+    'c.py': 'needle\n',
+    '-dash.txt': 'needle\n',
+  }
+
+  test('names files by default, the one changed last first', async () => {
+    const { use } = withFiles(files)
+    expect((await use('Grep', { pattern: 'needle' })).text).toBe('-dash.txt\nc.py\nsrc/b.ts\na.ts')
+    expect((await use('Grep', { pattern: 'needle', glob: '*.ts' })).text).toBe('src/b.ts\na.ts')
+    expect((await use('Grep', { pattern: 'needle', type: 'py' })).text).toBe('c.py')
+    expect((await use('Grep', { pattern: 'needle', path: 'src' })).text).toBe('src/b.ts')
+    expect((await use('Grep', { pattern: 'needle', path: 'c.py', output_mode: 'content' })).text).toBe('c.py:1:needle')
+  })
+
+  test('shows lines with numbers and the lines around', async () => {
+    const { use } = withFiles(files)
+    expect((await use('Grep', { pattern: 'needle', output_mode: 'content', glob: '*.ts', '-i': true })).text).toBe(
+      'a.ts:2:needle here\nsrc/b.ts:1:Needle\nsrc/b.ts:2:needle needle',
+    )
+    expect((await use('Grep', { pattern: 'here', output_mode: 'content', '-C': 1 })).text).toBe(
+      'a.ts-1-one\na.ts:2:needle here\na.ts-3-three',
+    )
+    expect((await use('Grep', { pattern: 'here', output_mode: 'content', '-B': 1, '-n': false })).text).toBe(
+      'a.ts:one\na.ts:needle here',
+    )
+    expect((await use('Grep', { pattern: 'one\\nneedle', output_mode: 'content', multiline: true })).text).toBe(
+      'a.ts:1:one\na.ts:2:needle here',
+    )
+  })
+
+  test('counts lines by file', async () => {
+    const { use } = withFiles(files)
+    expect((await use('Grep', { pattern: 'needle', output_mode: 'count', glob: '*.ts', '-i': true })).text).toBe(
+      'a.ts:1\nsrc/b.ts:2',
+    )
+  })
+
+  test('head_limit holds, and that there is more is said', async () => {
+    const { use } = withFiles(files)
+    const told = await use('Grep', { pattern: 'needle', head_limit: 2 })
+    expect(told.text).toBe('-dash.txt\nc.py\n\n[There is more. Narrow the search, or raise head_limit.]')
+    expect((await use('Grep', { pattern: 'needle', head_limit: 4 })).text).toBe('-dash.txt\nc.py\nsrc/b.ts\na.ts')
+  })
+
+  test('output is bounded, long lines are cut', async () => {
+    const { use } = withFiles({ 'long.txt': `${'needle '.repeat(10_000)}\n`.repeat(200) })
+    const { text } = await use('Grep', { pattern: 'needle', output_mode: 'content' })
+    expect(text.length).toBeLessThanOrEqual(30_100)
+    expect(text.split('\n')[0]?.length).toBeLessThanOrEqual(1100)
+    expect(text).toMatch(/There is more/)
+  })
+
+  test('a pattern that begins with a dash is a pattern; a bad one is told', async () => {
+    const { use } = withFiles({ a: '--flag\n' })
+    expect((await use('Grep', { pattern: '--flag' })).text).toBe('a')
+    expect(await use('Grep', { pattern: '(' })).toMatchObject({ isError: true })
+    expect((await use('Grep', { pattern: '(' })).text).toMatch(/regex parse error/)
+    expect((await use('Grep', { pattern: 'x', type: 'nosuch' })).text).toMatch(/unrecognized file type/)
+    expect(await use('Grep', { pattern: 'zzz' })).toMatchObject({ isError: false, text: 'No match.' })
+  })
+
+  test('leaves out what is hidden, in every mode', async () => {
+    const hides = (path: string): boolean => path.endsWith('.env')
+    const { use } = withFiles({ '.env': 'needle=secret\n', a: 'needle\n' }, {}, { hides })
+    for (const mode of ['files_with_matches', 'content', 'count']) {
+      const { text } = await use('Grep', { pattern: 'needle', output_mode: mode })
+      expect(text).toMatch(/^a/)
+      expect(text).not.toMatch(/env|secret/)
+    }
+    expect((await use('Glob', { pattern: '*' })).text).toBe('a')
+  })
+
+  test('an abort ends the search', async () => {
+    const { use } = withFiles({ a: 'x' })
+    expect(await use('Grep', { pattern: 'x' }, AbortSignal.abort())).toMatchObject({
+      isError: true,
+      text: 'Interrupted before the search was done.',
+    })
+  })
+
+  test('an abort ends a search that is under way, long before its end', async () => {
+    const { use } = codingTools()
+    const controller = new AbortController()
+    // Reading all of this takes many seconds.
+    const search = use('Grep', { pattern: 'halting-has-no-such-text-[0-9]', path: '/usr' }, controller.signal)
+    setTimeout(() => controller.abort(), 100)
+    const start = performance.now()
+    expect(await search).toMatchObject({ isError: true, text: 'Interrupted before the search was done.' })
+    expect(performance.now() - start).toBeLessThan(2000)
+  })
+
+  test('a pipe is refused: reading it would wait for ever', async () => {
+    const { use, cwd } = codingTools()
+    await use('Bash', { command: 'mkfifo pipe' })
+    expect((await use('Grep', { pattern: 'x', path: 'pipe' })).text).toBe(
+      `${cwd}/pipe is neither a file nor a directory.`,
+    )
+  })
+})

@@ -1,0 +1,93 @@
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Tool, ToolContext, ToolOutput } from '@halting/core'
+import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
+import { onTestFinished } from 'vitest'
+
+/** A real folder that is gone when the test is. */
+export function temporaryFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-agent-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export interface Harness {
+  readonly cwd: string
+  readonly workspace: Workspace
+  readonly tools: readonly Tool[]
+  /** Validates as the loop does, then runs the tool. */
+  readonly use: (name: string, input: unknown, signal?: AbortSignal) => Promise<Told>
+}
+
+interface Told {
+  readonly text: string
+  readonly isError: boolean
+  readonly details: Record<string, unknown>
+  readonly output: ToolOutput
+}
+
+export function codingTools(limits: Partial<Limits> = {}, options: Partial<WorkspaceOptions> = {}): Harness {
+  const cwd = options.cwd ?? temporaryFolder()
+  const workspace = new Workspace({ ...options, cwd, limits })
+  onTestFinished(() => workspace.dispose())
+  const tools = createCodingTools(workspace)
+  return {
+    cwd,
+    workspace,
+    tools,
+    use: (name, input, signal = new AbortController().signal) => useTool(toolNamed(tools, name), input, signal),
+  }
+}
+
+export function toolNamed(tools: readonly Tool[], name: string): Tool {
+  const tool = tools.find((candidate) => candidate.name === name)
+  if (tool === undefined) throw new Error(`no tool ${name}`)
+  return tool
+}
+
+async function useTool(tool: Tool, input: unknown, signal: AbortSignal): Promise<Told> {
+  const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
+  if (!check.valid) return told({ content: check.message, isError: true })
+  // Read by no tool of this package: state is for tools that look at the run.
+  const context = { callId: 'call_1', toolName: tool.name, signal, idempotencyKey: 'key', progress: () => undefined }
+  const output = await tool.execute(check.input, context as unknown as ToolContext)
+  return told(typeof output === 'string' ? { content: output } : output)
+}
+
+function told(output: ToolOutput): Told {
+  const text = typeof output.content === 'string' ? output.content : JSON.stringify(output.content)
+  return { text, isError: output.isError === true, details: { ...(output.details as object | undefined) }, output }
+}
+
+/** Whether a process runs; a zombie does not. */
+export function runs(processId: number): boolean {
+  try {
+    process.kill(processId, 0)
+  } catch {
+    return false
+  }
+  const stat = `/proc/${processId}/stat`
+  if (!existsSync('/proc/self/stat')) return true
+  try {
+    const text = readFileSync(stat, 'latin1')
+    return text.charAt(text.lastIndexOf(')') + 2) !== 'Z'
+  } catch {
+    return false
+  }
+}
+
+/** Waits for something to become true; fails when it does not. */
+export async function until(isTrue: () => boolean | Promise<boolean>, limitMs: number = 10_000): Promise<void> {
+  const deadline = performance.now() + limitMs
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error('it did not become true')
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** The number that a command wrote into a file, once it is there. */
+export async function numberIn(path: string): Promise<number> {
+  await until(() => existsSync(path) && /^\d+\n/.test(readFileSync(path, 'utf8')))
+  return Number(readFileSync(path, 'utf8'))
+}

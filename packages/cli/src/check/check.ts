@@ -1,0 +1,49 @@
+import { type Bound, type Certificate, certificate } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { counted, elapsed, money } from '../io/figures.ts'
+import { type Style, styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { describeModels } from '../session/models.ts'
+import { queryOptionsOf } from '../session/options.ts'
+import { openToolbox } from '../session/toolbox.ts'
+
+/** `halting check`: what a run with these flags cannot exceed. Runs nothing, asks nobody, needs no key. */
+export async function check(flags: Flags, program: Program): Promise<number> {
+  const { output, env, cwd } = program
+  const toolbox = openToolbox(flags, cwd, env)
+  const models = await describeModels(flags, program)
+  const bounds = certificate(await queryOptionsOf(flags, program, toolbox, models))
+  const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
+  output.out(
+    isJson
+      ? `${JSON.stringify(bounds)}\n`
+      : certificateText(bounds, models.model.id, styleFor(output.isTerminal.stdout, env)),
+  )
+  return 0
+}
+
+const rows: readonly (readonly [keyof Omit<Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [
+  ['turns', 'turns', counted],
+  ['laps', 'laps', counted],
+  ['requests', 'requests', counted],
+  ['tokens', 'tokens', counted],
+  ['usd', 'cost', (value) => money(value)],
+  ['seconds', 'time', (value) => elapsed(value * 1_000)],
+]
+
+function certificateText(bounds: Certificate, model: string, style: Style): string {
+  const verdict = bounds.halts ? style.green('halts') : style.red('may go on for ever')
+  const cells = rows.map(([name, label, shown]) => [label, amount(bounds[name], shown), bounds[name].because] as const)
+  const width = Math.max(...cells.map(([, value]) => value.length))
+  return [
+    `Every run with these flags ${verdict}. It cannot exceed (model ${model}):`,
+    '',
+    ...cells.map(([label, value, because]) => `  ${label.padEnd(10)}${value.padStart(width)}  ${style.dim(because)}`),
+    ...(bounds.notes.length === 0 ? [] : ['', ...bounds.notes]),
+    '',
+  ].join('\n')
+}
+
+function amount(bound: Bound, shown: (value: number) => string): string {
+  return bound.bounded ? shown(bound.value) : 'no bound'
+}

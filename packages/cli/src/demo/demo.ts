@@ -1,0 +1,118 @@
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { endings, type Terminal } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
+import { type Interruption, watchInterruption } from '../headless/interruption.ts'
+import { runPrompt } from '../headless/run.ts'
+import { createStepPrinter } from '../headless/step-printer.ts'
+import { counted, elapsed, many, money } from '../io/figures.ts'
+import { type Style, styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { openModels } from '../session/models.ts'
+import { queryOptionsOf } from '../session/options.ts'
+import { openToolbox } from '../session/toolbox.ts'
+import { UsageError } from '../usage-error.ts'
+import { changesBetween } from './changes.ts'
+
+const prompt = 'Read config.mjs and fix the bug on line 42. node check.mjs tells whether it works.'
+const rules = ['Edit(./config.mjs)', 'Bash(node check.mjs)']
+
+/**
+ * `halting demo`: the main job on a copy of an example. The model is scripted; loop, tools, permissions and HTTP are real.
+ * Returns the exit code of the run.
+ */
+export async function demo({ keep = false }: Flags, program: Program): Promise<number> {
+  const { output } = program
+  const example = fileURLToPath(new URL('examples/fix-the-bug/', program.home))
+  if (!existsSync(example))
+    throw new UsageError(`The example is not there: ${example}. It comes with the package and the repository.`)
+  const folder = mkdtempSync(join(tmpdir(), 'halting-demo-'))
+  const remove = (): void => {
+    if (!keep) rmSync(folder, { recursive: true, force: true })
+  }
+  // Also when a second Ctrl-C leaves at once.
+  process.once('exit', remove)
+  const interruption = watchInterruption(output)
+  try {
+    cpSync(example, folder, { recursive: true, filter: (path) => !path.endsWith('script.json') })
+    return await play({ example, folder, keep }, program, interruption)
+  } finally {
+    interruption.release()
+    process.off('exit', remove)
+    remove()
+  }
+}
+
+interface Stage {
+  readonly example: string
+  readonly folder: string
+  readonly keep: boolean
+}
+
+async function play({ example, folder, keep }: Stage, program: Program, interruption: Interruption): Promise<number> {
+  const { output } = program
+  const style = styleFor(output.isTerminal.stdout, program.env)
+  const say = (line: string): void => output.out(`${line}\n`)
+  const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
+  const toolbox = openToolbox(flags, folder, withNode(program.env))
+  const models = await openModels(flags, { env: program.env, cwd: folder })
+  try {
+    say(
+      style.bold(
+        'The model is scripted: it answers from a file, over HTTP on this machine. No key, no network, no cost.',
+      ),
+    )
+    say(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
+    say(`\n${style.bold('>')} ${prompt}\n`)
+    const options = await queryOptionsOf(flags, { env: program.env, cwd: folder }, toolbox, models)
+    const see = createStepPrinter((text) => output.out(text), style, output.width)
+    const end = (terminal: Terminal): void => {
+      say(`\n${style.bold('What changed')}\n`)
+      say(coloured(changesBetween(example, folder), style))
+      say(endingText(terminal, models.model.id, interruption, style))
+      if (keep) say(`\nThe folder is kept: ${folder}`)
+    }
+    return await runPrompt(prompt, options, toolbox, interruption, { see, end })
+  } finally {
+    await models.close()
+  }
+}
+
+/** The check is run with the node that runs this program, also where PATH knows none. */
+function withNode(env: Program['env']): Program['env'] {
+  return { ...env, PATH: `${env['PATH'] ?? ''}${delimiter}${dirname(process.execPath)}` }
+}
+
+function coloured(patch: string, style: Style): string {
+  if (patch === '') return 'Nothing.'
+  const paint = (line: string): string => {
+    if (line.startsWith('@@') || line.startsWith('---') || line.startsWith('+++')) return style.dim(line)
+    if (line.startsWith('+')) return style.green(line)
+    return line.startsWith('-') ? style.red(line) : line
+  }
+  return patch.split('\n').map(paint).join('\n')
+}
+
+function endingText(terminal: Terminal, model: string, interruption: Interruption, style: Style): string {
+  const { summary, signal, reason } = terminal
+  const { input, output } = tokensOf(summary.usage)
+  const isSuccess = endings[reason].exitCode === 0
+  const rows = [
+    ['reason', (isSuccess ? style.green : style.red)(reason)],
+    ['category', `${signal.reason}${signal.wasForceStopped() ? ' (forced)' : ''}`],
+    ['message', signal.message],
+    [
+      'turns',
+      `${many(summary.turns, 'turn')}, ${many(summary.requests, 'request')}, ${many(summary.toolResults, 'tool result')}`,
+    ],
+    ['tokens', `${counted(input)} in, ${counted(output)} out`],
+    ['cost', `${money(terminal.costUsd)} at the prices of ${model}, had it been real`],
+    ['duration', elapsed(terminal.durationMs)],
+    ['exit code', String(exitCodeOf(terminal, interruption.exitCode))],
+  ]
+  const lines = rows.map(([label = '', value = '']) => `  ${label.padEnd(11)}${value}`)
+  return [style.bold(`Why it stopped (${figuresOf(terminal)})`), '', ...lines].join('\n')
+}

@@ -1,0 +1,46 @@
+import { UsageError } from '../usage-error.ts'
+import type { Flags } from './flags.ts'
+import { unknownToolWarning } from './tool-names.ts'
+
+/** @throws UsageError for flags that do not go together. */
+export function checkAgreement(flags: Flags, words: readonly string[]): void {
+  const isStream = flags.outputFormat === 'stream-json'
+  if (isStream && flags.verbose !== true) throw new UsageError('--output-format stream-json needs --verbose.')
+  for (const [name, given] of [
+    ['--include-partial-messages', flags.includePartialMessages],
+    ['--include-hook-events', flags.includeHookEvents],
+  ] as const) {
+    if (given === true && !isStream)
+      throw new UsageError(`${name} needs --output-format stream-json (and that --verbose).`)
+  }
+  for (const [name, text, file] of [
+    ['--system-prompt', flags.systemPrompt, flags.systemPromptFile],
+    ['--append-system-prompt', flags.appendSystemPrompt, flags.appendSystemPromptFile],
+  ] as const) {
+    if (text !== undefined && file !== undefined) throw new UsageError(`Give ${name} or ${name}-file, not both.`)
+  }
+  if (
+    flags.dangerouslySkipPermissions === true &&
+    (flags.permissionMode ?? 'bypassPermissions') !== 'bypassPermissions'
+  ) {
+    throw new UsageError(
+      `--dangerously-skip-permissions and --permission-mode ${flags.permissionMode} contradict each other.`,
+    )
+  }
+  const [first, second] = words
+  if (second !== undefined) {
+    throw new UsageError(
+      `There are two prompts, "${first}" and "${second}". Put the whole prompt in quotes; a flag that takes a list is given once for each value.`,
+    )
+  }
+}
+
+/** Words of warning about what is accepted and has no effect. */
+export function warningsOf(flags: Flags): readonly string[] {
+  const lists = [
+    ['--allowedTools', flags.allowedTools],
+    ['--disallowedTools', flags.disallowedTools],
+    ['--tools', flags.tools?.filter((name) => name !== 'default' && name !== 'none')],
+  ] as const
+  return lists.flatMap(([flag, rules = []]) => rules.flatMap((rule) => unknownToolWarning(flag, rule) ?? []))
+}

@@ -1,0 +1,52 @@
+export const outputFormats = ['text', 'json', 'stream-json'] as const
+export type OutputFormat = (typeof outputFormats)[number]
+
+export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'] as const
+export type PermissionModeName = (typeof permissionModes)[number]
+
+export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
+export type ErrorPolicyName = (typeof errorPolicies)[number]
+
+/** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
+export interface Flags {
+  readonly print?: boolean
+  readonly outputFormat?: OutputFormat
+  readonly inputFormat?: 'text'
+  readonly verbose?: boolean
+  readonly includePartialMessages?: boolean
+  readonly includeHookEvents?: boolean
+  readonly jsonSchema?: string
+
+  readonly model?: string
+  readonly fallbackModel?: string
+  readonly script?: string
+  readonly systemPrompt?: string
+  readonly systemPromptFile?: string
+  readonly appendSystemPrompt?: string
+  readonly appendSystemPromptFile?: string
+  readonly sessionId?: string
+  readonly noSessionPersistence?: boolean
+
+  readonly maxTurns?: number
+  readonly maxBudgetUsd?: number
+  readonly maxTokens?: number
+  /** Milliseconds. */
+  readonly maxDuration?: number
+  readonly tokenBudget?: number
+  readonly finishReasons?: readonly string[]
+  readonly wrapUp?: boolean
+  readonly errorPolicy?: ErrorPolicyName
+
+  readonly permissionMode?: PermissionModeName
+  readonly allowedTools?: readonly string[]
+  readonly disallowedTools?: readonly string[]
+  readonly tools?: readonly string[]
+  readonly addDir?: readonly string[]
+  readonly dangerouslySkipPermissions?: boolean
+
+  readonly keep?: boolean
+  readonly help?: boolean
+  readonly version?: boolean
+}
+
+export type FlagName = keyof Flags

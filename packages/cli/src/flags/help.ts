@@ -1,0 +1,47 @@
+import { type AnyFlag, type FlagGroup, flagTable } from './table.ts'
+
+const titles: Readonly<Record<FlagGroup, string>> = {
+  output: 'What goes in and out',
+  model: 'The model and what it is told',
+  limits: 'When to stop',
+  tools: 'What it may do',
+  program: 'The program',
+}
+
+/** How the program is used, in one screen or two. */
+export function helpText(width: number): string {
+  // True: `titles` has a title for every group and no other key.
+  const groups = (Object.keys(titles) as FlagGroup[]).map((group) => {
+    const rows = Object.values(flagTable).filter((flag) => flag.group === group)
+    return [titles[group], ...rows.map((flag: AnyFlag) => row(flag, width))].join('\n')
+  })
+  return `${usage}\n\n${groups.join('\n\n')}\n\n${exits}\n`
+}
+
+const usage = `halting: a coding agent that always stops, and says why
+
+  halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
+  halting check [flags]         what a run with these flags cannot exceed; runs nothing
+  halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`
+
+const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 130 Ctrl-C, 143 SIGTERM.
+Keys: ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN; ANTHROPIC_BASE_URL and ANTHROPIC_MODEL are heeded.`
+
+const column = 34
+
+function row(flag: AnyFlag, width: number): string {
+  const name = `  ${flag.names.join(', ')}${flag.kind === 'switch' ? '' : ` ${flag.value}`}`
+  const lines = wrapped(flag.meaning, Math.max(30, width - column))
+  const head = name.length < column - 1 ? name.padEnd(column) : `${name}\n${' '.repeat(column)}`
+  return head + lines.join(`\n${' '.repeat(column)}`)
+}
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}

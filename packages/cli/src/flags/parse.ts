@@ -1,0 +1,101 @@
+import { UsageError } from '../usage-error.ts'
+import type { FlagName, Flags } from './flags.ts'
+import { nearest } from './nearest.ts'
+import { type AnyFlag, flagTable, laterFlags, type ListFlag, type ValueFlag } from './table.ts'
+
+export interface Parsed {
+  readonly flags: Flags
+  /** What is no flag: the prompt. */
+  readonly words: readonly string[]
+}
+
+type Values = { [name in FlagName]?: unknown }
+
+/**
+ * Reads arguments by the table: `--flag value`, `--flag=value`, and everything after `--` as words.
+ * @throws UsageError for what cannot be read; the message says what is right.
+ */
+export function parseFlags(argv: readonly string[]): Parsed {
+  const values: Values = {}
+  const words: string[] = []
+  const left = [...argv]
+  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
+    if (argument === '--') words.push(...left.splice(0))
+    else if (argument === '-' || !argument.startsWith('-')) words.push(argument)
+    else takeFlag(argument, left, values)
+  }
+  // Every value was made by the reader of its row, and a row reads what `Flags` says.
+  return { flags: values as Flags, words }
+}
+
+function takeFlag(argument: string, left: string[], values: Values): void {
+  const [, given = argument, inline] = /^(--[^=]*)=(.*)$/s.exec(argument) ?? []
+  const [name, flag] = rowOf(given)
+  switch (flag.kind) {
+    case 'switch':
+      values[name] = switchValue(given, inline)
+      return
+    case 'value':
+      values[name] = read(flag, given, inline ?? nextValue(flag, given, left))
+      return
+    case 'list': {
+      // True: only this line writes the values of a list.
+      const before = (values[name] ?? []) as readonly string[]
+      const taken = read(flag, given, inline ?? nextValue(flag, given, left))
+      values[name] = [...before, ...taken, ...moreValues(flag, given, left)]
+    }
+  }
+}
+
+function rowOf(given: string): readonly [FlagName, AnyFlag] {
+  for (const [name, flag] of Object.entries(flagTable)) {
+    // True: the keys of the table are the names.
+    if (flag.names.includes(given)) return [name as FlagName, flag]
+  }
+  if (laterFlags.includes(given)) throw new UsageError(`${given} is not available yet in this version.`)
+  const known = [...Object.values(flagTable).flatMap(({ names }) => names), ...laterFlags]
+  const meant = nearest(
+    given,
+    known.filter((name) => name.startsWith('--')),
+  )
+  throw new UsageError(
+    `There is no flag ${given}. ${meant === undefined ? 'halting --help lists all of them.' : `Did you mean ${meant}?`}`,
+  )
+}
+
+function switchValue(given: string, inline: string | undefined): boolean {
+  if (inline === undefined || inline === 'true') return true
+  if (inline === 'false') return false
+  throw new UsageError(`${given} takes no value, but "${inline}" was given.`)
+}
+
+function nextValue(flag: ValueFlag<unknown> | ListFlag, given: string, left: string[]): string {
+  const [next] = left
+  if (next === undefined || isFlag(next)) throw new UsageError(`${given} needs a value: ${given} ${flag.value}.`)
+  left.shift()
+  return next
+}
+
+function moreValues(flag: ListFlag, given: string, left: string[]): readonly string[] {
+  const more: string[] = []
+  for (let [next] = left; next !== undefined && flag.takesMore?.(next) === true; [next] = left) {
+    left.shift()
+    more.push(...read(flag, given, next))
+  }
+  return more
+}
+
+/** Other words that begin with a dash may be values: a system prompt may be a list. */
+function isFlag(argument: string): boolean {
+  const [name = ''] = argument.split('=', 1)
+  return (
+    argument === '--' || laterFlags.includes(name) || Object.values(flagTable).some(({ names }) => names.includes(name))
+  )
+}
+
+function read<Value>(flag: Pick<ValueFlag<Value>, 'read'>, given: string, value: string): Value {
+  const reading = flag.read(value)
+  if ('value' in reading) return reading.value
+  const hint = reading.meant === undefined ? '' : ` Did you mean ${reading.meant}?`
+  throw new UsageError(`${given} takes ${reading.expected}, not "${value}".${hint}`)
+}

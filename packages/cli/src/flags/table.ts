@@ -1,0 +1,298 @@
+import { errorPolicies, type FlagName, type Flags, outputFormats, permissionModes } from './flags.ts'
+import { isToolName } from './tool-names.ts'
+import {
+  choice,
+  dollars,
+  duration,
+  filledText,
+  finishReasons,
+  list,
+  type Reading,
+  single,
+  text,
+  tokens,
+  uuid,
+  wholeNumber,
+} from './values.ts'
+
+export type FlagGroup = 'output' | 'model' | 'limits' | 'tools' | 'program'
+
+interface Common {
+  /** Every spelling, the one that help shows first. */
+  readonly names: readonly string[]
+  readonly group: FlagGroup
+  readonly meaning: string
+}
+
+interface SwitchFlag extends Common {
+  readonly kind: 'switch'
+}
+
+export interface ValueFlag<Value> extends Common {
+  readonly kind: 'value'
+  /** How help calls the value. */
+  readonly value: string
+  read(given: string): Reading<Value>
+}
+
+/** Given several times, its values add up. */
+export interface ListFlag extends Common {
+  readonly kind: 'list'
+  readonly value: string
+  read(given: string): Reading<readonly string[]>
+  /** Whether an argument after its value is one more value, and not the prompt. */
+  takesMore?(argument: string): boolean
+}
+
+type FlagFor<Value> = [Value] extends [boolean]
+  ? SwitchFlag
+  : [Value] extends [readonly string[]]
+    ? ListFlag
+    : ValueFlag<Value>
+
+export type AnyFlag = SwitchFlag | ListFlag | ValueFlag<unknown>
+
+/** The one table of flags: parsing, help and the message about a typing error follow from it. A flag without a row does not compile. */
+export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Flags[Name]>> } = {
+  print: { names: ['-p', '--print'], group: 'output', kind: 'switch', meaning: 'Answer one prompt and leave' },
+  outputFormat: {
+    names: ['--output-format'],
+    group: 'output',
+    kind: 'value',
+    value: 'FORMAT',
+    read: choice(outputFormats),
+    meaning: 'text (the answer), json (the result), or stream-json (every message, a line each; needs --verbose)',
+  },
+  inputFormat: {
+    names: ['--input-format'],
+    group: 'output',
+    kind: 'value',
+    value: 'text',
+    read: inputFormat,
+    meaning: 'What comes on stdin: text, which joins the prompt',
+  },
+  verbose: { names: ['--verbose'], group: 'output', kind: 'switch', meaning: 'With text: tell each step on stderr' },
+  includePartialMessages: {
+    names: ['--include-partial-messages'],
+    group: 'output',
+    kind: 'switch',
+    meaning: 'With stream-json: also the events of a reply that is still coming',
+  },
+  includeHookEvents: {
+    names: ['--include-hook-events'],
+    group: 'output',
+    kind: 'switch',
+    meaning: 'With stream-json: also when hooks start and end',
+  },
+  jsonSchema: {
+    names: ['--json-schema'],
+    group: 'output',
+    kind: 'value',
+    value: 'SCHEMA',
+    read: filledText,
+    meaning: 'The answer must be JSON that fits this JSON Schema (the schema, or a file that holds it)',
+  },
+
+  model: {
+    names: ['--model'],
+    group: 'model',
+    kind: 'value',
+    value: 'NAME',
+    read: filledText,
+    meaning: 'The model to ask, such as claude-sonnet-5-5',
+  },
+  fallbackModel: {
+    names: ['--fallback-model'],
+    group: 'model',
+    kind: 'value',
+    value: 'NAME',
+    read: filledText,
+    meaning: 'Takes over when the model is overloaded three times in a row',
+  },
+  script: {
+    names: ['--script'],
+    group: 'model',
+    kind: 'value',
+    value: 'FILE',
+    read: filledText,
+    meaning: 'A scripted model instead of a real one: answers from a file, over HTTP on this machine, without a key',
+  },
+  systemPrompt: {
+    names: ['--system-prompt'],
+    group: 'model',
+    kind: 'value',
+    value: 'TEXT',
+    read: text,
+    meaning: 'In place of our system prompt',
+  },
+  systemPromptFile: {
+    names: ['--system-prompt-file'],
+    group: 'model',
+    kind: 'value',
+    value: 'FILE',
+    read: filledText,
+    meaning: 'The same, from a file',
+  },
+  appendSystemPrompt: {
+    names: ['--append-system-prompt'],
+    group: 'model',
+    kind: 'value',
+    value: 'TEXT',
+    read: text,
+    meaning: 'After the system prompt',
+  },
+  appendSystemPromptFile: {
+    names: ['--append-system-prompt-file'],
+    group: 'model',
+    kind: 'value',
+    value: 'FILE',
+    read: filledText,
+    meaning: 'The same, from a file',
+  },
+  sessionId: {
+    names: ['--session-id'],
+    group: 'model',
+    kind: 'value',
+    value: 'UUID',
+    read: uuid,
+    meaning: 'The id of the session',
+  },
+  noSessionPersistence: {
+    names: ['--no-session-persistence'],
+    group: 'model',
+    kind: 'switch',
+    meaning: 'Keep no record of the session (this version keeps none in any case)',
+  },
+
+  maxTurns: {
+    names: ['--max-turns'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: wholeNumber,
+    meaning: 'Requests that count, with the tools they ask for; 1000 unless said otherwise',
+  },
+  maxBudgetUsd: {
+    names: ['--max-budget-usd'],
+    group: 'limits',
+    kind: 'value',
+    value: 'X',
+    read: dollars,
+    meaning: 'US dollars; reserved before each request, so never overshot',
+  },
+  maxTokens: {
+    names: ['--max-tokens'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: tokens,
+    meaning: 'Tokens of the whole run, input and output; reserved like dollars',
+  },
+  maxDuration: {
+    names: ['--max-duration'],
+    group: 'limits',
+    kind: 'value',
+    value: 'TIME',
+    read: duration,
+    meaning: 'Time, such as 90s or 10m; what goes on then is ended',
+  },
+  tokenBudget: {
+    names: ['--token-budget'],
+    group: 'limits',
+    kind: 'value',
+    value: 'N',
+    read: tokens,
+    meaning: 'Output tokens to use up: an answer below 90 % of it is sent back for more',
+  },
+  finishReasons: {
+    names: ['--finish-reasons'],
+    group: 'limits',
+    kind: 'list',
+    value: 'LIST',
+    read: finishReasons,
+    meaning: 'Stop when a reply ended for one of these reasons, such as end_turn,stop_sequence',
+  },
+  wrapUp: {
+    names: ['--wrap-up'],
+    group: 'limits',
+    kind: 'switch',
+    meaning: 'At a limit, ask for a last answer; its cost is held back from the start',
+  },
+  errorPolicy: {
+    names: ['--error-policy'],
+    group: 'limits',
+    kind: 'value',
+    value: 'POLICY',
+    read: choice(errorPolicies),
+    meaning: 'Whose errors end the run: continue (none), tools, hooks, or all',
+  },
+
+  permissionMode: {
+    names: ['--permission-mode'],
+    group: 'tools',
+    kind: 'value',
+    value: 'MODE',
+    read: choice(permissionModes),
+    meaning: permissionModes.join(', '),
+  },
+  allowedTools: {
+    names: ['--allowedTools', '--allowed-tools'],
+    group: 'tools',
+    kind: 'list',
+    value: 'RULES',
+    read: list,
+    takesMore: isToolName,
+    meaning: 'What may run without being asked for: "Edit,Bash(npm test)"',
+  },
+  disallowedTools: {
+    names: ['--disallowedTools', '--disallowed-tools'],
+    group: 'tools',
+    kind: 'list',
+    value: 'RULES',
+    read: list,
+    takesMore: isToolName,
+    meaning: 'What may not run; a bare name takes the tool away',
+  },
+  tools: {
+    names: ['--tools'],
+    group: 'tools',
+    kind: 'list',
+    value: 'NAMES',
+    read: toolList,
+    takesMore: isToolName,
+    meaning: 'The only tools there are; "" for none, default for all',
+  },
+  addDir: {
+    names: ['--add-dir'],
+    group: 'tools',
+    kind: 'list',
+    value: 'DIRECTORY',
+    read: single,
+    meaning: 'One more directory to work in; may be given several times',
+  },
+  dangerouslySkipPermissions: {
+    names: ['--dangerously-skip-permissions'],
+    group: 'tools',
+    kind: 'switch',
+    meaning: 'The same as --permission-mode bypassPermissions',
+  },
+
+  keep: { names: ['--keep'], group: 'program', kind: 'switch', meaning: 'Of demo: keep the folder it worked in' },
+  help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
+  version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
+}
+
+/** Flags that people know and that a later version will serve: told, never silently ignored. */
+export const laterFlags: readonly string[] = (
+  '-r --resume -c --continue --fork-session --resume-session-at --settings --setting-sources --mcp-config ' +
+  '--strict-mcp-config --agents --permission-prompt-tool --betas --max-thinking-tokens --effort'
+).split(' ')
+
+/** An empty list means: no tools. It must not be lost on the way. */
+function toolList(given: string): Reading<readonly string[]> {
+  return given.trim() === '' ? { value: ['none'] } : list(given)
+}
+
+function inputFormat(given: string): Reading<'text'> {
+  return given === 'text' ? { value: 'text' } : { expected: 'text (stream-json is not available yet in this version)' }
+}

@@ -1,0 +1,27 @@
+import { nearest } from './nearest.ts'
+
+/** Names of tools that coding agents have; those of CONVENTIONS section 6, and our own. */
+const toolNames: readonly string[] = (
+  'Read Write Edit Bash Glob Grep Agent TodoWrite WebFetch WebSearch TaskOutput TaskStop Skill AskUserQuestion ' +
+  'ExitPlanMode NotebookEdit Task MultiEdit LS'
+).split(' ')
+
+/** Whether a text reads like `Tool`, `Tool(spec)` or `mcp__server__tool`: several of them, parted by commas, too. */
+export function isToolName(given: string): boolean {
+  return given.split(/,(?![^(]*\))/).every((rule) => {
+    const [, name = ''] = /^([A-Za-z]\w*)(?:\(.*\))?$/s.exec(rule.trim()) ?? []
+    return isKnown(name)
+  })
+}
+
+/** A word of warning about a rule for a tool that nobody knows: a typing error there allows or denies nothing. */
+export function unknownToolWarning(flag: string, rule: string): string | undefined {
+  const name = /^[^(]*/.exec(rule)?.[0] ?? ''
+  if (isKnown(name)) return undefined
+  const meant = nearest(name, toolNames)
+  return `${flag}: there is no tool ${name}${meant === undefined ? '' : `. Did you mean ${meant}?`}`
+}
+
+function isKnown(name: string): boolean {
+  return /^mcp__./.test(name) || toolNames.includes(name)
+}

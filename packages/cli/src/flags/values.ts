@@ -1,0 +1,103 @@
+import { nearest } from './nearest.ts'
+
+/** A value as it was read, or what would have been right. */
+export type Reading<Value> =
+  | { readonly value: Value }
+  | { readonly expected: string; readonly meant?: string | undefined }
+
+export function text(given: string): Reading<string> {
+  return { value: given }
+}
+
+export function filledText(given: string): Reading<string> {
+  return given.trim() === '' ? { expected: 'something that is not empty' } : { value: given }
+}
+
+export function wholeNumber(given: string): Reading<number> {
+  const value = Number(given)
+  return /^\d+$/.test(given) && value >= 1 && Number.isSafeInteger(value)
+    ? { value }
+    : { expected: 'a whole number of at least 1' }
+}
+
+const multiples: Readonly<Record<string, number>> = { '': 1, k: 1_000, m: 1_000_000 }
+
+/** `200000`, `200k` or `1.5m`. */
+export function tokens(given: string): Reading<number> {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)([km]?)$/i.exec(given) ?? []
+  const value = Math.round(Number(digits) * (multiples[unit.toLowerCase()] ?? Number.NaN))
+  return value >= 1 && Number.isSafeInteger(value)
+    ? { value }
+    : { expected: 'a number of tokens, such as 200000 or 200k' }
+}
+
+export function dollars(given: string): Reading<number> {
+  const value = Number(given)
+  return /^\d*\.?\d+$/.test(given) && value > 0 && Number.isFinite(value)
+    ? { value }
+    : { expected: 'a number of US dollars above 0, such as 0.50' }
+}
+
+const milliseconds: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+/** Timers take no more than this: about 24 days. */
+const longestMs = 2_147_483_647
+
+/** `90s`, `10m`, `1h30m`; in milliseconds. */
+export function duration(given: string): Reading<number> {
+  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
+  const value = parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (milliseconds[unit] ?? 0), 0)
+  const isWhole = parts.map(([part]) => part).join('') === given
+  return isWhole && value >= 1 && value <= longestMs
+    ? { value }
+    : { expected: 'a time with its unit, such as 90s, 10m or 1h30m (24 days at most)' }
+}
+
+export function uuid(given: string): Reading<string> {
+  return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(given)
+    ? { value: given.toLowerCase() }
+    : { expected: 'a UUID, such as 3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }
+}
+
+export function choice<Choice extends string>(choices: readonly Choice[]): (given: string) => Reading<Choice> {
+  return (given) => {
+    const value = choices.find((one) => one === given)
+    if (value !== undefined) return { value }
+    return { expected: `one of ${choices.join(', ')}`, meant: nearest(given, choices) }
+  }
+}
+
+/** Values parted by commas or spaces; those within parentheses part nothing: `Bash(git log *),Read`. */
+export function list(given: string): Reading<readonly string[]> {
+  const values: string[] = []
+  let depth = 0
+  let current = ''
+  for (const character of given) {
+    if (character === '(') depth++
+    if (character === ')') depth--
+    if (depth > 0 || !/[,\s]/.test(character)) current += character
+    else {
+      if (current !== '') values.push(current)
+      current = ''
+    }
+  }
+  if (current !== '') values.push(current)
+  return depth === 0 ? { value: values } : { expected: 'a list in which every parenthesis is closed' }
+}
+
+/** One value, whatever is in it: paths have commas and spaces. */
+export function single(given: string): Reading<readonly string[]> {
+  return given === '' ? { expected: 'something that is not empty' } : { value: [given] }
+}
+
+const knownFinishReasons: readonly string[] =
+  'end_turn max_tokens stop_sequence tool_use pause_turn refusal model_context_window_exceeded'.split(' ')
+
+export function finishReasons(given: string): Reading<readonly string[]> {
+  const read = list(given)
+  if ('expected' in read) return read
+  const expected = `a list of ${knownFinishReasons.join(', ')}`
+  if (read.value.length === 0) return { expected }
+  const wrong = read.value.find((reason) => !knownFinishReasons.includes(reason))
+  if (wrong === undefined) return read
+  return { expected, meant: nearest(wrong, knownFinishReasons) }
+}

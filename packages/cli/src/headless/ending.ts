@@ -1,0 +1,68 @@
+import { endings, type Terminal, type TerminalReason } from '@halting/core'
+import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
+
+/** The one thing to do next after an ending that is no success. */
+const advice: { readonly [reason in TerminalReason]: string } = {
+  completed: '',
+  finish_reason: '',
+  stop_requested: '',
+  max_turns: 'Raise --max-turns, or add --wrap-up for a last answer.',
+  max_budget_usd: 'Raise --max-budget-usd, or add --wrap-up for a last answer.',
+  token_limit: 'Raise --max-tokens, or add --wrap-up for a last answer.',
+  max_output_tokens: 'Ask for a shorter answer, or for the rest of it.',
+  time_limit: 'Raise --max-duration.',
+  no_progress: 'Say in the prompt what to do when a call does not help.',
+  compaction_thrash: 'Split the task: its context does not get smaller any more.',
+  blocking_limit: 'Split the task: the conversation no longer fits.',
+  structured_output_retry_exhausted: 'Make the --json-schema simpler, or say in the prompt what goes into it.',
+  hook_stopped: 'A hook stopped the run: see what it says.',
+  stop_hook_prevented: 'A stop hook ended the run: see what it says.',
+  needs_approval: 'Allow the call with --allowedTools, and run it again.',
+  user_requested: '',
+  aborted_streaming: '',
+  aborted_tools: '',
+  abandoned: '',
+  prompt_too_long: 'Split the task, or read less at once.',
+  model_error: 'Run it again, or name another model with --model or --fallback-model.',
+  refusal: 'The model declined: put the request in other words.',
+  image_error: 'Take the image out, or make it smaller.',
+  error: 'See what failed above; --error-policy says whose errors end a run.',
+}
+
+const modelAdvice: Readonly<Record<string, string>> = {
+  authentication_failed: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN).',
+  billing_error: 'Look at the billing of your account.',
+  model_not_found: 'Check --model and ANTHROPIC_BASE_URL.',
+  connection: 'Check the network and ANTHROPIC_BASE_URL.',
+  invalid_request: 'Check --model, ANTHROPIC_BASE_URL and what the message says.',
+}
+
+/** The exit code of a run: the table of endings, unless a signal ended it. */
+export function exitCodeOf(terminal: Terminal, interrupted: number | undefined): number {
+  const { category, exitCode } = endings[terminal.reason]
+  if (interrupted !== undefined && category === 'user_requested') return interrupted
+  return exitCode ?? 1
+}
+
+/** One line about an ending: reason, message, figures, what to do next. */
+export function endingLine(terminal: Terminal, errorKind?: string): string {
+  const next = (terminal.reason === 'model_error' && modelAdvice[errorKind ?? '']) || advice[terminal.reason]
+  const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
+  return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
+}
+
+/** `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without the cost where there was none, or no price. */
+export function figuresOf({ summary, costUsd, durationMs }: Terminal): string {
+  const { input, output } = tokensOf(summary.usage)
+  return [
+    many(summary.turns, 'turn'),
+    `${counted(input + output)} tokens`,
+    ...(costUsd > 0 ? [money(costUsd)] : []),
+    elapsed(durationMs),
+  ].join(', ')
+}
+
+export function tokensOf(usage: Terminal['summary']['usage']): { readonly input: number; readonly output: number } {
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = usage
+  return { input: input_tokens + cache_read_input_tokens + cache_creation_input_tokens, output: output_tokens }
+}

@@ -1,0 +1,47 @@
+import type { Flags } from '../flags/flags.ts'
+import { readPiped } from '../io/stdin.ts'
+import { styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { openModels } from '../session/models.ts'
+import { queryOptionsOf } from '../session/options.ts'
+import { openToolbox } from '../session/toolbox.ts'
+import { UsageError } from '../usage-error.ts'
+import { watchInterruption } from './interruption.ts'
+import { createReport } from './report.ts'
+import { runPrompt } from './run.ts'
+
+/** `halting -p`: one prompt, one run, one ending. Returns the exit code. */
+export async function headless(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  const { output, env, cwd, stdin } = program
+  if (words.length === 0 && stdin.isTTY) throw noPrompt()
+  const toolbox = openToolbox(flags, cwd, env)
+  const models = await openModels(flags, program)
+  try {
+    const options = await queryOptionsOf(flags, program, toolbox, models)
+    const prompt = await promptOf(words, program)
+    const interruption = watchInterruption(output)
+    try {
+      const report = createReport(flags, output, styleFor(output.isTerminal.stderr, env))
+      return await runPrompt(prompt, options, toolbox, interruption, report)
+    } finally {
+      interruption.release()
+    }
+  } finally {
+    await models.close()
+  }
+}
+
+/** What was written as an argument, and then what was piped in. */
+async function promptOf([written = '']: readonly string[], { stdin, output }: Program): Promise<string> {
+  const hasPrompt = written.trim() !== ''
+  const piped = await readPiped(stdin, output, hasPrompt)
+  const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  if (prompt !== '') return prompt
+  throw noPrompt()
+}
+
+function noPrompt(): UsageError {
+  return new UsageError(
+    'There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.',
+  )
+}

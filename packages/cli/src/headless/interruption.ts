@@ -1,0 +1,62 @@
+import type { AbortCause } from '@halting/core'
+import { brokenExitCode, type Output } from '../io/output.ts'
+
+/** What the person or the system does to the program while it runs. */
+export interface Interruption {
+  /** Aborts the run, with the cause. */
+  readonly signal: AbortSignal
+  /** The exit code that goes with what came; undefined when nothing did. */
+  readonly exitCode: number | undefined
+  /** From now on signals do what they do to any program. */
+  release(): void
+}
+
+const answers = {
+  SIGINT: { cause: 'user', exitCode: 130 },
+  SIGTERM: { cause: 'terminated', exitCode: 143 },
+  SIGHUP: { cause: 'terminated', exitCode: 129 },
+} as const satisfies Partial<Record<NodeJS.Signals, { readonly cause: AbortCause; readonly exitCode: number }>>
+
+type Caught = keyof typeof answers
+
+/** npm passes on a Ctrl-C that the terminal has sent to all: twice within this time is once, as no person is so quick. */
+const sameMomentMs = 100
+
+/**
+ * S1: the first signal aborts the run, which then ends properly with its result.
+ * S2: the second leaves at once; the listener of the tools for the program's exit kills what they started.
+ * S3: a reader of stdout that goes aborts the run as `abandoned`, as a broken pipe ends any program.
+ */
+export function watchInterruption(output: Output): Interruption {
+  const controller = new AbortController()
+  let exitCode: number | undefined
+  let firstAt = -Infinity
+  const onSignal = (name: NodeJS.Signals): void => {
+    // True: it listens to nothing else.
+    const answer = answers[name as Caught]
+    if (exitCode !== undefined) {
+      if (performance.now() - firstAt > sameMomentMs) process.exit(answer.exitCode)
+      return
+    }
+    exitCode = answer.exitCode
+    firstAt = performance.now()
+    if (name === 'SIGINT' && output.isTerminal.stderr) output.err('\nStopping. Ctrl-C again leaves at once.\n')
+    controller.abort(answer.cause)
+  }
+  // True: `answers` has no other keys.
+  const names = Object.keys(answers) as Caught[]
+  for (const name of names) process.on(name, onSignal)
+  output.onBroken(() => {
+    exitCode ??= brokenExitCode(output.broken ?? 'failed')
+    controller.abort('abandoned' satisfies AbortCause)
+  })
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode
+    },
+    release() {
+      for (const name of names) process.off(name, onSignal)
+    },
+  }
+}

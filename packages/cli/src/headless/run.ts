@@ -1,0 +1,29 @@
+import { QueryEngine, type QueryOptions, type SdkMessage, type Terminal } from '@halting/core'
+import type { Toolbox } from '../session/toolbox.ts'
+import { exitCodeOf } from './ending.ts'
+import type { Interruption } from './interruption.ts'
+
+export interface Watcher {
+  see(message: SdkMessage): void
+  end(terminal: Terminal): void
+}
+
+/** Runs one prompt to its end and returns the exit code. Nothing that the tools started is left when it resolves. */
+export async function runPrompt(
+  prompt: string,
+  options: QueryOptions,
+  { workspace }: Pick<Toolbox, 'workspace'>,
+  interruption: Interruption,
+  watcher: Watcher,
+): Promise<number> {
+  const engine = new QueryEngine({ ...options, signal: interruption.signal })
+  try {
+    for await (const message of engine.submit(prompt)) watcher.see(message)
+    const { lastTerminal } = engine
+    if (lastTerminal === undefined) throw new Error('The run ended without a terminal. Please report this.')
+    watcher.end(lastTerminal)
+    return exitCodeOf(lastTerminal, interruption.exitCode)
+  } finally {
+    await workspace.dispose()
+  }
+}

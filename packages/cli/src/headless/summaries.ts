@@ -1,0 +1,35 @@
+import { type ContentBlock, isJsonObject } from '@halting/core'
+import { many } from '../io/figures.ts'
+
+const tellingFields = ['command', 'file_path', 'pattern', 'url', 'description', 'prompt']
+
+/** What of the input of a call tells a person what it is about. */
+export function inputSummary(input: unknown): string {
+  if (!isJsonObject(input)) return ''
+  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
+  return telling ?? JSON.stringify(input)
+}
+
+/** What of a result tells a person how the call went. */
+export function resultSummary(tool: string, content: string | readonly ContentBlock[], details: unknown): string {
+  const fields = isJsonObject(details) ? details : {}
+  if (tool === 'Read' && typeof fields.numLines === 'number') return many(fields.numLines, 'line')
+  if (tool === 'Edit' && Array.isArray(fields.structuredPatch)) return changeSummary(fields.structuredPatch)
+  const lines = textOf(content)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  // Of a command the last line tells how it went.
+  const shown = (tool === 'Bash' ? lines.at(-1) : lines[0]) ?? ''
+  return lines.length > 1 ? `${shown} (${many(lines.length, 'line')})` : shown
+}
+
+function textOf(content: string | readonly ContentBlock[]): string {
+  if (typeof content === 'string') return content
+  return content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n')
+}
+
+function changeSummary(hunks: readonly unknown[]): string {
+  const lines = hunks.flatMap((hunk) => (isJsonObject(hunk) && Array.isArray(hunk.lines) ? hunk.lines.map(String) : []))
+  const count = (sign: string): number => lines.filter((line) => line.startsWith(sign)).length
+  return `${many(count('+'), 'line')} added, ${count('-')} removed`
+}

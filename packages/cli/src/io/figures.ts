@@ -1,0 +1,34 @@
+/** `1,234`. */
+export function counted(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+/** `3 turns`, `1 turn`. */
+export function many(count: number, what: string): string {
+  return `${counted(count)} ${what}${count === 1 ? '' : 's'}`
+}
+
+/** `$0.0123`: four decimals below a dollar, two above. */
+export function money(usd: number): string {
+  const digits = usd < 1 ? 4 : 2
+  return `$${usd.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+}
+
+/** `850 ms`, `12.3 s`, `4 min 5 s`. */
+export function elapsed(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+}
+
+/** The text in one line of at most so many characters. */
+export function oneLine(text: string, width: number): string {
+  const line = printable(text).replaceAll(/\s+/g, ' ').trim()
+  return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line
+}
+
+/** Text from elsewhere without what would steer a terminal. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+  return text.replaceAll(/\u001B\[[\d;?]*[ -/]*[@-~]|[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '')
+}

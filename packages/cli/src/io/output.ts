@@ -1,0 +1,64 @@
+/** The two streams of the program, and what becomes of them when nobody reads. */
+export interface Output {
+  /** Whether stdout and stderr are a terminal. */
+  readonly isTerminal: { readonly stdout: boolean; readonly stderr: boolean }
+  /** Columns of the terminal; 100 where there is none. */
+  readonly width: number
+  /** Why stdout takes nothing any more: its reader has gone, or it failed (a full disk). What is written then is dropped. */
+  readonly broken: 'reader gone' | 'failed' | undefined
+  /** Calls once, when stdout breaks. */
+  onBroken(listener: () => void): void
+  out(text: string): void
+  err(text: string): void
+  /** Resolves when all that was written has left the program. */
+  flush(): Promise<void>
+}
+
+export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Output {
+  const listeners: (() => void)[] = []
+  let broken: Output['broken']
+  stdout.on('error', (error) => {
+    if (broken !== undefined) return
+    const isGone = 'code' in error && error.code === 'EPIPE'
+    broken = isGone ? 'reader gone' : 'failed'
+    if (!isGone) stderr.write(`halting: stdout cannot be written: ${error.message}\n`)
+    for (const listener of listeners.splice(0)) listener()
+  })
+  // There is nobody left to tell.
+  stderr.on('error', () => undefined)
+  return {
+    isTerminal: { stdout: stdout.isTTY, stderr: stderr.isTTY },
+    get width() {
+      return stdout.columns > 0 ? stdout.columns : 100
+    },
+    get broken() {
+      return broken
+    },
+    onBroken(listener) {
+      if (broken === undefined) listeners.push(listener)
+      else listener()
+    },
+    out(text) {
+      if (broken === undefined) stdout.write(text)
+    },
+    err(text) {
+      stderr.write(text)
+    },
+    async flush() {
+      await Promise.all([emptied(stdout), emptied(stderr)])
+    },
+  }
+}
+
+/** The exit code of a program whose stdout broke: what SIGPIPE would give, or a failure. */
+export function brokenExitCode(broken: NonNullable<Output['broken']>): number {
+  return broken === 'reader gone' ? 141 : 1
+}
+
+function emptied(stream: NodeJS.WriteStream): Promise<void> {
+  // A stream that failed is as empty as it will get; its error comes a moment after its callback.
+  return new Promise((resolve) => {
+    if (stream.destroyed) setImmediate(resolve)
+    else stream.write('', () => setImmediate(resolve))
+  })
+}

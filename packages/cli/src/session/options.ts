@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { platform, release } from 'node:os'
+import { resolve } from 'node:path'
+import { messageOf, type QueryOptions } from '@halting/core'
+import { createPrices } from '@halting/models'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { limitsOf } from './limits.ts'
+import type { Models } from './models.ts'
+import { readAnswerSchema } from './output-schema.ts'
+import { systemPrompt } from './system-prompt.ts'
+import { modeOf, type Toolbox } from './toolbox.ts'
+
+/**
+ * What the flags say, as options of a query.
+ * @throws UsageError for files that cannot be read and values that cannot be served.
+ */
+export async function queryOptionsOf(
+  flags: Flags,
+  { env, cwd }: Pick<Program, 'env' | 'cwd'>,
+  { workspace, permissions, tools }: Toolbox,
+  models: Pick<Models, 'model' | 'fallbackModel'> & Partial<Pick<Models, 'apiKeySource'>>,
+): Promise<QueryOptions> {
+  const { model, fallbackModel, apiKeySource = 'none' } = models
+  const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
+  const names = tools.map(({ name }) => name)
+  const ours = (): string =>
+    systemPrompt({
+      cwd,
+      directories: workspace.directories,
+      platform: `${platform()} ${release()}`,
+      date: new Date().toISOString().slice(0, 10),
+      tools: names,
+    })
+  const own = flags.systemPrompt ?? (await promptFile('--system-prompt-file', flags.systemPromptFile, cwd)) ?? ours()
+  const appended =
+    flags.appendSystemPrompt ?? (await promptFile('--append-system-prompt-file', flags.appendSystemPromptFile, cwd))
+  return {
+    model,
+    ...(fallbackModel === undefined ? {} : { fallbackModel }),
+    system: [own, appended, schema?.instruction].filter((part) => part !== undefined && part !== '').join('\n\n'),
+    tools,
+    permissions,
+    prices: createPrices(),
+    ...limitsOf(flags, env),
+    ...(schema === undefined ? {} : { output: schema.output }),
+    sessionId: flags.sessionId ?? randomUUID(),
+    includePartialMessages: flags.includePartialMessages ?? false,
+    includeHookEvents: flags.includeHookEvents ?? false,
+    init: { cwd, permissionMode: modeOf(flags), apiKeySource },
+  }
+}
+
+async function promptFile(flag: string, path: string | undefined, cwd: string): Promise<string | undefined> {
+  if (path === undefined) return undefined
+  try {
+    return await readFile(resolve(cwd, path), 'utf8')
+  } catch (thrown) {
+    throw new UsageError(`${flag} takes a file that can be read; "${path}" cannot: ${messageOf(thrown)}.`)
+  }
+}

@@ -1,0 +1,48 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createCodingTools, createPermissions, type RulePermissions, Workspace } from '@halting/agent'
+import type { AnyTool } from '@halting/core'
+import type { Flags, PermissionModeName } from '../flags/flags.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** The tools of a session, the rules about them, and what they work on. */
+export interface Toolbox {
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
+  readonly tools: readonly AnyTool[]
+}
+
+/** @throws UsageError and PermissionRuleError for flags that cannot be served. */
+export function openToolbox(flags: Flags, cwd: string, env: Readonly<Record<string, string | undefined>>): Toolbox {
+  const additionalDirectories = (flags.addDir ?? []).map((path) => directoryOf(path, cwd))
+  const workspace = new Workspace({ cwd, additionalDirectories, env, hides: (path) => permissions.deniesReading(path) })
+  const permissions = createPermissions({
+    cwd,
+    additionalDirectories,
+    mode: modeOf(flags),
+    allow: flags.allowedTools ?? [],
+    deny: flags.disallowedTools ?? [],
+    shellDirectory: () => workspace.shellDirectory,
+    // Nobody is there to answer.
+    whenAsked: 'deny',
+  })
+  const all = createCodingTools(workspace)
+  const hidden = new Set(permissions.toolsHiddenByDeny(all.map(({ name }) => name)))
+  const wanted = wantedTools(flags.tools)
+  return { workspace, permissions, tools: all.filter(({ name }) => !hidden.has(name) && (wanted?.has(name) ?? true)) }
+}
+
+export function modeOf({ permissionMode, dangerouslySkipPermissions }: Flags): PermissionModeName {
+  return dangerouslySkipPermissions === true ? 'bypassPermissions' : (permissionMode ?? 'default')
+}
+
+function wantedTools(names: readonly string[] | undefined): ReadonlySet<string> | undefined {
+  return names === undefined || names.includes('default') ? undefined : new Set(names)
+}
+
+function directoryOf(path: string, cwd: string): string {
+  const directory = resolve(cwd, path)
+  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return directory
+  throw new UsageError(`--add-dir takes a directory that is there; "${path}" is not.`)
+}

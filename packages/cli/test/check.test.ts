@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { installProgram, run } from './support/program.ts'
+
+installProgram()
+
+test('check prints what a run cannot exceed, without a key', async () => {
+  const { status, stdout, stderr } = await run([
+    'check',
+    '--max-turns',
+    '5',
+    '--max-budget-usd',
+    '2',
+    '--max-tokens',
+    '200k',
+    '--max-duration',
+    '10m',
+  ])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toMatch(/^Every run with these flags halts\. It cannot exceed \(model claude-sonnet-5-5\):\n\n/)
+  expect(stdout).toMatch(/\n {2}turns +5 {2}maxTurns\n/)
+  expect(stdout).toMatch(/\n {2}tokens +200,000 {2}maxTokens/)
+  expect(stdout).toMatch(/\n {2}cost +\$2\.00 {2}maxBudgetUsd/)
+  expect(stdout).toMatch(/\n {2}time +10 min 0 s {2}maxDurationMs/)
+})
+
+test('check says which bound is missing and why', async () => {
+  expect((await run(['check'])).stdout).toMatch(/\n {2}time +no bound {2}maxDurationMs is not set/)
+})
+
+test('check gives the certificate as JSON', async () => {
+  const { status, stdout } = await run(['check', '--output-format', 'json', '--max-turns', '5', '--max-tokens', '1000'])
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    halts: true,
+    turns: { bounded: true, value: 5, because: 'maxTurns' },
+    tokens: { bounded: true, value: 1000 },
+    seconds: { bounded: false },
+  })
+})
+
+test('check refuses what a run would refuse', async () => {
+  expect(await run(['check', '--max-turns', 'many'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'halting: --max-turns takes a whole number of at least 1, not "many".\n',
+  })
+})
+
+test('check takes no prompt', async () => {
+  expect((await run(['check', 'the', '-p'])).status).toBe(2)
+})

@@ -1,0 +1,177 @@
+import { expect, test } from 'vitest'
+import { call, installProgram, linesOf, run, script } from './support/program.ts'
+
+installProgram()
+
+const look = (pattern: string) => ({ content: ['I look.', call('Glob', { pattern })] })
+const priced = 'claude-sonnet-5-5'
+
+/** Runs once for programs and once for people. */
+async function bothWays(makeScript: () => string, args: readonly string[] = []) {
+  const json = await run(['-p', 'hi', '--output-format', 'stream-json', '--verbose', ...args, '--script', makeScript()])
+  const text = await run(['-p', 'hi', ...args, '--script', makeScript()])
+  const lines = linesOf(json.stdout)
+  const results = lines.filter(({ type }) => type === 'result')
+  return {
+    statuses: [json.status, text.status],
+    results: results.length,
+    last: lines.at(-1)?.type,
+    first: lines[0]?.subtype,
+    subtype: results[0]?.subtype,
+    reason: results[0]?.['terminal_reason'],
+    errors: results[0]?.['errors'],
+    text,
+  }
+}
+
+const oneResult = { results: 1, last: 'result', first: 'init' }
+
+test('completed: 0', async () => {
+  expect(await bothWays(() => script([{ content: 'Done.' }]))).toEqual({
+    ...oneResult,
+    statuses: [0, 0],
+    subtype: 'success',
+    reason: 'completed',
+    errors: undefined,
+    text: { status: 0, stdout: 'Done.\n', stderr: '' },
+  })
+})
+
+test('finish_reason: 0, with the answer so far', async () => {
+  const end = await bothWays(
+    () => script([{ content: 'Half.', stop_reason: 'stop_sequence' }]),
+    ['--finish-reasons', 'stop_sequence'],
+  )
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [0, 0],
+    subtype: 'success',
+    reason: 'finish_reason',
+    text: { stdout: 'Half.\n', stderr: '' },
+  })
+})
+
+test('max_turns: 3, and what to do next', async () => {
+  const end = await bothWays(() => script([look('a'), look('b'), look('c')]), ['--max-turns', '2'])
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    subtype: 'error_max_turns',
+    reason: 'max_turns',
+    errors: ['Reached maximum number of turns (2)'],
+    text: { stdout: '' },
+  })
+  expect(end.text.stderr).toMatch(
+    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a last answer\.\n$/,
+  )
+})
+
+test('--wrap-up gives a last answer at the limit, which stays the ending', async () => {
+  const end = await bothWays(
+    () => script([look('a'), { content: 'So far: nothing.' }]),
+    ['--max-turns', '1', '--wrap-up'],
+  )
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    reason: 'max_turns',
+    text: { stdout: 'So far: nothing.\n' },
+  })
+})
+
+test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
+  const dear = { ...look('a'), usage: { input_tokens: 400_000, output_tokens: 10 } }
+  const end = await bothWays(() => script([dear, look('b')], priced), ['--max-budget-usd', '0.9'])
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    subtype: 'error_max_budget_usd',
+    reason: 'budget_exhausted',
+    errors: ['Reached maximum budget ($0.9)'],
+  })
+  expect(end.text.stderr).toContain('Raise --max-budget-usd')
+})
+
+test('token_limit: 3', async () => {
+  const end = await bothWays(() => script([look('a'), look('b')]), ['--max-tokens', '1000'])
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    subtype: 'error_during_execution',
+    reason: 'token_limit',
+  })
+})
+
+test('time_limit: 3, also while a command runs', async () => {
+  const end = await bothWays(
+    () => script([{ content: [call('Bash', { command: 'sleep 300' })] }]),
+    ['--max-duration', '1500ms', '--allowedTools', 'Bash'],
+  )
+  expect(end).toMatchObject({ ...oneResult, statuses: [3, 3], subtype: 'error_during_execution', reason: 'time_limit' })
+})
+
+test('no_progress: 3, by itself', async () => {
+  const end = await bothWays(() => script([{ ...look('*.none'), repeat: 30 }]))
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    subtype: 'error_during_execution',
+    reason: 'no_progress',
+  })
+})
+
+test('structured_output_retry_exhausted: 3', async () => {
+  const end = await bothWays(() => script([{ content: 'no', repeat: 9 }]), ['--json-schema', '{"type":"integer"}'])
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    subtype: 'error_max_structured_output_retries',
+    reason: 'structured_output_retry_exhausted',
+  })
+})
+
+test('model_error: 1, with what to check', async () => {
+  const end = await bothWays(() => script([{ error: { status: 401, message: 'invalid x-api-key' } }]))
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [1, 1],
+    subtype: 'error_during_execution',
+    reason: 'model_error',
+  })
+  expect(end.text.stderr).toContain('invalid x-api-key')
+  expect(end.text.stderr).toContain('Check ANTHROPIC_API_KEY')
+})
+
+test('refusal: 1', async () => {
+  const end = await bothWays(() => script([{ content: 'No.', stop_reason: 'refusal' }]))
+  expect(end).toMatchObject({ ...oneResult, statuses: [1, 1], reason: 'refusal' })
+})
+
+test('error: 1, when the policy says that a failed tool ends the run', async () => {
+  const end = await bothWays(
+    () => script([{ content: [call('Bash', { command: 'exit 7' })] }, { content: 'never' }]),
+    ['--error-policy', 'tools', '--allowedTools', 'Bash'],
+  )
+  expect(end).toMatchObject({ ...oneResult, statuses: [1, 1], reason: 'error', text: { stdout: '' } })
+})
+
+test('a fallback model takes over when the first is overloaded', async () => {
+  const replies = script([
+    { error: { status: 529, headers: { 'retry-after': '0' } }, repeat: 3 },
+    { content: 'From the other.' },
+  ])
+  const { status, stdout } = await run([
+    '-p',
+    'hi',
+    '--fallback-model',
+    'other',
+    '--output-format',
+    'json',
+    '--script',
+    replies,
+  ])
+  expect({ status, models: Object.keys(linesOf(stdout)[0]?.['modelUsage'] as object) }).toEqual({
+    status: 0,
+    models: ['other'],
+  })
+})

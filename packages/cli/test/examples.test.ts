@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { format } from 'node:util'
+import { describe, expect, test, vi } from 'vitest'
+
+const root = new URL('../../../', import.meta.url)
+const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+
+const examples = readdirSync(new URL('examples/', root)).filter((name) => name.endsWith('.mjs'))
+const documents = ['README.md', ...readdirSync(new URL('docs/guide/', root)).map((name) => `docs/guide/${name}`)]
+
+interface Sample {
+  readonly document: string
+  readonly example: string
+  readonly code: string
+  /** What the document says that it prints. */
+  readonly output: string | undefined
+}
+
+/** Blocks of JavaScript that say which example they are, with the block of text right behind. */
+function samplesIn(document: string): readonly Sample[] {
+  const blocks = textOf(document).matchAll(/^```js\n(?<code>[\s\S]*?)^```\n(?:\n```text\n(?<output>[\s\S]*?)^```\n)?/gm)
+  return Array.from(blocks, ({ groups: { code = '', output } = {} }) => {
+    const [, example = ''] = /^\/\/ examples\/(.+)\n/.exec(code) ?? []
+    return { document, example, code, output }
+  })
+}
+
+const samples = documents.flatMap(samplesIn)
+
+/** Runs an example, on the sources, and returns what it prints. */
+async function outputOf(example: string): Promise<string> {
+  const lines: string[] = []
+  const log = vi.spyOn(console, 'log').mockImplementation((...values) => void lines.push(`${format(...values)}\n`))
+  try {
+    await import(fileURLToPath(new URL(`examples/${example}`, root)))
+    return lines.join('')
+  } finally {
+    log.mockRestore()
+  }
+}
+
+describe.each(examples)('examples/%s', (example) => {
+  test('is quoted in a document as it is, and prints what the document says', async () => {
+    const quotes = samples.filter((sample) => sample.example === example)
+    expect(quotes.length).toBeGreaterThan(0)
+    const code = textOf(`examples/${example}`)
+    const output = await outputOf(example)
+    for (const quote of quotes) expect(quote).toEqual({ document: quote.document, example, code, output })
+  })
+})
+
+test('every JavaScript block of the documents is an example', () => {
+  expect(
+    samples
+      .filter(({ example }) => !examples.includes(example))
+      .map(({ document, code }) => `${document}: ${code.split('\n')[0]}`),
+  ).toEqual([])
+})

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'vitest'
+import { parseFlags } from '../src/flags/parse.ts'
+import { flagTable, laterFlags } from '../src/flags/table.ts'
+import { installProgram, run, script } from './support/program.ts'
+
+installProgram()
+
+describe('what the table reads', () => {
+  test('every flag, as --flag value and as --flag=value', () => {
+    const given = {
+      '--output-format': ['stream-json', { outputFormat: 'stream-json' }],
+      '--input-format': ['text', { inputFormat: 'text' }],
+      '--json-schema': ['{"type":"object"}', { jsonSchema: '{"type":"object"}' }],
+      '--model': ['claude-sonnet-5-5', { model: 'claude-sonnet-5-5' }],
+      '--fallback-model': ['claude-haiku-4-5', { fallbackModel: 'claude-haiku-4-5' }],
+      '--script': ['a.json', { script: 'a.json' }],
+      '--system-prompt': ['- be brief', { systemPrompt: '- be brief' }],
+      '--system-prompt-file': ['a.md', { systemPromptFile: 'a.md' }],
+      '--append-system-prompt': ['a=b', { appendSystemPrompt: 'a=b' }],
+      '--append-system-prompt-file': ['b.md', { appendSystemPromptFile: 'b.md' }],
+      '--session-id': ['3F2A8C1E-5B7D-4E9A-8C61-0D2B4F6A7E93', { sessionId: '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }],
+      '--max-turns': ['3', { maxTurns: 3 }],
+      '--max-budget-usd': ['.5', { maxBudgetUsd: 0.5 }],
+      '--max-tokens': ['1.5k', { maxTokens: 1500 }],
+      '--max-duration': ['1h30m', { maxDuration: 5_400_000 }],
+      '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
+      '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
+      '--error-policy': ['tools', { errorPolicy: 'tools' }],
+      '--permission-mode': ['acceptEdits', { permissionMode: 'acceptEdits' }],
+      '--allowedTools': ['Bash(git log, x *),Read Edit', { allowedTools: ['Bash(git log, x *)', 'Read', 'Edit'] }],
+      '--allowed-tools': ['Read', { allowedTools: ['Read'] }],
+      '--disallowedTools': ['Bash', { disallowedTools: ['Bash'] }],
+      '--disallowed-tools': ['Bash', { disallowedTools: ['Bash'] }],
+      '--tools': ['Read,Grep', { tools: ['Read', 'Grep'] }],
+      '--add-dir': ['a b, c', { addDir: ['a b, c'] }],
+    } as const
+    for (const [flag, [value, flags]] of Object.entries(given)) {
+      expect(parseFlags([flag, value, 'hi'])).toEqual({ flags, words: ['hi'] })
+      expect(parseFlags(['hi', `${flag}=${value}`])).toEqual({ flags, words: ['hi'] })
+    }
+    const switches = {
+      '-p': 'print',
+      '--print': 'print',
+      '--verbose': 'verbose',
+      '--wrap-up': 'wrapUp',
+      '--keep': 'keep',
+      '-h': 'help',
+      '--help': 'help',
+      '-v': 'version',
+      '--version': 'version',
+      '--include-partial-messages': 'includePartialMessages',
+      '--include-hook-events': 'includeHookEvents',
+      '--no-session-persistence': 'noSessionPersistence',
+      '--dangerously-skip-permissions': 'dangerouslySkipPermissions',
+    }
+    for (const [flag, name] of Object.entries(switches)) {
+      expect(parseFlags([flag, 'hi'])).toEqual({ flags: { [name]: true }, words: ['hi'] })
+    }
+    const tried = [...Object.keys(given), ...Object.keys(switches)]
+    expect(tried.toSorted()).toEqual(
+      Object.values(flagTable)
+        .flatMap(({ names }) => names)
+        .toSorted(),
+    )
+  })
+
+  test('a list flag adds up, takes further rules, and leaves the prompt alone', () => {
+    expect(
+      parseFlags(['-p', '--allowedTools', 'Read', 'Bash(npm test *)', 'mcp__a__b', 'fix it', '--allowed-tools=Edit']),
+    ).toEqual({
+      flags: { print: true, allowedTools: ['Read', 'Bash(npm test *)', 'mcp__a__b', 'Edit'] },
+      words: ['fix it'],
+    })
+  })
+
+  test('what stands after -- is the prompt', () => {
+    expect(parseFlags(['-p', '--', '--model'])).toEqual({ flags: { print: true }, words: ['--model'] })
+  })
+
+  test('an empty list of tools means no tools', () => {
+    expect(parseFlags(['--tools', ''])).toEqual({ flags: { tools: ['none'] }, words: [] })
+  })
+})
+
+test.each([
+  [['--max-turn', '3'], 'There is no flag --max-turn. Did you mean --max-turns?'],
+  [['--allowTools', 'Read'], 'There is no flag --allowTools. Did you mean --allowedTools?'],
+  [['--xyzzyplugh'], 'There is no flag --xyzzyplugh. halting --help lists all of them.'],
+  [['--max-turns', '0'], '--max-turns takes a whole number of at least 1, not "0".'],
+  [['--max-turns=-1'], '--max-turns takes a whole number of at least 1, not "-1".'],
+  [['--max-turns'], '--max-turns needs a value: --max-turns N.'],
+  [['--model', '--verbose'], '--model needs a value: --model NAME.'],
+  [['--verbose=perhaps'], '--verbose takes no value, but "perhaps" was given.'],
+  [['--max-budget-usd', 'free'], '--max-budget-usd takes a number of US dollars above 0, such as 0.50, not "free".'],
+  [
+    ['--max-duration', '90'],
+    '--max-duration takes a time with its unit, such as 90s, 10m or 1h30m (24 days at most), not "90".',
+  ],
+  [['--session-id', '12'], '--session-id takes a UUID, such as 3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93, not "12".'],
+  [
+    ['--permission-mode', 'plann'],
+    '--permission-mode takes one of default, acceptEdits, plan, dontAsk, bypassPermissions, not "plann". Did you mean plan?',
+  ],
+  [
+    ['--input-format', 'stream-json'],
+    '--input-format takes text (stream-json is not available yet in this version), not "stream-json".',
+  ],
+  [['--allowedTools', 'Bash('], '--allowedTools takes a list in which every parenthesis is closed, not "Bash(".'],
+  [['--output-format', 'stream-json'], '--output-format stream-json needs --verbose.'],
+  [
+    ['--include-partial-messages'],
+    '--include-partial-messages needs --output-format stream-json (and that --verbose).',
+  ],
+  [['--system-prompt', 'a', '--system-prompt-file', 'b'], 'Give --system-prompt or --system-prompt-file, not both.'],
+  [
+    ['--dangerously-skip-permissions', '--permission-mode', 'plan'],
+    '--dangerously-skip-permissions and --permission-mode plan contradict each other.',
+  ],
+  [['--keep'], '--keep belongs to halting demo.'],
+  [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],
+  [
+    ['two'],
+    'There are two prompts, "hi" and "two". Put the whole prompt in quotes; a flag that takes a list is given once for each value.',
+  ],
+])('%j is refused with exit code 2 before anything runs, and told what is right', async (args, message) => {
+  expect(await run(['-p', 'hi', '--script', script([{ content: 'never said' }]), ...args])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: `halting: ${message}\n`,
+  })
+})
+
+test('a flag of a later version is never silently ignored', async () => {
+  for (const flag of laterFlags)
+    expect(() => parseFlags([flag, 'x'])).toThrow(`${flag} is not available yet in this version.`)
+  expect(await run(['-p', '--resume', 'abc', 'hi'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'halting: --resume is not available yet in this version.\n',
+  })
+})
+
+test('a budget in dollars needs a price', async () => {
+  const { status, stdout, stderr } = await run([
+    '-p',
+    'hi',
+    '--max-budget-usd',
+    '1',
+    '--script',
+    script([{ content: 'no' }]),
+  ])
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toContain('There is no price for scripted, so a dollar budget cannot be kept.')
+})
+
+test('without a key it says what to set', async () => {
+  const { status, stdout, stderr } = await run(['-p', 'hi'])
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+  expect(stderr).toContain('Set ANTHROPIC_API_KEY')
+})
+
+test('a rule for a tool that nobody knows is warned of', async () => {
+  const { status, stderr } = await run([
+    '-p',
+    'hi',
+    '--script',
+    script([{ content: 'ok' }]),
+    '--disallowedTools',
+    'Bsh',
+  ])
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: 'halting: --disallowedTools: there is no tool Bsh. Did you mean Bash?\n',
+  })
+})
+
+test('--help names every flag', async () => {
+  const { status, stdout, stderr } = await run(['--help'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  for (const name of Object.values(flagTable).flatMap(({ names }) => names)) expect(stdout).toContain(name)
+})
+
+test('the version is the same wherever the flag stands', async () => {
+  const first = await run(['-v'])
+  expect(await run(['-p', '-v'])).toEqual(first)
+})

@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest'
+import { call, here, type Line, linesOf, installProgram, run, script } from './support/program.ts'
+
+installProgram()
+
+const sessionId = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+const uuid = expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)
+const usage = { input_tokens: 100, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+const ids = { uuid, session_id: sessionId }
+
+const result = {
+  type: 'result',
+  subtype: 'success',
+  duration_ms: expect.any(Number),
+  duration_api_ms: expect.any(Number),
+  is_error: false,
+  num_turns: 1,
+  stop_reason: 'end_turn',
+  total_cost_usd: 0.0003,
+  usage,
+  modelUsage: {
+    'claude-sonnet-5-5': {
+      inputTokens: 100,
+      outputTokens: 10,
+      cacheReadInputTokens: 0,
+      cacheCreationInputTokens: 0,
+      webSearchRequests: 0,
+      costUSD: 0.0003,
+      contextWindow: 1_000_000,
+      maxOutputTokens: 128_000,
+    },
+  },
+  permission_denials: [],
+  terminal_reason: 'completed',
+  stop: {
+    reason: 'completed',
+    category: 'completed',
+    message: expect.any(String),
+    context: {},
+    source: 'loop',
+    forced: false,
+  },
+  ...ids,
+  result: 'Hello.',
+}
+
+test('text is the last answer alone', async () => {
+  const replies = script([{ content: ['I look.', call('Glob', { pattern: '*.none' })] }, { content: 'Hello.' }])
+  expect(await run(['-p', 'hi', '--script', replies])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
+})
+
+test('--verbose tells the steps on stderr, and stdout stays the answer', async () => {
+  const replies = script([{ content: ['I look.', call('Glob', { pattern: '*.none' })] }, { content: 'Hello.' }])
+  const { status, stdout, stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
+  expect({ status, stdout }).toEqual({ status: 0, stdout: 'Hello.\n' })
+  expect(stderr).toMatch(/^I look\.\n● Glob \*\.none\n {2}✓ .+\nHello\.\n$/)
+})
+
+test('json is the result message alone, on one line', async () => {
+  const replies = script([{ content: 'Hello.', usage }], 'claude-sonnet-5-5')
+  const args = ['-p', 'hi', '--output-format', 'json', '--session-id', sessionId, '--script', replies]
+  const { status, stdout, stderr } = await run(args)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(linesOf(stdout)).toEqual([result])
+})
+
+test('stream-json is every message, init first and one result last', async () => {
+  const replies = script(
+    [
+      { content: ['I look.', call('Glob', { pattern: '*.none' })], usage },
+      { content: 'Hello.', usage },
+    ],
+    'claude-sonnet-5-5',
+  )
+  const args = ['-p', 'hi', '--output-format=stream-json', '--verbose', '--session-id', sessionId, '--script', replies]
+  const { status, stdout, stderr } = await run(args)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const message = (number: number, block: object): Line => ({
+    type: 'assistant',
+    message: {
+      id: `msg_scripted_${number}`,
+      type: 'message',
+      role: 'assistant',
+      model: 'claude-sonnet-5-5',
+      content: [block],
+      stop_reason: null,
+      stop_sequence: null,
+      usage,
+    },
+    parent_tool_use_id: null,
+    ...ids,
+  })
+  const [init, ...others] = linesOf(stdout)
+  expect(init).toEqual({
+    type: 'system',
+    subtype: 'init',
+    cwd: here(),
+    tools: expect.arrayContaining(['Read', 'Write', 'Edit', 'Bash', 'Glob', 'Grep']),
+    mcp_servers: [],
+    model: 'claude-sonnet-5-5',
+    permissionMode: 'default',
+    slash_commands: [],
+    output_style: 'default',
+    skills: [],
+    plugins: [],
+    apiKeySource: 'none',
+    claude_code_version: '2.1.0',
+    ...ids,
+  })
+  expect(others).toEqual([
+    message(1, { type: 'text', text: 'I look.' }),
+    message(1, { type: 'tool_use', id: 'toolu_scripted_1_1', name: 'Glob', input: { pattern: '*.none' } }),
+    {
+      type: 'user',
+      message: {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id: 'toolu_scripted_1_1', content: expect.any(String) }],
+      },
+      parent_tool_use_id: null,
+      tool_use_result: expect.anything(),
+      ...ids,
+    },
+    message(2, { type: 'text', text: 'Hello.' }),
+    {
+      ...result,
+      num_turns: 2,
+      total_cost_usd: 0.0006,
+      usage: { ...usage, input_tokens: 200, output_tokens: 20 },
+      modelUsage: {
+        'claude-sonnet-5-5': {
+          ...result.modelUsage['claude-sonnet-5-5'],
+          inputTokens: 200,
+          outputTokens: 20,
+          costUSD: 0.0006,
+        },
+      },
+    },
+  ])
+})
+
+test('--include-partial-messages adds the events of the service', async () => {
+  const replies = script([{ content: 'Hello.' }])
+  const args = [
+    '-p',
+    'hi',
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    '--include-partial-messages',
+    '--script',
+    replies,
+  ]
+  const lines = linesOf((await run(args)).stdout)
+  const events = lines
+    .filter(({ type }) => type === 'stream_event')
+    .map(({ event }) => (event as { readonly type: string }).type)
+  expect(events).toEqual([
+    'message_start',
+    'content_block_start',
+    'ping',
+    'content_block_delta',
+    'content_block_stop',
+    'message_delta',
+    'message_stop',
+  ])
+})
+
+test('a line separator within a message does not end its line', async () => {
+  const replies = script([{ content: 'one\u2028two\u2029three\nfour' }])
+  const { stdout } = await run(['-p', 'hi', '--output-format', 'json', '--script', replies])
+  expect(stdout.split(/[\n\u2028\u2029]/)).toHaveLength(2)
+  expect(linesOf(stdout)[0]?.['result']).toBe('one\u2028two\u2029three\nfour')
+})
+
+test('an answer that fits the schema is given as structured_output, and one that does not is sent back', async () => {
+  const schema = '{"type":"object","properties":{"bugs":{"type":"integer"}},"required":["bugs"]}'
+  const replies = script([
+    { content: 'None.' },
+    { expect: 'not JSON', content: '{"bugs":"none"}' },
+    { expect: 'bugs', content: '```json\n{"bugs":0}\n```' },
+  ])
+  const { status, stdout } = await run([
+    '-p',
+    'hi',
+    '--json-schema',
+    schema,
+    '--output-format',
+    'json',
+    '--script',
+    replies,
+  ])
+  expect({ status, output: linesOf(stdout)[0]?.['structured_output'] }).toEqual({ status: 0, output: { bugs: 0 } })
+})

@@ -1,0 +1,188 @@
+import { closeSync, existsSync, openSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import {
+  call,
+  fileSays,
+  here,
+  installProgram,
+  isAlive,
+  linesOf,
+  run,
+  runWithStdout,
+  script,
+  start,
+  survivorsOf,
+} from './support/program.ts'
+
+installProgram()
+
+let runs = 0
+
+/** A run in the middle of a command that sleeps, with the ids of the shell and of what it started. */
+async function sleeping(trap = '', format = 'stream-json') {
+  const file = join(here(), `pids-${++runs}`)
+  const command = `${trap}sleep 300 & sleep 301 & echo $$ $! $(jobs -p) > ${file}; wait; wait; wait; sleep 302`
+  const replies = script([{ content: ['I wait.', call('Bash', { command })] }, { content: 'never said' }])
+  const running = start([
+    '-p',
+    'wait',
+    '--output-format',
+    format,
+    '--verbose',
+    '--allowedTools',
+    'Bash',
+    '--script',
+    replies,
+  ])
+  const processIds = (await fileSays(file)).split(' ').map(Number)
+  expect(processIds.map(isAlive)).toEqual([true, true, true, true])
+  return { running, processIds, survivors: () => survivorsOf(processIds) }
+}
+
+test('Ctrl-C stops the run, which ends properly with its one result, and no child survives', async () => {
+  const { running, survivors } = await sleeping()
+  running.child.kill('SIGINT')
+  const { status, stdout } = await running.ended
+  const lines = linesOf(stdout)
+  expect(lines.filter(({ type }) => type === 'result')).toHaveLength(1)
+  expect(lines.at(-1)).toMatchObject({
+    type: 'result',
+    subtype: 'error_during_execution',
+    is_error: true,
+    terminal_reason: 'aborted_tools',
+    stop: { category: 'user_requested', forced: true },
+  })
+  expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
+})
+
+test('the call that Ctrl-C cut has a result', async () => {
+  const { running } = await sleeping()
+  running.child.kill('SIGINT')
+  const users = linesOf((await running.ended).stdout).filter(({ type }) => type === 'user')
+  expect(users[0]).toMatchObject({
+    message: { content: [{ type: 'tool_result', tool_use_id: 'toolu_scripted_1_1', is_error: true }] },
+  })
+})
+
+test('Ctrl-C in text mode leaves one line that says why', async () => {
+  const { running, survivors } = await sleeping('', 'text')
+  running.child.kill('SIGINT')
+  const { status, stdout, stderr } = await running.ended
+  expect({ status, stdout, survivors: await survivors() }).toEqual({ status: 130, stdout: '', survivors: [] })
+  expect(stderr).toMatch(/\nhalting: aborted_tools: .+ \(1 turn, [^)]+\)\.\n$/)
+})
+
+test('a second Ctrl-C leaves at once, and kills what does not want to end', async () => {
+  const { running, survivors } = await sleeping("trap '' TERM INT; ")
+  running.child.kill('SIGINT')
+  await running.says('"type":"result"').catch(() => undefined)
+  running.child.kill('SIGINT')
+  const { status } = await running.ended
+  expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
+})
+
+test('two SIGINT in one moment are one Ctrl-C: npm passes on what the terminal has sent already', async () => {
+  const { running, survivors } = await sleeping("trap '' TERM INT; ")
+  running.child.kill('SIGINT')
+  running.child.kill('SIGINT')
+  const { status, stdout } = await running.ended
+  expect(linesOf(stdout).at(-1)?.type).toBe('result')
+  expect({ status, survivors: await survivors() }).toEqual({ status: 130, survivors: [] })
+})
+
+test('SIGTERM ends the run properly: an aborted terminal, one result, 143', async () => {
+  const { running, survivors } = await sleeping()
+  running.child.kill('SIGTERM')
+  const { status, stdout } = await running.ended
+  const results = linesOf(stdout).filter(({ type }) => type === 'result')
+  expect(results).toMatchObject([{ terminal_reason: 'aborted_tools' }])
+  expect({ status, survivors: await survivors() }).toEqual({ status: 143, survivors: [] })
+})
+
+test('Ctrl-C while the model replies keeps what there is and ends as aborted_streaming', async () => {
+  const replies = script([{ content: ['One.', 'Two.'], fault: { kind: 'hang', at: 'within', block: 1 } }])
+  const args = [
+    '-p',
+    'hi',
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    '--include-partial-messages',
+    '--script',
+    replies,
+  ]
+  const running = start(args)
+  await running.says('"index":1')
+  running.child.kill('SIGINT')
+  const { status, stdout } = await running.ended
+  expect({ status, last: linesOf(stdout).at(-1) }).toMatchObject({
+    status: 130,
+    last: { type: 'result', terminal_reason: 'aborted_streaming' },
+  })
+})
+
+test('a reader that has gone is noticed with the next line: the run is abandoned, quietly', async () => {
+  const [gate, file] = [join(here(), 'gate'), join(here(), 'pid-behind-the-gate')]
+  const wait = `while [ ! -e ${gate} ]; do sleep 0.02; done`
+  const replies = script([
+    { content: [call('Bash', { command: wait })] },
+    { content: ['Still here.', call('Bash', { command: `echo $$ > ${file}; sleep 300` })] },
+    { content: 'never said' },
+  ])
+  const running = start([
+    '-p',
+    'hi',
+    '--output-format',
+    'stream-json',
+    '--verbose',
+    '--allowedTools',
+    'Bash',
+    '--script',
+    replies,
+  ])
+  await running.says('while [')
+  const ended = new Promise((resolve) => void running.child.once('exit', resolve))
+  running.child.stdout?.destroy()
+  writeFileSync(gate, '')
+  expect({ code: await ended, stderr: running.stderr() }).toEqual({ code: 141, stderr: '' })
+  // The abort may have come before the second command, or after it was started.
+  expect(existsSync(file) ? await survivorsOf([Number(await fileSays(file))]) : []).toEqual([])
+})
+
+test.runIf(existsSync('/dev/full'))('an answer that cannot be written is no success', () => {
+  const replies = script([{ content: 'Lost.' }])
+  const file = openSync('/dev/full', 'w')
+  const { status, stderr } = runWithStdout(['-p', 'hi', '--script', replies], file)
+  closeSync(file)
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'halting: stdout cannot be written: ENOSPC: no space left on device, write\n',
+  })
+})
+
+test('a long answer arrives whole, also in a slow pipe', async () => {
+  const running = start(['-p', 'hi', '--script', script([{ content: 'x'.repeat(1_000_000) }])])
+  running.child.stdout?.pause()
+  setTimeout(() => running.child.stdout?.resume(), 300)
+  const { status, stdout } = await running.ended
+  expect({ status, length: stdout.length }).toEqual({ status: 0, length: 1_000_001 })
+})
+
+test('what a finished command left in the background does not outlive the program', async () => {
+  const file = join(here(), 'left-behind')
+  const replies = script([
+    { content: [call('Bash', { command: `sleep 300 & echo $! > ${file}` })] },
+    { content: 'Done.' },
+  ])
+  const { status } = await run(['-p', 'hi', '--allowedTools', 'Bash', '--script', replies])
+  expect({ status, survivors: await survivorsOf([Number(await fileSays(file))]) }).toEqual({ status: 0, survivors: [] })
+})
+
+test('Ctrl-C in the middle of the demo removes its folder', async () => {
+  const running = start(['demo'])
+  await running.says('I will read')
+  running.child.kill('SIGINT')
+  await running.ended
+  expect(readdirSync(here()).filter((name) => name.startsWith('halting-demo-'))).toEqual([])
+})

@@ -1,0 +1,253 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ConfigurationError, Ledger, loop, startRun, type AgentTool, type Prices } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, hook, reader, run, tool, until } from '../support/harness.ts'
+
+const prices = dollarATokenPrices
+/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+const input = 1_000 + 16 + 2 + 2
+const asked = (maxBudgetUsd: number, script: ScriptedReply[] = ['answer'], maxOutputTokens = 4_000) => {
+  const model = scriptedModel(script, { maxOutputTokens })
+  return run([], { model, prices, maxBudgetUsd })
+}
+
+describe('a hard budget', () => {
+  test('clamps max_tokens to what fits', async () => {
+    expect((await asked(10_000)).model.requests[0]?.maxTokens).toBe(4_000)
+    expect((await asked(3_000)).model.requests[0]?.maxTokens).toBe(3_000 - input)
+  })
+
+  test('stops before the call when less than a useful answer fits', async () => {
+    const { terminal, model } = await asked(input + 1_023)
+    expect([terminal.reason, terminal.costUsd, model.requests]).toEqual(['max_budget_usd', 0, []])
+    expect(terminal.signal.toJSON()).toEqual({
+      reason: 'cost_limit',
+      message: `Reached maximum budget ($${input + 1_023})`,
+      context: { used: 0, limit: input + 1_023, neededUsd: input + 1_024, availableUsd: input + 1_023 },
+      source: 'ledger',
+    })
+    expect((await asked(input + 1_024)).model.requests[0]?.maxTokens).toBe(1_024)
+  })
+
+  test('a reply that is cut by the lowered cap ends as max_budget_usd and does not escalate', async () => {
+    const model = scriptedModel(
+      [{ text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 1_500 } }],
+      { maxOutputTokens: 8_000, defaultOutputTokens: 4_000 },
+    )
+    const { terminal, transitions, messages } = await run([], { model, prices, maxBudgetUsd: 3_000 })
+    expect([terminal.reason, transitions, messages.length]).toEqual(['max_budget_usd', [], 2])
+  })
+
+  test('the same for a budget of tokens', async () => {
+    const cut: ScriptedReply = {
+      text: 'half',
+      stopReason: 'max_tokens',
+      usage: { input_tokens: 10, output_tokens: 1_500 },
+    }
+    const lowered = await run([], { model: scriptedModel([cut]), maxTokens: 3_000 })
+    expect([lowered.terminal.reason, lowered.model.requests[0]?.maxTokens]).toEqual(['token_limit', 3_000 - input])
+    expect((await run(['answer'], { maxTokens: 100 })).terminal.reason).toBe('token_limit')
+  })
+
+  test('charges an aborted attempt at the worst case, apart from what was settled', async () => {
+    const model = scriptedModel([{ hang: true, text: 'half' }], { maxOutputTokens: 4_000 })
+    const going = begin([], { model, prices, maxBudgetUsd: 10_000 })
+    await until(() => model.requests.length === 1)
+    going.loop.abort()
+    const { terminal } = await going.end()
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['aborted_streaming', 0, input + 4_000])
+  })
+
+  test('charges a dropped connection at the worst case, an HTTP refusal at nothing, and what the service said where it did', async () => {
+    const failing = async (error: object) => {
+      const { terminal } = await asked(100_000, [
+        { error: { kind: 'server_error', message: 'x', retryable: false, ...error } },
+      ])
+      return [terminal.costUsd, terminal.committedUsd]
+    }
+    const usage = { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    expect(await failing({ kind: 'connection' })).toEqual([0, input + 4_000])
+    expect(await failing({ status: 500 })).toEqual([0, 0])
+    expect(await failing({ status: 500, usage })).toEqual([10, 10])
+  })
+
+  test('charges a stream that broke at the worst case', async () => {
+    const { terminal } = await asked(100_000, [{ ...calls('Look'), interrupted: { kind: 'connection', message: 'x' } }])
+    expect([terminal.costUsd, terminal.committedUsd]).toEqual([0, input + 4_000])
+  })
+
+  test('a retry is reserved anew, and is not made when it does not fit', async () => {
+    const { terminal, model } = await asked(input + 4_000 + 500, [
+      { error: { kind: 'connection', message: 'x' } },
+      'answer',
+    ])
+    expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual([
+      'max_budget_usd',
+      1,
+      input + 4_000,
+    ])
+  })
+
+  test('wrapUp holds back what the last answer costs', async () => {
+    const script = ({ maxTokens }: { readonly maxTokens: number }, index: number): ScriptedReply =>
+      index === 0 ? { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: maxTokens } } : 'what is done'
+    const given = { tools: [reader('Look')], prices, maxBudgetUsd: 9_000 }
+    const held = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }), wrapUp: true })
+    const free = await run([], { ...given, model: scriptedModel(script, { maxOutputTokens: 100_000 }) })
+    expect(held.model.requests[0]!.maxTokens).toBeLessThan(free.model.requests[0]!.maxTokens - 1_024)
+    expect([held.terminal.reason, held.transitions, held.model.requests.at(-1)?.toolChoice]).toEqual([
+      'max_budget_usd',
+      ['next_turn', 'wrap_up'],
+      'none',
+    ])
+    expect(held.terminal.committedUsd).toBeLessThanOrEqual(9_000)
+  })
+
+  test('a dollar budget for a model without a price is a configuration error', () => {
+    const model = scriptedModel([])
+    expect(() => loop(startRun({ prompt: 'go' }), { model, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
+    expect(() =>
+      loop(startRun({ prompt: 'go' }), {
+        model,
+        maxBudgetUsd: 1,
+        prices,
+        fallbackModel: scriptedModel([], { id: 'other' }),
+      }),
+    ).not.toThrow()
+  })
+
+  test('of a run that goes on where another ended counts what was spent', async () => {
+    const first = await asked(5_000, [{ text: 'answer', usage: { input_tokens: 1_000, output_tokens: 3_000 } }])
+    const second = await run(
+      ['never'],
+      { prices, maxBudgetUsd: 5_500 },
+      { prompt: 'more', runId: 'run2', transcript: first.state.transcript, carry: first.state.spent },
+    )
+    expect([second.terminal.reason, second.model.requests]).toEqual(['max_budget_usd', []])
+    const tokens = await run(
+      ['never'],
+      { maxTokens: 5_500 },
+      { prompt: 'more', runId: 'run2', transcript: first.state.transcript, carry: first.state.spent },
+    )
+    expect([tokens.terminal.reason, tokens.model.requests]).toEqual(['token_limit', []])
+  })
+})
+
+describe('subagents', () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    concurrencySafe: true,
+    spawn: ({ prompt }: { readonly prompt: string }) => ({ prompt }),
+  }
+
+  test("draw on the parent's ledger, and are in its figures", async () => {
+    const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
+      messages[0]?.content === 'go'
+        ? messages.length === 1
+          ? calls({ name: 'Agent', input: { prompt: 'sub' } })
+          : 'done'
+        : { text: 'found', usage: { input_tokens: 100, output_tokens: 50 } }
+    const { terminal, state } = await run([], {
+      model: scriptedModel(script, { maxOutputTokens: 2_000 }),
+      tools: [agent],
+      prices,
+      maxBudgetUsd: 50_000,
+    })
+    expect([terminal.reason, terminal.costUsd, state.spent.totalTokens]).toEqual(['completed', 15 + 150 + 15, 180])
+    expect(terminal.summary.usage).toMatchObject({ input_tokens: 20, output_tokens: 10 })
+    expect(terminal.summary.modelUsage).toEqual({
+      scripted: { usage: expect.objectContaining({ input_tokens: 120, output_tokens: 60 }), costUsd: 180 },
+    })
+  })
+
+  test('cannot be started by what is left: the child is told, and the whole stays in the budget', async () => {
+    const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
+      messages[0]?.content === 'go' ? calls({ name: 'Agent', input: { prompt: 'sub' } }) : 'found'
+    const { terminal } = await run([], {
+      model: scriptedModel(script, { maxOutputTokens: 1_500 }),
+      tools: [agent],
+      prices,
+      maxBudgetUsd: 2_600,
+    })
+    expect([terminal.reason, terminal.committedUsd <= 2_600]).toEqual(['max_budget_usd', true])
+  })
+})
+
+test('no budget is overshot, whatever the model, the tools and the network do', async () => {
+  const honest: Prices = {
+    cost: (_model, usage) => (usage.input_tokens + 5 * usage.output_tokens) / 1_000,
+    worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + 5 * outputTokens) / 1_000,
+  }
+  const behaviour = fc.constantFrom('text', 'tool', 'cut', 'drop', 'refused', 'broken')
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(behaviour, { minLength: 1, maxLength: 12 }),
+      fc.double({ min: 0.5, max: 60, noNaN: true }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.boolean(),
+      async (script, maxBudgetUsd, share, wrapUp) => {
+        const model = scriptedModel(
+          ({ maxTokens, messages }, index) => {
+            // What a service may bill: at most the bytes of the input, and at most the cap.
+            const bytes = JSON.stringify(messages).length
+            const usage = {
+              input_tokens: Math.floor((900 + bytes / 4) * share),
+              output_tokens: Math.floor(maxTokens * share),
+            }
+            switch (script[index] ?? 'text') {
+              case 'tool':
+                return { ...calls('Write'), usage }
+              case 'cut':
+                return { text: 'part', stopReason: 'max_tokens', usage: { ...usage, output_tokens: maxTokens } }
+              case 'drop':
+                return { error: { kind: 'connection', message: 'dropped' } }
+              case 'refused':
+                return { error: { kind: 'server_error', message: 'busy', status: 500 } }
+              case 'broken':
+                return { ...calls('Write'), interrupted: { kind: 'connection', message: 'x' }, usage }
+              case 'text':
+              default:
+                return { text: 'answer', usage }
+            }
+          },
+          { maxOutputTokens: 6_000, defaultOutputTokens: 3_000 },
+        )
+        const clock = createFakeClock({ autoAdvance: true })
+        const hooks = [hook('onStop', (context) => context.withState(context.state().withExecutionContinued('more')))]
+        const { terminal } = await run([], {
+          model,
+          clock,
+          prices: honest,
+          maxBudgetUsd,
+          wrapUp,
+          hooks,
+          tools: [tool('Write', 'x'.repeat(200))],
+        })
+        expect(terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd + 1e-9)
+        expect(terminal.costUsd).toBeLessThanOrEqual(terminal.committedUsd)
+      },
+    ),
+    { numRuns: 150 },
+  )
+})
+
+test('a ledger that several runs share is kept by all of them together', async () => {
+  const ledger = Ledger.create({ nanos: 9_000e9 })
+  const one = () => {
+    const model = scriptedModel([{ text: 'x', usage: { input_tokens: 1_000, output_tokens: 1_500 } }], {
+      maxOutputTokens: 2_000,
+    })
+    return loop(
+      startRun({ prompt: 'go' }),
+      { model, prices, maxBudgetUsd: 9_000, clock: createFakeClock() },
+      { ledger },
+    ).terminal
+  }
+  const terminals = await Promise.all([one(), one(), one(), one()])
+  expect(terminals.map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed', 'max_budget_usd'])
+  expect(ledger.figures().settled.nanos).toBe(7_500e9)
+})

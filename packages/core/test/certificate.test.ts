@@ -1,0 +1,223 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  certificate,
+  ConfigurationError,
+  noProgress,
+  plainContext,
+  StepsLimitHook,
+  UseGuards,
+  type AgentTool,
+  type Compaction,
+  type LoopOptions,
+} from '../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, hook, reader, run } from './support/harness.ts'
+
+const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
+
+describe('a certificate', () => {
+  test('counts turns, laps and requests of plain options', () => {
+    expect(certificate({ model, maxTurns: 2, maxRetries: 0 })).toEqual({
+      halts: true,
+      turns: { bounded: true, value: 2, because: 'maxTurns' },
+      // 2 turns, each with 8 pauses and 3 resumes and a removed image.
+      laps: { bounded: true, value: 26, because: 'turns, and the allowance of every other reason to go round' },
+      requests: { bounded: true, value: 26, because: 'laps, each with at most 1 attempts' },
+      tokens: {
+        bounded: true,
+        value: 28_600,
+        because: "requests, each within the model's window; set maxTokens for a bound of your own",
+      },
+      usd: { bounded: false, because: 'there is no price for scripted' },
+      seconds: { bounded: false, because: 'maxDurationMs is not set: a request or a tool may take any time' },
+      notes: [],
+    })
+  })
+
+  test('takes bounds of your own as they are', () => {
+    const { tokens, usd, seconds } = certificate({
+      model,
+      maxTokens: 5_000,
+      maxBudgetUsd: 2,
+      prices: dollarATokenPrices,
+      maxDurationMs: 60_000,
+      graceMs: 500,
+    })
+    expect([tokens, usd, seconds]).toEqual([
+      { bounded: true, value: 5_000, because: 'maxTokens, reserved before each request' },
+      { bounded: true, value: 2, because: 'maxBudgetUsd, reserved before each request' },
+      { bounded: true, value: 60.5, because: 'maxDurationMs, and the grace time of what is in flight' },
+    ])
+  })
+
+  test('says that the promise is off when turns are Infinity', () => {
+    const because = 'maxTurns is Infinity'
+    const { halts, turns, laps, requests, tokens } = certificate({ model, maxTurns: Infinity })
+    expect([halts, turns, laps, requests, tokens]).toEqual([
+      false,
+      ...Array.from({ length: 4 }, () => ({ bounded: false, because })),
+    ])
+  })
+
+  test('takes the bounds of guards, unless a hook could override them', () => {
+    const guarded = { model, stopWhen: new UseGuards().guards }
+    expect(certificate(guarded).turns).toEqual({ bounded: true, value: 20, because: 'a guard on steps' })
+    expect([certificate(guarded).tokens, certificate(guarded).seconds]).toMatchObject([
+      { value: 32_768 },
+      { value: 300.25 },
+    ])
+    expect(certificate({ ...guarded, hooks: [hook('onStop', () => {})] }).turns).toEqual({
+      bounded: true,
+      value: 1_000,
+      because: 'maxTurns; hooks may override the guard below it',
+    })
+  })
+
+  test('is refused for options that cannot be run', () => {
+    expect(() => certificate({ model, maxTurns: 0 })).toThrow(ConfigurationError)
+  })
+})
+
+describe('no run exceeds its certificate', () => {
+  const kinds = [
+    'text',
+    'tool',
+    'cut',
+    'pause',
+    'image',
+    'tooLong',
+    'overloaded',
+    'broken',
+    'window',
+    'refusal',
+    'agent',
+    'same',
+  ] as const
+  const compaction: Compaction = {
+    trigger: 'reactive',
+    run: () =>
+      Promise.resolve({
+        kind: 'compacted',
+        messages: [{ role: 'user', content: 'compacted' }],
+        preTokens: 9,
+        postTokens: 1,
+      }),
+  }
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'sub',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+  const reply = (kind: (typeof kinds)[number], index: number): ScriptedReply => {
+    switch (kind) {
+      case 'text':
+        return 'answer'
+      case 'tool':
+        return calls({ name: 'Look', input: { index } })
+      case 'same':
+        return calls('Look')
+      case 'agent':
+        return calls('Agent')
+      case 'cut':
+        return { text: 'part', stopReason: 'max_tokens' }
+      case 'pause':
+        return { text: 'wait', stopReason: 'pause_turn' }
+      case 'window':
+        return { text: 'part', stopReason: 'model_context_window_exceeded' }
+      case 'refusal':
+        return { text: 'no', stopReason: 'refusal' }
+      case 'broken':
+        return { text: 'half', interrupted: { kind: 'connection', message: 'x' } }
+      case 'image':
+        return { error: { kind: 'image', message: 'x', status: 400 } }
+      case 'tooLong':
+        return { error: { kind: 'prompt_too_long', message: 'x', status: 413 } }
+      case 'overloaded':
+        return { error: { kind: 'overloaded', message: 'x', status: 529 } }
+      default:
+        return kind satisfies never
+    }
+  }
+  const chosen = fc.record({
+    script: fc.infiniteStream(fc.constantFrom(...kinds)),
+    maxTurns: fc.integer({ min: 1, max: 4 }),
+    maxRetries: fc.integer({ min: 0, max: 3 }),
+    tokenBudget: fc.constantFrom(null, 1_000),
+    stopHooks: fc.boolean(),
+    hooks: fc.boolean(),
+    output: fc.boolean(),
+    context: fc.boolean(),
+    fallback: fc.boolean(),
+    wrapUp: fc.boolean(),
+    noProgress: fc.boolean(),
+    agents: fc.boolean(),
+    followUps: fc.boolean(),
+    stepsLimit: fc.constantFrom(null, 2),
+  })
+
+  test('in laps, turns or requests, for random behaviours of model, hooks and network', async () => {
+    const seen = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(chosen, async (choice) => {
+        const kindOf = choice.script[Symbol.iterator]()
+        const next = (_request: unknown, index: number) => reply(kindOf.next().value as (typeof kinds)[number], index)
+        const main = scriptedModel(next, { maxOutputTokens: 200, defaultOutputTokens: 100 })
+        const fallbackModel = scriptedModel(next, { id: 'fallback' })
+        const options: LoopOptions & { readonly clock: ReturnType<typeof createFakeClock> } = {
+          model: main,
+          clock: createFakeClock({ autoAdvance: true }),
+          tools: [reader('Look'), ...(choice.agents ? [agent] : [])],
+          maxSubagents: 3,
+          maxTurns: choice.maxTurns,
+          maxRetries: choice.maxRetries,
+          tokenBudget: choice.tokenBudget,
+          wrapUp: choice.wrapUp,
+          ...(choice.fallback ? { fallbackModel } : {}),
+          ...(choice.output ? { output: { check: () => ({ fits: false, message: 'no' }) } } : {}),
+          ...(choice.context
+            ? { context: { ...plainContext, autoCompact: true, drain: () => compaction, compact: () => compaction } }
+            : {}),
+          ...(choice.stopHooks ? { stopHooks: [{ id: 'gate', handle: () => ({ block: 'more' }) }] } : {}),
+          ...(choice.hooks
+            ? {
+                hooks: [hook('onStop', (context) => context.withState(context.state().withExecutionContinued('more')))],
+              }
+            : {}),
+          stopWhen: [
+            ...(choice.noProgress ? [noProgress()] : []),
+            ...(choice.stepsLimit === null ? [] : [new StepsLimitHook(choice.stepsLimit)]),
+          ],
+        }
+        const bounds = certificate(options)
+        const going = begin([], options)
+        if (choice.followUps) for (let index = 0; index < 6; index++) going.loop.followUp('more')
+        const { terminal, transitions } = await going.end()
+        seen.add(terminal.reason)
+        for (const transition of transitions) seen.add(transition)
+        const value = (bound: (typeof bounds)['laps']) => (bound.bounded ? bound.value : Infinity)
+        expect(bounds.halts).toBe(true)
+        expect(transitions.length + 1).toBeLessThanOrEqual(value(bounds.laps))
+        expect(main.requests.length + fallbackModel.requests.length).toBeLessThanOrEqual(value(bounds.requests))
+        const counted =
+          transitions.filter((transition) => transition === 'next_turn' || transition === 'user_input').length + 1
+        expect(counted).toBeLessThanOrEqual(choice.maxTurns)
+      }),
+      { numRuns: 400 },
+    )
+    // The behaviours were not all the same.
+    expect(seen.size).toBeGreaterThan(15)
+  })
+
+  test('also with a guard of your own that sees no progress', async () => {
+    const own = { ...noProgress(), name: 'circles' }
+    const given = { tools: [reader('Look')], maxTurns: 6, stopWhen: own }
+    const { transitions } = await run(() => calls('Look'), given)
+    const bounds = certificate({ ...given, model: scriptedModel([]), maxRetries: 0 })
+    const nudged = certificate({ ...given, model: scriptedModel([]), maxRetries: 0, stopWhen: noProgress() })
+    expect(transitions).toContain('no_progress_nudge')
+    expect(bounds.laps).toEqual(nudged.laps)
+  })
+})

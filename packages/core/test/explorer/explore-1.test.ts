@@ -1,0 +1,3 @@
+import { exploreShare } from './share.ts'
+
+exploreShare(1, 4)

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { explore, scenarios, type Exploration, type Scenario } from '@halting/core/testing'
+import { describe, expect, test } from 'vitest'
+
+// Every scenario is explored to the last path, with a kill after every record of each. What came out is held against `golden.json`:
+// how many paths there were and where they ended. A change there is a change of what the loop does. `npm run golden` writes it anew.
+
+export const golden = JSON.parse(readFileSync(new URL('golden.json', import.meta.url), 'utf8')) as readonly Exploration[]
+
+const goldenOf = (name: string): Exploration | undefined => golden.find(({ scenario }) => scenario === name)
+
+/** Scenarios of one share, so that shares take about as long as each other and can run side by side. */
+function scenariosOf(share: number, shares: number): readonly Scenario[] {
+  const weight = ({ name }: Scenario): number => goldenOf(name)?.kills ?? 0
+  const loads = Array.from({ length: shares }, () => ({ weight: 0, scenarios: [] as Scenario[] }))
+  for (const scenario of scenarios.toSorted((a, b) => weight(b) - weight(a))) {
+    const lightest = loads.reduce((least, load) => (load.weight < least.weight ? load : least))
+    lightest.weight += weight(scenario)
+    lightest.scenarios.push(scenario)
+  }
+  return loads[share]?.scenarios ?? []
+}
+
+export function exploreShare(share: number, shares: number): void {
+  describe('on every path: one terminal, a valid transcript, a falling ranking, a ledger above zero, and the same after any kill', () => {
+    for (const scenario of scenariosOf(share, shares)) {
+      test(scenario.name, { timeout: 900_000 }, async () => {
+        const explored = await explore(scenario)
+        console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
+        expect(explored).toEqual(goldenOf(scenario.name))
+      })
+    }
+  })
+}

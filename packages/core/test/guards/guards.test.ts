@@ -1,0 +1,256 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  all,
+  any,
+  CostLimitHook,
+  cycleLength,
+  ExecutionTimeLimitHook,
+  FinishReasonHook,
+  noProgress,
+  not,
+  StepsLimitHook,
+  StopSignal,
+  TokenUsageLimitHook,
+  type Guard,
+  type GuardView,
+  type StopReason,
+} from '../../src/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { begin, calls, reader, run, tool } from '../support/harness.ts'
+
+const view = (parts: Partial<GuardView> = {}): GuardView => ({
+  checkpoint: 'after_tools',
+  steps: 0,
+  usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+  totalTokens: 0,
+  costUsd: 0,
+  activeMs: 0,
+  finishReason: null,
+  recentTurns: [],
+  ...parts,
+})
+
+describe("seed 002's guards say what was used and what the limit is", () => {
+  test.each([
+    [
+      new StepsLimitHook(10),
+      { steps: 10 },
+      {
+        reason: 'steps_limit',
+        message: 'Step limit reached: 10/10',
+        context: { currentSteps: 10, maxSteps: 10, used: 10, limit: 10 },
+        source: 'StepsLimitHook',
+      },
+    ],
+    [
+      new TokenUsageLimitHook(100),
+      { totalTokens: 120 },
+      {
+        reason: 'token_limit',
+        message: 'Token limit reached: 120/100',
+        context: { totalTokens: 120, maxTokens: 100, used: 120, limit: 100 },
+        source: 'TokenUsageLimitHook',
+      },
+    ],
+    [
+      new ExecutionTimeLimitHook(60),
+      { activeMs: 61_000 },
+      {
+        reason: 'time_limit',
+        message: 'Time limit reached: 61/60 s',
+        context: { usedMs: 61_000, limitMs: 60_000, used: 61_000, limit: 60_000 },
+        source: 'ExecutionTimeLimitHook',
+      },
+    ],
+    [
+      new CostLimitHook(2.5),
+      { costUsd: 2.5 },
+      {
+        reason: 'cost_limit',
+        message: 'Reached maximum budget ($2.5)',
+        context: { usedUsd: 2.5, limitUsd: 2.5, used: 2.5, limit: 2.5 },
+        source: 'CostLimitHook',
+      },
+    ],
+    [
+      new FinishReasonHook(['stop_sequence']),
+      { finishReason: 'stop_sequence' },
+      {
+        reason: 'finish_reason',
+        message: 'Finish reason received: stop_sequence',
+        context: { finishReason: 'stop_sequence' },
+        source: 'FinishReasonHook',
+      },
+    ],
+  ] as const)('%o', (guard, at, signal) => {
+    expect(guard.evaluate(view())).toBeUndefined()
+    expect(guard.evaluate(view(at))?.toJSON()).toEqual(signal)
+  })
+})
+
+describe('combinators', () => {
+  const says = (name: string, reason: StopReason): Guard => ({
+    name,
+    evaluate: () => new StopSignal({ reason, message: name }),
+  })
+  const silent: Guard = { name: 'silent', evaluate: () => undefined }
+
+  test('any stops when one does, with the most urgent signal', () => {
+    const guard = any(says('time', 'time_limit'), silent, says('steps', 'steps_limit'))
+    expect([guard.name, guard.evaluate(view())?.message]).toEqual(['any(time, silent, steps)', 'steps'])
+    expect([any(silent).evaluate(view()), any().evaluate(view())]).toEqual([undefined, undefined])
+  })
+
+  test('all stops when every one does, and tells of all', () => {
+    const guard = all(says('time', 'time_limit'), says('steps', 'steps_limit'))
+    expect(guard.evaluate(view())?.toJSON()).toEqual({
+      reason: 'steps_limit',
+      message: 'time and steps',
+      context: {
+        all: [
+          says('time', 'time_limit').evaluate(view())?.toJSON(),
+          says('steps', 'steps_limit').evaluate(view())?.toJSON(),
+        ],
+      },
+      source: 'all(time, steps)',
+    })
+    expect([all(says('time', 'time_limit'), silent).evaluate(view()), all().evaluate(view())]).toEqual([
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('not stops when the other would not', () => {
+    expect(not(silent).evaluate(view())?.toJSON()).toEqual({
+      reason: 'stop_requested',
+      message: 'silent does not hold',
+      context: {},
+      source: 'not(silent)',
+    })
+    expect(not(says('time', 'time_limit')).evaluate(view())).toBeUndefined()
+  })
+
+  test('only any passes bounds on: neither all nor not bounds anything', () => {
+    const [five, nine] = [new StepsLimitHook(5), new StepsLimitHook(9)]
+    expect([any(five, nine, new TokenUsageLimitHook(7)).bounds, all(five, nine).bounds, not(five).bounds]).toEqual([
+      { turns: 5, tokens: 7 },
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('agree with and, or and not, for any values', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { minLength: 1 }), (values) => {
+        const guards = values.map((value, index) => (value ? says(`g${index}`, 'time_limit') : silent))
+        expect(any(...guards).evaluate(view()) !== undefined).toBe(values.includes(true))
+        expect(all(...guards).evaluate(view()) !== undefined).toBe(!values.includes(false))
+        for (const [index, guard] of guards.entries())
+          expect(not(guard).evaluate(view()) === undefined).toBe(values[index])
+      }),
+    )
+  })
+
+  test('stop a run when all hold, and not before', async () => {
+    const stopWhen = all(new StepsLimitHook(2), new TokenUsageLimitHook(60))
+    const { terminal, model } = await run(() => calls('Look'), { tools: [reader('Look')], stopWhen })
+    expect([terminal.reason, model.requests.length, terminal.signal.message]).toEqual([
+      'max_turns',
+      4,
+      'Step limit reached: 4/2 and Token limit reached: 60/60',
+    ])
+  })
+})
+
+describe('no progress', () => {
+  const cycle = (length: number, repeats: number): number[] =>
+    Array.from({ length: length * repeats }, (_, index) => index % length)
+
+  test.each([1, 2, 3, 4, 5])(
+    'sees a cycle of %i turns that came five times in a row, and not one turn earlier',
+    (length) => {
+      expect(cycleLength(cycle(length, 5), 5)).toBe(length)
+      expect(cycleLength(cycle(length, 5).slice(1), 5)).toBeUndefined()
+      expect(cycleLength([99, 98, ...cycle(length, 5)], 5)).toBe(length)
+    },
+  )
+
+  test('does not look for a cycle of 6', () => {
+    expect(cycleLength(cycle(6, 5), 5)).toBeUndefined()
+  })
+
+  test('a single change anywhere in the cycle is progress', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.nat(), (length, place) => {
+        const turns = cycle(length, 5)
+        turns[place % turns.length] = 99
+        expect(cycleLength(turns, 5)).toBeUndefined()
+      }),
+    )
+  })
+
+  const guarded = { stopWhen: noProgress() }
+
+  test.each([1, 2, 3, 4, 5])(
+    'a run in a cycle of %i turns is nudged, then stopped at the next five rounds',
+    async (length) => {
+      const { terminal, transitions } = await run(
+        (_request, index) => calls({ name: 'Look', input: { page: index % length } }),
+        { tools: [reader('Look')], ...guarded },
+      )
+      expect([
+        terminal.reason,
+        terminal.signal.context['cycleLength'],
+        transitions.indexOf('no_progress_nudge'),
+        transitions.length,
+      ]).toEqual(['no_progress', length, length * 5 - 1, length * 10 - 1])
+    },
+  )
+
+  test('polling whose output changes passes', async () => {
+    let percent = 0
+    const { terminal } = await run((_request, index) => (index < 40 ? calls('Poll') : 'done'), {
+      tools: [reader('Poll', () => `${percent++} %`)],
+      ...guarded,
+    })
+    expect([terminal.reason, terminal.summary.turns]).toEqual(['completed', 41])
+  })
+
+  test('the same output for changing input passes; ids do not count', async () => {
+    const inputs = await run(
+      (_request, index) => (index < 40 ? calls({ name: 'Look', input: { page: index } }) : 'done'),
+      { tools: [reader('Look')], ...guarded },
+    )
+    expect(inputs.terminal.reason).toBe('completed')
+    const ids = await run((_request, index) => calls({ name: 'Look', id: `id_${index}` }), {
+      tools: [reader('Look')],
+      ...guarded,
+    })
+    expect(ids.terminal.reason).toBe('no_progress')
+  })
+
+  test('new user input starts the count anew', async () => {
+    const steered = tool('Look', () => ('same'), { readOnly: true }) // prettier-ignore
+    const script = (_request: unknown, index: number): ScriptedReply => {
+      if (index % 4 === 3) going.loop.steer('go on')
+      return index < 40 ? calls('Look') : 'done'
+    }
+    const going = begin(script, { model: scriptedModel(script), tools: [steered], ...guarded })
+    const { terminal, transitions } = await going.end()
+    expect([terminal.reason, transitions.includes('no_progress_nudge')]).toEqual(['completed', false])
+  })
+
+  test('a tool or a hook that stops the run with this reason is not answered with a nudge', async () => {
+    const stop: Guard = {
+      name: 'other',
+      checkpoints: ['after_tools'],
+      evaluate: () => new StopSignal({ reason: 'steps_limit' }),
+    }
+    const { transitions } = await run(() => calls('Look'), {
+      tools: [reader('Look')],
+      stopWhen: [stop, noProgress({ repeats: 2 })],
+    })
+    expect(transitions).toEqual([])
+  })
+})

@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest'
+import { AgentStopException, type HookContext, type Permissions } from '../../src/index.ts'
+import { calls, hook, reader, resultTexts, run, toolEnds, tool } from '../support/harness.ts'
+
+const echo = (parts = {}) => tool('Echo', (input) => JSON.stringify(input), parts)
+const before = (handle: (context: HookContext) => HookContext | void, id = 'before', priority = 0) =>
+  hook('beforeToolUse', handle, { id, priority })
+const after = (handle: (context: HookContext) => HookContext | void, id = 'after', priority = 0) =>
+  hook('afterToolUse', handle, { id, priority })
+const script = [calls({ name: 'Echo', id: 'c1', input: { a: 1 } }), 'answer']
+
+describe('before a tool', () => {
+  test('blocked: the call is denied, the reason goes to the model, later hooks are not asked', async () => {
+    const asked: string[] = []
+    const result = await run(script, {
+      tools: [echo()],
+      hooks: [
+        before((context) => context.withBlocked('not today')),
+        before(() => void asked.push('second'), 'second', -1),
+      ],
+    })
+    expect([resultTexts(result), toolEnds(result), asked]).toEqual([['not today'], { c1: 'denied' }, []])
+    expect(result.events.filter(({ type }) => type === 'permission_denied')).toEqual([
+      { type: 'permission_denied', callId: 'c1', name: 'Echo', input: { a: 1 }, message: 'not today' },
+    ])
+  })
+
+  test('changed input: replaces the whole input, and the next hook sees it', async () => {
+    const seen: unknown[] = []
+    const result = await run(script, {
+      tools: [echo()],
+      hooks: [
+        before((context) => context.withToolInput({ b: 2 })),
+        before(({ toolCall }) => void seen.push(toolCall?.input), 'second', -1),
+      ],
+    })
+    expect([resultTexts(result), seen]).toEqual([['{"b":2}'], [{ b: 2 }]])
+  })
+
+  test('changed input is checked like any other', async () => {
+    const schema = { type: 'object', required: ['a'] }
+    const result = await run(script, {
+      tools: [echo({ schema })],
+      hooks: [before((context) => context.withToolInput({}))],
+    })
+    expect(resultTexts(result)).toEqual([
+      'A hook changed the input. Invalid input for Echo: a is missing. Nothing was run. Its input schema is {"type":"object","required":["a"]}',
+    ])
+  })
+
+  test('a signal: the call is not run, and the run stops with it', async () => {
+    const ran: unknown[] = []
+    const result = await run([calls('Echo', 'Other')], {
+      tools: [tool('Echo', () => (ran.push(1), 'x')), tool('Other', () => (ran.push(2), 'x'))],
+      hooks: [before(() => { throw new AgentStopException({ message: 'enough' }) })], // prettier-ignore
+    })
+    expect([result.terminal.reason, resultTexts(result), ran]).toEqual([
+      'stop_requested',
+      ['Not run: a hook stopped the run before this call', 'Not run: the run stopped before this call'],
+      [],
+    ])
+  })
+
+  test('asking for a person: the run ends as needs_approval, also where everything is allowed', async () => {
+    const result = await run(script, { tools: [echo()], hooks: [before((context) => context.withPermission('ask'))] })
+    expect([result.terminal.reason, resultTexts(result)]).toEqual(['needs_approval', []])
+  })
+
+  test('across hooks ask outranks allow', async () => {
+    const decisions: unknown[] = []
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: ({ hookDecision }) => (decisions.push(hookDecision), { behavior: 'allow' }),
+    }
+    await run(script, {
+      tools: [echo()],
+      permissions,
+      hooks: [
+        before((context) => context.withPermission('ask'), 'a'),
+        before((context) => context.withPermission('allow'), 'b'),
+      ],
+    })
+    await run(script, { tools: [echo()], permissions, hooks: [before((context) => context.withPermission('allow'))] })
+    expect(decisions).toEqual(['ask', 'allow'])
+  })
+
+  test('deny rules come before the hooks, and again on changed input; ask rules after them', async () => {
+    const seen: string[] = []
+    const permissions: Permissions = {
+      denies: ({ call }) => (
+        seen.push(`deny ${JSON.stringify(call.input)}`),
+        (call.input as { a?: number }).a === 3 ? 'three is denied' : undefined
+      ),
+      decide: ({ call }) => (seen.push(`decide ${JSON.stringify(call.input)}`), { behavior: 'allow' }),
+    }
+    const changed = await run(script, {
+      tools: [echo()],
+      permissions,
+      hooks: [before((context) => (seen.push('hook'), context.withToolInput({ a: 2 })))],
+    })
+    expect([seen, resultTexts(changed)]).toEqual([
+      ['deny {"a":1}', 'hook', 'deny {"a":2}', 'decide {"a":2}'],
+      ['{"a":2}'],
+    ])
+    const denied = await run(script, {
+      tools: [echo()],
+      permissions,
+      hooks: [before((context) => context.withToolInput({ a: 3 }).withPermission('allow'))],
+    })
+    expect(resultTexts(denied)).toEqual(['three is denied'])
+  })
+
+  test('rules that throw deny', async () => {
+    const permissions: Permissions = { denies: () => { throw new Error('rule bug') }, decide: () => ({ behavior: 'allow' }) } // prettier-ignore
+    expect(resultTexts(await run(script, { tools: [echo()], permissions }))).toEqual([
+      'The permission rules failed: rule bug',
+    ])
+  })
+})
+
+describe('after a tool', () => {
+  test('replaced output: the model is told that instead, and the next hook sees it', async () => {
+    const seen: unknown[] = []
+    const result = await run(script, {
+      tools: [echo()],
+      hooks: [
+        after((context) => context.withToolOutput('redacted')),
+        after(({ toolOutput }) => void seen.push(toolOutput), 'second', -1),
+      ],
+    })
+    expect([resultTexts(result), seen]).toEqual([['redacted'], [{ text: 'redacted', isError: false }]])
+  })
+
+  test('is told what the tool gave, failed or not, with the input that it ran with', async () => {
+    const seen: unknown[] = []
+    await run([calls('Echo', 'Break'), 'answer'], {
+      tools: [echo(), tool('Break', () => ({ content: 'no such file', isError: true }))],
+      hooks: [
+        before((context) => (context.toolCall?.name === 'Echo' ? context.withToolInput({ b: 2 }) : context)),
+        after(({ toolCall, toolOutput }) => void seen.push([toolCall?.input, toolOutput])),
+      ],
+    })
+    expect(seen).toEqual([
+      [{ b: 2 }, { text: '{"b":2}', isError: false }],
+      [{}, { text: 'no such file', isError: true }],
+    ])
+  })
+
+  test('is not called for a call that did not run', async () => {
+    const seen: string[] = []
+    await run([calls('Unknown', 'Echo'), 'answer'], {
+      tools: [echo()],
+      hooks: [before((context) => context.withBlocked('no')), after(() => void seen.push('after'))],
+    })
+    expect(seen).toEqual([])
+  })
+
+  test('prevented: the run ends as hook_stopped after the whole turn, and says so', async () => {
+    const result = await run([calls('Echo', 'Look')], {
+      tools: [echo(), reader('Look')],
+      hooks: [after((context) => context.withContinuationPrevented(''), 'watch')],
+    })
+    expect([result.terminal.reason, result.terminal.signal.message, resultTexts(result)]).toEqual([
+      'hook_stopped',
+      'Stopped by watch',
+      ['{}', 'Not run: the run stopped before this call'],
+    ])
+  })
+
+  test('hooks of a batch run in call order, before all effects and after all', async () => {
+    const seen: string[] = []
+    const log = (what: string) => (context: HookContext) => void seen.push(`${what} ${context.toolCall?.name}`)
+    const slow = reader('Slow', async () => {
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+      seen.push('run Slow')
+      return 'x'
+    })
+    await run([calls('Slow', 'Fast'), 'answer'], {
+      tools: [slow, reader('Fast', () => (seen.push('run Fast'), 'x'))],
+      hooks: [before(log('before')), after(log('after'))],
+    })
+    expect(seen).toEqual(['before Slow', 'before Fast', 'run Fast', 'run Slow', 'after Slow', 'after Fast'])
+  })
+})

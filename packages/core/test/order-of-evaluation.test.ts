@@ -1,0 +1,305 @@
+import { describe, expect, test } from 'vitest'
+import {
+  AgentStopException,
+  FinishReasonHook,
+  InMemoryCancellationSource,
+  plainContext,
+  StepsLimitHook,
+  StopSignal,
+  type Permissions,
+  type Prices,
+} from '../src/index.ts'
+import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, hook, reader, run, said, tool } from './support/harness.ts'
+
+const aborted = (): AbortSignal => AbortSignal.abort()
+const cancelled = (): InMemoryCancellationSource => {
+  const source = new InMemoryCancellationSource()
+  source.cancel('stop')
+  return source
+}
+const short = (script: ScriptedReply[] = ['answer']) =>
+  scriptedModel(script, { contextWindow: 3_001, maxOutputTokens: 10 })
+const raise = (reason: 'error' | 'steps_limit' | 'token_limit') =>
+  hook('beforeExecution', (context) => context.withState(context.state().withStopSignal(new StopSignal({ reason }))))
+
+describe('before a turn', () => {
+  test('an abort comes before standing signals', async () => {
+    const { terminal } = await run(['answer'], {
+      signal: aborted(),
+      cancellation: [cancelled()],
+      hooks: [raise('error')],
+    })
+    expect([terminal.reason, terminal.signals.size]).toEqual(['aborted_streaming', 1])
+  })
+
+  test('of the signals of one checkpoint the highest wins, and all stand', async () => {
+    const { terminal } = await run(['answer'], { cancellation: [cancelled()], hooks: [raise('steps_limit')] })
+    expect([terminal.reason, [...terminal.signals].map(({ reason }) => reason)]).toEqual([
+      'user_requested',
+      ['user_requested', 'steps_limit'],
+    ])
+    expect((await run(['answer'], { cancellation: [cancelled()], hooks: [raise('error')] })).terminal.reason).toBe(
+      'error',
+    )
+  })
+
+  test('standing signals come before the inbox, which keeps its messages', async () => {
+    const going = begin(['answer'], { cancellation: [cancelled()] })
+    going.loop.steer('one more thing')
+    const { terminal, state } = await going.end()
+    expect([terminal.reason, said({ state })]).toEqual(['user_requested', []])
+  })
+
+  test('the inbox comes before the context', async () => {
+    const going = begin([], { model: scriptedModel([], { contextWindow: 3_010 }) })
+    going.loop.steer('x'.repeat(400))
+    const { terminal, state } = await going.end()
+    expect([terminal.reason, said({ state }).length]).toEqual(['blocking_limit', 1])
+  })
+
+  test('compaction comes before the blocking limit', async () => {
+    const compaction = {
+      trigger: 'auto' as const,
+      run: () =>
+        Promise.resolve({
+          kind: 'compacted' as const,
+          messages: [{ role: 'user' as const, content: 'x' }],
+          preTokens: 9,
+          postTokens: 1,
+        }),
+    }
+    const due = { ...plainContext, beforeRequest: () => compaction }
+    expect((await run([], { model: short(), context: due })).terminal.reason).toBe('completed')
+  })
+
+  test('thrash comes before the blocking limit', async () => {
+    expect(
+      (await run([], { model: short(), context: { ...plainContext, beforeRequest: () => 'thrash' } })).terminal.reason,
+    ).toBe('compaction_thrash')
+  })
+
+  test('the blocking limit applies only when auto-compact is off', async () => {
+    expect((await run([], { model: short(), context: { ...plainContext, autoCompact: true } })).terminal.reason).toBe(
+      'completed',
+    )
+  })
+
+  test('the blocking limit comes before the reservation', async () => {
+    const given = { prices: dollarATokenPrices, maxBudgetUsd: 1 }
+    expect((await run([], { model: short(), ...given })).terminal.reason).toBe('blocking_limit')
+    expect((await run(['answer'], given)).terminal.reason).toBe('max_budget_usd')
+  })
+
+  test('in the reservation dollars come before tokens', async () => {
+    expect((await run(['answer'], { prices: dollarATokenPrices, maxBudgetUsd: 1, maxTokens: 1 })).terminal.reason).toBe(
+      'max_budget_usd',
+    )
+    expect((await run(['answer'], { maxTokens: 1 })).terminal.reason).toBe('token_limit')
+  })
+})
+
+describe('during the request', () => {
+  test('an abort comes before the error that it, or the service, made', async () => {
+    const controller = new AbortController()
+    const script = (): ScriptedReply => {
+      controller.abort()
+      return { error: { kind: 'image', message: 'too large', status: 400 } }
+    }
+    expect((await run(script, { signal: controller.signal })).terminal.reason).toBe('aborted_streaming')
+  })
+
+  test('the cause of the abort decides', async () => {
+    for (const [cause, reason] of [
+      ['time', 'time_limit'],
+      ['budget', 'max_budget_usd'],
+      ['terminated', 'aborted_streaming'],
+      ['parent', 'aborted_streaming'],
+    ] as const) {
+      const controller = new AbortController()
+      const script = (): ScriptedReply => {
+        queueMicrotask(() => controller.abort(cause))
+        return { hang: true }
+      }
+      expect((await run(script, { signal: controller.signal })).terminal.reason).toBe(reason)
+    }
+  })
+})
+
+describe('after the reply', () => {
+  test('an API error runs failure hooks and never stop hooks', async () => {
+    const called: string[] = []
+    const { terminal } = await run([{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }], {
+      stopHooks: [{ id: 'gate', handle: () => void called.push('stop hook') }],
+      hooks: [hook('onError', ({ error }) => void called.push(`${error?.source} ${error?.name}: ${error?.message}`))],
+    })
+    expect([terminal.reason, called]).toEqual(['model_error', ['model model_error: bad']])
+  })
+
+  const underestimating: Prices = { ...dollarATokenPrices, worstCase: () => 1 }
+
+  test('the cost is looked at after the message, before its calls run', async () => {
+    const ran: string[] = []
+    const { terminal } = await run([calls('Write')], {
+      tools: [tool('Write', () => (ran.push('Write'), 'ok'))],
+      prices: underestimating,
+      maxBudgetUsd: 15,
+    })
+    expect([terminal.reason, ran, terminal.costUsd]).toEqual(['max_budget_usd', [], 15])
+  })
+
+  test('the cost comes before stop hooks and completion', async () => {
+    const called: string[] = []
+    const { terminal } = await run(['answer'], {
+      stopHooks: [{ id: 'gate', handle: () => void called.push('gate') }],
+      prices: underestimating,
+      maxBudgetUsd: 15,
+    })
+    expect([terminal.reason, called]).toEqual(['max_budget_usd', []])
+  })
+})
+
+describe('no tool calls', () => {
+  const misfit = { check: () => ({ fits: false as const, message: 'no' }) }
+  const called: string[] = []
+  const gate = { id: 'gate', handle: () => void called.push('gate') }
+  const followed = (given: Parameters<typeof begin>[1]) => {
+    const script = (_request: unknown, index: number): ScriptedReply =>
+      index === 0 ? { text: 'answer', before: () => going.loop.followUp('and then?') } : 'end'
+    const going = begin(script, given)
+    return going.end()
+  }
+
+  test('the finish-reason guard comes before follow-ups', async () => {
+    const { terminal, transitions } = await followed({ stopWhen: new FinishReasonHook(['end_turn']) })
+    expect([terminal.reason, transitions]).toEqual(['finish_reason', []])
+  })
+
+  test('follow-ups come before structured output', async () => {
+    const { transitions } = await followed({ output: misfit })
+    expect(transitions.slice(0, 2)).toEqual(['user_input', 'structured_output_retry'])
+  })
+
+  test('structured output comes before stop hooks', async () => {
+    called.length = 0
+    const { terminal } = await run(() => 'answer', { output: misfit, stopHooks: [gate] })
+    expect([terminal.reason, called]).toEqual(['structured_output_retry_exhausted', []])
+  })
+
+  test('a block comes before a prevention', async () => {
+    let blocks = 1
+    const stopHooks = [
+      { id: 'prevents', handle: () => ({ prevent: 'enough' }) },
+      { id: 'blocks', handle: () => (blocks-- > 0 ? { block: 'more' } : {}) },
+    ]
+    const { terminal, transitions } = await run(['answer', 'answer'], { stopHooks })
+    expect([transitions, terminal.reason]).toEqual([['stop_hook_blocking'], 'stop_hook_prevented'])
+  })
+
+  test('stop hooks come before the token target', async () => {
+    let blocks = 1
+    const { transitions } = await run(() => 'answer', {
+      tokenBudget: 1_000,
+      stopHooks: [{ id: 'gate', handle: () => (blocks-- > 0 ? { block: 'more' } : {}) }],
+    })
+    expect(transitions.slice(0, 2)).toEqual(['stop_hook_blocking', 'token_budget_continuation'])
+    const prevented = await run(() => 'answer', {
+      tokenBudget: 1_000,
+      stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }],
+    })
+    expect([prevented.transitions, prevented.terminal.reason]).toEqual([[], 'stop_hook_prevented'])
+  })
+
+  test('the token target comes before completed', async () => {
+    expect(
+      (await run([{ text: 'answer' }, { text: 'more', usage: { output_tokens: 900 } }], { tokenBudget: 1_000 }))
+        .transitions,
+    ).toEqual(['token_budget_continuation'])
+  })
+})
+
+describe('after the tools', () => {
+  const thrower = (before: () => void = () => {}) =>
+    tool('Throw', () => {
+      before()
+      throw new AgentStopException({
+        signal: new StopSignal({ reason: 'completed', message: 'done', source: 'Throw' }),
+      })
+    })
+  const prevents = hook('afterToolUse', (context) => context.withContinuationPrevented('enough'), {
+    id: 'watch',
+    tools: ['Look', 'Other'],
+  })
+  const asks: Permissions = {
+    denies: () => undefined,
+    decide: ({ call }) => (call.name === 'Ask' ? { behavior: 'ask', message: '?' } : { behavior: 'allow' }),
+  }
+
+  test('an abort comes before a thrown stop', async () => {
+    const controller = new AbortController()
+    expect(
+      (await run([calls('Throw')], { tools: [thrower(() => controller.abort())], signal: controller.signal })).terminal
+        .reason,
+    ).toBe('aborted_tools')
+  })
+
+  test('a thrown stop comes before hook_stopped, wherever they stand', async () => {
+    const given = { tools: [reader('Look'), { ...thrower(), readOnly: true }], hooks: [prevents] }
+    for (const names of [
+      ['Look', 'Throw'],
+      ['Throw', 'Look'],
+    ]) {
+      const { terminal } = await run([calls(...names)], given)
+      expect([terminal.reason, terminal.signal.message]).toEqual(['completed', 'done'])
+    }
+  })
+
+  test('among several stops the lowest call index wins', async () => {
+    const stop = (name: string, after: number) =>
+      reader(name, async () => {
+        for (let turn = 0; turn < after; turn++) await Promise.resolve()
+        throw new AgentStopException({ message: name })
+      })
+    const { terminal } = await run([calls('Late', 'Early')], { tools: [stop('Late', 20), stop('Early', 0)] })
+    expect([terminal.signal.message, [...terminal.signals].map(({ message }) => message)]).toEqual([
+      'Late',
+      ['Late', 'Early'],
+    ])
+  })
+
+  test('hook_stopped comes before needs_approval', async () => {
+    const { terminal } = await run([calls('Look', 'Ask')], {
+      tools: [reader('Look'), reader('Ask')],
+      hooks: [prevents],
+      permissions: asks,
+    })
+    expect(terminal.reason).toBe('hook_stopped')
+  })
+
+  test('needs_approval comes before guards', async () => {
+    const { terminal } = await run([calls('Ask')], {
+      tools: [tool('Ask')],
+      permissions: asks,
+      stopWhen: new StepsLimitHook(1),
+    })
+    expect(terminal.reason).toBe('needs_approval')
+  })
+
+  test('guards come before max turns', async () => {
+    const tokens = {
+      name: 'tokens',
+      evaluate: () => new StopSignal({ reason: 'token_limit' }),
+      checkpoints: ['after_tools'] as const,
+    }
+    expect(
+      (await run([calls('Look')], { tools: [reader('Look')], maxTurns: 1, stopWhen: tokens })).terminal.reason,
+    ).toBe('token_limit')
+  })
+
+  test('max turns is looked at here only: an answer without tools within the last turn is completed', async () => {
+    expect((await run([calls('Look'), 'answer'], { tools: [reader('Look')], maxTurns: 2 })).terminal.reason).toBe(
+      'completed',
+    )
+    expect((await run(['answer'], { maxTurns: 1 })).terminal.reason).toBe('completed')
+  })
+})

@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { ModelError, RetriesExhaustedError, type ModelErrorInit, type ModelErrorJson } from '../src/index.ts'
+import { overloadsBeforeFallback, retryDelayMs } from '../src/model/retry.ts'
+import { run } from './support/harness.ts'
+
+const record = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>
+  new ModelError({ kind: 'server_error', message: 'x', ...init }).toRecord()
+
+describe('the delay before a retry', () => {
+  test.each([
+    [1, 200],
+    [2, 400],
+    [3, 800],
+    [4, 2_000],
+    [5, 2_000],
+    [10, 2_000],
+  ])('after attempt %i is %i ms and up to a quarter more', (attempt, base) => {
+    for (const key of ['a', 'b', 'c', 'run1/retry:1.1']) {
+      const delay = retryDelayMs(attempt, record(), key)
+      expect(delay).toBeGreaterThanOrEqual(base)
+      expect(delay).toBeLessThan(base * 1.25)
+      expect(retryDelayMs(attempt, record(), key)).toBe(delay)
+    }
+    expect(
+      new Set(Array.from({ length: 20 }, (_, index) => retryDelayMs(attempt, record(), `key ${index}`))).size,
+    ).toBeGreaterThan(5)
+  })
+
+  test('is what the service asked for, also when that is nothing', () => {
+    expect([
+      retryDelayMs(1, record({ retryAfterMs: 30_000 }), 'k'),
+      retryDelayMs(9, record({ retryAfterMs: 0 }), 'k'),
+    ]).toEqual([30_000, 0])
+  })
+
+  test('a fallback model is taken after three overloads', () => {
+    expect(overloadsBeforeFallback).toBe(3)
+  })
+})
+
+describe('which failures are tried again', () => {
+  test.each([
+    ['rate_limit', true],
+    ['overloaded', true],
+    ['server_error', true],
+    ['timeout', true],
+    ['connection', true],
+    ['authentication_failed', false],
+    ['billing_error', false],
+    ['invalid_request', false],
+    ['model_not_found', false],
+    ['prompt_too_long', false],
+    ['image', false],
+    ['unknown', false],
+  ] as const)('%s: %s, unless the error says otherwise', async (kind, retried) => {
+    const attempts = async (init: Partial<ModelErrorInit> = {}) =>
+      (await run([{ error: { kind, message: 'x', status: 400, ...init } }, 'answer'])).model.requests.length
+    expect(await attempts()).toBe(retried ? 2 : 1)
+    expect(await attempts({ retryable: !retried })).toBe(retried ? 1 : 2)
+  })
+
+  test('what is no ModelError is never tried again', async () => {
+    const { terminal, model } = await run(() => { throw new TypeError('adapter bug') }) // prettier-ignore
+    expect([terminal.reason, terminal.signal.toJSON(), model.requests.length]).toEqual([
+      'model_error',
+      {
+        reason: 'error',
+        message: 'adapter bug',
+        context: { kind: 'unknown', status: null, attempts: 1, requestId: null },
+        source: 'model',
+      },
+      1,
+    ])
+  })
+})
+
+describe('attempts', () => {
+  test('are attempts of one turn, told one by one, waited for between', async () => {
+    const failing = { error: { kind: 'server_error', message: 'x', status: 500 } } as const
+    const { events, terminal, transitions } = await run([failing, failing, 'answer'])
+    const retries = events.flatMap((event) => (event.type === 'retry' ? [event] : []))
+    expect(retries.map(({ request, attempt, maxRetries }) => [request, attempt, maxRetries])).toEqual([
+      [1, 1, 10],
+      [1, 2, 10],
+    ])
+    expect([transitions, terminal.summary.turns, terminal.summary.requests]).toEqual([[], 1, 3])
+    expect(terminal.durationMs).toBe(retries.reduce((sum, { delayMs }) => sum + delayMs, 0))
+  })
+
+  test('run out after maxRetries more than the first', async () => {
+    for (const maxRetries of [0, 1, 4]) {
+      const { terminal, model } = await run(() => ({ error: { kind: 'connection', message: 'reset' } }), { maxRetries })
+      expect([model.requests.length, terminal.reason, terminal.signal.reason]).toEqual([
+        maxRetries + 1,
+        'model_error',
+        maxRetries === 0 ? 'error' : 'retry_limit',
+      ])
+      expect(terminal.error instanceof RetriesExhaustedError).toBe(maxRetries > 0)
+    }
+  })
+
+  test('have one idempotency key each, and never another', async () => {
+    const { model } = await run([{ error: { kind: 'server_error', message: 'x' } }, 'answer'])
+    expect(model.requests.map(({ idempotencyKey }) => idempotencyKey)).toEqual([
+      'session/run1/model:1.1',
+      'session/run1/model:1.2',
+    ])
+  })
+})
+
+test('a model error is data on record, and an error to whoever catches it', () => {
+  const error = new ModelError({
+    kind: 'overloaded',
+    message: 'busy',
+    status: 529,
+    retryAfterMs: 5,
+    requestId: 'req',
+    cause: new Error('x'),
+  })
+  expect(error.toRecord()).toEqual({
+    kind: 'overloaded',
+    message: 'busy',
+    status: 529,
+    retryable: true,
+    retryAfterMs: 5,
+    requestId: 'req',
+    usage: null,
+    billed: 'nothing',
+  })
+  expect([record().billed, record({ status: 500 }).billed, record({ status: 500, billed: 'unknown' }).billed]).toEqual([
+    'unknown',
+    'nothing',
+    'unknown',
+  ])
+  expect([error.code, error.name, error.toJSON()]).toEqual(['model', 'ModelError', { code: 'model', message: 'busy' }])
+})

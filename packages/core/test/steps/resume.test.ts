@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest'
+import {
+  AgentStopException,
+  createMemorySteps,
+  HaltingError,
+  loop,
+  replay,
+  resume,
+  startRun,
+  type LoopEvent,
+  type LoopOptions,
+  type StepRecord,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hanging,
+  hook,
+  json,
+  reader,
+  resultTexts,
+  run,
+  tool,
+  until,
+  type Run,
+} from '../support/harness.ts'
+
+/** A process that dies after its n-th record: what is left is what was on record. */
+class Died extends Error {}
+
+const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
+  const turn = messages.filter(({ role }) => role === 'assistant').length
+  return turn === 0 ? calls('Look', 'Write') : turn === 1 ? calls('Write') : 'done'
+}
+
+function world() {
+  const written: string[] = []
+  const options = (): LoopOptions => ({
+    model: scriptedModel(script),
+    clock: createFakeClock({ autoAdvance: true }),
+    tools: [reader('Look'), tool('Write', (_input, { idempotencyKey }) => (written.push(idempotencyKey), 'written'))],
+    hooks: [hook(['beforeToolUse', 'afterStep', 'onStop'], () => {})],
+  })
+  return { options, written }
+}
+
+/** Runs until the n-th record is written, and gives the records of that moment. */
+async function killedAfter(count: number, options: LoopOptions): Promise<readonly StepRecord[]> {
+  const records: StepRecord[] = []
+  await new Promise<void>((resolve) => {
+    const steps = createMemorySteps({
+      clock: options.clock!,
+      onRecord: (record) => {
+        if (records.length === count) {
+          resolve()
+          throw new Died()
+        }
+        records.push(json(record) as unknown as StepRecord)
+      },
+    })
+    void loop(startRun({ prompt: 'go' }), { ...options, steps }).terminal.then(() => resolve())
+  })
+  return records
+}
+
+describe('resume', () => {
+  test('after any record comes to the same end; a tool that writes is done, told as unknown, or run once', async () => {
+    const whole = await run(script, world().options() as never)
+    const total = whole.steps.records.length
+    expect(total).toBeGreaterThan(20)
+    for (let count = 1; count < total; count++) {
+      const { options, written } = world()
+      const records = await killedAfter(count, options())
+      const before = written.length
+      const resumed = resume(records, options())
+      const { terminal, state } = await resumed.loop.ended
+      expect([count, terminal.reason, terminal.summary.turns]).toEqual([count, 'completed', 3])
+      expect(transcriptProblems(state.transcript.messages())).toEqual([])
+      // Nothing runs twice: each call's key is written with at most once, and a call without an effect is told as unknown.
+      expect(new Set(written).size).toBe(written.length)
+      const unknown = resultTexts({ state: { ...state, startLength: 0 } }).filter((text) =>
+        String(text).startsWith('The outcome of this call is unknown'),
+      ).length
+      expect([written.length, unknown].reduce((sum, part) => sum + part, 0)).toBeGreaterThanOrEqual(2)
+      expect(before + unknown).toBeLessThanOrEqual(3)
+    }
+  })
+
+  test('asks nothing again of past turns: no past hook, no past request', async () => {
+    const { options } = world()
+    const whole = await run(script, options() as never)
+    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const asked: string[] = []
+    const model = scriptedModel(script)
+    const resumed = resume(whole.steps.records.slice(0, lap + 1), {
+      ...options(),
+      model,
+      hooks: [hook(['beforeExecution', 'beforeStep'], ({ trigger }) => void asked.push(trigger))],
+    })
+    const { terminal } = await resumed.loop.ended
+    expect([terminal.reason, model.requests.length, asked]).toEqual(['completed', 2, ['beforeStep', 'beforeStep']])
+  })
+
+  test('heeds other limits from the first live step', async () => {
+    const { options } = world()
+    const whole = await run(script, options() as never)
+    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const resumed = resume(whole.steps.records.slice(0, lap + 1), { ...options(), maxTurns: 2 })
+    expect((await resumed.loop.ended).terminal.reason).toBe('max_turns')
+  })
+
+  test('a stop that was acknowledged closes the open calls and ends', async () => {
+    const going = begin([calls('Hang')], { tools: [hanging('Hang')] })
+    await until(() => going.events.some(({ type }) => type === 'tool_start'))
+    going.loop.abort()
+    const { steps } = await going.end()
+    const records = steps.records.slice(0, -1)
+    const { terminal, state } = await resume(records, {
+      model: scriptedModel(['never']),
+      clock: createFakeClock(),
+      tools: [hanging('Hang')],
+    }).loop.ended
+    expect([terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual(['aborted_tools', []])
+  })
+
+  test('charges an open request at its reservation, and asks again as the next attempt', async () => {
+    const model = scriptedModel(() => 'answer', { maxOutputTokens: 2_000 })
+    const options = { model, clock: createFakeClock(), prices: dollarATokenPrices, maxBudgetUsd: 10_000 }
+    const records = await killedAfter(2, options)
+    expect(records.map(({ type }) => type)).toEqual(['start', 'intent'])
+    const { terminal } = await resume(records, options).loop.ended
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 15, 1_020 + 2_000 + 15])
+    expect(model.requests.at(-1)?.idempotencyKey).toBe('session/run1/model:1.2')
+  })
+
+  test('of a run that carried counters counts them against the budget', async () => {
+    const options = {
+      model: scriptedModel(['never'], { maxOutputTokens: 2_000 }),
+      clock: createFakeClock(),
+      prices: dollarATokenPrices,
+      maxBudgetUsd: 5_000,
+    }
+    const first = await run([{ text: 'x', usage: { input_tokens: 1_000, output_tokens: 2_000 } }], {
+      ...options,
+      model: scriptedModel([{ text: 'x', usage: { input_tokens: 1_000, output_tokens: 2_000 } }], {
+        maxOutputTokens: 2_000,
+      }),
+    })
+    const second = await run(
+      ['never'],
+      { ...options, maxBudgetUsd: 100_000 },
+      {
+        prompt: 'more',
+        carry: first.state.spent,
+        transcript: first.state.transcript,
+      },
+    )
+    const { terminal } = await resume(second.steps.records.slice(0, 1), options, first.state.transcript).loop.ended
+    expect(terminal.reason).toBe('max_budget_usd')
+  })
+
+  test('a run that ended is closed', async () => {
+    const { steps } = await run(['answer'])
+    expect(() => resume(steps.records, { model: scriptedModel([]) })).toThrow(HaltingError)
+  })
+
+  test('another prompt or program under the same keys is a mismatch', async () => {
+    const { options } = world()
+    const whole = await run(script, options() as never)
+    const records = whole.steps.records.slice(0, whole.steps.records.findIndex(({ type }) => type === 'lap') - 1)
+    const { terminal } = await resume(records, { ...options(), system: 'another system prompt' }).loop.ended
+    expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'step_mismatch'])
+  })
+})
+
+describe('replay', () => {
+  const live = new Set<LoopEvent['type']>(['model_update', 'tool_update'])
+  const same = async (whole: Run, options: LoopOptions) => {
+    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const { events, terminal } = await replay(records, options)
+    expect(json(events)).toEqual(json(whole.events.filter(({ type }) => !live.has(type))))
+    expect(json(terminal)).toEqual(json(whole.terminal))
+  }
+
+  test('tells the same events and the same terminal, and runs nothing', async () => {
+    const { options } = world()
+    const whole = await run(script, options() as never)
+    const ran: string[] = []
+    const silent = scriptedModel(() => (ran.push('model'), 'never'))
+    await same(whole, {
+      ...options(),
+      model: silent,
+      tools: [reader('Look', () => (ran.push('Look'), 'x')), tool('Write', () => (ran.push('Write'), 'x'))],
+    })
+    expect(ran).toEqual([])
+  })
+
+  test('of retries, thrown stops, limits and aborts', async () => {
+    const failing: ScriptedReply = { error: { kind: 'overloaded', message: 'x', status: 529 } }
+    await same(await run([failing, 'answer']), { model: scriptedModel([]) })
+    const tools = [reader('Look'), tool('Throw', () => { throw new AgentStopException({ message: 'done' }) })] // prettier-ignore
+    await same(await run([calls('Look', 'Throw')], { tools }), { model: scriptedModel([]), tools })
+    await same(await run(() => calls('Look'), { tools, maxTurns: 2, wrapUp: true }), {
+      model: scriptedModel([]),
+      tools,
+      maxTurns: 2,
+      wrapUp: true,
+    })
+    const controller = new AbortController()
+    const stop = tool('Throw', () => (controller.abort('terminated'), 'x'))
+    await same(await run([calls('Throw', 'Look')], { tools: [stop, reader('Look')], signal: controller.signal }), {
+      model: scriptedModel([]),
+      tools: [stop, reader('Look')],
+    })
+  })
+
+  test('beyond the record is not known', async () => {
+    const whole = await run(script, world().options() as never)
+    const { terminal } = await replay(whole.steps.records.slice(0, 6), world().options())
+    expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'replay_exhausted'])
+  })
+})

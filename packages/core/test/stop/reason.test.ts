@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import { StopReason } from '../../src/index.ts'
+
+// The public surface, frozen: not read from src.
+const priorities = {
+  error: 0,
+  stop_requested: 1,
+  user_requested: 2,
+  steps_limit: 2,
+  token_limit: 3,
+  cost_limit: 3,
+  time_limit: 4,
+  retry_limit: 5,
+  no_progress: 5,
+  finish_reason: 6,
+  completed: 8,
+  unknown: 9,
+} as const
+const reasons = Object.keys(priorities) as readonly StopReason[]
+
+describe('a stop reason is one of a closed set', () => {
+  test('the set is the one of seed 002 and DESIGN, most urgent first', () => {
+    expect(StopReason.all).toEqual(reasons)
+  })
+
+  test('every reason has the name of seed 002', () => {
+    const { ErrorForbade, StopRequested, UserRequested, StepsLimitReached, TokenLimitReached, CostLimitReached } =
+      StopReason
+    const { TimeLimitReached, RetryLimitReached, NoProgress, FinishReasonReceived, Completed, Unknown } = StopReason
+    expect([
+      ErrorForbade,
+      StopRequested,
+      UserRequested,
+      StepsLimitReached,
+      TokenLimitReached,
+      CostLimitReached,
+    ]).toEqual(reasons.slice(0, 6))
+    expect([TimeLimitReached, RetryLimitReached, NoProgress, FinishReasonReceived, Completed, Unknown]).toEqual(
+      reasons.slice(6),
+    )
+  })
+
+  test('cannot be changed by whoever holds it', () => {
+    expect(Object.isFrozen(StopReason)).toBe(true)
+    expect(Object.isFrozen(StopReason.all)).toBe(true)
+  })
+})
+
+describe('priority', () => {
+  test.each(reasons)('of %s is the number of DESIGN', (reason) => {
+    expect(StopReason.priority(reason)).toBe(priorities[reason])
+  })
+
+  test('compare orders every pair as their numbers do', () => {
+    for (const a of reasons) {
+      for (const b of reasons) expect(StopReason.compare(a, b)).toBe(Math.sign(priorities[a] - priorities[b]))
+    }
+  })
+
+  test('compare sorts a list with the most urgent first', () => {
+    expect(
+      (['completed', 'time_limit', 'error', 'steps_limit'] as StopReason[]).toSorted((a, b) =>
+        StopReason.compare(a, b),
+      ),
+    ).toEqual(['error', 'steps_limit', 'time_limit', 'completed'])
+  })
+})
+
+describe('wasForceStopped', () => {
+  test('is false for a natural end and true for everything else', () => {
+    expect(reasons.filter((reason) => !StopReason.wasForceStopped(reason))).toEqual(['finish_reason', 'completed'])
+  })
+})
+
+describe('a reason read from stored data', () => {
+  test('is itself when it is known', () => {
+    expect(reasons.map((reason) => StopReason.parse(reason))).toEqual(reasons)
+  })
+
+  test.each(['steps', '', 'toString', '__proto__', 'constructor', 7, null, undefined, {}, [], ['error'], Symbol('x')])(
+    'is unknown when it is %s',
+    (value) => {
+      expect(StopReason.parse(value)).toBe('unknown')
+    },
+  )
+})

@@ -1,0 +1,92 @@
+import { expect } from 'vitest'
+import {
+  QueryEngine,
+  type LoopEvent,
+  type QueryOptions,
+  type RunState,
+  type SdkMessage,
+  type SdkResult,
+  type Terminal,
+  type Transition,
+} from '../../src/index.ts'
+import {
+  createFakeClock,
+  scriptedModel,
+  transcriptProblems,
+  type FakeClock,
+  type ScriptedModel,
+} from '../../src/testing/index.ts'
+import type { Script } from './harness.ts'
+import { Transcript } from '../../src/index.ts'
+
+export interface Asked {
+  readonly engine: QueryEngine
+  readonly messages: readonly SdkMessage[]
+  readonly result: SdkResult
+  readonly terminal: Terminal
+  readonly events: readonly LoopEvent[]
+  readonly model: ScriptedModel
+  readonly state: Pick<RunState, 'transcript' | 'startLength'>
+  readonly transitions: readonly Transition[]
+}
+
+export type EngineGiven = Partial<QueryOptions>
+
+/** An engine over a scripted model and a clock whose timers pass by themselves. */
+export interface Made {
+  readonly engine: QueryEngine
+  readonly model: ScriptedModel
+  readonly events: LoopEvent[]
+  readonly clock: FakeClock
+}
+
+export function engineOf(script: Script, given: EngineGiven = {}): Made {
+  const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
+  const clock = createFakeClock({ autoAdvance: true })
+  const events: LoopEvent[] = []
+  const engine = new QueryEngine({
+    clock,
+    sessionId: 'session',
+    ...given,
+    model,
+    onEvent: (event) => events.push(event),
+  })
+  return { engine, model, events, clock }
+}
+
+/** One prompt to its one result, which is the last message. */
+export async function ask(
+  script: Script,
+  given: EngineGiven = {},
+  during?: (engine: QueryEngine, message: SdkMessage) => void,
+): Promise<Asked> {
+  const { engine, model, events } = engineOf(script, given)
+  const before = given.transcript ?? Transcript.empty()
+  const messages: SdkMessage[] = []
+  for await (const message of engine.submit('go')) {
+    messages.push(message)
+    during?.(engine, message)
+  }
+  const result = resultOf(messages)
+  const terminal = engine.lastTerminal!
+  const transitions = events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
+  if (terminal.reason !== 'needs_approval') expect(transcriptProblems(engine.transcript.messages())).toEqual([])
+  return {
+    engine,
+    messages,
+    result,
+    terminal,
+    events,
+    model,
+    state: { transcript: engine.transcript, startLength: before.length },
+    transitions,
+  }
+}
+
+/** The result: exactly one, and the last message. */
+export function resultOf(messages: readonly SdkMessage[]): SdkResult {
+  const results = messages.filter((message): message is SdkResult => message.type === 'result')
+  expect(results).toHaveLength(1)
+  expect(messages.at(-1)).toBe(results[0])
+  return results[0]!
+}

@@ -1,0 +1,230 @@
+import { expect } from 'vitest'
+import {
+  CallableHook,
+  createMemorySteps,
+  loop,
+  startRun,
+  type Attachment,
+  type HookContext,
+  type HookTrigger,
+  type Json,
+  type Loop,
+  type LoopEvent,
+  type LoopOptions,
+  type MemorySteps,
+  type ModelMessage,
+  type Prices,
+  type RunState,
+  type StartOptions,
+  type Terminal,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+  type ToolResultBlock,
+  type TranscriptEntry,
+  type Transition,
+} from '../../src/index.ts'
+import {
+  createFakeClock,
+  scriptedModel,
+  transcriptProblems,
+  type FakeClock,
+  type ScriptedModel,
+  type ScriptedReply,
+} from '../../src/testing/index.ts'
+
+export type Script = Parameters<typeof scriptedModel>[0]
+export type Given = Partial<LoopOptions> & { readonly clock?: FakeClock }
+
+/** A run that goes on: everything that a test may want to look at or do in the middle of it. */
+export interface Going {
+  readonly loop: Loop
+  readonly model: ScriptedModel
+  readonly clock: FakeClock
+  readonly steps: MemorySteps
+  readonly events: LoopEvent[]
+  /** Waits for the end, and checks what holds at every end. */
+  end(): Promise<Run>
+}
+
+export interface Run {
+  readonly terminal: Terminal
+  readonly state: RunState
+  readonly events: readonly LoopEvent[]
+  readonly model: ScriptedModel
+  readonly clock: FakeClock
+  readonly steps: MemorySteps
+  /** Why it went round again, in order. */
+  readonly transitions: readonly Transition[]
+  /** What the model would be shown next. */
+  readonly messages: readonly ModelMessage[]
+}
+
+/** Starts a run under a fake clock whose timers pass by themselves. */
+export function begin(script: Script, given: Given = {}, start: StartOptions = { prompt: 'go' }): Going {
+  const model = given.model === undefined ? scriptedModel(script) : (given.model as ScriptedModel)
+  const clock = given.clock ?? createFakeClock({ autoAdvance: true })
+  const steps = (given.steps as MemorySteps | undefined) ?? createMemorySteps({ clock })
+  const running = loop(startRun(start), { ...given, model, clock, steps })
+  const events: LoopEvent[] = []
+  const read = (async () => {
+    for await (const event of running) events.push(event)
+  })()
+  return {
+    loop: running,
+    model,
+    clock,
+    steps,
+    events,
+    async end() {
+      await read
+      const { terminal, state } = await running.ended
+      expect(events.filter(({ type }) => type === 'run_end')).toEqual([{ type: 'run_end', terminal }])
+      expect(events.at(-1)?.type).toBe('run_end')
+      const messages = state.transcript.messages()
+      if (terminal.reason !== 'needs_approval') expect(transcriptProblems(messages)).toEqual([])
+      for (const request of model.requests) expect(transcriptProblems(request.messages)).toEqual([])
+      const transitions = events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
+      return { terminal, state, events, model, clock, steps, transitions, messages }
+    },
+  }
+}
+
+export function run(script: Script, given: Given = {}, start?: StartOptions): Promise<Run> {
+  return begin(script, given, start).end()
+}
+
+/** Waits, without time, until something is so. */
+export async function until(holds: () => boolean): Promise<void> {
+  for (let turns = 0; turns < 2_000; turns++) {
+    if (holds()) return
+    await Promise.resolve()
+  }
+  throw new Error('It never came to be so.')
+}
+
+export const tick = (): Promise<void> => until(() => false).catch(() => {})
+
+export interface ToolParts {
+  readonly readOnly?: boolean
+  readonly concurrencySafe?: boolean
+  readonly schema?: Tool['inputSchema']
+  readonly onUnknownOutcome?: 'rerun' | 'tell'
+}
+
+type Execute = (
+  input: Record<string, unknown>,
+  context: ToolContext,
+) => Promise<ToolOutput | string> | ToolOutput | string
+
+export function tool(name: string, execute: Execute | string = 'ok', parts: ToolParts = {}): Tool {
+  const work: Execute = typeof execute === 'string' ? () => execute : execute
+  const { schema = { type: 'object' }, readOnly = false, ...rest } = parts
+  return {
+    name,
+    description: `${name} for tests`,
+    inputSchema: schema,
+    readOnly,
+    execute: work,
+    ...rest,
+  }
+}
+
+export const reader = (name: string, execute: Execute | string = 'read', parts: ToolParts = {}): Tool =>
+  tool(name, execute, { readOnly: true, ...parts })
+
+/** A tool that never settles unless it heeds its signal. */
+export function hanging(name: string, parts: ToolParts & { readonly deaf?: boolean } = {}): Tool {
+  const { deaf = false, ...rest } = parts
+  return tool(
+    name,
+    (_input, { signal }) =>
+      new Promise((_resolve, reject) => {
+        if (deaf) return
+        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      }),
+    rest,
+  )
+}
+
+/** A reply that calls one tool, or several. */
+export function calls(
+  ...names: readonly (string | { readonly name: string; readonly id?: string; readonly input?: unknown })[]
+): Exclude<ScriptedReply, string> {
+  return { toolCalls: names.map((name) => (typeof name === 'string' ? { name } : name)) }
+}
+
+export function hook(
+  triggers: HookTrigger | readonly HookTrigger[],
+  handle: (context: HookContext) => HookContext | void | Promise<HookContext | void>,
+  more: { readonly id?: string; readonly priority?: number; readonly tools?: readonly string[] } = {},
+): CallableHook {
+  return new CallableHook(handle, { triggers: typeof triggers === 'string' ? [triggers] : triggers, ...more })
+}
+
+/** What a run left in the transcript. */
+export interface Left {
+  readonly state: Pick<RunState, 'transcript' | 'startLength'>
+}
+
+/** Entries that the run added after its prompt. */
+export function added({ state }: Left): readonly TranscriptEntry[] {
+  return state.transcript.since(state.startLength)
+}
+
+export function attachments(run: Left): readonly Attachment[] {
+  return added(run).flatMap((entry) => (entry.kind === 'attachment' ? [entry.attachment] : []))
+}
+
+/** Texts of user messages that the run wrote by itself, with why they are there. */
+export function said(run: Left): readonly (readonly [origin: string, text: string])[] {
+  return added(run).flatMap((entry) => {
+    if (entry.kind !== 'user' || entry.origin === 'tool_results' || entry.origin === 'prompt') return []
+    const { content } = entry.message
+    return [
+      [
+        entry.origin,
+        typeof content === 'string'
+          ? content
+          : content.map((block) => ('text' in block ? String(block.text) : block.type)).join(''),
+      ] as const,
+    ]
+  })
+}
+
+/** Failures told as a message of our own. */
+export function failures(run: Left): readonly (readonly [error: string, text: string])[] {
+  return added(run).flatMap((entry) => {
+    if (entry.kind !== 'assistant' || entry.error === undefined) return []
+    return [
+      [
+        entry.error,
+        entry.message.content.map((block) => ('text' in block ? String(block.text) : '')).join(''),
+      ] as const,
+    ]
+  })
+}
+
+/** Every tool result of the run, in order. */
+export function results(run: Left): readonly ToolResultBlock[] {
+  return added(run).flatMap((entry) => {
+    if (entry.kind !== 'user' || typeof entry.message.content === 'string') return []
+    return entry.message.content.filter((block): block is ToolResultBlock => block.type === 'tool_result')
+  })
+}
+
+export const resultTexts = (run: Left): readonly unknown[] => results(run).map(({ content }) => content)
+
+/** How each call ended, by call id. */
+export function toolEnds({ events }: Pick<Run, 'events'>): { readonly [callId: string]: string } {
+  return Object.fromEntries(events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event.end]] : [])))
+}
+
+/** One dollar a token, in or out: sums can be done in the head. */
+export const dollarATokenPrices: Prices = {
+  cost: (_model, usage) =>
+    usage.input_tokens + usage.output_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens,
+  worstCase: (_model, { inputTokens, outputTokens }) => inputTokens + outputTokens,
+}
+
+export const json = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json

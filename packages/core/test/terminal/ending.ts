@@ -1,0 +1,77 @@
+import { expect } from 'vitest'
+import { endings, type TerminalReason } from '../../src/index.ts'
+import type { Asked } from '../support/engine.ts'
+import { attachments, failures, results, said } from '../support/harness.ts'
+import { table, type Row } from './table.ts'
+
+/** What an ending says and leaves behind; what is left out of an expectation is empty. */
+export interface Said {
+  readonly message: string
+  readonly source: string | null
+  readonly context?: object
+  /** Where the category of the row has two values. */
+  readonly category?: Row['category']
+  readonly attachments?: readonly object[]
+  readonly said?: readonly (readonly [string, string])[]
+  readonly failures?: readonly (readonly [string, string])[]
+  /** Content of every tool result of the run, with `!` before those that are errors. */
+  readonly results?: readonly string[]
+  /** Text of a success. */
+  readonly result?: string
+  /** Texts of a failure. */
+  readonly errors?: readonly string[]
+}
+
+/** The whole of an ending against its row of the table and what it is to say. */
+export function expectEnding(asked: Asked, reason: TerminalReason, expected: Said): void {
+  const row = table[reason]
+  const { category, manner, toolResults, subtype, exitCode } = endings[reason]
+  expect({ category, manner, toolResults, subtype, exitCode }).toEqual(row)
+  const { terminal, result } = asked
+  expect({
+    reason: terminal.reason,
+    category: terminal.signal.reason,
+    message: terminal.signal.message,
+    source: terminal.signal.source,
+    stands: terminal.signals.highest()?.reason,
+    attachments: attachments(asked),
+    said: said(asked),
+    failures: failures(asked),
+    results: results(asked).map(
+      ({ content, is_error }) =>
+        `${is_error === true ? '!' : ''}${typeof content === 'string' ? content : JSON.stringify(content)}`,
+    ),
+  }).toEqual({
+    reason,
+    category: expected.category ?? row.category,
+    message: expected.message,
+    source: expected.source,
+    stands: expected.category ?? row.category,
+    attachments: expected.attachments ?? [],
+    said: expected.said ?? [],
+    failures: expected.failures ?? [],
+    results: expected.results ?? [],
+  })
+  if (expected.context !== undefined) expect(terminal.signal.context).toEqual(expected.context)
+  const forced = row.category !== 'completed' && row.category !== 'finish_reason'
+  const { message, context, source } = terminal.signal
+  expect({
+    subtype: result.subtype,
+    is_error: result.is_error,
+    terminal_reason: result.terminal_reason,
+    stop: result.stop,
+    result: result.result,
+    errors: result.errors,
+    num_turns: result.num_turns,
+    usage: result.usage,
+  }).toEqual({
+    subtype: row.subtype,
+    is_error: row.subtype !== 'success',
+    terminal_reason: reason === 'max_budget_usd' ? 'budget_exhausted' : reason,
+    stop: { reason, category: expected.category ?? row.category, message, context, source, forced },
+    result: row.subtype === 'success' ? (expected.result ?? '') : undefined,
+    errors: row.subtype === 'success' ? undefined : (expected.errors ?? [expected.message]),
+    num_turns: terminal.summary.turns,
+    usage: terminal.summary.usage,
+  })
+}

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import {
+  AgentStopException,
+  endings,
+  FinishReasonHook,
+  InMemoryCancellationSource,
+  StopSignal,
+} from '../../src/index.ts'
+import { ask } from '../support/engine.ts'
+import { calls, hook, reader, tool } from '../support/harness.ts'
+import { expectEnding } from './ending.ts'
+import { table } from './table.ts'
+
+test('the table of endings is the one of DESIGN, row by row', () => {
+  const rows = Object.entries(endings).map(([reason, { category, manner, toolResults, subtype, exitCode }]) => [
+    reason,
+    { category, manner, toolResults, subtype, exitCode },
+  ])
+  expect(Object.fromEntries(rows)).toEqual(table)
+})
+
+describe('graceful endings', () => {
+  test('terminal: completed', async () => {
+    const asked = await ask([calls('Look'), 'the answer'], { tools: [reader('Look')] })
+    expectEnding(asked, 'completed', {
+      message: 'The model gave its answer',
+      source: 'loop',
+      results: ['read'],
+      result: 'the answer',
+    })
+  })
+
+  test('terminal: finish_reason', async () => {
+    const asked = await ask([{ text: 'the answer', stopReason: 'stop_sequence' }], {
+      stopWhen: new FinishReasonHook(['stop_sequence']),
+    })
+    expectEnding(asked, 'finish_reason', {
+      message: 'Finish reason received: stop_sequence',
+      source: 'FinishReasonHook',
+      context: { finishReason: 'stop_sequence' },
+      result: 'the answer',
+    })
+  })
+
+  test('terminal: stop_requested, with results of siblings that ran and "not run" for those that did not', async () => {
+    const submit = tool('Submit', () => {
+      throw new AgentStopException({
+        signal: new StopSignal({
+          reason: 'stop_requested',
+          message: 'Answer submitted: 42',
+          source: 'SubmitAnswerTool',
+        }),
+      })
+    })
+    const asked = await ask([{ text: 'submitting', ...calls('Look', 'Submit', 'Write') }], {
+      tools: [reader('Look'), submit, tool('Write')],
+    })
+    expectEnding(asked, 'stop_requested', {
+      message: 'Answer submitted: 42',
+      source: 'SubmitAnswerTool',
+      results: ['read', 'Answer submitted: 42', '!Not run: the run stopped before this call'],
+      result: 'submitting',
+    })
+  })
+
+  test('terminal: hook_stopped', async () => {
+    const stop = hook('afterToolUse', (context) => context.withContinuationPrevented('seen enough'), { id: 'watch' })
+    const asked = await ask([{ text: 'looking', ...calls('Look', 'Look') }], { tools: [reader('Look')], hooks: [stop] })
+    expectEnding(asked, 'hook_stopped', {
+      message: 'seen enough',
+      source: 'watch',
+      context: { hook: 'watch' },
+      attachments: [{ type: 'hook_stopped_continuation', hook: 'watch', message: 'seen enough', callId: 'call_0_0' }],
+      results: ['read', 'read'],
+      result: 'looking',
+    })
+  })
+
+  test('terminal: stop_hook_prevented', async () => {
+    const asked = await ask([calls('Look'), 'the answer'], {
+      tools: [reader('Look')],
+      stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'closed for today' }) }],
+    })
+    expectEnding(asked, 'stop_hook_prevented', {
+      message: 'closed for today',
+      source: 'gate',
+      context: { hook: 'gate' },
+      results: ['read'],
+      result: 'the answer',
+    })
+  })
+
+  test('terminal: needs_approval, with results before the first call that waits and nothing after it', async () => {
+    const ran: string[] = []
+    const log = (name: string) => tool(name, () => (ran.push(name), 'done'))
+    const asked = await ask([calls('Look', 'First', 'Ask', 'After', 'Look')], {
+      tools: [reader('Look'), log('First'), log('Ask'), log('After')],
+      permissions: {
+        denies: () => undefined,
+        decide: ({ call }) =>
+          call.name === 'Ask' ? { behavior: 'ask', message: 'Allow Ask?' } : { behavior: 'allow' },
+      },
+    })
+    expectEnding(asked, 'needs_approval', {
+      message: 'Waiting for approval: Ask',
+      source: 'permissions',
+      context: { pending: [{ id: 'call_0_2', name: 'Ask', message: 'Allow Ask?' }] },
+      results: ['read', 'done'],
+    })
+    expect(ran).toEqual(['First'])
+  })
+
+  test('terminal: user_requested, at a checkpoint, with all results', async () => {
+    const source = new InMemoryCancellationSource()
+    const slow = tool('Slow', () => (source.cancel('user pressed stop'), 'finished all the same'))
+    const asked = await ask([calls('Slow', 'Write')], {
+      tools: [slow, tool('Write', 'written')],
+      cancellation: [source],
+    })
+    expectEnding(asked, 'user_requested', {
+      message: 'user pressed stop',
+      source: 'InMemoryCancellationSource',
+      results: ['finished all the same', 'written'],
+    })
+  })
+
+  test('terminal: refusal', async () => {
+    const asked = await ask([{ text: 'I will not.', ...calls('Write'), stopReason: 'refusal' }], {
+      tools: [tool('Write')],
+    })
+    expectEnding(asked, 'refusal', {
+      message: 'The model refused to answer',
+      source: 'model',
+      context: { stopReason: 'refusal' },
+      results: ['!Not run: the model refused to go on'],
+    })
+  })
+})

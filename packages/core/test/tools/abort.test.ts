@@ -1,0 +1,263 @@
+import { describe, expect, test } from 'vitest'
+import {
+  createMemorySteps,
+  HaltingError,
+  loop,
+  startRun,
+  RunAbort,
+  type AbortCause,
+  type Terminal,
+} from '../../src/index.ts'
+import { abortCauseOf, createAbortScope } from '../../src/cancel/abort.ts'
+import { settleWithin } from '../../src/cancel/settle.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, hanging, reader, resultTexts, said, tick, tool, toolEnds, until } from '../support/harness.ts'
+
+const deafResult =
+  'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
+const causes: readonly (readonly [AbortCause, string, string, string, boolean])[] = [
+  // cause, ends while streaming as, ends in tools as, message, whether an interruption is said
+  ['user', 'aborted_streaming', 'aborted_tools', 'Interrupted by the user', true],
+  ['interrupt', 'aborted_streaming', 'aborted_tools', 'Interrupted by a new message', false],
+  ['time', 'time_limit', 'time_limit', 'Time limit reached: Infinity/Infinity s', false],
+  ['budget', 'max_budget_usd', 'max_budget_usd', 'Reached maximum budget ($Infinity)', false],
+  ['terminated', 'aborted_streaming', 'aborted_tools', 'The process was told to end', true],
+  ['parent', 'aborted_streaming', 'aborted_tools', 'The parent run was aborted', true],
+]
+
+describe('an abort at either point', () => {
+  test.each(causes)(
+    'with the cause %s, while streaming, ends as %s',
+    async (cause, streaming, _tools, message, speaks) => {
+      const going = begin([{ hang: true, text: 'half' }])
+      await until(() => going.model.requests.length === 1)
+      going.loop.abort(cause)
+      const { terminal, state } = await going.end()
+      expect([terminal.reason, terminal.signal.message]).toEqual([streaming, message])
+      expect(said({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user]']] : [])
+    },
+  )
+
+  test.each(causes)(
+    'with the cause %s, in the tools, does not end as %s but as %s',
+    async (cause, _streaming, tools, message, speaks) => {
+      const going = begin([calls('Hang', 'Write')], { tools: [hanging('Hang'), tool('Write')] })
+      await until(() => going.events.some(({ type }) => type === 'tool_start'))
+      await tick()
+      going.loop.abort(cause)
+      const { terminal, state } = await going.end()
+      expect([terminal.reason, terminal.signal.message, resultTexts({ state })]).toEqual([
+        tools,
+        message,
+        ['Interrupted by user', 'Interrupted by user'],
+      ])
+      expect(said({ state })).toEqual(speaks ? [['interruption', '[Request interrupted by user for tool use]']] : [])
+    },
+  )
+
+  test('the first cause stays', async () => {
+    const going = begin([{ hang: true }])
+    await until(() => going.model.requests.length === 1)
+    going.loop.abort('interrupt')
+    going.loop.abort('user')
+    expect((await going.end()).terminal.signal.context).toEqual({ cause: 'interrupt', turn: 1 })
+  })
+
+  test('no tool starts after it', async () => {
+    const ran: string[] = []
+    const going = begin([calls('Hang', 'Read', 'Write')], {
+      tools: [
+        hanging('Hang'),
+        reader('Read', () => (ran.push('Read'), 'x')),
+        tool('Write', () => (ran.push('Write'), 'x')),
+      ],
+    })
+    await until(() => going.events.some(({ type }) => type === 'tool_start'))
+    going.loop.abort()
+    await going.end()
+    expect(ran).toEqual([])
+  })
+
+  test('during the wait before a retry ends at once', async () => {
+    const clock = createFakeClock()
+    const going = begin(() => ({ error: { kind: 'overloaded', message: 'x', status: 529 } }), { clock })
+    await until(() => going.events.some(({ type }) => type === 'retry'))
+    going.loop.abort()
+    const { terminal, model } = await going.end()
+    expect([terminal.reason, model.requests.length, terminal.durationMs, clock.pending]).toEqual([
+      'aborted_streaming',
+      1,
+      0,
+      0,
+    ])
+  })
+})
+
+describe('what does not heed the abort', () => {
+  test('a deaf tool is left behind after the grace time, and named', async () => {
+    const clock = createFakeClock()
+    const going = begin([calls('Deaf')], { clock, tools: [hanging('Deaf', { deaf: true })], graceMs: 250 })
+    await until(() => going.events.some(({ type }) => type === 'tool_start'))
+    await clock.advance(1_000)
+    going.loop.abort()
+    await clock.advance(249)
+    expect(going.events.at(-1)?.type).not.toBe('run_end')
+    await clock.advance(1)
+    const result = await going.end()
+    expect([result.terminal.reason, result.terminal.stillRunning, result.terminal.durationMs]).toEqual([
+      'aborted_tools',
+      ['call_0_0'],
+      1_250,
+    ])
+    expect([resultTexts(result), toolEnds(result)]).toEqual([[deafResult], { call_0_0: 'interrupted' }])
+  })
+
+  test('with graceMs 0 it is not waited for at all', async () => {
+    const clock = createFakeClock()
+    for (const script of [[calls('Deaf')], [{ hang: true as const, deaf: true, text: 'half' }]]) {
+      const going = begin(script, { clock, tools: [hanging('Deaf', { deaf: true })], graceMs: 0 })
+      await until(() => going.model.requests.length === 1)
+      await tick()
+      going.loop.abort()
+      const { terminal } = await going.end()
+      expect([terminal.signal.reason, terminal.durationMs, clock.pending]).toEqual(['user_requested', 0, 0])
+    }
+  })
+
+  test('a tool that finishes within the grace time keeps its result', async () => {
+    const slow = tool('Slow', async (_input, { signal }) => {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      await tick()
+      return 'finished'
+    })
+    const going = begin([calls('Slow')], { clock: createFakeClock(), tools: [slow] })
+    await until(() => going.events.some(({ type }) => type === 'tool_start'))
+    await tick()
+    going.loop.abort()
+    const result = await going.end()
+    expect([resultTexts(result), result.terminal.stillRunning]).toEqual([['finished'], []])
+  })
+})
+
+describe('a consumer that leaves', () => {
+  test.each(['run_start', 'model_start', 'message', 'tool_start', 'tool_end', 'lap', 'run_end'] as const)(
+    'at %s: one terminal, every call has a result, no tool starts after',
+    async (where) => {
+      const told: Terminal[] = []
+      const started: string[] = []
+      let left = false
+      const tools = [reader('Look', () => (expect(left).toBe(false), started.push('Look'), 'x'))]
+      const running = loop(startRun({ prompt: 'go' }), {
+        model: scriptedModel([calls('Look'), 'done']),
+        tools,
+        clock: createFakeClock(),
+        onTerminal: (terminal) => told.push(terminal),
+      })
+      for await (const event of running) {
+        if (event.type !== where) continue
+        break
+      }
+      left = true
+      const { terminal } = await running.ended
+      expect([told, ['abandoned', 'completed'].includes(terminal.reason)]).toEqual([[terminal], true])
+    },
+  )
+
+  test('a slow one never slows the loop', async () => {
+    const running = loop(startRun({ prompt: 'go' }), {
+      model: scriptedModel([calls('Look'), 'done']),
+      tools: [reader('Look')],
+      clock: createFakeClock(),
+    })
+    const iterator = running[Symbol.asyncIterator]()
+    await iterator.next()
+    expect((await running.terminal).reason).toBe('completed')
+    let last: unknown
+    for (let step = await iterator.next(); !step.done; step = await iterator.next()) last = step.value
+    expect(last).toMatchObject({ type: 'run_end' })
+  })
+
+  test('a listener that throws changes nothing', async () => {
+    const running = loop(startRun({ prompt: 'go' }), { model: scriptedModel(['done']), clock: createFakeClock(), onTerminal: () => { throw new Error('listener bug') } }) // prettier-ignore
+    expect((await running.terminal).reason).toBe('completed')
+  })
+})
+
+test('exactly one terminal also when the driver fails, at whichever record', async () => {
+  for (let fails = 0; fails < 12; fails++) {
+    const clock = createFakeClock()
+    let records = 0
+    const steps = createMemorySteps({ clock, onRecord: () => { if (records++ === fails) throw new HaltingError('driver', 'disk full') } }) // prettier-ignore
+    const running = loop(startRun({ prompt: 'go' }), {
+      model: scriptedModel([calls('Look'), 'done']),
+      tools: [reader('Look')],
+      clock,
+      steps,
+    })
+    const terminal = await running.terminal
+    expect(terminal.error?.code).toBe(terminal.reason === 'completed' ? undefined : 'driver')
+  }
+})
+
+describe('the scope of an abort', () => {
+  test('reads the cause from the reason of a signal', () => {
+    expect([new RunAbort('time'), 'interrupt', 'nonsense', undefined, new Error('x')].map(abortCauseOf)).toEqual([
+      'time',
+      'interrupt',
+      'user',
+      'user',
+      'user',
+    ])
+  })
+
+  test('calls each listener once, also one that comes late, and lets go of the outer signal', () => {
+    const controller = new AbortController()
+    const scope = createAbortScope(controller.signal)
+    const heard: string[] = []
+    scope.onAbort((cause) => heard.push(`a ${cause}`))
+    scope.onAbort((cause) => heard.push(`b ${cause}`))()
+    controller.abort('terminated')
+    scope.abort('user')
+    scope.onAbort((cause) => heard.push(`c ${cause}`))
+    expect([heard, scope.cause, scope.signal.aborted]).toEqual([['a terminated', 'c terminated'], 'terminated', true])
+    const other = createAbortScope(new AbortController().signal)
+    other.dispose()
+    expect(other.cause).toBeUndefined()
+  })
+
+  test('is aborted at once when the outer signal already is', () => {
+    expect(createAbortScope(AbortSignal.abort('interrupt')).cause).toBe('interrupt')
+  })
+})
+
+describe('settleWithin', () => {
+  const never = () => new Promise<string>(() => {})
+
+  test('gives the value, the error, or leaves', async () => {
+    const clock = createFakeClock()
+    const scope = createAbortScope()
+    const error = new Error('x')
+    expect(await settleWithin(() => 'now', scope, 250, clock)).toEqual({ kind: 'value', value: 'now' })
+    expect(await settleWithin(() => Promise.resolve('soon'), scope, 250, clock)).toEqual({
+      kind: 'value',
+      value: 'soon',
+    })
+    expect(await settleWithin(() => Promise.reject(error), scope, 250, clock)).toEqual({ kind: 'threw', error })
+    expect(await settleWithin(() => { throw error }, scope, 250, clock)).toEqual({ kind: 'threw', error }) // prettier-ignore
+    const left = settleWithin(never, scope, 250, clock)
+    scope.abort('time')
+    await clock.advance(250)
+    expect([await left, clock.pending]).toEqual([{ kind: 'left', cause: 'time' }, 0])
+  })
+
+  test('handles a rejection that comes after it left', async () => {
+    const clock = createFakeClock()
+    const scope = createAbortScope()
+    let fail: (error: Error) => void = () => {}
+    const left = settleWithin(() => new Promise((_resolve, reject) => (fail = reject)), scope, 0, clock)
+    scope.abort('user')
+    expect(await left).toEqual({ kind: 'left', cause: 'user' })
+    fail(new Error('too late'))
+    await tick()
+  })
+})

@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest'
+import {
+  AgentStopException,
+  StopSignal,
+  type AgentTool,
+  type ChildRun,
+  type LoopEvent,
+  type ModelRequest,
+} from '../../src/index.ts'
+import type { ScriptedReply } from '../../src/testing/index.ts'
+import { begin, calls, hanging, hook, reader, resultTexts, results, run, tool, until } from '../support/harness.ts'
+
+const agent = (
+  spawn: (input: { readonly prompt: string }) => ChildRun = ({ prompt }) => ({ prompt }),
+  more: Partial<AgentTool> = {},
+): AgentTool => ({
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object', required: ['prompt'] },
+  readOnly: true,
+  spawn,
+  ...more,
+})
+const spawnCall = (prompt: string) => ({ name: 'Agent', input: { prompt } })
+/** Scripts by prompt: the main loop's is `go`. */
+const byPrompt =
+  (scripts: { readonly [prompt: string]: readonly ScriptedReply[] | ((turn: number) => ScriptedReply) }) =>
+  ({ messages }: ModelRequest): ScriptedReply => {
+    const script = scripts[typeof messages[0]?.content === 'string' ? messages[0].content : ''] ?? []
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    return typeof script === 'function' ? script(turn) : (script[turn] ?? 'end')
+  }
+
+describe('a subagent', () => {
+  test('is the same loop; its last answer is the result', async () => {
+    const script = byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: [calls('Look'), 'found it'] })
+    const result = await run(script, { tools: [agent(), reader('Look')], system: 'main system' })
+    expect(results(result)).toEqual([{ type: 'tool_result', tool_use_id: 'call_0_0', content: 'found it' }])
+    expect(result.state.transcript.at(2)).toMatchObject({
+      details: { call_0_0: { reason: 'completed', message: 'The model gave its answer', costUsd: 0, turns: 2 } },
+    })
+    expect(result.terminal.summary).toMatchObject({ requests: 2, turns: 2, usage: { input_tokens: 20 } })
+    expect(result.state.spent).toMatchObject({ subagents: 1, totalTokens: 60 })
+  })
+
+  test('tells its events inside those of the parent', async () => {
+    const { events } = await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: ['found it'] }), {
+      tools: [agent()],
+    })
+    const inner = events.flatMap((event) => (event.type === 'agent' ? [event.event.type] : []))
+    expect(inner).toEqual([
+      'message',
+      'turn_start',
+      'model_start',
+      'model_update',
+      'model_update',
+      'model_end',
+      'message',
+      'run_end',
+    ] satisfies LoopEvent['type'][])
+  })
+
+  test('has its own system prompt, tools and turns, and starts no agents', async () => {
+    const child = agent(({ prompt }) => ({
+      prompt,
+      system: 'child system',
+      tools: ['Look', 'Agent'],
+      maxTurns: 2,
+      agentType: 'explorer',
+    }))
+    const result = await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: () => calls('Look') }), {
+      tools: [child, reader('Look'), tool('Write')],
+      system: 'main system',
+    })
+    const ofChild = result.model.requests.filter(({ messages }) => messages[0]?.content === 'sub')
+    expect(ofChild.map(({ system, tools }) => [system, tools.map(({ name }) => name)])).toEqual([
+      ['child system', ['Look']],
+      ['child system', ['Look']],
+    ])
+    expect(results(result)).toEqual([
+      {
+        type: 'tool_result',
+        tool_use_id: 'call_0_0',
+        content: expect.stringContaining(
+          'The agent was stopped before it was done (steps_limit: Reached maximum number of turns (2)).',
+        ),
+        is_error: true,
+      },
+    ])
+  })
+
+  test("is bounded by the parent's turns", async () => {
+    const { model } = await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: () => calls('Look') }), {
+      tools: [agent(({ prompt }) => ({ prompt, maxTurns: 99 })), reader('Look')],
+      maxTurns: 3,
+    })
+    expect(model.requests.filter(({ messages }) => messages[0]?.content === 'sub')).toHaveLength(3)
+  })
+
+  test('stopped by a tool of its own has given its answer', async () => {
+    const submit = tool('Submit', () => { throw new AgentStopException({ signal: new StopSignal({ reason: 'stop_requested', message: '42' }) }) }) // prettier-ignore
+    const { terminal, state } = await run(
+      byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: [{ text: 'my answer', ...calls('Submit') }] }),
+      { tools: [agent(), submit] },
+    )
+    expect([terminal.reason, resultTexts({ state })]).toEqual(['completed', ['my answer']])
+  })
+
+  test('is aborted with its parent, and every call has a result', async () => {
+    const going = begin(byPrompt({ go: [calls(spawnCall('sub'), 'Write')], sub: [calls('Hang')] }), {
+      tools: [agent(), hanging('Hang'), tool('Write')],
+    })
+    await until(() => going.events.some((event) => event.type === 'agent' && event.event.type === 'tool_start'))
+    going.loop.abort()
+    const result = await going.end()
+    expect([result.terminal.reason, resultTexts(result)]).toEqual([
+      'aborted_tools',
+      ['Interrupted by user', 'Interrupted by user'],
+    ])
+    const inner = result.events.flatMap((event) =>
+      event.type === 'agent' && event.event.type === 'run_end' ? [event.event.terminal] : [],
+    )
+    expect(inner.map(({ reason, signal }) => [reason, signal.context['cause']])).toEqual([['aborted_tools', 'parent']])
+  })
+
+  test('several run together when they are safe beside each other', async () => {
+    const order: string[] = []
+    const look = reader('Look', () => (order.push('Look'), 'x'))
+    const script = byPrompt({
+      go: [calls(spawnCall('a'), spawnCall('b')), 'done'],
+      a: [calls('Look'), 'from a'],
+      b: [calls('Look'), 'from b'],
+    })
+    const together = await run(script, { tools: [agent(undefined, { concurrencySafe: true }), look] })
+    expect(resultTexts(together)).toEqual(['from a', 'from b'])
+    const begun = together.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
+    expect(begun.lastIndexOf('call_0_0')).toBeGreaterThan(begun.indexOf('call_0_1'))
+    const alone = await run(script, { tools: [agent(), look] })
+    const one = alone.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
+    expect(one.lastIndexOf('call_0_0')).toBeLessThan(one.indexOf('call_0_1'))
+  })
+
+  test('only so many may be started in a run', async () => {
+    const script = byPrompt({ go: [calls(spawnCall('sub')), calls(spawnCall('sub')), 'done'], sub: ['found'] })
+    expect(resultTexts(await run(script, { tools: [agent()], maxSubagents: 1 }))).toEqual([
+      'found',
+      'This run may start 1 subagents, and they are used up. Do the work yourself.',
+    ])
+  })
+
+  test('that cannot be started is a failed call', async () => {
+    const broken = agent(() => { throw new Error('no such type') }) // prettier-ignore
+    expect(resultTexts(await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'] }), { tools: [broken] }))).toEqual([
+      'no such type',
+    ])
+  })
+
+  test('has its tools and requests seen by hooks, not its beginning and end', async () => {
+    const seen: string[] = []
+    const listening = hook(
+      ['beforeExecution', 'afterExecution', 'onStop', 'beforeToolUse', 'beforeInference'],
+      (context) => void seen.push(`${context.trigger} ${context.state().agentId === 'main' ? 'main' : 'child'}`),
+    )
+    await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: [calls('Look'), 'found'] }), {
+      tools: [agent(), reader('Look')],
+      hooks: [listening],
+    })
+    expect(seen).toEqual([
+      'beforeExecution main',
+      'beforeInference main',
+      'beforeToolUse main',
+      'beforeInference child',
+      'beforeToolUse child',
+      'beforeInference child',
+      'beforeInference main',
+      'onStop main',
+      'afterExecution main',
+    ])
+  })
+
+  test('has no token target, no stop hooks and no output schema', async () => {
+    const asked: string[] = []
+    const stopHooks = [
+      { id: 'gate', handle: ({ querySource }: { readonly querySource: string }) => void asked.push(querySource) },
+    ]
+    const output = {
+      check: (answer: string) =>
+        answer === 'done' ? { fits: true as const, value: 1 } : { fits: false as const, message: 'no' },
+    }
+    const { transitions, terminal } = await run(
+      byPrompt({ go: [calls(spawnCall('sub')), { text: 'done', usage: { output_tokens: 900 } }], sub: ['found'] }),
+      { tools: [agent()], stopHooks, output, tokenBudget: 1_000 },
+    )
+    expect([transitions, terminal.reason, asked]).toEqual([['next_turn'], 'completed', ['main']])
+  })
+})

@@ -1,0 +1,118 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  allowances,
+  lapsLeft,
+  noLaps,
+  rankingOf,
+  ranksBelow,
+  spendLap,
+  transitions,
+  type SpentLaps,
+  type Transition,
+} from '../../src/index.ts'
+
+// DESIGN's table of transitions, frozen here: not read from src.
+const table = {
+  next_turn: ['turns', 0, 'run', true],
+  user_input: ['turns', 0, 'run', true],
+  continuation_requested: ['own', 8, 'refill', true],
+  stop_hook_blocking: ['own', 8, 'refill', true],
+  token_budget_continuation: ['gate', 0, 'run', true],
+  structured_output_retry: ['own', 5, 'refill', true],
+  pause_turn: ['own', 8, 'refill', false],
+  max_output_tokens_recovery: ['own', 3, 'refill', false],
+  max_output_tokens_escalate: ['own', 1, 'run', false],
+  model_fallback: ['own', 1, 'run', false],
+  media_recovery: ['own', 1, 'refill', false],
+  reactive_compact_retry: ['own', 1, 'refill', false],
+  collapse_drain_retry: ['own', 1, 'refill', false],
+  no_progress_nudge: ['own', 1, 'run', true],
+  wrap_up: ['own', 1, 'run', true],
+} as const satisfies Record<Transition, readonly [string, number, string, boolean]>
+
+const limits = { maxTurns: 4, gateLaps: 3 }
+const anyTransition = fc.constantFrom(...(Object.keys(table) as Transition[]))
+
+/** Spends laps that are still paid for, and tells how often each was taken. */
+function spendAll(laps: readonly (readonly [Transition, boolean])[]): SpentLaps {
+  let spent: SpentLaps = noLaps
+  for (const [transition, gained] of laps)
+    if (lapsLeft(transition, spent, limits) > 0) spent = spendLap(transition, spent, gained)
+  return spent
+}
+
+test('the allowances are those of DESIGN, in its order', () => {
+  expect(transitions).toEqual(Object.keys(table))
+  const rows = Object.entries(allowances).map(([transition, { purse, laps, period, countsAsTurn }]) => [
+    transition,
+    [purse, laps, period, countsAsTurn],
+  ])
+  expect(Object.fromEntries(rows)).toEqual(table)
+})
+
+describe('the ranking', () => {
+  test('begins at turns left, gate left, and the sum of all other allowances', () => {
+    expect(rankingOf(noLaps, limits)).toEqual([3, 3, 39])
+  })
+
+  test('falls with every lap that is paid for, whatever the order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 200 }), (laps) => {
+        let spent: SpentLaps = noLaps
+        for (const [transition, gained] of laps) {
+          if (lapsLeft(transition, spent, limits) <= 0) continue
+          const before = rankingOf(spent, limits)
+          spent = spendLap(transition, spent, gained)
+          expect(ranksBelow(rankingOf(spent, limits), before)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test('is not below itself, and nothing negative ranks below anything', () => {
+    expect(ranksBelow([1, 1, 1], [1, 1, 1])).toBe(false)
+    expect(ranksBelow([0, 9, 99], [1, 0, 0])).toBe(true)
+    expect(ranksBelow([1, 0, 99], [1, 1, 0])).toBe(true)
+    expect(ranksBelow([1, 1, 0], [1, 1, 1])).toBe(true)
+    expect(ranksBelow([0, -1, 0], [1, 1, 1])).toBe(false)
+  })
+})
+
+describe('refilling', () => {
+  const used = spendAll([
+    ['stop_hook_blocking', false],
+    ['pause_turn', false],
+    ['max_output_tokens_escalate', false],
+    ['no_progress_nudge', false],
+  ])
+  const left = (spent: SpentLaps) =>
+    (['stop_hook_blocking', 'pause_turn', 'max_output_tokens_escalate', 'no_progress_nudge'] as const).map((name) =>
+      lapsLeft(name, spent, limits),
+    )
+
+  test('a spent turn fills every allowance of its period again, and none of a run', () => {
+    expect(left(used)).toEqual([7, 7, 0, 0])
+    expect(left(spendLap('next_turn', used, false))).toEqual([8, 8, 0, 0])
+    expect(left(spendLap('user_input', used, false))).toEqual([8, 8, 0, 0])
+  })
+
+  test('a token continuation fills them only when it gained', () => {
+    expect(left(spendLap('token_budget_continuation', used, true))).toEqual([8, 8, 0, 0])
+    expect(left(spendLap('token_budget_continuation', used, false))).toEqual([7, 7, 0, 0])
+  })
+
+  test.each((Object.keys(table) as Transition[]).filter((name) => table[name][0] === 'own'))(
+    '%s fills nothing again',
+    (transition) => {
+      const spent = spendLap(transition, used, true)
+      for (const other of Object.keys(table) as Transition[])
+        expect(lapsLeft(other, spent, limits)).toBeLessThanOrEqual(lapsLeft(other, used, limits))
+    },
+  )
+
+  test('next_turn and user_input draw on one purse, and the first turn is not a lap', () => {
+    const spent = spendLap('user_input', spendLap('next_turn', noLaps, false), false)
+    expect([lapsLeft('next_turn', spent, limits), lapsLeft('user_input', spent, limits)]).toEqual([1, 1])
+  })
+})

@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'vitest'
+import { plainContext, type Compaction, type ContextDefence, type Transition } from '../../src/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, reader, run, said, tool } from '../support/harness.ts'
+
+const tools = [reader('Look')]
+const times = (count: number, transition: Transition): Transition[] => Array.from({ length: count }, () => transition)
+const cut: ScriptedReply = { text: 'part', stopReason: 'max_tokens' }
+const tooLong: ScriptedReply = { error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }
+
+describe('transition: structured_output_retry', () => {
+  const output = {
+    check: (answer: string) =>
+      answer === '{}' ? { fits: true as const, value: {} } : { fits: false as const, message: 'no' },
+  }
+
+  test('is taken 5 times, then structured_output_retry_exhausted', async () => {
+    const { transitions, terminal } = await run(() => 'x', { output })
+    expect([transitions, terminal.reason]).toEqual([
+      times(5, 'structured_output_retry'),
+      'structured_output_retry_exhausted',
+    ])
+  })
+
+  test('ends when the answer fits', async () => {
+    const { transitions, terminal } = await run(['x', '{}'], { output })
+    expect([transitions, terminal.reason]).toEqual([['structured_output_retry'], 'completed'])
+  })
+
+  test('is filled again by a spent turn', async () => {
+    const { transitions } = await run((_request, index) => (index === 5 ? calls('Look') : 'x'), { output, tools })
+    expect(transitions).toEqual([
+      ...times(5, 'structured_output_retry'),
+      'next_turn',
+      ...times(5, 'structured_output_retry'),
+    ])
+  })
+})
+
+describe('transition: pause_turn', () => {
+  const paused: ScriptedReply = { text: 'searching', stopReason: 'pause_turn' }
+
+  test('sends the reply back as it is 8 times, then model_error', async () => {
+    const { transitions, terminal, model, state } = await run(() => paused)
+    expect([transitions, terminal.reason, model.requests.length]).toEqual([times(8, 'pause_turn'), 'model_error', 9])
+    expect(said({ state })).toEqual([])
+    expect(model.requests[1]?.messages).toEqual([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: [{ type: 'text', text: 'searching' }] },
+    ])
+    expect(terminal.summary.turns).toBe(1)
+  })
+
+  test('is filled again by a spent turn', async () => {
+    const { transitions } = await run((_request, index) => (index === 8 ? calls('Look') : paused), { tools })
+    expect(transitions).toEqual([...times(8, 'pause_turn'), 'next_turn', ...times(8, 'pause_turn')])
+  })
+})
+
+describe('transition: max_output_tokens_escalate', () => {
+  test('asks the same request once a run with all the room there is, withholding the cut reply', async () => {
+    const model = scriptedModel([cut, 'whole'], { maxOutputTokens: 100, defaultOutputTokens: 50 })
+    const { transitions, terminal, messages } = await run([], { model })
+    expect([transitions, terminal.reason]).toEqual([['max_output_tokens_escalate'], 'completed'])
+    expect(model.requests.map(({ maxTokens, messages: { length } }) => [maxTokens, length])).toEqual([
+      [50, 1],
+      [100, 1],
+    ])
+    expect(messages).toEqual([
+      { role: 'user', content: 'go' },
+      { role: 'assistant', content: [{ type: 'text', text: 'whole' }] },
+    ])
+  })
+
+  test('is used up by one, then recovery; a spent turn does not refill it', async () => {
+    const model = scriptedModel((_request, index) => (index === 2 ? calls('Look') : index < 4 ? cut : 'end'), {
+      maxOutputTokens: 100,
+      defaultOutputTokens: 50,
+    })
+    const { transitions, terminal } = await run([], { model, tools })
+    expect([transitions, terminal.reason]).toEqual([
+      ['max_output_tokens_escalate', 'max_output_tokens_recovery', 'next_turn', 'max_output_tokens_recovery'],
+      'completed',
+    ])
+    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([50, 100, 100, 100, 100])
+  })
+})
+
+describe('transition: max_output_tokens_recovery', () => {
+  test('resumes 3 times at the escalated cap, then max_output_tokens', async () => {
+    const { transitions, terminal, messages } = await run(() => cut)
+    expect([transitions, terminal.reason]).toEqual([times(3, 'max_output_tokens_recovery'), 'max_output_tokens'])
+    expect(messages.map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+  })
+
+  test('is filled again by a spent turn', async () => {
+    const { transitions } = await run((_request, index) => (index === 3 ? calls('Look') : cut), { tools })
+    expect(transitions).toEqual([
+      ...times(3, 'max_output_tokens_recovery'),
+      'next_turn',
+      ...times(3, 'max_output_tokens_recovery'),
+    ])
+  })
+
+  test('is not taken when the cut reply holds a complete call: the call runs', async () => {
+    const { transitions } = await run([{ ...calls('Look'), stopReason: 'max_tokens' }, 'end'], { tools })
+    expect(transitions).toEqual(['next_turn'])
+  })
+})
+
+describe('transition: model_fallback', () => {
+  const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'Overloaded', status: 529 } }
+
+  test('is taken once a run, after three overloads in a row; then the fallback model answers', async () => {
+    const fallbackModel = scriptedModel([calls('Look'), 'answer'], { id: 'fallback' })
+    const { transitions, terminal, model } = await run(() => overloaded, { fallbackModel, tools })
+    expect([transitions, terminal.reason, model.requests.length, fallbackModel.requests.length]).toEqual([
+      ['model_fallback', 'next_turn'],
+      'completed',
+      3,
+      2,
+    ])
+  })
+
+  test('is used up by one, then model_error', async () => {
+    const fallbackModel = scriptedModel(() => overloaded, { id: 'fallback' })
+    const { transitions, terminal, model } = await run(() => overloaded, { fallbackModel, maxRetries: 4 })
+    expect([transitions, terminal.reason, terminal.signal.reason]).toEqual([
+      ['model_fallback'],
+      'model_error',
+      'retry_limit',
+    ])
+    expect([model.requests.length, fallbackModel.requests.length]).toEqual([3, 5])
+  })
+
+  test('is not taken when the overloads are not in a row, or without a fallback model', async () => {
+    const script = (_request: unknown, index: number): ScriptedReply =>
+      index === 2 ? { error: { kind: 'server_error', message: 'x', status: 500 } } : index < 5 ? overloaded : 'answer'
+    const fallbackModel = scriptedModel([], { id: 'fallback' })
+    expect((await run(script, { fallbackModel })).transitions).toEqual([])
+    expect((await run((_request, index) => (index < 4 ? overloaded : 'answer'))).transitions).toEqual([])
+  })
+})
+
+describe('transition: media_recovery', () => {
+  const refused: ScriptedReply = { error: { kind: 'image', message: 'too large', status: 400 } }
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } } as const
+  const prompt = [image, { type: 'text', text: 'what is this?' } as const]
+  const note = { type: 'text', text: '[An image was removed here: the service refused it (too large).]' }
+
+  test('puts a note in the place of the image, once, then image_error', async () => {
+    const { transitions, terminal, model } = await run(() => refused, {}, { prompt })
+    expect([transitions, terminal.reason, model.requests.length]).toEqual([['media_recovery'], 'image_error', 2])
+    expect(model.requests[1]?.messages).toEqual([{ role: 'user', content: [note, prompt[1]] }])
+  })
+
+  test('is filled again by a spent turn', async () => {
+    const camera = tool('Look', () => ({ content: [image] }), { readOnly: true })
+    const script = (_request: unknown, index: number): ScriptedReply =>
+      index === 1 ? calls('Look') : index === 3 ? 'a wall' : refused
+    const { transitions, terminal, messages } = await run(script, { tools: [camera] }, { prompt })
+    expect([transitions, terminal.reason]).toEqual([['media_recovery', 'next_turn', 'media_recovery'], 'completed'])
+    expect(messages[2]).toEqual({
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: 'call_1_0', content: [note] }],
+    })
+  })
+
+  test('is not taken when no image is left to remove', async () => {
+    const { transitions, terminal } = await run(() => refused)
+    expect([transitions, terminal.reason]).toEqual([[], 'image_error'])
+  })
+})
+
+describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
+  const compaction = (trigger: Compaction['trigger'], text: string): Compaction => ({
+    trigger,
+    run: () =>
+      Promise.resolve({
+        kind: 'compacted',
+        messages: [{ role: 'user', content: text }],
+        preTokens: 100,
+        postTokens: 10,
+      }),
+  })
+  const defence = (layers: Partial<ContextDefence>): ContextDefence => ({
+    ...plainContext,
+    blockingLimit: () => Infinity,
+    ...layers,
+  })
+  const drain = () => compaction('collapse', 'drained')
+  const compact = () => compaction('reactive', 'compacted')
+
+  test('drain first, then compact, each once, then prompt_too_long', async () => {
+    const { transitions, terminal, model } = await run(() => tooLong, { context: defence({ drain, compact }) })
+    expect([transitions, terminal.reason]).toEqual([
+      ['collapse_drain_retry', 'reactive_compact_retry'],
+      'prompt_too_long',
+    ])
+    expect(model.requests.map(({ messages }) => messages.map(({ content }) => content))).toEqual([
+      ['go'],
+      ['drained'],
+      ['compacted'],
+    ])
+    expect(terminal.summary.compacted).toBe(true)
+  })
+
+  test('with nothing to drain, compact at once', async () => {
+    const { transitions } = await run(() => tooLong, { context: defence({ compact }) })
+    expect(transitions).toEqual(['reactive_compact_retry'])
+  })
+
+  test('a compaction that gives up is no way on', async () => {
+    const gaveUp: Compaction = {
+      trigger: 'reactive',
+      run: () => Promise.resolve({ kind: 'gave_up', message: 'nothing to drop' }),
+    }
+    const { transitions, terminal, events } = await run(() => tooLong, { context: defence({ compact: () => gaveUp }) })
+    expect([transitions, terminal.reason]).toEqual([[], 'prompt_too_long'])
+    expect(events.filter(({ type }) => type === 'compact_end')).toEqual([
+      { type: 'compact_end', trigger: 'reactive', compacted: false, message: 'nothing to drop' },
+    ])
+  })
+
+  test('are filled again by a spent turn', async () => {
+    const { transitions } = await run((_request, index) => (index === 2 ? calls('Look') : tooLong), {
+      tools,
+      context: defence({ drain, compact }),
+    })
+    expect(transitions).toEqual([
+      'collapse_drain_retry',
+      'reactive_compact_retry',
+      'next_turn',
+      'collapse_drain_retry',
+      'reactive_compact_retry',
+    ])
+  })
+
+  test('a window that filled while the model wrote goes the same way', async () => {
+    const { transitions, terminal } = await run(
+      (_request, index) => (index === 0 ? { text: 'half', stopReason: 'model_context_window_exceeded' } : 'answer'),
+      {
+        context: defence({ compact }),
+      },
+    )
+    expect([transitions, terminal.reason]).toEqual([['reactive_compact_retry'], 'completed'])
+  })
+})

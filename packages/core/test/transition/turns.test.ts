@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest'
+import { noProgress, type Transition } from '../../src/index.ts'
+import { begin, calls, hook, reader, run, said } from '../support/harness.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+
+const tools = [reader('Look')]
+const times = (count: number, transition: Transition): Transition[] => Array.from({ length: count }, () => transition)
+
+describe('turns', () => {
+  test('transition: next_turn is taken maxTurns - 1 times, then max_turns', async () => {
+    const { transitions, terminal, model } = await run(() => calls('Look'), { tools, maxTurns: 4 })
+    expect([transitions, terminal.reason, model.requests.length, terminal.summary.turns]).toEqual([
+      times(3, 'next_turn'),
+      'max_turns',
+      4,
+      4,
+    ])
+  })
+
+  test('transition: next_turn is 1,000 turns when nothing is said', async () => {
+    const { transitions, terminal } = await run(() => calls('Look'), { tools })
+    expect([transitions.length, terminal.reason, terminal.signal.message]).toEqual([
+      999,
+      'max_turns',
+      'Reached maximum number of turns (1000)',
+    ])
+  })
+
+  test('transition: user_input is taken for a follow-up, and is paid from the turns', async () => {
+    const script = () => ({ text: 'answer', before: () => going.loop.followUp('and then?') })
+    const going = begin(script, { maxTurns: 3 })
+    const { transitions, terminal, model, state } = await going.end()
+    expect([transitions, terminal.reason, model.requests.length]).toEqual([times(2, 'user_input'), 'max_turns', 3])
+    expect(said({ state })).toEqual(Array.from({ length: 3 }, () => ['follow_up', 'and then?']))
+  })
+
+  test('transition: user_input and next_turn share one purse', async () => {
+    const script = (_request: unknown, index: number): ScriptedReply => {
+      if (index === 0) return { text: 'answer', before: () => going.loop.followUp('and then?') }
+      return calls('Look')
+    }
+    const going = begin(script, { tools, maxTurns: 3 })
+    const { transitions, terminal } = await going.end()
+    expect([transitions, terminal.reason]).toEqual([['user_input', 'next_turn'], 'max_turns'])
+  })
+})
+
+describe('transition: continuation_requested', () => {
+  test('is taken 8 times, then the natural end stands', async () => {
+    const again = hook('onStop', (context) => context.withState(context.state().withExecutionContinued('once more')), {
+      id: 'again',
+    })
+    const { transitions, terminal, model } = await run(() => 'answer', { hooks: [again] })
+    expect([transitions, terminal.reason, model.requests.length]).toEqual([
+      times(8, 'continuation_requested'),
+      'completed',
+      9,
+    ])
+  })
+
+  test('is filled again by a spent turn', async () => {
+    const again = hook('onStop', (context) => context.withState(context.state().withExecutionContinued('once more')), {
+      id: 'again',
+    })
+    const script = (_request: unknown, index: number): ScriptedReply => (index === 8 ? calls('Look') : 'answer')
+    const { transitions, terminal } = await run(script, { tools, hooks: [again] })
+    expect([transitions, terminal.reason]).toEqual([
+      [...times(8, 'continuation_requested'), 'next_turn', ...times(8, 'continuation_requested')],
+      'completed',
+    ])
+  })
+})
+
+describe('transition: stop_hook_blocking', () => {
+  const gate = (reasons: (active: boolean) => string | undefined) => ({
+    id: 'gate',
+    handle: ({ stopHookActive }: { readonly stopHookActive: boolean }) => {
+      const block = reasons(stopHookActive)
+      return block === undefined ? {} : { block }
+    },
+  })
+
+  test('is taken 8 times in a row, then the run is completed and the hook overruled', async () => {
+    const active: boolean[] = []
+    const { transitions, terminal, model, state } = await run(() => 'answer', {
+      stopHooks: [gate((isActive) => (active.push(isActive), 'run the tests'))],
+    })
+    expect([transitions, terminal.reason, model.requests.length]).toEqual([
+      times(8, 'stop_hook_blocking'),
+      'completed',
+      9,
+    ])
+    expect(active).toEqual([false, ...Array.from({ length: 8 }, () => true)])
+    expect(said({ state })).toEqual(Array.from({ length: 8 }, () => ['hook', 'Stop hook feedback: run the tests']))
+    expect(state.transcript.at(-1)).toMatchObject({
+      kind: 'attachment',
+      attachment: {
+        type: 'informational',
+        message: 'A stop hook sent the model back 8 times in a row; it was overruled and the run ends here.',
+      },
+    })
+  })
+
+  test('does not count against maxTurns, and does for the figures', async () => {
+    let blocks = 0
+    const { transitions, terminal } = await run(() => 'answer', {
+      maxTurns: 1,
+      stopHooks: [gate(() => (blocks++ < 3 ? 'more' : undefined))],
+    })
+    expect([transitions, terminal.reason, terminal.summary.turns]).toEqual([
+      times(3, 'stop_hook_blocking'),
+      'completed',
+      4,
+    ])
+  })
+
+  test('is filled again by a spent turn', async () => {
+    const script = (_request: unknown, index: number): ScriptedReply => (index === 8 ? calls('Look') : 'answer')
+    const { transitions } = await run(script, { tools, stopHooks: [gate(() => 'more')] })
+    expect(transitions).toEqual([...times(8, 'stop_hook_blocking'), 'next_turn', ...times(8, 'stop_hook_blocking')])
+  })
+
+  test('may have a lower cap, never a higher one', async () => {
+    const given = (stopHookBlockCap: number) =>
+      run(() => 'answer', { stopHookBlockCap, stopHooks: [gate(() => 'more')] })
+    expect((await given(2)).transitions).toEqual(times(2, 'stop_hook_blocking'))
+    expect((await given(0)).transitions).toEqual([])
+    expect((await given(99)).transitions).toEqual(times(8, 'stop_hook_blocking'))
+  })
+})
+
+describe('transition: token_budget_continuation', () => {
+  const script =
+    (gains: readonly number[]) =>
+    (_request: unknown, index: number): ScriptedReply => ({
+      text: 'answer',
+      usage: { output_tokens: gains[index] ?? 0 },
+    })
+
+  test('is taken until 90 % of the target is used', async () => {
+    const { transitions, terminal, events } = await run(script([1_000, 1_000, 1_000, 1_500]), { tokenBudget: 5_000 })
+    expect([transitions, terminal.reason]).toEqual([times(3, 'token_budget_continuation'), 'completed'])
+    expect(events.filter(({ type }) => type === 'token_budget')).toEqual([
+      {
+        type: 'token_budget',
+        completion: {
+          continuationCount: 3,
+          pct: 90,
+          turnTokens: 4_500,
+          budget: 5_000,
+          diminishingReturns: false,
+          durationMs: 0,
+        },
+      },
+    ])
+  })
+
+  test('is taken three times without gain, then the run is completed with diminishing returns', async () => {
+    const { transitions, terminal, events } = await run(script([]), { tokenBudget: 5_000 })
+    expect([transitions, terminal.reason]).toEqual([times(3, 'token_budget_continuation'), 'completed'])
+    expect(events.filter(({ type }) => type === 'token_budget')).toEqual([
+      {
+        type: 'token_budget',
+        completion: {
+          continuationCount: 3,
+          pct: 0,
+          turnTokens: 0,
+          budget: 5_000,
+          diminishingReturns: true,
+          durationMs: 0,
+        },
+      },
+    ])
+  })
+
+  test('sends the nudge', async () => {
+    const { state } = await run(script([1_000, 4_000]), { tokenBudget: 5_000 })
+    expect(said({ state })).toEqual([
+      [
+        'loop',
+        'You have used 1,000 of 5,000 tokens (20 %) of the target for this task. Keep working on it; do not summarize or stop yet.',
+      ],
+    ])
+  })
+
+  test('fills other allowances again only when it gained', async () => {
+    const blocked = (gains: readonly number[]) => {
+      // Blocks whenever it may; the gate is asked once blocking is used up and the hook passes.
+      let blocks = 0
+      const stopHooks = [{ id: 'gate', handle: () => (blocks++ % 9 < 8 ? { block: 'more' } : {}) }]
+      return run(script(gains), { tokenBudget: 2_000, stopHooks })
+    }
+    const gained = await blocked([600])
+    expect(gained.transitions.slice(0, 17)).toEqual([
+      ...times(8, 'stop_hook_blocking'),
+      'token_budget_continuation',
+      ...times(8, 'stop_hook_blocking'),
+    ])
+    const idle = await blocked([])
+    expect(idle.transitions).toEqual([...times(8, 'stop_hook_blocking'), 'token_budget_continuation'])
+  })
+})
+
+describe('transition: no_progress_nudge', () => {
+  test('is taken once a run, then no_progress at the next five', async () => {
+    const { transitions, terminal, model } = await run(() => calls('Look'), { tools, stopWhen: noProgress() })
+    expect([transitions, terminal.reason, model.requests.length]).toEqual([
+      [...times(4, 'next_turn'), 'no_progress_nudge', ...times(4, 'next_turn')],
+      'no_progress',
+      10,
+    ])
+  })
+
+  test('is not refilled by turns that made progress', async () => {
+    const script = (_request: unknown, index: number): ScriptedReply =>
+      calls({ name: 'Look', input: index === 5 ? { at: 'elsewhere' } : {} })
+    const { transitions, terminal } = await run(script, { tools, stopWhen: noProgress() })
+    expect([
+      transitions.filter((name) => name === 'no_progress_nudge').length,
+      terminal.reason,
+      terminal.summary.turns,
+    ]).toEqual([1, 'no_progress', 11])
+  })
+})
+
+describe('transition: wrap_up', () => {
+  test('is taken once: a last answer without tools, and the terminal stays that of the limit', async () => {
+    const script = (_request: unknown, index: number): ScriptedReply =>
+      index < 2 ? calls('Look') : { text: 'what is done', ...calls('Look') }
+    const model = scriptedModel(script)
+    const { transitions, terminal, state } = await run(script, { model, tools, maxTurns: 2, wrapUp: true })
+    expect([transitions, terminal.reason, terminal.signal.message]).toEqual([
+      ['next_turn', 'wrap_up'],
+      'max_turns',
+      'Reached maximum number of turns (2)',
+    ])
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, 'none'])
+    expect(said({ state })).toEqual([
+      [
+        'loop',
+        'The run ends here: Reached maximum number of turns (2). Give your last answer now, without tools: what is done, what is not, and what you would do next.',
+      ],
+    ])
+    expect(state.transcript.at(-1)).toMatchObject({
+      kind: 'attachment',
+      attachment: { type: 'max_turns_reached', maxTurns: 2, turnCount: 3 },
+    })
+  })
+
+  test('is not taken when nobody asked for it, nor at a natural end', async () => {
+    expect((await run(() => calls('Look'), { tools, maxTurns: 2 })).transitions).toEqual(['next_turn'])
+    expect((await run(['answer'], { tools, wrapUp: true })).transitions).toEqual([])
+  })
+})

@@ -1,0 +1,211 @@
+import { isJsonObject, noUsage } from '@halting/core'
+import type { AssistantMessage, ContentBlock, Json, JsonObject, ModelUpdate, Usage } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+import { applyDelta, closeBlock, openBlock } from './open-block.ts'
+import type { OpenBlock } from './open-block.ts'
+import { mergeUsage, readUsage } from './usage.ts'
+
+/** What an event means for the reading of the stream. */
+export type Progress =
+  | { readonly kind: 'more' | 'ping' | 'end' }
+  /** The service gave up after it had begun to answer. */
+  | { readonly kind: 'error_event'; readonly error: Json | undefined }
+  /** The stream is not what the Messages API sends: something was lost or came twice. */
+  | { readonly kind: 'violation'; readonly why: string }
+
+/** What stands at the end of a stream, however it ended. */
+export type Assembled =
+  | { readonly kind: 'complete'; readonly message: AssistantMessage }
+  /** The stream broke; `message` holds the completed blocks. */
+  | { readonly kind: 'partial'; readonly message: AssistantMessage }
+  /** The stream broke before anything was completed that can be kept. */
+  | { readonly kind: 'nothing' }
+
+const more: Progress = { kind: 'more' }
+
+/**
+ * Makes a message out of the events of the Messages API. Knows neither network nor time.
+ *
+ * A1: a block that was reported complete is in the message, unchanged, whatever comes after it.
+ * A2: a call that was cut off is never reported: neither one whose input is no JSON, nor one that has no input yet.
+ * A3: the message is complete when a stop reason was told; nothing else makes it so.
+ * A4: events of an unknown type and deltas of an unknown kind change nothing.
+ */
+export class MessageAssembler {
+  readonly #emit: (update: ModelUpdate) => void
+  readonly #open = new Map<number, OpenBlock>()
+  readonly #completed = new Map<number, ContentBlock>()
+  /** The newest call of which only what follows tells whether it was cut. */
+  #doubtful: { readonly index: number; readonly block: ContentBlock } | undefined
+  #start: JsonObject | undefined
+  #usage: Usage = noUsage
+  #stopReason: string | null = null
+  #stopSequence: string | null = null
+
+  constructor(emit: (update: ModelUpdate) => void) {
+    this.#emit = emit
+  }
+
+  take(event: JsonObject): Progress {
+    switch (stringOf(event.type)) {
+      case 'message_start':
+        return this.#takeStart(event.message)
+      case 'content_block_start':
+        return this.#takeBlockStart(event)
+      case 'content_block_delta':
+        return this.#takeBlockDelta(event)
+      case 'content_block_stop':
+        return this.#takeBlockStop(event)
+      case 'message_delta':
+        return this.#takeMessageDelta(event)
+      case 'message_stop':
+        return { kind: 'end' }
+      case 'ping':
+        return { kind: 'ping' }
+      case 'error':
+        return { kind: 'error_event', error: event.error }
+      default:
+        return more
+    }
+  }
+
+  /** Call it once, after the last event. */
+  finish(): Assembled {
+    const isComplete = this.#stopReason !== null && this.#start !== undefined
+    if (isComplete) {
+      // Some services leave out `content_block_stop` after the last block.
+      for (const [index, open] of [...this.#open].toSorted(([a], [b]) => a - b)) this.#close(index, open)
+      if (!isCut(this.#stopReason)) this.#trustDoubtful()
+      return { kind: 'complete', message: this.#message([...this.#blocks()]) }
+    }
+    const blocks = withoutUnanswered([...this.#blocks()])
+    if (this.#start === undefined || !blocks.some(isWorthKeeping)) return { kind: 'nothing' }
+    return { kind: 'partial', message: this.#message(blocks) }
+  }
+
+  #takeStart(message: Json | undefined): Progress {
+    if (this.#start !== undefined) return violation('a second message began')
+    if (!isJsonObject(message)) return violation('message_start holds no message')
+    this.#start = message
+    this.#usage = readUsage(message.usage)
+    this.#takeReason(message)
+    // A reply that costs the service no thought, such as the next call of a running program, comes whole at the start.
+    for (const [index, block] of listOf(message.content).entries()) {
+      if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start holds no content')
+      this.#close(index, openBlock(block))
+    }
+    return more
+  }
+
+  #takeBlockStart({ index, content_block: block }: JsonObject): Progress {
+    if (this.#start === undefined) return violation('a block began before the message')
+    if (typeof index !== 'number' || !isJsonObject(block) || typeof block.type !== 'string') {
+      return violation('content_block_start holds no block')
+    }
+    if (this.#open.has(index) || this.#isClosed(index)) return violation(`block ${index} began twice`)
+    this.#trustDoubtful()
+    this.#open.set(index, openBlock(block))
+    return more
+  }
+
+  #takeBlockDelta({ index, delta }: JsonObject): Progress {
+    const block = typeof index === 'number' ? this.#open.get(index) : undefined
+    if (typeof index !== 'number' || block === undefined) return violation('a delta came for a block that is not open')
+    if (!isJsonObject(delta)) return violation('content_block_delta holds no delta')
+    const outcome = applyDelta(block, delta)
+    if (outcome.kind === 'misfit') return violation('a delta came for a block of another kind')
+    if (outcome.kind === 'text' || outcome.kind === 'thinking') {
+      this.#emit({ type: `${outcome.kind}_delta`, index, text: outcome.text })
+    }
+    return more
+  }
+
+  #takeBlockStop({ index }: JsonObject): Progress {
+    const open = typeof index === 'number' ? this.#open.get(index) : undefined
+    if (typeof index !== 'number' || (open === undefined && !this.#isClosed(index))) {
+      return violation('a block ended that had not begun')
+    }
+    if (open !== undefined) this.#close(index, open)
+    return more
+  }
+
+  #takeMessageDelta({ delta, usage }: JsonObject): Progress {
+    if (this.#start === undefined) return violation('message_delta came before the message')
+    this.#usage = mergeUsage(this.#usage, usage)
+    if (!isJsonObject(delta)) return more
+    this.#takeReason(delta)
+    return more
+  }
+
+  #takeReason({ stop_reason, stop_sequence }: JsonObject): void {
+    if (typeof stop_reason === 'string') this.#stopReason = stop_reason
+    if (typeof stop_sequence === 'string') this.#stopSequence = stop_sequence
+  }
+
+  #close(index: number, open: OpenBlock): void {
+    this.#open.delete(index)
+    const closed = closeBlock(open)
+    if (closed.kind === 'complete') this.#complete(index, closed.block)
+    else {
+      this.#trustDoubtful()
+      this.#doubtful = { index, block: closed.block }
+    }
+  }
+
+  #complete(index: number, block: ContentBlock): void {
+    this.#completed.set(index, block)
+    this.#emit({ type: 'block', index, block, messageId: this.#id() })
+  }
+
+  /** The reply went on after the call, or ended by itself: it was not cut there. */
+  #trustDoubtful(): void {
+    const doubtful = this.#doubtful
+    this.#doubtful = undefined
+    if (doubtful !== undefined) this.#complete(doubtful.index, doubtful.block)
+  }
+
+  #isClosed(index: number): boolean {
+    return this.#completed.has(index) || this.#doubtful?.index === index
+  }
+
+  *#blocks(): Iterable<ContentBlock> {
+    for (const [, block] of [...this.#completed].toSorted(([a], [b]) => a - b)) yield block
+  }
+
+  #id(): string {
+    return stringOf(this.#start?.id)
+  }
+
+  #message(content: readonly ContentBlock[]): AssistantMessage {
+    return {
+      role: 'assistant',
+      id: this.#id(),
+      model: stringOf(this.#start?.model),
+      content,
+      stop_reason: this.#stopReason,
+      stop_sequence: this.#stopSequence,
+      usage: this.#usage,
+    }
+  }
+}
+
+function violation(why: string): Progress {
+  return { kind: 'violation', why }
+}
+
+/** Stop reasons that may fall in the middle of a call. */
+function isCut(stopReason: string | null): boolean {
+  return stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded' || stopReason === 'refusal'
+}
+
+/** Thinking alone, or white space, is nothing that a conversation could go on from: asking again is better. */
+function isWorthKeeping(block: ContentBlock): boolean {
+  if (block.type === 'thinking' || block.type === 'redacted_thinking') return false
+  return block.type !== 'text' || block.text.trim() !== ''
+}
+
+/** A server tool's call whose result did not come any more cannot be sent back: the API wants both. */
+function withoutUnanswered(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+  const answered = new Set(blocks.map((block) => ('tool_use_id' in block ? block.tool_use_id : undefined)))
+  return blocks.filter((block) => !block.type.endsWith('_tool_use') || ('id' in block && answered.has(block.id)))
+}

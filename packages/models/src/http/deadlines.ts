@@ -1,0 +1,57 @@
+import { ModelError } from '@halting/core'
+
+export interface DeadlineLimits {
+  /**
+   * Most that may pass until the answer begins, and then between two pieces of news: a service that only ever
+   * sends `ping` does not hold a run for ever. Infinity: no limit.
+   */
+  readonly requestTimeoutMs: number
+  /** Most that may pass between two pieces of the answer, of whatever kind. Infinity: no limit. */
+  readonly idleTimeoutMs: number
+}
+
+export interface Deadlines {
+  /** A piece of the answer came. */
+  heard(): void
+  /** It was news. */
+  advanced(): void
+  dispose(): void
+}
+
+/** Starts to wait for an answer; calls `onTimeout` once, when one of the limits has passed. */
+export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelError) => void): Deadlines {
+  const expire = (message: string): void => {
+    dispose()
+    onTimeout(new ModelError({ kind: 'timeout', message }))
+  }
+  let isAnswered = false
+  const news = startTimer(limits.requestTimeoutMs, (limit) =>
+    expire(isAnswered ? `Nothing but signs of life came for ${limit}.` : `No answer began within ${limit}.`),
+  )
+  let pieces: NodeJS.Timeout | undefined
+
+  function dispose(): void {
+    clearTimeout(news)
+    clearTimeout(pieces)
+  }
+  return {
+    heard() {
+      isAnswered = true
+      if (pieces === undefined) {
+        pieces = startTimer(limits.idleTimeoutMs, (limit) => expire(`The stream was silent for ${limit}.`))
+      } else pieces.refresh()
+    },
+    advanced() {
+      news?.refresh()
+    },
+    dispose,
+  }
+}
+
+/** The longest that Node's timers can wait; above it they fire at once. */
+const maxTimerMs = 2_147_483_647
+
+function startTimer(ms: number, onTimeout: (limit: string) => void): NodeJS.Timeout | undefined {
+  if (ms > maxTimerMs) return undefined
+  return setTimeout(() => onTimeout(ms >= 1000 ? `${ms / 1000} s` : `${ms} ms`), ms)
+}

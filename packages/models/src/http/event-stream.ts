@@ -1,0 +1,37 @@
+import { createParser } from 'eventsource-parser'
+
+/** One server-sent event: what stood in its `event:` and `data:` lines. */
+export interface ServerSentEvent {
+  readonly event?: string | undefined
+  readonly data: string
+}
+
+/** Reads events out of bytes, wherever the network cut them: inside a line, a line ending or a character. */
+export interface EventStream {
+  /** The events that these bytes complete; `too_long` when one grows past 64 million characters: feed no more. */
+  feed(bytes: Uint8Array): readonly ServerSentEvent[] | 'too_long'
+}
+
+const maxEventLength = 64_000_000
+
+export function createEventStream(): EventStream {
+  const decoder = new TextDecoder()
+  let completed: ServerSentEvent[] = []
+  let isTooLong = false
+  const parser = createParser({
+    maxBufferSize: maxEventLength,
+    onEvent(event) {
+      completed.push(event)
+    },
+    onError(error) {
+      if (error.type === 'max-buffer-size-exceeded') isTooLong = true
+    },
+  })
+  return {
+    feed(bytes) {
+      completed = []
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      return isTooLong ? 'too_long' : completed
+    },
+  }
+}

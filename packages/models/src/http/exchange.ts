@@ -1,0 +1,175 @@
+import type { ModelError } from '@halting/core'
+import { startDeadlines } from './deadlines.ts'
+import type { DeadlineLimits, Deadlines } from './deadlines.ts'
+import { networkError } from './network-error.ts'
+
+export interface HttpRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Sent as one buffer. */
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+export interface ExchangeOptions extends DeadlineLimits {
+  readonly signal: AbortSignal
+  readonly fetch: typeof globalThis.fetch
+}
+
+/** How the reading of a body ended: by its end, because enough was read, or because something broke it. */
+export type BodyEnd = { readonly kind: 'ended' | 'enough' } | { readonly kind: 'broken'; readonly error: ModelError }
+
+/**
+ * One request and its answer.
+ *
+ * E1: when the run's signal aborts, whatever is awaited here rejects with the signal's reason at once, also when
+ *     `fetch` or the body does not heed the signal.
+ * E2: everything else that goes wrong is a ModelError and a value.
+ */
+export interface Exchange {
+  readonly response: Response
+  /** `advanced()` is the reader's to call: only it can tell news from a sign of life. */
+  readonly deadlines: Deadlines
+  /** Hands the pieces of the body to `take`, until it has enough. What `take` throws is thrown. */
+  read(take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd>
+  /** The beginning of the body as text; what cannot be read is left out. */
+  text(maxBytes: number): Promise<string>
+  /** Ends what is still open. Call it once, on every path. */
+  dispose(): void
+}
+
+export type Opened =
+  | { readonly kind: 'open'; readonly exchange: Exchange }
+  | { readonly kind: 'failed'; readonly error: ModelError }
+
+/** Sends a request and waits for the answer to begin. */
+export async function openExchange(request: HttpRequest, options: ExchangeOptions): Promise<Opened> {
+  const { url, headers, body } = request
+  options.signal.throwIfAborted()
+  const scope = startScope(options)
+  let answer: Promise<Response> | undefined
+  try {
+    answer = options.fetch(url, { method: 'POST', headers, body, signal: scope.signal, redirect: 'manual' })
+    const response = await Promise.race([answer, scope.aborted])
+    return { kind: 'open', exchange: exchangeOf(response, scope, url) }
+  } catch (thrown) {
+    scope.dispose()
+    // A fetch that does not heed the signal may still answer: nobody reads it.
+    answer?.then((late) => late.body?.cancel()).catch(() => {})
+    options.signal.throwIfAborted()
+    return { kind: 'failed', error: networkError(scope.failure() ?? thrown, url) }
+  }
+}
+
+interface Scope {
+  readonly signal: AbortSignal
+  /** Rejects when the scope is aborted. */
+  readonly aborted: Promise<never>
+  readonly outer: AbortSignal
+  readonly deadlines: Deadlines
+  /** The deadline that passed, if one did. */
+  failure(): ModelError | undefined
+  dispose(): void
+}
+
+/** The signal of one exchange: aborted with the run's, or when a deadline passes. */
+function startScope(options: ExchangeOptions): Scope {
+  const outer = options.signal
+  const controller = new AbortController()
+  let failure: ModelError | undefined
+  const onOuterAbort = (): void => controller.abort(outer.reason)
+  const deadlines = startDeadlines(options, (error) => {
+    failure = error
+    controller.abort(error)
+  })
+  outer.addEventListener('abort', onOuterAbort, { once: true })
+  const aborted = new Promise<never>((_resolve, reject) => {
+    // The reason of an abort is whatever the caller gave; it is handed through as it is.
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true })
+  })
+  aborted.catch(() => {})
+  return {
+    signal: controller.signal,
+    aborted,
+    outer,
+    deadlines,
+    failure: () => failure,
+    dispose() {
+      outer.removeEventListener('abort', onOuterAbort)
+      deadlines.dispose()
+    },
+  }
+}
+
+function exchangeOf(response: Response, scope: Scope, url: string): Exchange {
+  const reader = response.body?.getReader()
+  const cancel = (): void => void reader?.cancel().catch(() => {})
+  let isRead = reader === undefined
+  // Ends a pending read of a body that does not heed the signal.
+  scope.signal.addEventListener('abort', cancel, { once: true })
+  scope.deadlines.heard()
+
+  const read = async (take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd> => {
+    if (reader === undefined) return { kind: 'ended' }
+    for (;;) {
+      let piece: Awaited<ReturnType<typeof reader.read>>
+      try {
+        piece = await reader.read()
+      } catch (thrown) {
+        scope.outer.throwIfAborted()
+        return { kind: 'broken', error: scope.failure() ?? networkError(thrown, url) }
+      }
+      scope.outer.throwIfAborted()
+      const error = scope.failure()
+      if (error !== undefined) return { kind: 'broken', error }
+      if (piece.done) {
+        isRead = true
+        return { kind: 'ended' }
+      }
+      scope.deadlines.heard()
+      if (take(piece.value) === 'enough') return { kind: 'enough' }
+    }
+  }
+  return {
+    response,
+    deadlines: scope.deadlines,
+    read,
+    async text(maxBytes) {
+      const decoder = new TextDecoder()
+      let text = ''
+      let left = maxBytes
+      await read((bytes) => {
+        text += decoder.decode(bytes.subarray(0, left), { stream: true })
+        left -= bytes.length
+        return left > 0 ? 'more' : 'enough'
+      })
+      return text
+    },
+    dispose() {
+      scope.dispose()
+      scope.signal.removeEventListener('abort', cancel)
+      if (!isRead && reader !== undefined) void drain(reader)
+    },
+  }
+}
+
+/** How long an answer that was read as far as it matters may take to end, so that its connection can be used again. */
+const drainMs = 250
+
+async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  const cancel = (): void => void reader.cancel().catch(() => {})
+  const timer = setTimeout(cancel, drainMs)
+  timer.unref()
+  try {
+    let bytesLeft = 65_536
+    for (;;) {
+      const piece = await reader.read()
+      if (piece.done) return
+      bytesLeft -= piece.value.length
+      if (bytesLeft < 0) return cancel()
+    }
+  } catch {
+    // The connection is gone: nothing to use again.
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,103 @@
+import { messageOf, ModelError } from '@halting/core'
+import type { ModelErrorInit } from '@halting/core'
+
+type Wording = (place: { readonly host: string; readonly origin: string; readonly code: string }) => ModelErrorInit
+
+/** The connection did not come about: no request was sent, so none is billed. */
+const notSent = { kind: 'connection', billed: 'nothing' } as const
+/** Trying again without changing something would end the same way. */
+const notUsable = { ...notSent, retryable: false } as const
+
+const noAddress: Wording = ({ host, code }) => ({
+  ...notSent,
+  message: `No address is known for ${host} (${code}). Check the network, the DNS and the base URL.`,
+})
+const closed: Wording = ({ host, code }) => ({
+  kind: 'connection',
+  message: `${host} closed the connection (${code}). If it happens again, look for a proxy in between that cuts it.`,
+})
+const unreachable: Wording = ({ host, code }) => ({
+  ...notSent,
+  message: `${host} cannot be reached (${code}). Check the network, and whether a VPN or a firewall is in the way.`,
+})
+const tooSlow: Wording = ({ host, code }) => ({
+  kind: 'timeout',
+  message: `${host} did not answer in time (${code}). Check the network, and for a proxy or a firewall in the way.`,
+})
+const untrusted: Wording = ({ host, code }) => ({
+  ...notUsable,
+  message:
+    `The certificate of ${host} is not trusted (${code}). ` +
+    'Behind a proxy that opens TLS, name its certificate in NODE_EXTRA_CA_CERTS.',
+})
+const notTls: Wording = ({ origin, code }) => ({
+  ...notUsable,
+  message: `${origin} does not speak TLS (${code}). Should the base URL begin with http://?`,
+})
+
+const wordings: { readonly [code: string]: Wording } = {
+  ENOTFOUND: noAddress,
+  EAI_AGAIN: noAddress,
+  ECONNREFUSED: ({ origin }) => ({
+    ...notSent,
+    message: `Nothing listens at ${origin} (ECONNREFUSED). Is the service running, and is the base URL right?`,
+  }),
+  ECONNRESET: closed,
+  EPIPE: closed,
+  UND_ERR_SOCKET: closed,
+  EHOSTUNREACH: unreachable,
+  ENETUNREACH: unreachable,
+  ENETDOWN: unreachable,
+  ETIMEDOUT: tooSlow,
+  UND_ERR_CONNECT_TIMEOUT: (place) => ({ ...tooSlow(place), billed: 'nothing' }),
+  UND_ERR_HEADERS_TIMEOUT: tooSlow,
+  UND_ERR_BODY_TIMEOUT: tooSlow,
+  CERT_HAS_EXPIRED: ({ host }) => ({
+    ...notUsable,
+    message: `The certificate of ${host} has expired (CERT_HAS_EXPIRED). Check the clock of this machine first.`,
+  }),
+  CERT_NOT_YET_VALID: ({ host }) => ({
+    ...notUsable,
+    message: `The certificate of ${host} is not valid yet (CERT_NOT_YET_VALID). Check the clock of this machine.`,
+  }),
+  ERR_TLS_CERT_ALTNAME_INVALID: ({ host }) => ({
+    ...notUsable,
+    message: `The certificate at ${host} is for another name (ERR_TLS_CERT_ALTNAME_INVALID). Is the base URL right?`,
+  }),
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  ERR_SSL_WRONG_VERSION_NUMBER: notTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
+  EPROTO: notTls,
+}
+
+/** What `fetch` or a body threw, in words that a person can act on. */
+export function networkError(thrown: unknown, url: string): ModelError {
+  if (thrown instanceof ModelError) return thrown
+  const { host, origin } = new URL(url)
+  const { code, message } = rootOf(thrown)
+  const wording = Object.hasOwn(wordings, code) ? wordings[code] : undefined
+  if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
+  const said = code === '' || message.includes(code) ? message : `${message} (${code})`
+  return new ModelError({
+    kind: 'connection',
+    message: `The connection to ${host} failed: ${said}.`,
+    cause: thrown,
+  })
+}
+
+/** `fetch` says 'fetch failed' and keeps what happened in `cause`; a host with many addresses, in a list of errors. */
+function rootOf(thrown: unknown): { readonly code: string; readonly message: string } {
+  let error = thrown
+  let code = ''
+  for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
+    if ('code' in error && typeof error.code === 'string') code = error.code
+    const next: unknown = error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error.cause
+    if (!(next instanceof Error)) break
+    error = next
+  }
+  return { code, message: messageOf(error) }
+}

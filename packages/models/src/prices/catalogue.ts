@@ -1,0 +1,119 @@
+import { ConfigurationError } from '@halting/core'
+import { snapshotTable } from './snapshot.ts'
+
+/** US dollars a million tokens. */
+export interface PriceTier {
+  readonly input: number
+  readonly output: number
+  /** A token read from the cache; `input` when absent. */
+  readonly cacheRead?: number
+  /** A token written to the cache for five minutes; `input` when absent. */
+  readonly cacheWrite?: number
+  /** A token written for an hour; twice `input` when absent, or `input` where writing costs nothing extra. */
+  readonly cacheWrite1h?: number
+}
+
+export interface ModelPrice extends PriceTier {
+  /** Other rates for a whole request whose prompt is longer than so many tokens. */
+  readonly tiers?: readonly (PriceTier & { readonly inputTokensAbove: number })[]
+}
+
+export interface ModelFigures {
+  readonly contextWindow: number
+  readonly maxOutputTokens: number
+}
+
+/** One tier, in whole millionths of a dollar a million tokens. */
+export interface Rates {
+  /** Holds for prompts longer than this. */
+  readonly above: number
+  readonly input: number
+  readonly output: number
+  readonly read: number
+  readonly write5m: number
+  readonly write1h: number
+}
+
+interface Entry extends ModelFigures {
+  readonly price: ModelPrice
+}
+
+/** The tiers of a model, lowest first; undefined for a model that nobody gave a price. */
+export function findRates(model: string, overrides: ReadonlyMap<string, ModelPrice>): readonly Rates[] | undefined {
+  const price = overrides.get(model.replace(/^anthropic\//, '')) ?? find(model)?.price
+  if (price === undefined) return undefined
+  const before = rates.get(price)
+  if (before !== undefined) return before
+  const tiers = [{ ...price, inputTokensAbove: 0 }, ...(price.tiers ?? [])]
+    .map((tier) => ratesOf(tier, model))
+    .toSorted((a, b) => a.above - b.above)
+  rates.set(price, tiers)
+  return tiers
+}
+const rates = new WeakMap<ModelPrice, readonly Rates[]>()
+
+/** What the snapshot knows of a model's sizes. */
+export function figuresOf(model: string): ModelFigures | undefined {
+  const entry = find(model)
+  return entry && { contextWindow: entry.contextWindow, maxOutputTokens: entry.maxOutputTokens }
+}
+
+function find(model: string): Entry | undefined {
+  entries ??= parseTable()
+  return entries.get(model) ?? entries.get(`anthropic/${model}`)
+}
+let entries: ReadonlyMap<string, Entry> | undefined
+
+function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, model: string): Rates {
+  const { input, output, cacheRead = input, cacheWrite, inputTokensAbove: above } = tier
+  const hour = tier.cacheWrite1h ?? (cacheWrite === undefined ? input : 2 * input)
+  const all = { above, input, output, read: cacheRead, write5m: cacheWrite ?? input, write1h: hour }
+  for (const [name, value] of Object.entries(all)) {
+    if (typeof value !== 'number' || !(value >= 0) || value === Infinity) {
+      throw new ConfigurationError(`The price of ${model} is not usable: ${name} is ${String(value)}, not dollars.`)
+    }
+  }
+  const millionths = (dollars: number): number => Math.round(dollars * 1e6)
+  return {
+    above,
+    input: millionths(all.input),
+    output: millionths(all.output),
+    read: millionths(all.read),
+    write5m: millionths(all.write5m),
+    write1h: millionths(all.write1h),
+  }
+}
+
+function parseTable(): ReadonlyMap<string, Entry> {
+  return new Map(
+    snapshotTable
+      .trim()
+      .split('\n')
+      .map((line) => parseLine(line)),
+  )
+}
+
+/** `id, window, longest reply, in, out, read, write`, and for each tier `> prompt size, in, out, read, write`. */
+function parseLine(line: string): [string, Entry] {
+  const [base = '', ...tiers] = line.split('>')
+  const [id = '', ...words] = base.trim().split(/\s+/)
+  const [contextWindow = 0, maxOutputTokens = 0, ...first] = words.map(Number)
+  const price = {
+    ...tierOf(first),
+    tiers: tiers.map((text) => {
+      const [inputTokensAbove = 0, ...rest] = text.trim().split(/\s+/).map(Number)
+      return { inputTokensAbove, ...tierOf(rest) }
+    }),
+  }
+  return [id, { contextWindow, maxOutputTokens, price }]
+}
+
+/** A 0 beside an input that costs something means that there is no such rate: those tokens are billed as input. */
+function tierOf([
+  input = Number.NaN,
+  output = Number.NaN,
+  cacheRead = 0,
+  cacheWrite = 0,
+]: readonly number[]): PriceTier {
+  return { input, output, ...(cacheRead > 0 && { cacheRead }), ...(cacheWrite > 0 && { cacheWrite }) }
+}

@@ -1,0 +1,124 @@
+import { noUsage } from '@halting/core'
+import type { JsonObject, Usage } from '@halting/core'
+import { stringOf } from '../json-fields.ts'
+import type { ScriptedBlock, ScriptedFault, ScriptedMessage } from './script.ts'
+
+/** One step of an answer: an event to send, or the fault that ends it. */
+export type StreamStep =
+  | { readonly kind: 'event'; readonly event: JsonObject }
+  | { readonly kind: 'fault'; readonly fault: ScriptedFault }
+
+export interface ReplyContext {
+  /** The number of the request, from 1: ids are made of it. */
+  readonly request: number
+  /** The model that was asked for. */
+  readonly model: string
+  readonly requestBytes: number
+}
+
+/** The message as the API would give it in one piece. */
+export function replyMessage(reply: ScriptedMessage, context: ReplyContext): JsonObject {
+  const content = blocksOf(reply, context)
+  return {
+    id: `msg_scripted_${context.request}`,
+    type: 'message',
+    role: 'assistant',
+    model: context.model,
+    content,
+    stop_reason: reply.stop_reason ?? (content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'),
+    stop_sequence: reply.stop_sequence ?? null,
+    usage: { ...usageOf(reply, content, context) },
+  }
+}
+
+/** The same message as events, with its fault in its place. */
+export function replySteps(reply: ScriptedMessage, context: ReplyContext): readonly StreamStep[] {
+  const message = replyMessage(reply, context)
+  const { stop_reason, stop_sequence } = message
+  const usage = message.usage as JsonObject
+  const fault = (at: ScriptedFault['at'], block?: number): readonly StreamStep[] =>
+    reply.fault?.at === at && (block === undefined || block === (reply.fault.block ?? 0))
+      ? [{ kind: 'fault', fault: reply.fault }]
+      : []
+  const start = {
+    ...message,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { ...usage, output_tokens: 1 },
+  }
+  const steps: StreamStep[] = [event({ type: 'message_start', message: start }), ...fault('start')]
+  blocksOf(reply, context).forEach((block, index) => {
+    const [open, deltas] = blockParts(block)
+    const middle = Math.ceil(deltas.length / 2)
+    const delta = (part: JsonObject): StreamStep => event({ type: 'content_block_delta', index, delta: part })
+    steps.push(event({ type: 'content_block_start', index, content_block: open }))
+    if (index === 0) steps.push(event({ type: 'ping' }))
+    steps.push(...deltas.slice(0, middle).map(delta), ...fault('within', index), ...deltas.slice(middle).map(delta))
+    steps.push(event({ type: 'content_block_stop', index }), ...fault('after', index))
+  })
+  steps.push(event({ type: 'message_delta', delta: { stop_reason, stop_sequence }, usage }), ...fault('end'))
+  steps.push(event({ type: 'message_stop' }))
+  return steps
+}
+
+function event(event: JsonObject): StreamStep {
+  return { kind: 'event', event }
+}
+
+function blocksOf({ content }: ScriptedMessage, { request }: ReplyContext): readonly JsonObject[] {
+  const parts = typeof content === 'string' ? [content] : content
+  return parts.map((part, index) =>
+    typeof part === 'string' ? { type: 'text', text: part } : complete(part, request, index),
+  )
+}
+
+function complete(block: ScriptedBlock, request: number, index: number): JsonObject {
+  // Scripts are JSON.
+  const fields = block as unknown as JsonObject
+  if (block.type === 'tool_use') return { id: `toolu_scripted_${request}_${index}`, input: {}, ...fields }
+  if (block.type === 'thinking') return { signature: `scripted-${request}-${index}`, ...fields }
+  return fields
+}
+
+/** What `content_block_start` shows of a block, and the deltas that bring the rest. */
+function blockParts(block: JsonObject): readonly [JsonObject, readonly JsonObject[]] {
+  switch (stringOf(block.type)) {
+    case 'text':
+      return [{ ...block, text: '' }, pieces(stringOf(block.text)).map((text) => ({ type: 'text_delta', text }))]
+    case 'thinking':
+      return [
+        { ...block, thinking: '', signature: '' },
+        [
+          ...pieces(stringOf(block.thinking)).map((thinking) => ({ type: 'thinking_delta', thinking })),
+          { type: 'signature_delta', signature: stringOf(block.signature) },
+        ],
+      ]
+    case 'tool_use': {
+      const json = ['', ...pieces(JSON.stringify(block.input))]
+      return [{ ...block, input: {} }, json.map((partial) => ({ type: 'input_json_delta', partial_json: partial }))]
+    }
+    default:
+      return [block, []]
+  }
+}
+
+/** Pieces of some 24 characters, fewer and longer ones for long texts; never within a character. */
+function pieces(text: string): readonly string[] {
+  const characters = Array.from(text)
+  const length = Math.max(24, Math.ceil(characters.length / 200))
+  const all: string[] = []
+  for (let start = 0; start < characters.length; start += length) {
+    all.push(characters.slice(start, start + length).join(''))
+  }
+  return all
+}
+
+function usageOf(reply: ScriptedMessage, content: readonly JsonObject[], context: ReplyContext): Usage {
+  return {
+    ...noUsage,
+    input_tokens: Math.ceil(context.requestBytes / 4),
+    output_tokens: Math.ceil(JSON.stringify(content).length / 4),
+    ...reply.usage,
+  }
+}

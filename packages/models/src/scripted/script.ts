@@ -1,0 +1,81 @@
+import type { ContentBlock, Usage } from '@halting/core'
+
+/**
+ * A conversation written down beforehand: what a model service is to answer, request after request.
+ *
+ * ```json
+ * {
+ *   "model": "claude-sonnet-5-5",
+ *   "replies": [
+ *     { "content": ["I will look.", { "type": "tool_use", "name": "Read", "input": { "file_path": "a.txt" } }] },
+ *     { "expect": "hello", "content": "It says hello." }
+ *   ]
+ * }
+ * ```
+ *
+ * The n-th request gets the n-th reply, whatever it asks, retries too. When none is left, the answer is a 400 that
+ * says so. docs/guide/scripts.md describes every field.
+ */
+export interface Script {
+  /** By which id the scripted model is priced and reported; `scripted`, which has no price, when absent. */
+  readonly model?: string
+  readonly replies: readonly ScriptedReply[]
+}
+
+export type ScriptedReply = ScriptedMessage | ScriptedError
+
+interface Reply {
+  /** What the last user message must contain, tool results included; else a 400 says what was there instead. */
+  readonly expect?: string
+  /** So many requests in a row get this reply; 1 when absent. */
+  readonly repeat?: number
+  /** Milliseconds before the answer begins. */
+  readonly delay_ms?: number
+}
+
+/** A message of the model, streamed as the Messages API does. */
+export interface ScriptedMessage extends Reply {
+  /** Texts and blocks, in order; a single text may stand alone. */
+  readonly content: string | readonly (string | ScriptedBlock)[]
+  /** `tool_use` when the content asks for a tool, else `end_turn`. */
+  readonly stop_reason?: string
+  readonly stop_sequence?: string
+  /** Input is a quarter of the request's bytes and output a quarter of the content's, where nothing is said. */
+  readonly usage?: Partial<Usage>
+  /** Milliseconds between two events. */
+  readonly pace_ms?: number
+  /** What goes wrong on the way. */
+  readonly fault?: ScriptedFault
+}
+
+/** `id` and `signature` are made up when absent; any other block of the API is sent as it stands. */
+export type ScriptedBlock =
+  | { readonly type: 'tool_use'; readonly name: string; readonly input?: unknown; readonly id?: string }
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature?: string }
+  | ContentBlock
+
+/** An error in place of an answer. */
+export interface ScriptedError extends Reply {
+  readonly error: {
+    readonly status: number
+    /** The API's name for the status when absent. */
+    readonly type?: string
+    readonly message?: string
+    readonly headers?: Readonly<Record<string, string>>
+  }
+}
+
+export interface ScriptedFault {
+  /** The connection is cut, is left silent, or an `event: error` comes and ends it. */
+  readonly kind: 'drop' | 'hang' | 'error'
+  /**
+   * Before the answer begins, after `message_start`, in the middle of a block, after a block, or when all was sent but
+   * `message_stop`.
+   */
+  readonly at: 'request' | 'start' | 'within' | 'after' | 'end'
+  /** Which block is meant by `within` and `after`; 0 when absent. */
+  readonly block?: number
+  /** Of the `event: error`; `overloaded_error` when absent. */
+  readonly type?: string
+  readonly message?: string
+}

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises'
+import { ConfigurationError, messageOf } from '@halting/core'
+import type { Model } from '@halting/core'
+import { anthropic } from '../anthropic/anthropic.ts'
+import type { AnthropicOptions } from '../anthropic/anthropic.ts'
+import { parseScript, parseScriptText } from './parse-script.ts'
+import type { Script } from './script.ts'
+import { startScriptedServer } from './server.ts'
+import type { ScriptedServer, ScriptedServerOptions } from './server.ts'
+
+export interface ScriptedModelOptions extends ScriptedServerOptions {
+  /** In place of what the script says. */
+  readonly model?: string | undefined
+  /** Further options of the adapter: timeouts, the default cap. */
+  readonly adapter?: Partial<Omit<AnthropicOptions, 'model' | 'baseUrl'>>
+}
+
+export interface ScriptedModel {
+  readonly model: Model
+  readonly server: ScriptedServer
+  close(): Promise<void>
+}
+
+/**
+ * A model that answers from a script over real HTTP: a server on this machine, and the Anthropic adapter that asks it.
+ * @throws ConfigurationError for a script that is not right.
+ */
+export async function scriptedModel(script: unknown, options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
+  const parsed = parseScript(script, options.source)
+  const server = await startScriptedServer(parsed, options)
+  const model = options.model ?? parsed.model ?? 'scripted'
+  return {
+    model: anthropic({ ...options.adapter, model, baseUrl: server.url }),
+    server,
+    close: () => server.close(),
+  }
+}
+
+/**
+ * A script from a file.
+ * @throws ConfigurationError when it cannot be read or is not right.
+ */
+export async function readScript(path: string): Promise<Script> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (thrown) {
+    throw new ConfigurationError(`The script cannot be read: ${messageOf(thrown)}.`)
+  }
+  return parseScriptText(text, path)
+}

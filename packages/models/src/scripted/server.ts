@@ -1,0 +1,155 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { isJsonObject } from '@halting/core'
+import type { JsonObject } from '@halting/core'
+import { stringOf } from '../json-fields.ts'
+import { answer } from './answer.ts'
+import { lastUserText } from './last-user-text.ts'
+import { parseScript } from './parse-script.ts'
+import type { Script, ScriptedReply } from './script.ts'
+
+/** A request as it came. */
+export interface SeenRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The body as text, to the byte. */
+  readonly text: string
+  readonly body: JsonObject
+}
+
+export interface ScriptedServer {
+  /** For ANTHROPIC_BASE_URL. */
+  readonly url: string
+  /** Every request for a message so far, in the order of arrival. */
+  readonly requests: readonly SeenRequest[]
+  /** How many replies no request has come for. */
+  remaining(): number
+  /** Cuts what is open and frees the port. */
+  close(): Promise<void>
+}
+
+export interface ScriptedServerOptions {
+  /** What stands for `{{name}}` in the texts and inputs of the script. */
+  readonly variables?: Readonly<Record<string, string>>
+  /** How the script is named when something is wrong in it; its path. */
+  readonly source?: string
+}
+
+/**
+ * A service on this machine that speaks the Messages API and answers from a script, one reply a request.
+ * It does not keep a process alive that has nothing else to do.
+ * @throws ConfigurationError for a script that is not right.
+ */
+export async function startScriptedServer(
+  script: unknown,
+  options: ScriptedServerOptions = {},
+): Promise<ScriptedServer> {
+  const parsed = withVariables(parseScript(script, options.source), options.variables ?? {})
+  const replies = parsed.replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
+  const requests: SeenRequest[] = []
+  const closing = new AbortController()
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const seen = await receive(request)
+    const path = seen.path.split('?')[0]
+    if (request.method !== 'POST' || !path?.startsWith('/v1/messages')) {
+      return refuse(response, 404, 'not_found_error', `There is no ${seen.method} ${seen.path} here.`)
+    }
+    if (path === '/v1/messages/count_tokens') {
+      return sendJson(response, 200, { input_tokens: Math.ceil(seen.text.length / 4) })
+    }
+    requests.push(seen)
+    const reply = replies[requests.length - 1]
+    const problem = problemOf(reply, seen, requests.length, replies.length)
+    if (reply === undefined || problem !== undefined) {
+      return refuse(response, 400, 'invalid_request_error', problem ?? '')
+    }
+    await answer(reply, response, {
+      request: requests.length,
+      model: stringOf(seen.body.model) || 'scripted',
+      requestBytes: Buffer.byteLength(seen.text),
+      isStreamed: seen.body.stream === true,
+      signal: closing.signal,
+    })
+  }
+
+  const server = createServer((request, response) => {
+    // A connection that the other side cut is no failure of the script.
+    serve(request, response).catch(() => response.destroy())
+  })
+  const { port } = await listen(server)
+  server.unref()
+  server.on('connection', (socket) => socket.unref())
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    remaining: () => Math.max(0, replies.length - requests.length),
+    async close() {
+      closing.abort()
+      server.closeAllConnections()
+      if (server.listening) await new Promise<void>((resolve) => void server.close(() => resolve()))
+    },
+  }
+}
+
+/** An error in the shape of the Messages API. */
+function refuse(response: ServerResponse, status: number, type: string, message: string): void {
+  sendJson(response, status, { type: 'error', error: { type, message }, request_id: null })
+}
+
+function sendJson(response: ServerResponse, status: number, body: JsonObject): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+async function listen(server: Server): Promise<AddressInfo> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  // A server that listens on a port has an address of this kind.
+  return server.address() as AddressInfo
+}
+
+async function receive(request: IncomingMessage): Promise<SeenRequest> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk)
+  const text = Buffer.concat(chunks).toString()
+  const { method = '', url: path = '', headers } = request
+  return { method, path, headers, text, body: parseBody(text) }
+}
+
+function parseBody(text: string): JsonObject {
+  try {
+    const body: unknown = JSON.parse(text)
+    return isJsonObject(body) ? body : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Why this request gets no reply; undefined when it does. */
+function problemOf(
+  reply: ScriptedReply | undefined,
+  { body }: SeenRequest,
+  number: number,
+  count: number,
+): string | undefined {
+  if (reply === undefined) return `The script has ${count} replies and this is request ${number}: it is exhausted.`
+  const found = lastUserText(body)
+  if (reply.expect === undefined || found.includes(reply.expect)) return undefined
+  const shown = found.length > 500 ? `${found.slice(0, 500)}…` : found
+  return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${shown}"`
+}
+
+function withVariables(script: Script, variables: Readonly<Record<string, string>>): Script {
+  if (Object.keys(variables).length === 0) return script
+  const text = JSON.stringify(script).replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) => {
+    const value = Object.hasOwn(variables, name) ? variables[name] : undefined
+    // Within a JSON string: quoted, without the quotes.
+    return value === undefined ? whole : JSON.stringify(value).slice(1, -1)
+  })
+  // Only texts were changed.
+  return JSON.parse(text) as Script
+}

@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest'
+import type { JsonObject, ModelUpdate } from '@halting/core'
+import * as fc from 'fast-check'
+import { MessageAssembler } from '../src/anthropic/message-assembler.ts'
+import type { Assembled, Progress } from '../src/anthropic/message-assembler.ts'
+import { createEventStream } from '../src/http/event-stream.ts'
+import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+
+interface Read {
+  readonly assembled: Assembled
+  readonly updates: readonly ModelUpdate[]
+  readonly ends: readonly Progress[]
+}
+
+/** Reads a stream out of pieces, to its end or to the first thing that ends it. */
+function read(pieces: readonly Uint8Array[]): Read {
+  const updates: ModelUpdate[] = []
+  const ends: Progress[] = []
+  const assembler = new MessageAssembler((update) => updates.push(update))
+  const stream = createEventStream()
+  for (const piece of pieces) {
+    const events = stream.feed(piece)
+    if (events === 'too_long') break
+    for (const { data } of events) {
+      const progress = assembler.take(JSON.parse(data) as JsonObject)
+      if (progress.kind !== 'more' && progress.kind !== 'ping') ends.push(progress)
+      if (ends.length > 0) return { assembled: assembler.finish(), updates, ends }
+    }
+  }
+  return { assembled: assembler.finish(), updates, ends }
+}
+
+function readEvents(events: readonly JsonObject[]): Read {
+  return read([bytesOf(events)])
+}
+
+const start: JsonObject = {
+  type: 'message_start',
+  message: { id: 'msg_1', model: 'claude-test', usage: { input_tokens: 10, output_tokens: 1 } },
+}
+const blockStart = (index: number, block: JsonObject): JsonObject => ({
+  type: 'content_block_start',
+  index,
+  content_block: block,
+})
+const delta = (index: number, change: JsonObject): JsonObject => ({ type: 'content_block_delta', index, delta: change })
+const stop = (index: number): JsonObject => ({ type: 'content_block_stop', index })
+const end = (reason: string): JsonObject => ({
+  type: 'message_delta',
+  delta: { stop_reason: reason, stop_sequence: null },
+  usage: { output_tokens: 20 },
+})
+const text = (index: number, words: string): readonly JsonObject[] => [
+  blockStart(index, { type: 'text', text: '' }),
+  delta(index, { type: 'text_delta', text: words }),
+  stop(index),
+]
+const tool = (index: number, json: string): readonly JsonObject[] => [
+  blockStart(index, { type: 'tool_use', id: `toolu_${index}`, name: 'Read', input: {} }),
+  delta(index, { type: 'input_json_delta', partial_json: json }),
+  stop(index),
+]
+const calls = (assembled: Assembled): unknown => (assembled.kind === 'nothing' ? [] : assembled.message.content)
+
+describe('every recorded stream gives the message that its events say', () => {
+  test.each(recordings)('$name, cut at every byte, with LF and with CRLF', ({ events }) => {
+    const outcomes = new Set<string>()
+    for (const lineEnd of ['\n', '\r\n'] as const) {
+      const bytes = bytesOf(events, lineEnd)
+      // Every place in short streams; in the long ones every place of the first and last 4 KB, and a prime step between.
+      for (let at = 1; at < bytes.length; at += at < 4000 || at > bytes.length - 4000 ? 1 : 37) {
+        const { assembled, ends } = read([bytes.subarray(0, at), bytes.subarray(at)])
+        if (ends[0]?.kind !== 'end') throw new Error(`cut at ${at}, the stream had no end`)
+        outcomes.add(JSON.stringify(assembled))
+      }
+    }
+    expect([...outcomes].map((outcome) => JSON.parse(outcome) as unknown)).toEqual([
+      { kind: 'complete', message: messageOf(events) },
+    ])
+  })
+
+  test.each(recordings)('$name, a byte at a time', ({ events }) => {
+    const bytes = bytesOf(events, '\r\n')
+    const { assembled } = read(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
+    expect(assembled).toEqual({ kind: 'complete', message: messageOf(events) })
+  })
+
+  test.each(recordings)('$name: each block is reported complete once, as it stands in the message', ({ events }) => {
+    const { assembled, updates } = readEvents(events)
+    const blocks = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
+    expect(blocks).toEqual(calls(assembled))
+  })
+})
+
+describe('a block that was reported complete is in the message, whatever comes after it', () => {
+  test('for streams that are cut, repeated, reordered or full of garbage', () => {
+    const all = recordings.flatMap(({ events }) => events)
+    const garbage = fc.oneof(
+      fc.constantFrom(...all),
+      fc.record({ type: fc.constantFrom('content_block_start', 'content_block_delta', 'message_delta', 'new_event') }),
+      fc.record({
+        type: fc.constant('content_block_delta'),
+        index: fc.nat(3),
+        delta: fc.dictionary(fc.string(), fc.jsonValue()),
+      }),
+      fc.dictionary(fc.string(), fc.jsonValue()),
+    )
+    const stream = fc.constantFrom(...recordings).chain(({ events }) =>
+      fc.oneof(
+        fc.nat(events.length).map((length) => events.slice(0, length)),
+        fc.shuffledSubarray([...events]),
+        fc
+          .tuple(fc.nat(events.length), fc.array(garbage))
+          .map(([at, added]) => events.toSpliced(at, 0, ...(added as JsonObject[]))),
+        fc.array(garbage) as fc.Arbitrary<JsonObject[]>,
+      ),
+    )
+    fc.assert(
+      fc.property(stream, (events) => {
+        const { assembled, updates } = readEvents(events)
+        const reported = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
+        const kept: readonly unknown[] = assembled.kind === 'nothing' ? [] : assembled.message.content
+        for (const block of kept) expect(reported).toContainEqual(block)
+        // Without a text or a call the whole is asked again; a server tool's call goes only with its result.
+        const isKept = assembled.kind !== 'nothing'
+        const lost = isKept ? reported.filter((block) => !kept.includes(block)) : reported
+        const mayBeLost = isKept ? /^(server|mcp)_tool_use$/ : /^(thinking|redacted_thinking|(server|mcp)_tool_use)$/
+        const spaces = lost.filter((block) => block.type === 'text' && block.text.trim() === '')
+        expect(lost.filter((block) => !mayBeLost.test(block.type) && !spaces.includes(block))).toEqual([])
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
+
+describe('a call that was cut off is never reported', () => {
+  test.each(['{"file_path": "a', '', '{"file_path": '])('input %j at max_tokens', (json) => {
+    const { assembled, updates } = readEvents([start, ...text(0, 'I read.'), ...tool(1, json), end('max_tokens')])
+    expect(calls(assembled)).toEqual([{ type: 'text', text: 'I read.' }])
+    expect(updates.filter(({ type }) => type === 'block')).toHaveLength(1)
+  })
+
+  test('a call without input is trusted when the reply ended by itself', () => {
+    const { assembled } = readEvents([start, ...tool(0, ''), end('tool_use')])
+    expect(calls(assembled)).toEqual([{ type: 'tool_use', id: 'toolu_0', name: 'Read', input: {} }])
+  })
+
+  test('a call without input is trusted as soon as the reply goes on after it', () => {
+    const { updates } = readEvents([start, ...tool(0, ''), blockStart(1, { type: 'text', text: '' })])
+    expect(updates.map(({ type }) => type)).toEqual(['block'])
+  })
+
+  test('a call whose input was complete is kept, although the reply was cut after it', () => {
+    const { assembled } = readEvents([start, ...tool(0, '{"a":1}'), ...text(1, 'and'), end('max_tokens')])
+    expect(calls(assembled)).toEqual([
+      { type: 'tool_use', id: 'toolu_0', name: 'Read', input: { a: 1 } },
+      { type: 'text', text: 'and' },
+    ])
+  })
+
+  test.each(['{"a": tru}', '[1]', 'null', '"text"'])(
+    'input %s of a reply that was not cut can be sent back',
+    (json) => {
+      const { assembled } = readEvents([start, ...tool(0, json), end('tool_use')])
+      expect(calls(assembled)).toEqual([
+        { type: 'tool_use', id: 'toolu_0', name: 'Read', input: { INVALID_JSON: json } },
+      ])
+    },
+  )
+})
+
+describe('what a stream that breaks leaves', () => {
+  test('nothing, when no block was completed', () => {
+    expect(readEvents([start, ...text(0, 'half').slice(0, 2)]).assembled).toEqual({ kind: 'nothing' })
+  })
+
+  test('nothing, when only thinking was completed', () => {
+    const thinking = [
+      blockStart(0, { type: 'thinking', thinking: '', signature: '' }),
+      delta(0, { type: 'thinking_delta', thinking: 'Hm.' }),
+      delta(0, { type: 'signature_delta', signature: 'sig' }),
+      stop(0),
+    ]
+    expect(readEvents([start, ...thinking]).assembled).toEqual({ kind: 'nothing' })
+  })
+
+  test('the completed blocks, without the open one', () => {
+    const { assembled } = readEvents([start, ...text(0, 'one'), ...text(1, 'two').slice(0, 2)])
+    expect(assembled).toEqual({
+      kind: 'partial',
+      message: {
+        role: 'assistant',
+        id: 'msg_1',
+        model: 'claude-test',
+        content: [{ type: 'text', text: 'one' }],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+      },
+    })
+  })
+
+  test('no call of a server tool without its result', () => {
+    const search = [
+      blockStart(1, { type: 'server_tool_use', id: 's', name: 'web_search', input: { query: 'q' } }),
+      stop(1),
+    ]
+    expect(calls(readEvents([start, ...text(0, 'one'), ...search]).assembled)).toEqual([{ type: 'text', text: 'one' }])
+  })
+
+  test('a message_stop without a stop reason makes no message complete', () => {
+    expect(readEvents([start, ...text(0, 'one'), { type: 'message_stop' }]).assembled.kind).toBe('partial')
+  })
+
+  test('a stop reason makes it complete, also without message_stop and content_block_stop', () => {
+    const { assembled } = readEvents([start, ...text(0, 'one').slice(0, 2), end('end_turn')])
+    expect(assembled).toMatchObject({ kind: 'complete', message: { content: [{ type: 'text', text: 'one' }] } })
+  })
+})
+
+describe('what is not as the API sends it ends the reading instead of being guessed at', () => {
+  const cases: readonly (readonly [string, readonly JsonObject[]])[] = [
+    ['a delta for a block that never began', [start, delta(0, { type: 'text_delta', text: 'x' })]],
+    ['a delta after its block', [start, ...text(0, 'x'), delta(0, { type: 'text_delta', text: 'y' })]],
+    ['a block that begins twice', [start, ...text(0, 'x'), ...text(0, 'x')]],
+    [
+      'text in a call',
+      [start, blockStart(0, { type: 'tool_use', input: {} }), delta(0, { type: 'text_delta', text: 'x' })],
+    ],
+    ['a block before the message', [...text(0, 'x')]],
+    ['a second message', [start, start]],
+    ['a block that is none', [start, { type: 'content_block_start', index: 0 }]],
+  ]
+  test.each(cases)('%s', (_, events) => {
+    expect(readEvents(events).ends).toEqual([{ kind: 'violation', why: expect.any(String) }])
+  })
+
+  test('events and deltas of an unknown kind, pings and repeated ends are none of it', () => {
+    const { ends, assembled } = readEvents([
+      start,
+      { type: 'ping' },
+      { type: 'something_new', index: 7 },
+      ...text(0, 'x').slice(0, 2),
+      delta(0, { type: 'sparkle_delta', sparkle: 1 }),
+      stop(0),
+      stop(0),
+      end('end_turn'),
+    ])
+    expect(ends).toEqual([])
+    expect(assembled.kind).toBe('complete')
+  })
+})
+
+describe('every kind of delta finds its field', () => {
+  test('thinking with its signature, redacted thinking, citations, compaction, input given at the start', () => {
+    const blocks: readonly JsonObject[] = [
+      blockStart(0, { type: 'thinking', thinking: '', signature: '' }),
+      delta(0, { type: 'thinking_delta', thinking: 'Let me ' }),
+      delta(0, { type: 'thinking_delta', thinking: 'see.' }),
+      delta(0, { type: 'signature_delta', signature: 'EqQB+/=' }),
+      stop(0),
+      blockStart(1, { type: 'redacted_thinking', data: 'opaque==' }),
+      stop(1),
+      blockStart(2, { type: 'text', text: '', citations: [] }),
+      delta(2, { type: 'text_delta', text: 'It is so.' }),
+      delta(2, { type: 'citations_delta', citation: { type: 'char_location', start_char_index: 1 } }),
+      delta(2, { type: 'citations_delta', citation: { type: 'char_location', start_char_index: 9 } }),
+      stop(2),
+      blockStart(3, { type: 'compaction', content: null }),
+      delta(3, { type: 'compaction_delta', content: 'What was said.' }),
+      stop(3),
+      blockStart(4, { type: 'tool_use', id: 't', name: 'roll', input: { player: 1 }, caller: { type: 'direct' } }),
+      stop(4),
+    ]
+    const { assembled } = readEvents([start, ...blocks, end('tool_use')])
+    expect(calls(assembled)).toEqual([
+      { type: 'thinking', thinking: 'Let me see.', signature: 'EqQB+/=' },
+      { type: 'redacted_thinking', data: 'opaque==' },
+      {
+        type: 'text',
+        text: 'It is so.',
+        citations: [
+          { type: 'char_location', start_char_index: 1 },
+          { type: 'char_location', start_char_index: 9 },
+        ],
+      },
+      { type: 'compaction', content: 'What was said.' },
+      { type: 'tool_use', id: 't', name: 'roll', input: { player: 1 }, caller: { type: 'direct' } },
+    ])
+  })
+})
+
+describe('usage', () => {
+  test('sums of message_delta take the place of the beginning; what is null or left out stays', () => {
+    const first = {
+      type: 'message_start',
+      message: {
+        id: 'm',
+        model: 'x',
+        usage: {
+          input_tokens: 5,
+          output_tokens: 1,
+          cache_creation_input_tokens: 30,
+          cache_read_input_tokens: null,
+          cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+        },
+      },
+    }
+    const last = {
+      type: 'message_delta',
+      delta: { stop_reason: 'end_turn' },
+      usage: { output_tokens: 9, cache_creation_input_tokens: 40, input_tokens: null },
+    }
+    const { assembled } = readEvents([first, ...text(0, 'x'), last])
+    expect(assembled).toMatchObject({
+      message: {
+        usage: {
+          input_tokens: 5,
+          output_tokens: 9,
+          cache_creation_input_tokens: 40,
+          cache_read_input_tokens: 0,
+          cache_creation: { ephemeral_5m_input_tokens: 20, ephemeral_1h_input_tokens: 20 },
+        },
+      },
+    })
+  })
+
+  test('a last report without a count of output keeps what was counted', () => {
+    const last = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { input_tokens: 12 } }
+    const { assembled } = readEvents([start, ...text(0, 'x'), end('end_turn'), last])
+    expect(assembled).toMatchObject({ message: { usage: { input_tokens: 12, output_tokens: 20 } } })
+  })
+})

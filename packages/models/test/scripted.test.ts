@@ -1,0 +1,245 @@
+import { ConfigurationError } from '@halting/core'
+import type { ContentBlock, ModelMessage } from '@halting/core'
+import { afterEach, describe, expect, test } from 'vitest'
+import { parseScript, parseScriptText, readScript, scriptedModel, startScriptedServer } from '../src/scripted/index.ts'
+import type { Script, ScriptedFault, ScriptedModelOptions } from '../src/scripted/index.ts'
+import { call, recordOf, requestOf } from './support/call.ts'
+
+const open: { close(): Promise<void> }[] = []
+afterEach(() => Promise.all(open.splice(0).map((one) => one.close())))
+
+async function play(script: unknown, options?: ScriptedModelOptions) {
+  const scripted = await scriptedModel(script, options)
+  open.push(scripted)
+  return scripted
+}
+
+const results = (text: string): ModelMessage => ({
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 'x', content: [{ type: 'text', text }] }],
+})
+
+describe('a script is played over real HTTP, reply after reply', () => {
+  test('texts, thinking, calls and other blocks arrive as they were written', async () => {
+    const blocks = [
+      { type: 'thinking', thinking: 'I should look at the file before I say anything about it.', signature: 'sig' },
+      { type: 'text', text: 'I will look at it — 日本 😀 — and then tell.' },
+      {
+        type: 'tool_use',
+        id: 'toolu_own',
+        name: 'Read',
+        input: { file_path: 'a/long/path/to/a/file.txt', deep: [{ n: 1.5 }] },
+      },
+      { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+    ] satisfies readonly ContentBlock[]
+    const { model, server } = await play({
+      model: 'claude-sonnet-5-5',
+      replies: [{ content: blocks, usage: { input_tokens: 7, output_tokens: 9 } }, { content: 'Done.' }],
+    })
+    const first = await call(model)
+    expect(model.id).toBe('claude-sonnet-5-5')
+    expect(first.reply).toEqual({
+      message: {
+        role: 'assistant',
+        id: 'msg_scripted_1',
+        model: 'claude-sonnet-5-5',
+        content: blocks,
+        stop_reason: 'tool_use',
+        stop_sequence: null,
+        usage: { input_tokens: 7, output_tokens: 9, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
+      },
+    })
+    const types = first.updates.map((update) => (update.type === 'api_event' ? update.event.type : update.type))
+    expect(types.filter((type) => type === 'text_delta').length).toBeGreaterThan(1)
+    expect(types).toContain('ping')
+    const second = await call(model)
+    expect(second.reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn' })
+    expect(server.remaining()).toBe(0)
+    expect(server.requests.map(({ body }) => body.model)).toEqual(['claude-sonnet-5-5', 'claude-sonnet-5-5'])
+  })
+
+  test('ids that were not written differ from call to call', async () => {
+    const { model } = await play({ replies: [{ content: [{ type: 'tool_use', name: 'Read' }], repeat: 3 }] })
+    const ids: unknown[] = []
+    for (let count = 0; count < 3; count++) ids.push((await call(model)).reply?.message.content[0])
+    expect(ids).toEqual(
+      [1, 2, 3].map((n) => ({ type: 'tool_use', id: `toolu_scripted_${n}_0`, name: 'Read', input: {} })),
+    )
+  })
+
+  test('a script that is exhausted says so', async () => {
+    const { model } = await play({ replies: [{ content: 'one' }] })
+    await call(model)
+    expect(recordOf((await call(model)).error)).toMatchObject({
+      kind: 'invalid_request',
+      retryable: false,
+      message: '400 invalid_request_error: The script has 1 replies and this is request 2: it is exhausted.',
+    })
+  })
+
+  test('an expectation is held against the last user message, tool results too', async () => {
+    const script = { replies: [{ expect: 'line 42', content: 'Yes.', repeat: 2 }] }
+    const { model } = await play(script)
+    const found = await call(model, { request: requestOf({ messages: [results('the bug is on line 42')] }) })
+    expect(found.reply?.message.content).toEqual([{ type: 'text', text: 'Yes.' }])
+    const missed = await call(model, { request: requestOf({ messages: [results('no such file')] }) })
+    expect(recordOf(missed.error).message).toBe(
+      '400 invalid_request_error: Reply 2 of the script expects "line 42" in the last user message, which is: "no such file"',
+    )
+  })
+
+  test('variables take the place of their names', async () => {
+    const { model } = await play(
+      {
+        replies: [
+          { content: [{ type: 'tool_use', name: 'Read', input: { file_path: '{{cwd}}/a', other: '{{unknown}}' } }] },
+        ],
+      },
+      { variables: { cwd: 'C:\\my "files"' } },
+    )
+    expect((await call(model)).reply?.message.content[0]).toMatchObject({
+      input: { file_path: 'C:\\my "files"/a', other: '{{unknown}}' },
+    })
+  })
+})
+
+describe('what goes wrong in a script goes wrong on the wire', () => {
+  const failing = async (fault: ScriptedFault) => {
+    const { model } = await play(
+      { replies: [{ content: ['one', 'two'], fault }] },
+      { adapter: { idleTimeoutMs: 40, requestTimeoutMs: 40 } },
+    )
+    const { reply, error } = await call(model)
+    const failure = recordOf(error ?? reply?.interrupted ?? error)
+    return [failure.kind, reply === undefined ? 'rejected' : reply.message.content.length]
+  }
+
+  test.each([
+    [{ kind: 'drop', at: 'request' }, 'connection', 'rejected'],
+    [{ kind: 'drop', at: 'start' }, 'connection', 'rejected'],
+    [{ kind: 'drop', at: 'within' }, 'connection', 'rejected'],
+    [{ kind: 'drop', at: 'after' }, 'connection', 1],
+    [{ kind: 'drop', at: 'within', block: 1 }, 'connection', 1],
+    [{ kind: 'drop', at: 'after', block: 1 }, 'connection', 2],
+    [{ kind: 'hang', at: 'request' }, 'timeout', 'rejected'],
+    [{ kind: 'hang', at: 'within' }, 'timeout', 'rejected'],
+    [{ kind: 'hang', at: 'after' }, 'timeout', 1],
+    [{ kind: 'error', at: 'start' }, 'overloaded', 'rejected'],
+    [{ kind: 'error', at: 'after', type: 'api_error', message: 'boom' }, 'server_error', 1],
+  ] as const)('%j', async (fault, kind, left) => {
+    expect(await failing(fault)).toEqual([kind, left])
+  })
+
+  test('a drop after everything but message_stop has lost nothing', async () => {
+    const { model } = await play({ replies: [{ content: 'all', fault: { kind: 'drop', at: 'end' } }] })
+    expect((await call(model)).reply).toMatchObject({ message: { stop_reason: 'end_turn' } })
+  })
+
+  test('an HTTP error, with its headers', async () => {
+    const { model } = await play({ replies: [{ error: { status: 429, headers: { 'retry-after': '3' } } }] })
+    expect(recordOf((await call(model)).error)).toMatchObject({ kind: 'rate_limit', retryAfterMs: 3000 })
+  })
+
+  test('closing the server ends what hangs and what waits', async () => {
+    const hanging = { content: 'x', fault: { kind: 'hang', at: 'start' } }
+    const scripted = await play({ replies: [hanging, { content: 'x', delay_ms: 60_000 }] })
+    const both = [call(scripted.model), call(scripted.model)]
+    while (scripted.server.requests.length < 2) await new Promise((resolve) => void setImmediate(resolve))
+    await scripted.close()
+    for (const { error } of await Promise.all(both)) expect(recordOf(error).kind).toBe('connection')
+  })
+})
+
+describe('the server is the Messages API for other clients too', () => {
+  const post = (url: string, body: unknown) => fetch(url, { method: 'POST', body: JSON.stringify(body) })
+
+  test('a message in one piece, a count of tokens, and an error for anything else', async () => {
+    const server = await startScriptedServer({ replies: [{ content: 'hello' }] })
+    open.push(server)
+    const counted = await post(`${server.url}/v1/messages/count_tokens`, { messages: [] })
+    expect(await counted.json()).toEqual({ input_tokens: 4 })
+    const whole = await post(`${server.url}/v1/messages?beta=true`, { model: 'claude-x', messages: [] })
+    expect(await whole.json()).toMatchObject({
+      type: 'message',
+      content: [{ type: 'text', text: 'hello' }],
+      model: 'claude-x',
+    })
+    const other = await fetch(`${server.url}/v1/models`)
+    expect([other.status, await other.json()]).toMatchObject([
+      404,
+      { type: 'error', error: { type: 'not_found_error' } },
+    ])
+  })
+})
+
+describe('a script that is not right is refused with the place and what is right', () => {
+  test.each([
+    ['a list', [], 'script must be an object, not [].'],
+    ['no replies', {}, 'script: replies must be a list, not left out.'],
+    ['a stranger', { replies: [], reply: 1 }, 'script: reply is no field here. There are: model, replies.'],
+    [
+      'no content',
+      { replies: [{}] },
+      'script: replies[0].content must be a text, or a list of texts and blocks, not left out.',
+    ],
+    [
+      'a misspelled field',
+      { replies: [{ content: 'a', stop: 'x' }] },
+      'script: replies[0].stop is no field here. There are: content, stop_reason, stop_sequence, usage, pace_ms, fault, expect, repeat, delay_ms.',
+    ],
+    [
+      'a block without type',
+      { replies: [{ content: [{}] }] },
+      'script: replies[0].content[0].type must be a text, not left out.',
+    ],
+    [
+      'a number',
+      { replies: [{ content: [1] }] },
+      'script: replies[0].content[0] must be a text or a block with a type, not 1.',
+    ],
+    [
+      'a call without name',
+      { replies: [{ content: [{ type: 'tool_use', input: {} }] }] },
+      'script: replies[0].content[0].name must be a text, not left out.',
+    ],
+    [
+      'an input that is no object',
+      { replies: [{ content: [{ type: 'tool_use', name: 'R', input: 'x' }] }] },
+      'script: replies[0].content[0].input must be an object, not "x".',
+    ],
+    [
+      'a repeat of 0',
+      { replies: [{ content: 'a', repeat: 0 }] },
+      'script: replies[0].repeat must be a whole number above 0, not 0.',
+    ],
+    [
+      'a status',
+      { replies: [{ error: { status: 200 } }] },
+      'script: replies[0].error.status must be an HTTP status from 400 to 599, not 200.',
+    ],
+    [
+      'a fault',
+      { replies: [{ content: 'a', fault: { kind: 'drop', at: 'later' } }] },
+      'script: replies[0].fault.at must be request, start, within, after, end, not "later".',
+    ],
+  ])('%s', (_, script, message) => {
+    expect(() => parseScript(script)).toThrow(new ConfigurationError(message))
+  })
+
+  test('text that is no JSON is told with its line', () => {
+    expect(() => parseScriptText('{\n  "replies": [1 2]\n}', 'demo.json')).toThrow(
+      /^demo\.json is not valid JSON: .*\(line 2,? column 17\)\.$/,
+    )
+  })
+
+  test('a file that is not there is told', async () => {
+    await expect(readScript('/no/such/script.json')).rejects.toThrow(/^The script cannot be read: .*no such file/)
+  })
+
+  test('what is right is taken as it is', () => {
+    const script: Script = {
+      replies: [{ content: [{ type: 'tool_use', name: 'Bash', input: { command: 'ls' } }], repeat: 2 }],
+    }
+    expect(parseScript(script)).toBe(script)
+  })
+})

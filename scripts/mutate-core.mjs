@@ -1,0 +1,117 @@
+// Shows that the exploration sees what it is there to see: each mutation takes away one allowance check or one synthetic result, or swaps
+// two checks, and the exploration must fail, or come out otherwise than `golden.json`. Not part of CI, since it takes some minutes.
+//   node scripts/mutate-core.mjs [part of a name]
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const source = fileURLToPath(new URL('../packages/core/src', import.meta.url))
+const golden = fileURLToPath(new URL('../packages/core/test/explorer/golden.json', import.meta.url))
+
+/** [name, file, what stands there, what stands there instead] */
+const mutations = [
+  ['allowance: every route', 'decide.ts', 'if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue', ''],
+  ['allowance: continuation_requested', 'decide.ts', " || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0", ''],
+  ['allowance: wrap_up', 'decide.ts', "state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0", 'false'],
+  ['allowance: overridden twice', 'decide.ts', 'fixed || again ||', 'fixed ||'],
+  ['allowance: what is never overridden', 'decide.ts', 'fixed || again ||', 'again ||'],
+  ['allowance: stop hook cap', 'turn/settle.ts', 'if (taken >= cap) return undefined', ''],
+  ['allowance: broken reply resumed once', 'turn/recover.ts', 'from.spent.resumedBrokenReply\n', 'false\n'],
+  ['allowance: escalation only upwards', 'turn/recover.ts', 'canEscalate(from, ports) ? from : undefined', 'from'],
+  ['allowance: media removed only once', 'turn/recover.ts', 'after.every((message, index) => message === before[index]) ? undefined : next', 'next'],
+  ['allowance: network retries', 'turn/respond.ts', '!error.retryable || attempt > ports.settings.maxRetries', '!error.retryable || attempt > 2 * ports.settings.maxRetries'],
+  ['allowance: fallback', 'turn/respond.ts', 'overloads >= overloadsBeforeFallback && canFallBack(current, ports)', 'overloads >= overloadsBeforeFallback'],
+  ['allowance: subagents', 'turn/prepare-call.ts', 'from.spent.subagents < settings.maxSubagents', 'true'],
+  ['allowance: refill by any lap', 'allowance.ts', "(row.purse === 'gate' && gained)", "(row.purse === 'gate' && gained) || transition === 'stop_hook_blocking'"],
+  ['allowance: token gate', 'budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens'],
+  ...['pause_turn', 'stop_hook_blocking', 'structured_output_retry', 'max_output_tokens_recovery', 'continuation_requested'].map((name) => [
+    `allowance: one more ${name}`,
+    'allowance.ts',
+    new RegExp(`${name}: \\{ purse: 'own', laps: (\\d+)`),
+    (_all, laps) => `${name}: { purse: 'own', laps: ${Number(laps) + 1}`,
+  ]),
+  ['result: aborted while streaming', 'turn/recover.ts', 'const closed = await closeCalls(said, partial, cause, early, ports, emit)', 'const closed = said'],
+  ['result: aborted after the reply', 'turn/hear.ts', 'const closed = await closeCalls(current, message, control.abort, early, ports, emit)', 'const closed = current'],
+  ['result: stopped after the reply', 'turn/hear.ts', /const closed = notRunAll\(current, calls[^\n]*/, 'const closed = current'],
+  ['result: refusal with calls', 'turn/hear.ts', /return \{ \.\.\.outcome, state: notRunAll\(outcome\.state[^\n]*/, 'return outcome'],
+  ['result: calls in a last answer', 'turn/hear.ts', /current = notRunAll\(current, toolCallsOf\(reply\.message\)[^\n]*/, ''],
+  ['result: calls after a stop', 'turn/act.ts', 'results.set(call.id, skipped)', ''],
+  ['result: a run that breaks', 'finish.ts', "draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)", 'state'],
+  ['result: approvals that never came', 'start.ts', /else state = closeOpenCalls\([^\n]*/, ''],
+  ['result: unknown outcome', 'turn/run-call.ts', "onOpen: reruns ? 'rerun' : () => unknownOutcome", "onOpen: 'rerun'"],
+  ['result: no tool after an abort', 'turn/execute-call.ts', 'if (abort.cause !== undefined) return interrupted(abort.cause, false)', ''],
+  ['result: unknown tool', 'turn/prepare-call.ts', 'if (tool === undefined) return answer(state, invalid(unknownTool(call.name, ports)))', 'if (tool === undefined) throw new Error(unknownTool(call.name, ports))'],
+  ['order: guards before the inbox', 'turn/prepare.ts', 'const guarded = guardsAt(', "const early = (await inboxAt('before_turn', control.state, ports, emit)) ?? control.state\n  const guarded = guardsAt(", ["guardsAt('before_turn', control.state,", "guardsAt('before_turn', early,"]],
+  ['order: drain before reactive', 'turn/recover.ts', "return [route('collapse_drain_retry', 'drain'), route('reactive_compact_retry', 'compact')]", "return [route('reactive_compact_retry', 'compact'), route('collapse_drain_retry', 'drain')]"],
+  ['order: escalate before resume', 'turn/recover.ts', '[escalate, resume]', '[resume, escalate]'],
+  ['order: cost before standing signals', 'turn/hear.ts', /const stop = costDraft\(current, ports\) \?\? \(([^\n]*)\)$/m, (_all, standing) => `const stop = (${standing}) ?? costDraft(current, ports)`],
+  ['order: abort before signals after the reply', 'turn/hear.ts', 'if (control.abort !== undefined) {', 'if (control.abort !== undefined && !current.continuation.stopSignals().hasAny()) {'],
+  ['order: finish reason before follow-ups', 'turn/settle.ts', /(  if \(guarded\.state\.continuation[^\n]*\n)\n(  const asked[^\n]*\n  if \(asked[^\n]*\n)/, (_all, guard, inbox) => `${inbox}\n${guard}`],
+  ['order: follow-ups before the output schema', 'turn/settle.ts', /(  const asked[^\n]*\n  if \(asked[^\n]*\n)\n(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)/, (_all, inbox, output) => `${output}\n${inbox}`],
+  ['order: output schema before stop hooks', 'turn/settle.ts', /(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)\n(  const hooked[^\n]*\n)/, (_all, output, hooks) => `${hooks}  if (hooked.kind === 'outcome') return hooked\n${output}`],
+  ['order: block before prevent', 'turn/settle.ts', 'if (blocks.length > 0) return', 'if (blocks.length > 0 && prevented === undefined) return'],
+  ['order: stop hooks before the token target', 'turn/settle.ts', /(  const hooked = await stopHookStage[^\n]*\n)/, (_all, hooks) => `  const target = tokenTarget(guarded.state, ports, emit)\n  if (target.routes.length > 0) return target\n${hooks}`],
+  ['order: abort before a thrown stop', 'turn/act.ts', "if (abort !== undefined) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))", "if (abort !== undefined && acted.stops.length === 0) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))"],
+  ['order: a thrown stop before hook_stopped', 'turn/act.ts', /(  const thrown = [^\n]*\n  if \(thrown[^\n]*\n)(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)/, (_all, thrown, stopped) => stopped + thrown],
+  ['order: hook_stopped before needs_approval', 'turn/act.ts', /(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)(  if \(acted\.pending[^\n]*\n)/, (_all, stopped, pending) => pending + stopped],
+  ['order: needs_approval before guards', 'turn/act.ts', /(  if \(acted\.pending\.length > 0\) return[^\n]*\n)(  if \(current\.continuation[^\n]*\n)/, (_all, pending, guards) => guards + pending],
+  ['order: guards before max turns', 'turn/act.ts', "  if (current.continuation.stopSignals().hasAny()) return ends(current, standingDraft(current, guarded.raisedBy))\n", ''],
+  ['order: context before the request', 'turn/prepare.ts', 'return defendContext(asking, ports, emit)', "return { kind: 'ready', state: asking }"],
+]
+
+const probe = `
+import { readFileSync } from 'node:fs'
+import { explore, scenarios } from './testing/index.js'
+const golden = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+const text = ({ paths, terminals, transitions }) => JSON.stringify({ paths, terminals, transitions })
+// The smaller ones first: most mutations are seen at once.
+for (const scenario of scenarios.toSorted((a, b) => find(a).kills - find(b).kills)) {
+  const expected = find(scenario)
+  const explored = await explore(scenario, { kill: expected.kills < 3000 })
+  if (text(explored) !== text(expected)) { console.log(scenario.name + ': came out otherwise'); process.exit(1) }
+}
+function find({ name }) { return golden.find((each) => each.scenario === name) }
+`
+
+async function seen(name, file, from, to, ...more) {
+  const folder = mkdtempSync(join(tmpdir(), 'halting-mutation-'))
+  try {
+    cpSync(source, join(folder, 'src'), { recursive: true })
+    const path = join(folder, 'src', file)
+    const before = readFileSync(path, 'utf8')
+    let after = before.replace(from, to)
+    for (const [again, instead] of more) after = after.replace(again, instead)
+    if (after === before) return { verdict: 'NOT APPLIED', why: 'the code has changed' }
+    writeFileSync(path, after)
+    await build({ entryPoints: { 'testing/index': join(folder, 'src/testing/index.ts') }, outdir: folder, bundle: true, format: 'esm', platform: 'neutral', logLevel: 'silent' })
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    writeFileSync(join(folder, 'probe.js'), probe)
+    return await run(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function run(folder) {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [join(folder, 'probe.js'), golden], { timeout: 300_000 }, (error, stdout, stderr) => {
+      if (error === null) return resolve({ verdict: 'SURVIVED', why: '' })
+      const why = error.killed ? 'it did not halt' : (stdout + stderr).split('\n').find((line) => line.includes('Error:') || line.includes('otherwise')) ?? ''
+      resolve({ verdict: 'seen', why: why.trim().slice(0, 160) })
+    })
+  })
+}
+
+const filter = process.argv[2] ?? ''
+const chosen = mutations.filter(([name]) => name.includes(filter))
+let failed = 0
+for (const [name, ...rest] of chosen) {
+  const { verdict, why } = await seen(name, ...rest)
+  if (verdict !== 'seen') failed++
+  console.log(`${verdict.padEnd(11)} ${name}${why === '' ? '' : ` — ${why}`}`)
+}
+console.log(`${chosen.length - failed} of ${chosen.length} mutations seen`)
+process.exit(failed === 0 ? 0 : 1)
