@@ -1,6 +1,7 @@
 // Bundles each package into its dist: a package of a hundred small files takes five times as long to import as one file.
 // What is loaded with import() becomes a chunk of its own and costs nothing until it is used. The types come from tsc.
-import { rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -12,20 +13,34 @@ const libraries = {
 }
 
 async function bundle(name, entryPoints, options) {
-  const folder = new URL(`../packages/${name}/`, import.meta.url)
-  rmSync(new URL('dist/chunks', folder), { recursive: true, force: true })
-  await build({
-    absWorkingDir: fileURLToPath(folder),
+  const folder = fileURLToPath(new URL(`../packages/${name}/`, import.meta.url))
+  const { outputFiles } = await build({
+    absWorkingDir: folder,
     entryPoints,
     outdir: 'dist',
     chunkNames: 'chunks/[name]-[hash]',
     bundle: true,
     splitting: true,
+    write: false,
     format: 'esm',
     target: 'node20.19',
     logLevel: 'warning',
     ...options,
   })
+  replace(join(folder, 'dist', 'chunks'), outputFiles)
+}
+
+/** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
+function replace(chunks, files) {
+  const isChunk = ({ path }) => dirname(path) === chunks
+  for (const { path, contents } of [...files].sort((a, b) => Number(isChunk(b)) - Number(isChunk(a)))) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(`${path}.new`, contents)
+    renameSync(`${path}.new`, path)
+  }
+  mkdirSync(chunks, { recursive: true })
+  const current = new Set(files.filter(isChunk).map(({ path }) => basename(path)))
+  for (const file of readdirSync(chunks)) if (!current.has(file)) rmSync(join(chunks, file))
 }
 
 for (const [name, entryPoints] of Object.entries(libraries)) {

@@ -137,7 +137,7 @@ describe('a command that is nested in whatever way', () => {
     [`find . ${'-exec a '.repeat(6000)}`, 'ask'],
     ['bash -c "'.repeat(5000), 'ask'],
     [`echo $((${'1+'.repeat(20_000)}1))`, 'ask'],
-    [`cd a; cd b; cd c; cat ${'a/b/c/d '.repeat(900)}`, 'allow'],
+    [`cd a; cd b; cat ${'a/b/c/d '.repeat(900)}`, 'allow'],
   ])('and no size of it takes long: %#', (command, expected) => {
     const permissions = createPermissions({
       cwd: '/',

@@ -348,6 +348,12 @@ describe('deny rules win', () => {
     }
   })
 
+  test('also where it is not known in which directory the command will be', () => {
+    const { bash } = asker({ deny: ['Read(.env)', 'Edit(.env)'], allow: ['Bash'] })
+    expect(bash('cd "$X" && cat .env')).toBe('deny')
+    expect(bash('cd a; cd b; cd c; cd d; echo x > .env')).toBe('deny')
+  })
+
   test('in bypassPermissions a command that deny rules cannot be held against asks', () => {
     const { bash } = asker({ mode: 'bypassPermissions', deny: ['Bash(rm *)'] })
     expect(bash('make')).toBe('allow')

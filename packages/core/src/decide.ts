@@ -98,7 +98,7 @@ function endsWithUser(state: RunState): boolean {
 
 /** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
 function wrapUp(from: RunState, state: RunState, draft: Draft, ports: Ports, emit: Emit): Verdict | undefined {
-  if (!ports.settings.wrapUp || !endings[draft.reason].wrapsUp) return undefined
+  if (!ports.settings.wrapUp || !draft.wrapsUp) return undefined
   if (state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0) return undefined
   const text = `The run ends here: ${draft.signal.message}. Give your last answer now, without tools: what is done, what is not, and what you would do next.`
   const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: state.continuation.stopSignals().toJSON() }
@@ -120,7 +120,7 @@ function goAgain(
     ...state.spent,
     laps,
     request: state.spent.request + 1,
-    turns: state.spent.turns + (allowances[transition].countsAsTurn ? 1 : 0),
+    turnBegins: allowances[transition].countsAsTurn || state.spent.turnBegins,
     approvals: null,
     resumedBrokenReply: state.spent.resumedBrokenReply && !refilled,
   }

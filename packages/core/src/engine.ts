@@ -1,6 +1,7 @@
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
+import { createLeftBehind, type LeftBehind } from './cancel/left-behind.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { uuidOf } from './hash.ts'
@@ -68,6 +69,7 @@ export class QueryEngine {
   readonly #options: QueryOptions
   readonly #inbox: OpenInbox = createInbox()
   readonly #ledger: Ledger
+  readonly #leftBehind: LeftBehind = createLeftBehind()
   #transcript: Transcript
   #runs = 0
   #current: Running | undefined
@@ -136,6 +138,8 @@ export class QueryEngine {
       this.#current.loop.abort('interrupt')
       await this.#current.settle()
     }
+    // A stop that came after the last run's last checkpoint was meant for that run.
+    this.#inbox.takeSignals()
     const { sessionId } = this
     const runId = `run${++this.#runs}`
     const start = startRun({ ...what, transcript: this.#transcript, sessionId, runId })
@@ -199,7 +203,7 @@ export class QueryEngine {
     const steps = stepsFor === undefined ? {} : { steps: stepsFor(runId) }
     const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)
     const ledger = this.#ledger.branch(maxTokens === Infinity ? {} : { tokens: maxTokens })
-    return loop(start, { ...options, ...steps, spentBeforeUsd }, { inbox: this.#inbox, ledger })
+    return loop(start, { ...options, ...steps, spentBeforeUsd }, { inbox: this.#inbox, ledger, leftBehind: this.#leftBehind })
   }
 
   /** 000: the cost is looked at after every message that was yielded; the ledger has kept it in bounds before. */

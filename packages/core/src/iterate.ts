@@ -1,4 +1,6 @@
 import { createAbortScope, type AbortCause } from './cancel/abort.ts'
+import { createDeadline, noDeadline } from './cancel/deadline.ts'
+import { createLeftBehind, type LeftBehind } from './cancel/left-behind.ts'
 import type { Ledger } from './budget/ledger.ts'
 import type { LoopEvent } from './events.ts'
 import { createInbox, type OpenInbox } from './inbox.ts'
@@ -32,6 +34,7 @@ export interface Loop extends AsyncIterable<LoopEvent> {
 export interface LoopContext {
   readonly inbox?: OpenInbox
   readonly ledger?: Ledger
+  readonly leftBehind?: LeftBehind
   /** The state is that of a run that has begun already: a resume or a replay. */
   readonly resumed?: boolean
 }
@@ -45,9 +48,10 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const clock = options.clock ?? systemClock
   const abort = createAbortScope(options.signal)
   const inbox = context.inbox ?? createInbox()
-  const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing' })
+  const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const shared = context.ledger === undefined ? {} : { ledger: context.ledger }
-  const ports = portsOf(options, { abort, inbox, steps, clock, ...shared })
+  const leftBehind = context.leftBehind ?? createLeftBehind()
+  const ports = portsOf(options, { abort, inbox, steps, clock, leftBehind, ...shared })
   // A run that goes on where another ended has spent that already.
   const { nanos, unknownNanos, totalTokens } = start.spent
   if (context.ledger === undefined) ports.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
@@ -55,17 +59,18 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   let running: Promise<Ended> | undefined
 
   const execute = async (): Promise<Ended> => {
-    let stopDeadline = (): void => {}
+    let deadline = noDeadline
     let ended: Ended
     try {
       const state = context.resumed === true ? start : begun(start, ports, events.put)
-      stopDeadline = armDeadline(state, ports)
-      ended = await run(state, ports, events.put)
+      const left = ports.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
+      deadline = createDeadline(clock, left, () => abort.abort('time'))
+      ended = await run(state, { ...ports, deadline }, events.put)
     } catch (thrown) {
       // The driver could not even put the beginning on record.
       ended = await broken(thrown, start, ports, events.put)
     }
-    stopDeadline()
+    deadline.cancel()
     abort.dispose()
     events.close()
     try {
@@ -113,11 +118,6 @@ function begun(start: RunState, ports: Ports, emit: (event: LoopEvent) => void):
   // A run that goes on where another ended carries its counters; its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt
   return { ...start, spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } } }
-}
-
-function armDeadline(state: RunState, ports: Ports): () => void {
-  const left = ports.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
-  return left === Infinity ? () => {} : ports.timers.after(Math.max(0, left), () => ports.abort.abort('time'))
 }
 
 interface EventQueue {

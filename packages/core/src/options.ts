@@ -2,6 +2,8 @@ import { tokenGateBound } from './budget/token-target.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
+import { noDeadline } from './cancel/deadline.ts'
+import type { LeftBehind } from './cancel/left-behind.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import { plainContext, type ContextDefence } from './context/port.ts'
 import { roughTokens, type Tokens } from './context/tokens.ts'
@@ -146,6 +148,7 @@ export interface RunPorts {
   readonly inbox: Inbox
   readonly steps: Steps
   readonly clock: Pick<Clock, 'after'>
+  readonly leftBehind: LeftBehind
   /** Shared when several runs draw on one budget. */
   readonly ledger?: Ledger
 }
@@ -172,6 +175,8 @@ export function portsOf(options: LoopOptions, own: RunPorts): Ports {
     context: options.context ?? plainContext,
     inbox: own.inbox,
     abort: own.abort,
+    deadline: noDeadline,
+    leftBehind: own.leftBehind,
     ledger: own.ledger ?? ledgerOf(settings),
     settings,
     limits: { maxTurns: settings.maxTurns, gateLaps: tokenGateBound(settings.tokenBudget) },

@@ -2,6 +2,8 @@ import type { AllowanceLimits } from './allowance.ts'
 import type { Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
+import type { Deadline } from './cancel/deadline.ts'
+import type { LeftBehind } from './cancel/left-behind.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import type { ContextDefence } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
@@ -78,6 +80,8 @@ export interface Ports {
   readonly context: ContextDefence
   readonly inbox: Inbox
   readonly abort: AbortScope
+  readonly deadline: Deadline
+  readonly leftBehind: LeftBehind
   readonly ledger: Ledger
   readonly settings: RunSettings
   readonly limits: AllowanceLimits

@@ -23,7 +23,7 @@ export function resume(records: readonly StepRecord[], options: LoopOptions, bef
     throw new HaltingError('configuration', `This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
   }
   const clock = options.clock === undefined ? {} : { clock: options.clock }
-  const steps = createMemorySteps({ ...clock, past: folded.past, replay: folded.replay })
+  const steps = createMemorySteps({ ...clock, past: folded.past, replay: folded.replay, sessionId: folded.state.run.sessionId })
   const ledger = ledgerOf(settingsOf(options))
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   return { loop: loop(folded.state, { ...options, steps }, { resumed: true, ledger }), steps }
@@ -44,7 +44,8 @@ export async function replay(records: readonly StepRecord[], options: LoopOption
   const events: LoopEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
   for (const entry of begin.start.added) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
-  const replayed = loop(start, { ...rest, steps, clock: frozenClock }, { resumed: true })
+  // What belongs after a run belonged after the run itself.
+  const replayed = loop(start, { ...rest, steps, clock: frozenClock, postRun: [] }, { resumed: true })
   for await (const event of replayed) events.push(event)
   return { events, terminal: await replayed.terminal }
 }

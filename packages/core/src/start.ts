@@ -45,5 +45,5 @@ export function startRun(options: StartOptions = {}): RunState {
 /** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
 function carriedOver(spent: Spent): Partial<Spent> {
   const { turns, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } = spent
-  return { turns: turns + 1, laps: { sinceRefill: {}, inRun: laps.inRun }, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now }
+  return { turns, laps: { sinceRefill: {}, inRun: laps.inRun }, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now }
 }

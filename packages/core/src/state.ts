@@ -30,8 +30,10 @@ export type RunIdentity = {
 export type Spent = {
   /** Number of the request that comes next; rises with every lap. */
   readonly request: number
-  /** Turns begun, for people. */
+  /** Turns of which the model was asked, for people. */
   readonly turns: number
+  /** The next request begins a turn; a recovery goes on with one. */
+  readonly turnBegins: boolean
   readonly laps: SpentLaps
   /** Requests that reached the model. */
   readonly requests: number
@@ -110,7 +112,8 @@ export interface RunState {
 export function freshSpent(startedAt: number, metadata: JsonObject = {}): Spent {
   return {
     request: 1,
-    turns: 1,
+    turns: 0,
+    turnBegins: true,
     laps: noLaps,
     requests: 0,
     assistantMessages: 0,

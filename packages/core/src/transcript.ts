@@ -160,8 +160,7 @@ export function project(entries: readonly TranscriptEntry[]): ModelMessage[] {
 function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMessage[] {
   switch (entry.kind) {
     case 'user':
-      messages.push(entry.message)
-      return messages
+      return projectUser(messages, entry)
     case 'assistant': {
       if (entry.error !== undefined) return messages
       const content = sendable(entry.message.content)
@@ -175,6 +174,20 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
     case 'media_removed':
       return messages.map((message) => withoutMedia(message, entry.note))
   }
+}
+
+/** Results come before anything else that was said since the call: also those that a person had to approve first. */
+function projectUser(messages: ModelMessage[], { message, origin }: UserEntry): ModelMessage[] {
+  let position = messages.length
+  while (origin === 'tool_results' && position > 0 && isRemark(messages[position - 1])) position--
+  if (position < messages.length) return [...messages.slice(0, position), message, ...messages.slice(position)]
+  messages.push(message)
+  return messages
+}
+
+function isRemark(message: ModelMessage | undefined): boolean {
+  if (message?.role !== 'user') return false
+  return typeof message.content === 'string' || !message.content.some((block) => block.type === 'tool_result')
 }
 
 /** The API refuses empty text blocks; everything else goes back as it came. */

@@ -69,8 +69,8 @@ describe('a certificate', () => {
     ])
     expect(certificate({ ...guarded, hooks: [hook('onStop', () => {})] }).turns).toEqual({
       bounded: true,
-      value: 1_000,
-      because: 'maxTurns; hooks may override the guard below it',
+      value: 21,
+      because: 'a guard on steps',
     })
   })
 

@@ -53,8 +53,10 @@ function ruleForFiles(
   analysis: ShellAnalysis,
   whereabouts: Whereabouts,
 ): PermissionRule | undefined {
+  // To deny it is enough that a word may mean the path: in any directory that is known, and a pattern taken as a name.
+  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
   const places = (word: ShellWord): readonly string[] =>
-    placesOf({ ...word, kind: word.kind === 'glob' ? 'literal' : word.kind }, whereabouts) ?? []
+    placesOf(word.kind === 'glob' ? { ...word, kind: 'literal' } : word, guess) ?? []
   for (const { direction, target } of analysis.redirects) {
     for (const place of places(target)) {
       const rule = direction === 'out' ? ruleForPath(rules, edit, place) : patternForPath(rules, read, place)

@@ -56,6 +56,10 @@ export function createTranslator(options: TranslateOptions): Translator {
           { type: 'system', subtype: 'hook_response', hook_id: hook, hook_name: hook, hook_event: trigger, stdout: '', stderr: failed, output, outcome: ending, ...base() },
         ]
       }
+      case 'model_start':
+        return options.includePartialMessages ? [{ type: 'system', subtype: 'status', status: 'requesting', ...base() }] : nothing
+      case 'model_end':
+        return options.includePartialMessages ? [{ type: 'system', subtype: 'status', status: null, ...base() }] : nothing
       case 'compact_start':
         return [{ type: 'system', subtype: 'status', status: 'compacting', ...base() }]
       case 'compact_end':
@@ -63,7 +67,7 @@ export function createTranslator(options: TranslateOptions): Translator {
       case 'notice':
         return [{ type: 'system', subtype: 'informational', message: event.message, ...base() }]
       case 'agent':
-        return translate(event.event, event.callId)
+        return [...taskMessages(event, base), ...translate(event.event, event.callId)]
       case 'background':
         return event.error === null ? nothing : [{ type: 'system', subtype: 'informational', message: `${event.name} failed: ${event.error}`, ...base() }]
       default:
@@ -71,6 +75,16 @@ export function createTranslator(options: TranslateOptions): Translator {
     }
   }
   return { messages: (event) => translate(event, null) }
+}
+
+/** Where a subagent begins and ends. */
+function taskMessages({ callId, agentType, event }: Extract<LoopEvent, { readonly type: 'agent' }>, base: MakeBase): readonly SdkMessage[] {
+  const task = { task_id: callId, tool_use_id: callId }
+  if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description: agentType, ...base() }]
+  if (event.type !== 'run_end') return nothing
+  const { reason, signal } = event.terminal
+  const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
+  return [{ type: 'system', subtype: 'task_notification', ...task, status, summary: signal.message, ...base() }]
 }
 
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }

@@ -70,9 +70,14 @@ export interface ChildRun {
   readonly agentType?: string
 }
 
-// A list of tools with inputs of their own kinds: a tool is contravariant in its input, so `never` takes them all.
-export type AnyTool = Tool | AgentTool
+/** A tool whose input only it knows: a tool takes its input and gives none, so `never` stands for them all. */
+type Erased<T> = Omit<T, 'validate'> & { validate?(input: unknown): InputCheck<unknown> }
 
-export function isAgentTool(tool: AnyTool): tool is AgentTool {
+export type AnyLeafTool = Erased<Tool>
+export type AnyAgentTool = Erased<AgentTool>
+/** Any tool, whatever its input: what a list of tools holds. */
+export type AnyTool = AnyLeafTool | AnyAgentTool
+
+export function isAgentTool(tool: AnyTool): tool is AnyAgentTool {
   return 'spawn' in tool
 }

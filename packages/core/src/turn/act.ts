@@ -88,7 +88,7 @@ function withResults(acted: Acted, calls: readonly ToolUseBlock[], ports: Ports,
     recentTurns: ports.guards.some((guard) => guard.looksAtTurns === true) ? remembered(spent.recentTurns, turnHash(calls, blocks)) : spent.recentTurns,
     stillRunning: stillRunning.length === 0 ? spent.stillRunning : [...spent.stillRunning, ...stillRunning],
   })
-  return acted.pending.length > 0 ? counted : withHookMessages(counted, acted.messages, emit)
+  return withHookMessages(counted, acted.messages, emit)
 }
 
 function remembered(turns: readonly number[], newest: number): readonly number[] {
@@ -106,8 +106,7 @@ async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Pr
   for (const { signal } of acted.stops) current = { ...current, continuation: current.continuation.withNewStopSignal(signal) }
   const guarded = guardsAt('after_tools', current, ports, emit)
   const hooks = await runHooks('afterStep', guarded.state, ports, emit)
-  current = hooks.state
-  if (acted.pending.length === 0) current = withHookMessages(current, hooks.messages, emit)
+  current = withHookMessages(hooks.state, hooks.messages, emit)
 
   const thrown = acted.stops.find((stop) => stop.origin === 'tool')
   if (thrown !== undefined) return ends(current, draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal))

@@ -9,12 +9,12 @@ import type { Ended, Ports } from '../ports.ts'
 import { freshSpent, startState, withSpent, type RunIdentity, type RunState, type Spent } from '../state.ts'
 import { Transcript } from '../transcript.ts'
 import { interrupted, type ToolResult } from '../tools/result.ts'
-import { isAgentTool, type AgentTool, type ChildRun } from '../tools/tool.ts'
+import { isAgentTool, type AnyAgentTool, type ChildRun } from '../tools/tool.ts'
 import type { ChildOutcome } from './calls.ts'
 import { sayUser } from './flow.ts'
 import { toolDefinitionsOf } from '../tools/definitions.ts'
 
-type ChildCall = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AgentTool; readonly input: unknown }
+type ChildCall = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AnyAgentTool; readonly input: unknown }
 
 /** A subagent: the same loop under the parent's Steps and ledger, aborted with it (DESIGN, `scope`). */
 export async function runChild(what: ChildCall, state: RunState, ports: Ports, emit: Emit): Promise<ChildOutcome> {
@@ -44,6 +44,7 @@ export async function runChild(what: ChildCall, state: RunState, ports: Ports, e
   const childPorts = portsOfChild(child, ports, name, abort)
   const childEmit: Emit = (event) => emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
   const fresh = startState(identity, Transcript.empty(), freshSpent(state.spent.now))
+  childEmit({ type: 'run_start', run: identity, model: ports.model.id })
   const prompted = sayUser(fresh, child.prompt, 'prompt', childEmit)
   const ended = await ports.runLoop({ ...prompted, startLength: 0 }, childPorts, childEmit)
   unlink()

@@ -21,7 +21,7 @@ export function abortDraft(cause: AbortCause, place: 'streaming' | 'tools', stat
       return draftOf('time_limit', timeLimitSignal(Math.max(activeMs(state), limitMs), limitMs, source), { overridable: false })
     }
     case 'budget':
-      return draftOf('max_budget_usd', costLimitSignal(committedUsd(state), ports.settings.maxBudgetUsd, source))
+      return draftOf('max_budget_usd', costLimitSignal(committedUsd(state), ports.settings.maxBudgetUsd, source), { wrapsUp: false })
     case 'abandoned':
       return draftOf('abandoned', new StopSignal({ reason: 'user_requested', message: 'The consumer of the run left', context: used, source }))
     case 'user':

@@ -7,12 +7,13 @@ import type { RunState } from '../state.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { interrupted, type ToolResult } from '../tools/result.ts'
-import type { Tool, ToolContext, ToolOutput } from '../tools/tool.ts'
+import type { AnyLeafTool, ToolContext, ToolOutput } from '../tools/tool.ts'
 import { agentStateOf } from './agent-view.ts'
+import { isReadOnly } from './inspect-call.ts'
 
 export interface CallToExecute {
   readonly call: ToolUseBlock
-  readonly tool: Tool
+  readonly tool: AnyLeafTool
   /** Checked by the tool. */
   readonly input: unknown
   readonly idempotencyKey: string
@@ -36,9 +37,16 @@ export async function executeCall(what: CallToExecute, state: RunState, ports: P
       emit({ type: 'tool_update', callId: call.id, name: call.name, data })
     },
   }
+  const others = isReadOnly(tool, input) ? undefined : ports.leftBehind.settled()
+  if (others !== undefined) {
+    const waited = await settleWithin(() => others, abort, 0, timers)
+    if (waited.kind === 'left') return interrupted(waited.cause, false)
+  }
   // The input passed this tool's own check, so it is what `execute` is written for.
-  const work = () => tool.execute(input as never, context)
+  let running: ReturnType<AnyLeafTool['execute']> | undefined
+  const work = () => (running = tool.execute(input as never, context))
   const settled = await settleWithin(work, abort, settings.graceMs, timers)
+  if (settled.kind === 'left' && running instanceof Promise) ports.leftBehind.add(running)
   switch (settled.kind) {
     case 'value':
       return resultOf(settled.value)

@@ -51,8 +51,7 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
   }
   if (calls.length > 0) {
     const outcome = await act(current, calls, early, ports, emit)
-    // Nothing may stand between calls that wait for a person and the results they will get.
-    return openCallsOf(outcome.state).length > 0 ? outcome : { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
+    return { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
   }
   const outcome = await settle(withHookMessages(current, hooks.messages, emit), message, ports, emit)
   return outcome
@@ -60,7 +59,7 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
 
 /** A run that goes on with calls that waited for a person: they are acted on before the model is asked again. */
 export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promise<Outcome> {
-  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns })
+  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns + (state.spent.turnBegins ? 1 : 0) })
   return act(state, openCallsOf(state), noEarlyStarts, ports, emit)
 }
 

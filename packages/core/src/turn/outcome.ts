@@ -13,6 +13,8 @@ export interface Draft {
   readonly raisedBy: readonly string[]
   /** Whether a hook may ask to go on. */
   readonly overridable: boolean
+  /** Whether a last answer may be asked for. */
+  readonly wrapsUp: boolean
   /** Said at the end: an attachment, an interruption, the error as a message. */
   readonly say?: Attachment | { readonly interruption: 'streaming' | 'tools' } | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
@@ -48,5 +50,5 @@ export function goesOn(state: RunState, routes: readonly Route[], draft: () => D
 }
 
 export function draftOf(reason: TerminalReason, signal: StopSignal, more: Partial<Omit<Draft, 'reason' | 'signal'>> = {}): Draft {
-  return { reason, signal, raisedBy: [], overridable: endings[reason].overridable, ...more }
+  return { reason, signal, raisedBy: [], overridable: endings[reason].overridable, wrapsUp: endings[reason].wrapsUp, ...more }
 }

@@ -169,7 +169,9 @@ async function approval(message: string, { call, index }: Checked, state: RunSta
   if (ports.settings.onAsk === 'end') return undefined
   emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
   const key = keyOf(state, `approval:${state.spent.request}:${index}:${call.id}`)
+  ports.deadline.pause()
   const answer = await ports.steps.wait<PermissionDecision>(key, { signal: ports.abort.signal })
+  ports.deadline.goOn()
   return answer ?? { behavior: 'deny', message: 'Interrupted by user' }
 }
 

@@ -21,7 +21,7 @@ export type Prepared = { readonly kind: 'ready'; readonly state: RunState } | Ou
 
 /** Before a turn: abort → standing signals → inbox → context. (The reservation is part of the request's own step.) */
 export async function prepare(state: RunState, ports: Ports, emit: Emit): Promise<Prepared> {
-  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns })
+  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns + (state.spent.turnBegins ? 1 : 0) })
   // The last answer at a limit: the ending is decided, and nothing new is taken in.
   if (state.spent.closing !== null) return { kind: 'ready', state }
   const control = await controlAt('before_turn', state, ports, emit)

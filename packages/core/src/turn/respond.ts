@@ -121,8 +121,11 @@ function accounted(state: RunState, step: StepResult<Attempt>, emit: Emit, attem
   const { usage, nanos } = result.charge
   emit({ type: 'model_end', request, attempt, outcome: result.kind, usage, costUsd: nanos / 1e9, durationMs })
   const { spent } = state
+  // An attempt that was aborted before it was made reached nobody.
+  if (result.kind === 'aborted' && result.charge.known) return at(state, step)
+  const turns = spent.turnBegins ? spent.turns + 1 : spent.turns
   const now = Math.max(spent.now, step.at + durationMs)
-  return withSpent(state, { ...chargeOf(spent, result.charge), now, requests: spent.requests + 1, apiMs: spent.apiMs + durationMs })
+  return withSpent(state, { ...chargeOf(spent, result.charge), now, turns, turnBegins: false, requests: spent.requests + 1, apiMs: spent.apiMs + durationMs })
 }
 
 function answer(state: RunState, result: Extract<Attempt, { readonly kind: 'answered' }>, early: EarlyStarts): Answer {

@@ -4,24 +4,24 @@ import type { Ports } from '../ports.ts'
 import type { RunState } from '../state.ts'
 import type { EarlyStarts } from '../tools/early-starts.ts'
 import { unknownOutcome, type ToolResult } from '../tools/result.ts'
-import { isAgentTool, type Tool } from '../tools/tool.ts'
+import { isAgentTool } from '../tools/tool.ts'
 import type { CallRun, PreparedCall } from './calls.ts'
 import { runChild } from './child.ts'
 import { executeCall } from './execute-call.ts'
 import { isReadOnly } from './inspect-call.ts'
-import { keyOf } from './keys.ts'
+import { keyOf, toolStepName } from './keys.ts'
 
 /** The step of one call. A call that has its answer already needs none. */
 export async function runCall(prepared: PreparedCall, state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Promise<CallRun> {
   const { call, index } = prepared
   if (prepared.kind === 'answer') return { ...prepared, at: 0, durationMs: 0, child: null }
   const { tool, input } = prepared
-  const name = `tool:${state.spent.request}:${index}:${call.id}`
+  const name = toolStepName(state, index, call.id)
   if (isAgentTool(tool)) {
     const child = await runChild({ call, index, tool, input }, state, ports, emit)
     return { ...prepared, result: child.result, at: child.endedAt, durationMs: 0, child }
   }
-  const leaf: Tool = tool
+  const leaf = tool
   const readOnly = isReadOnly(leaf, input)
   const reruns = leaf.onUnknownOutcome === undefined ? readOnly : leaf.onUnknownOutcome === 'rerun'
   const step = await ports.steps.run<ToolResult>(

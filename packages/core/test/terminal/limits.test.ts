@@ -51,7 +51,7 @@ describe('limits', () => {
     expect({ cost: asked.result.total_cost_usd, usage: asked.result.usage, turns: asked.result.num_turns }).toEqual({
       cost: 1_110,
       usage: { input_tokens: 1_100, output_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
-      turns: 2,
+      turns: 1,
     })
   })
 

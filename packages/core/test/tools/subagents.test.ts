@@ -49,6 +49,7 @@ describe('a subagent', () => {
     })
     const inner = events.flatMap((event) => (event.type === 'agent' ? [event.event.type] : []))
     expect(inner).toEqual([
+      'run_start',
       'message',
       'turn_start',
       'model_start',
