@@ -37,7 +37,8 @@ export async function decide(from: RunState, outcome: Outcome, ports: Ports, emi
 async function firstOpen(routes: readonly Route[], from: RunState, state: RunState, ports: Ports, emit: Emit): Promise<Again | undefined> {
   for (const route of routes) {
     if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue
-    const next = await route.take(state)
+    const taking = route.take(state)
+    const next = taking instanceof Promise ? await taking : taking
     if (next !== undefined) return goAgain(from, next, route.transition, ports, emit, { gained: route.gained === true })
   }
   return undefined

@@ -59,6 +59,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   let running: Promise<Ended> | undefined
 
   const execute = async (): Promise<Ended> => {
+    // Whoever starts a run has the rest of their turn to say more.
+    await Promise.resolve()
     let deadline = noDeadline
     let ended: Ended
     try {

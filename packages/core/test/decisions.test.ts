@@ -258,7 +258,6 @@ describe('limits', () => {
     ])
   })
 
-  // Open: `armDeadline` in iterate.ts runs on while `approval` in turn/prepare-call.ts waits for a person.
   test('time is active time: waiting for a person costs none, however long it takes', async () => {
     const clock = createFakeClock()
     const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask' as const, message: '?' }) }

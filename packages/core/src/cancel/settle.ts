@@ -8,45 +8,42 @@ export type Settled<T> =
   | { readonly kind: 'left'; readonly cause: AbortCause }
 
 /**
- * Waits for work that may be deaf to an abort: at most `graceMs` after it. Never rejects.
+ * Waits for work that may be deaf to an abort: at most `graceMs` after it. Never rejects; `meaning` says what the settlement comes to.
  * A1: the work's own result wins when it comes in time. A2: a rejection that comes later is handled.
  */
-export function settleWithin<T>(
+export function settleWithin<T, R>(
   work: () => Promise<T> | T,
   abort: AbortScope,
   graceMs: number,
   timers: Pick<Clock, 'after'>,
-): Promise<Settled<T>> {
+  meaning: (settled: Settled<T>) => R,
+): R | Promise<R> {
+  let result: Promise<T> | T
+  try {
+    result = work()
+  } catch (error) {
+    return meaning({ kind: 'threw', error })
+  }
+  if (!isThenable(result)) return meaning({ kind: 'value', value: result })
+  const promise = result
   return new Promise((resolve) => {
     let stopTimer: (() => void) | undefined
-    const leave = (cause: AbortCause): void => {
-      stopTimer = undefined
-      resolve({ kind: 'left', cause })
-    }
-    let promise: Promise<T> | T
-    try {
-      promise = work()
-    } catch (error) {
-      resolve({ kind: 'threw', error })
-      return
-    }
-    if (!isThenable(promise)) {
-      resolve({ kind: 'value', value: promise })
-      return
-    }
-    const stopListening = abort.onAbort((cause) => {
-      if (graceMs > 0) stopTimer = timers.after(graceMs, () => leave(cause))
-      // A turn of the microtask queue: work that heeds its abort at once is heard, a deaf one is not waited for.
-      else void Promise.resolve().then(() => Promise.resolve()).then(() => Promise.resolve()).then(() => leave(cause))
-    })
-    const done = (settled: Settled<T>): void => {
+    let open = true
+    const settle = (settled: Settled<T>): void => {
+      if (!open) return
+      open = false
       stopListening()
       stopTimer?.()
-      resolve(settled)
+      resolve(meaning(settled))
     }
+    const stopListening = abort.onAbort((cause) => {
+      if (graceMs > 0) stopTimer = timers.after(graceMs, () => settle({ kind: 'left', cause }))
+      // Some turns of the microtask queue: work that heeds its abort at once is heard, a deaf one is not waited for.
+      else void Promise.resolve().then(() => Promise.resolve()).then(() => Promise.resolve()).then(() => settle({ kind: 'left', cause }))
+    })
     promise.then(
-      (value) => done({ kind: 'value', value }),
-      (error: unknown) => done({ kind: 'threw', error }),
+      (value) => settle({ kind: 'value', value }),
+      (error: unknown) => settle({ kind: 'threw', error }),
     )
   })
 }

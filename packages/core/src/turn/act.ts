@@ -97,7 +97,8 @@ function remembered(turns: readonly number[], newest: number): readonly number[]
 
 /** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
 async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Promise<Outcome> {
-  const control = await controlAt('after_tools', state, ports, emit)
+  const controlled = controlAt('after_tools', state, ports, emit)
+  const control = controlled instanceof Promise ? await controlled : controlled
   const abort = acted.abort ?? control.abort
   if (abort !== undefined) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))
 
@@ -105,7 +106,8 @@ async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Pr
   for (const { signal } of acted.stops) emit({ type: 'signal', signal, checkpoint: 'after_tools' })
   for (const { signal } of acted.stops) current = { ...current, continuation: current.continuation.withNewStopSignal(signal) }
   const guarded = guardsAt('after_tools', current, ports, emit)
-  const hooks = await runHooks('afterStep', guarded.state, ports, emit)
+  const hooking = runHooks('afterStep', guarded.state, ports, emit)
+  const hooks = hooking instanceof Promise ? await hooking : hooking
   current = withHookMessages(hooks.state, hooks.messages, emit)
 
   const thrown = acted.stops.find((stop) => stop.origin === 'tool')

@@ -1,6 +1,5 @@
 import { RunAbort, type AbortCause } from '../cancel/abort.ts'
-import { settleWithin } from '../cancel/settle.ts'
-import type { Reservation } from '../budget/ledger.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { digestOf, hashText } from '../hash.ts'
@@ -35,47 +34,32 @@ export interface AttemptPlan {
 }
 
 /** Makes one attempt at the request: reserve, call, settle, all in one step. */
-export async function makeAttempt(plan: AttemptPlan, state: RunState, ports: Ports, emit: Emit, early: EarlyStarts): Promise<StepResult<Attempt>> {
+export function makeAttempt(plan: AttemptPlan, state: RunState, ports: Ports, emit: Emit, early: EarlyStarts): Promise<StepResult<Attempt>> {
   const { model, attempt, closing } = plan
-  const { request } = state.spent
-  const name = closing ? `wrap_up:1.${attempt}` : `model:${request}.${attempt}`
-  const key = keyOf(state, name)
-  let grant: Grant | Refusal | undefined
-  let reservation: Reservation | undefined
-  const step = await ports.steps.run<Attempt>(
-    key,
-    async (scope) => {
-      if (grant === undefined) throw new Error('a request needs its grant')
+  const name = closing ? `wrap_up:1.${attempt}` : `model:${state.spent.request}.${attempt}`
+  let reserved: ReturnType<typeof reserveRequest> | undefined
+  return ports.steps.run<Attempt>(
+    keyOf(state, name),
+    async ({ emit: live, idempotencyKey }) => {
+      if (reserved === undefined) throw new Error('a request needs its grant')
+      const { grant, reservation } = reserved
       if (!grant.granted) return { kind: 'refused', refusal: grant }
-      if (ports.abort.cause !== undefined) return { kind: 'aborted', cause: ports.abort.cause, partial: null, charge: noCharge(model) }
-      const body: ModelRequest = {
-        system: ports.settings.system,
-        messages: state.transcript.messages(),
-        tools: ports.toolDefinitions,
-        maxTokens: grant.maxTokens,
-        idempotencyKey: scope.idempotencyKey,
-        ...(closing ? { toolChoice: 'none' as const } : {}),
-      }
-      return callModel(model, body, grant, state, ports, scope.emit, early)
+      const made = await callModel(plan, grant, idempotencyKey, state, ports, live, early)
+      if (reservation !== undefined) ports.ledger.settle(reservation, made.charge, made.charge.known)
+      return made
     },
     {
       signal: ports.abort.signal,
       emit,
       digest: () => requestDigest(state, ports, model, plan),
       intent: () => {
-        const holdBack = ports.settings.wrapUp && !closing
-        ;({ grant, reservation } = reserveRequest(state, ports, model, plan.cap, holdBack))
-        return grant
+        reserved = reserveRequest(state, ports, model, plan.cap, ports.settings.wrapUp && !closing)
+        return reserved.grant
       },
       onOpen: (intent) => openAttempt(intent as Grant | Refusal, model),
       sync: ports.ledger.limited ? 'intent' : 'none',
     },
   )
-  if (reservation !== undefined && step.value.kind !== 'refused') {
-    const { charge } = step.value
-    ports.ledger.settle(reservation, { nanos: charge.nanos, tokens: charge.tokens }, charge.known)
-  }
-  return step
 }
 
 /** An intent without a result: the request may have been made. */
@@ -96,16 +80,22 @@ function requestDigest(state: RunState, ports: Ports, model: Model, plan: Attemp
   return digestOf(`${model.id} ${plan.cap} ${state.transcript.digest()}`, fixed)
 }
 
-async function callModel(
-  model: Model,
-  body: ModelRequest,
+type Made = Exclude<Attempt, { readonly kind: 'refused' }>
+
+function callModel(
+  { model, closing }: AttemptPlan,
   grant: Grant,
+  idempotencyKey: string,
   state: RunState,
   ports: Ports,
   emit: Emit,
   early: EarlyStarts,
-): Promise<Attempt> {
+): Made | Promise<Made> {
+  const { abort, settings, timers } = ports
+  if (abort.cause !== undefined) return { kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) }
   const { request } = state.spent
+  const common = { system: settings.system, messages: state.transcript.messages(), tools: ports.toolDefinitions, maxTokens: grant.maxTokens, idempotencyKey }
+  const body: ModelRequest = closing ? { ...common, toolChoice: 'none' } : common
   const partial = createPartial(model)
   let open = true
   const onUpdate = (update: ModelUpdate): void => {
@@ -115,19 +105,20 @@ async function callModel(
     if (update.type === 'block') early.consider(update.block)
     emit({ type: 'model_update', request, update })
   }
-  const { abort, settings, timers } = ports
-  const settled = await settleWithin(() => model.call(body, { signal: abort.signal, emit: onUpdate }), abort, settings.graceMs, timers)
-  open = false
-  if (settled.kind === 'value') return answered(settled.value, grant, model, state, ports)
-  // An abort decides over whatever error it made the model reject with.
-  if (abort.cause !== undefined) {
-    return { kind: 'aborted', cause: abort.cause, partial: partial.message(body), charge: unknownCharge(model, grant, state, ports) }
+  const meaning = (settled: Settled<ModelReply>): Made => {
+    open = false
+    if (settled.kind === 'value') return answered(settled.value, grant, model, state, ports)
+    // An abort decides over whatever error it made the model reject with.
+    if (abort.cause !== undefined) {
+      return { kind: 'aborted', cause: abort.cause, partial: partial.message(body), charge: unknownCharge(model, grant, state, ports) }
+    }
+    const error = recordOf(settled.kind === 'threw' ? settled.error : new RunAbort(settled.cause))
+    return { kind: 'failed', error, charge: chargeOfFailure(error, model, grant, state, ports) }
   }
-  const error = settled.kind === 'threw' ? recordOf(settled.error) : recordOf(new RunAbort(settled.cause))
-  return { kind: 'failed', error, charge: chargeOfFailure(error, model, grant, state, ports) }
+  return settleWithin(() => model.call(body, { signal: abort.signal, emit: onUpdate }), abort, settings.graceMs, timers, meaning)
 }
 
-function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Attempt {
+function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Made {
   const { message, interrupted } = reply
   // A broken stream tells no final usage: what it may have cost is the worst case.
   const charge = interrupted === undefined ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)

@@ -9,7 +9,7 @@ import { isAgentTool } from '../tools/tool.ts'
 import type { CallRun, IndexedCall, PreparedCall, RaisedStop } from './calls.ts'
 import { checkInput, isReadOnly } from './inspect-call.ts'
 import { prepareCall } from './prepare-call.ts'
-import { runCall } from './run-call.ts'
+import { runCall, type Ran } from './run-call.ts'
 import { finishCall } from './finish-call.ts'
 
 export interface BatchRun {
@@ -57,7 +57,8 @@ export async function runBatch(batch: readonly IndexedCall[], state: RunState, e
   const prepared: PreparedCall[] = []
   let pending: BatchRun['pending'] = []
   for (const indexed of batch) {
-    const preparation = await prepareCall(indexed, current, ports, emit)
+    const preparing = prepareCall(indexed, current, ports, emit)
+    const preparation = preparing instanceof Promise ? await preparing : preparing
     current = preparation.state
     messages.push(...preparation.messages)
     stops.push(...preparation.stops)
@@ -68,11 +69,16 @@ export async function runBatch(batch: readonly IndexedCall[], state: RunState, e
     prepared.push(preparation.prepared)
   }
 
-  const runs = await runPrepared(prepared, current, early, ports, emit)
+  const only = prepared.length === 1 ? prepared[0] : undefined
+  const runs = only === undefined ? await runTogether(prepared, current, early, ports, emit) : [await runCall(only, current, early, ports, emit)]
   let abort: AbortCause | undefined
-  for (const run of runs) {
-    current = withChildFigures(at(current, run), run)
-    const finished = await finishCall(run, current, ports, emit)
+  for (const [place, ran] of runs.entries()) {
+    const call = prepared[place]
+    if (call === undefined) continue
+    current = ran.child === undefined ? at(current, ran) : ran.child.addTo(at(current, ran))
+    const run: CallRun = { ...call, result: ran.value, durationMs: ran.durationMs }
+    const finishing = finishCall(run, current, ports, emit)
+    const finished = finishing instanceof Promise ? await finishing : finishing
     current = finished.state
     results.set(run.call.id, finished.result)
     messages.push(...finished.messages)
@@ -83,23 +89,16 @@ export async function runBatch(batch: readonly IndexedCall[], state: RunState, e
 }
 
 /** Together, unless a hook turned a reading call into a writing one: then one after another. */
-async function runPrepared(prepared: readonly PreparedCall[], state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Promise<readonly CallRun[]> {
-  const first = prepared[0]
-  if (first !== undefined && prepared.length === 1) return [await runCall(first, state, early, ports, emit)]
+async function runTogether(prepared: readonly PreparedCall[], state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Promise<readonly Ran[]> {
   if (prepared.every((call) => call.kind !== 'run' || call.shares)) {
     return Promise.all(prepared.map((call) => runCall(call, state, early, ports, emit)))
   }
-  const runs: CallRun[] = []
+  const runs: Ran[] = []
   let cut: AbortCause | undefined
   for (const call of prepared) {
-    const run: CallRun = cut === undefined ? await runCall(call, state, early, ports, emit) : { ...call, result: interrupted(cut, false), at: 0, durationMs: 0, child: null }
-    cut ??= run.result.abort
-    runs.push(run)
+    const ran: Ran = cut === undefined ? await runCall(call, state, early, ports, emit) : { value: interrupted(cut, false), at: 0, durationMs: 0 }
+    cut ??= ran.value.abort
+    runs.push(ran)
   }
   return runs
 }
-
-function withChildFigures(state: RunState, run: CallRun): RunState {
-  return run.child === null ? state : run.child.addTo(state)
-}
-

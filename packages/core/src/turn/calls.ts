@@ -38,10 +38,7 @@ export interface ChildOutcome {
 /** A call and its result, on record. */
 export type CallRun = PreparedCall & {
   readonly result: ToolResult
-  readonly at: number
   readonly durationMs: number
-  /** For a subagent: its figures. */
-  readonly child: ChildOutcome | null
 }
 
 /** A stop that a tool or one of its hooks raised; it counts once all tools are done. */

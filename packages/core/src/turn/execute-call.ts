@@ -21,15 +21,22 @@ export interface CallToExecute {
 
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
 export async function executeCall(what: CallToExecute, state: RunState, ports: Ports, emit: Emit): Promise<ToolResult> {
-  const { abort, settings, timers } = ports
+  const { abort } = ports
   // After an abort no tool starts.
   if (abort.cause !== undefined) return interrupted(abort.cause, false)
-  const { call, tool, input } = what
+  const others = isReadOnly(what.tool, what.input) ? undefined : ports.leftBehind.settled()
+  if (others === undefined) return runTool(what, state, ports, emit)
+  const left = await settleWithin(() => others, abort, 0, ports.timers, (settled) => (settled.kind === 'left' ? settled.cause : undefined))
+  return left === undefined ? runTool(what, state, ports, emit) : interrupted(left, false)
+}
+
+function runTool({ call, tool, input, idempotencyKey }: CallToExecute, state: RunState, ports: Ports, emit: Emit): ToolResult | Promise<ToolResult> {
+  const { abort, settings, timers } = ports
   const context: ToolContext = {
     callId: call.id,
     toolName: call.name,
     signal: abort.signal,
-    idempotencyKey: what.idempotencyKey,
+    idempotencyKey,
     get state() {
       return agentStateOf(state)
     },
@@ -37,24 +44,20 @@ export async function executeCall(what: CallToExecute, state: RunState, ports: P
       emit({ type: 'tool_update', callId: call.id, name: call.name, data })
     },
   }
-  const others = isReadOnly(tool, input) ? undefined : ports.leftBehind.settled()
-  if (others !== undefined) {
-    const waited = await settleWithin(() => others, abort, 0, timers)
-    if (waited.kind === 'left') return interrupted(waited.cause, false)
-  }
-  // The input passed this tool's own check, so it is what `execute` is written for.
   let running: ReturnType<AnyLeafTool['execute']> | undefined
+  // The input passed this tool's own check, so it is what `execute` is written for.
   const work = () => (running = tool.execute(input as never, context))
-  const settled = await settleWithin(work, abort, settings.graceMs, timers)
-  if (settled.kind === 'left' && running instanceof Promise) ports.leftBehind.add(running)
-  switch (settled.kind) {
-    case 'value':
-      return resultOf(settled.value)
-    case 'left':
-      return interrupted(settled.cause, true)
-    case 'threw':
-      return resultOfThrow(settled.error, ports)
-  }
+  return settleWithin(work, abort, settings.graceMs, timers, (settled) => {
+    switch (settled.kind) {
+      case 'value':
+        return resultOf(settled.value)
+      case 'threw':
+        return resultOfThrow(settled.error, ports)
+      case 'left':
+        if (running instanceof Promise) ports.leftBehind.add(running)
+        return interrupted(settled.cause, true)
+    }
+  })
 }
 
 function resultOf(output: ToolOutput | string): ToolResult {

@@ -37,8 +37,10 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
   }
   if (reply.interrupted !== null) emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${reply.interrupted.message}` })
   const said = withReply(reply.state, message, emit)
-  const hooks = await runHooks('afterInference', said, ports, emit)
-  const control = await controlAt('after_reply', hooks.state, ports, emit)
+  const hooking = runHooks('afterInference', said, ports, emit)
+  const hooks = hooking instanceof Promise ? await hooking : hooking
+  const controlled = controlAt('after_reply', hooks.state, ports, emit)
+  const control = controlled instanceof Promise ? await controlled : controlled
   const current = control.state
   if (control.abort !== undefined) {
     const closed = await closeCalls(current, message, control.abort, early, ports, emit)
@@ -53,8 +55,7 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
     const outcome = await act(current, calls, early, ports, emit)
     return { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
   }
-  const outcome = await settle(withHookMessages(current, hooks.messages, emit), message, ports, emit)
-  return outcome
+  return settle(withHookMessages(current, hooks.messages, emit), message, ports, emit)
 }
 
 /** A run that goes on with calls that waited for a person: they are acted on before the model is asked again. */

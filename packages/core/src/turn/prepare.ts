@@ -1,4 +1,4 @@
-import { settleWithin } from '../cancel/settle.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
 import type { Compaction, CompactionResult } from '../context/port.ts'
 import { estimateMessages } from '../context/tokens.ts'
 import { messageOf } from '../errors.ts'
@@ -24,15 +24,18 @@ export async function prepare(state: RunState, ports: Ports, emit: Emit): Promis
   emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns + (state.spent.turnBegins ? 1 : 0) })
   // The last answer at a limit: the ending is decided, and nothing new is taken in.
   if (state.spent.closing !== null) return { kind: 'ready', state }
-  const control = await controlAt('before_turn', state, ports, emit)
+  const controlled = controlAt('before_turn', state, ports, emit)
+  const control = controlled instanceof Promise ? await controlled : controlled
   if (control.abort !== undefined) return ends(control.state, abortDraft(control.abort, 'streaming', control.state, ports))
 
   const guarded = guardsAt('before_turn', control.state, ports, emit)
-  const hooked = await beforeHooks(guarded.state, ports, emit)
+  const hooked = ports.hooks.all.length === 0 ? guarded.state : await beforeHooks(guarded.state, ports, emit)
   if (hooked.continuation.stopSignals().hasAny()) return ends(hooked, standingDraft(hooked, guarded.raisedBy))
 
-  const steered = (await inboxAt('before_turn', hooked, ports, emit)) ?? hooked
-  const inference = await runHooks('beforeInference', steered, ports, emit)
+  const came = inboxAt('before_turn', hooked, ports, emit)
+  const steered = (came instanceof Promise ? await came : came) ?? hooked
+  const asked = runHooks('beforeInference', steered, ports, emit)
+  const inference = asked instanceof Promise ? await asked : asked
   const asking = withHookMessages(inference.state, inference.messages, emit)
   if (asking.continuation.stopSignals().hasAny()) return ends(asking, standingDraft(asking, []))
   return defendContext(asking, ports, emit)
@@ -56,7 +59,7 @@ export function standingDraft(state: RunState, raisedBy: readonly string[], orig
 }
 
 /** Context: auto-compact, thrash, then the blocking limit. */
-async function defendContext(state: RunState, ports: Ports, emit: Emit): Promise<Prepared> {
+function defendContext(state: RunState, ports: Ports, emit: Emit): Prepared | Promise<Prepared> {
   const model = currentModel(state, ports)
   const limit = ports.context.autoCompact ? Infinity : ports.context.blockingLimit(model)
   const estimatedTokens = estimateRequest(state, ports)
@@ -67,8 +70,7 @@ async function defendContext(state: RunState, ports: Ports, emit: Emit): Promise
     return ends(state, draftOf('compaction_thrash', signal))
   }
   if (due !== undefined) {
-    const compacted = await compactBy(due, state, ports, emit)
-    return { kind: 'ready', state: compacted.state }
+    return compactBy(due, state, ports, emit).then((compacted): Prepared => ({ kind: 'ready', state: compacted.state }))
   }
   if (estimatedTokens < limit) return { kind: 'ready', state }
   const message = `Prompt is too long: about ${estimatedTokens} tokens, and ${limit} fit. Compact the conversation or start a new one.`
@@ -96,9 +98,7 @@ export async function compactBy(
   const step = await ports.steps.run<CompactionResult>(
     key,
     async (scope) => {
-      const settled = await settleWithin(() => compaction.run(scope), ports.abort, ports.settings.graceMs, ports.timers)
-      if (settled.kind === 'value') return settled.value
-      return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
+      return settleWithin(() => compaction.run(scope), ports.abort, ports.settings.graceMs, ports.timers, compactionOf)
     },
     { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
   )
@@ -115,6 +115,11 @@ export async function compactBy(
   emit({ type: 'compact_end', trigger, compacted: true, message: `${preTokens} → ${postTokens} tokens` })
   const said = say(paid, boundary, emit)
   return { state: withSpent(said, { compactions: said.spent.compactions + 1, counted: { tokens: 0, length: 0 } }), done: true }
+}
+
+function compactionOf(settled: Settled<CompactionResult>): CompactionResult {
+  if (settled.kind === 'value') return settled.value
+  return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
 }
 
 export { estimateRequest }

@@ -1,6 +1,6 @@
 import type { Emit } from '../events.ts'
 import { messageOf } from '../errors.ts'
-import { settleWithin } from '../cancel/settle.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/context.ts'
 import type { HookOutcome, HookTrigger } from '../hooks/outcome.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
@@ -103,18 +103,21 @@ function callHook(registered: RegisteredHook, trigger: HookTrigger, state: RunSt
       if (ports.abort.cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: ports.abort.cause }
       const context = new HookContext({ trigger, state: agentStateOf(state), signal, ...subject })
       const work = async () => (await registered.hook.handle(context)) ?? context
-      const settled = await settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers)
-      switch (settled.kind) {
-        case 'value':
-          return settled.value.outcome()
-        case 'threw':
-          return outcomeOfThrow(settled.error)
-        case 'left':
-          return { aborted: settled.cause }
-      }
+      return settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers, outcomeOf)
     },
     { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
   )
+}
+
+function outcomeOf(settled: Settled<HookContext>): HookOutcome {
+  switch (settled.kind) {
+    case 'value':
+      return settled.value.outcome()
+    case 'threw':
+      return outcomeOfThrow(settled.error)
+    case 'left':
+      return { aborted: settled.cause }
+  }
 }
 
 function outcomeOfThrow(thrown: unknown): HookOutcome {

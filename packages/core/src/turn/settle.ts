@@ -1,5 +1,5 @@
 import { checkTokenBudget, diminishingThreshold } from '../budget/token-target.ts'
-import { settleWithin } from '../cancel/settle.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { StopHookInput, StopHookOutcome } from '../hooks/stop-hooks.ts'
@@ -67,9 +67,7 @@ async function stopHookStage(
         if (ports.abort.cause !== undefined) return { aborted: ports.abort.cause }
         const input = stopHookInput(current, message, ports)
         const work = async () => (await hook.handle(input)) ?? {}
-        const settled = await settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers)
-        if (settled.kind === 'value') return settled.value
-        return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
+        return settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers, outcomeOf)
       },
       { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
     )
@@ -87,6 +85,11 @@ async function stopHookStage(
   const { hook, reason } = prevented
   const signal = new StopSignal({ reason: 'stop_requested', message: reason || `Stopped by ${hook}`, context: { hook }, source: hook })
   return ends(current, draftOf('stop_hook_prevented', signal))
+}
+
+function outcomeOf(settled: Settled<StopHookOutcome>): StopHookOutcome {
+  if (settled.kind === 'value') return settled.value
+  return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
 }
 
 export function stopHookInput(state: RunState, message: AssistantMessage, ports: Ports): StopHookInput {

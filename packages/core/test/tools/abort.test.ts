@@ -237,14 +237,14 @@ describe('settleWithin', () => {
     const clock = createFakeClock()
     const scope = createAbortScope()
     const error = new Error('x')
-    expect(await settleWithin(() => 'now', scope, 250, clock)).toEqual({ kind: 'value', value: 'now' })
-    expect(await settleWithin(() => Promise.resolve('soon'), scope, 250, clock)).toEqual({
+    expect(await settleWithin(() => 'now', scope, 250, clock, (settled) => settled)).toEqual({ kind: 'value', value: 'now' })
+    expect(await settleWithin(() => Promise.resolve('soon'), scope, 250, clock, (settled) => settled)).toEqual({
       kind: 'value',
       value: 'soon',
     })
-    expect(await settleWithin(() => Promise.reject(error), scope, 250, clock)).toEqual({ kind: 'threw', error })
-    expect(await settleWithin(() => { throw error }, scope, 250, clock)).toEqual({ kind: 'threw', error }) // prettier-ignore
-    const left = settleWithin(never, scope, 250, clock)
+    expect(await settleWithin(() => Promise.reject(error), scope, 250, clock, (settled) => settled)).toEqual({ kind: 'threw', error })
+    expect(await settleWithin(() => { throw error }, scope, 250, clock, (settled) => settled)).toEqual({ kind: 'threw', error }) // prettier-ignore
+    const left = settleWithin(never, scope, 250, clock, (settled) => settled)
     scope.abort('time')
     await clock.advance(250)
     expect([await left, clock.pending]).toEqual([{ kind: 'left', cause: 'time' }, 0])
@@ -254,7 +254,7 @@ describe('settleWithin', () => {
     const clock = createFakeClock()
     const scope = createAbortScope()
     let fail: (error: Error) => void = () => {}
-    const left = settleWithin(() => new Promise((_resolve, reject) => (fail = reject)), scope, 0, clock)
+    const left = settleWithin(() => new Promise((_resolve, reject) => (fail = reject)), scope, 0, clock, (settled) => settled)
     scope.abort('user')
     expect(await left).toEqual({ kind: 'left', cause: 'user' })
     fail(new Error('too late'))

@@ -83,7 +83,6 @@ describe('a call that a person has to approve', () => {
     expect(() => startRun(both)).toThrow(ConfigurationError)
   })
 
-  // Open: `withResults` in turn/act.ts drops the messages when a call waits; they would have to be kept until its result is there.
   test('loses no message of a hook that spoke before it', async () => {
     const speak = hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('a note')), {
       tools: ['Look'],
