@@ -33,7 +33,7 @@ async function bundle(name, entryPoints, options) {
 /** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
 function replace(chunks, files) {
   const isChunk = ({ path }) => dirname(path) === chunks
-  for (const { path, contents } of [...files].sort((a, b) => Number(isChunk(b)) - Number(isChunk(a)))) {
+  for (const { path, contents } of files.toSorted((a, b) => Number(isChunk(b)) - Number(isChunk(a)))) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(`${path}.new`, contents)
     renameSync(`${path}.new`, path)
@@ -44,7 +44,12 @@ function replace(chunks, files) {
 }
 
 for (const [name, entryPoints] of Object.entries(libraries)) {
-  await bundle(name, entryPoints, { platform: name === 'core' ? 'neutral' : 'node', packages: 'external', sourcemap: true, sourcesContent: false })
+  await bundle(name, entryPoints, {
+    platform: name === 'core' ? 'neutral' : 'node',
+    packages: 'external',
+    sourcemap: true,
+    sourcesContent: false,
+  })
 }
 
 await bundle(

@@ -9,4 +9,7 @@ for (const scenario of scenarios) {
   console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
   golden.push(explored)
 }
-writeFileSync(new URL('../packages/core/test/explorer/golden.json', import.meta.url), `${JSON.stringify(golden, null, 1)}\n`)
+writeFileSync(
+  new URL('../packages/core/test/explorer/golden.json', import.meta.url),
+  `${JSON.stringify(golden, null, 1)}\n`,
+)

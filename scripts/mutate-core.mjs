@@ -13,53 +13,211 @@ const golden = fileURLToPath(new URL('../packages/core/test/explorer/golden.json
 
 /** [name, file, what stands there, what stands there instead] */
 const mutations = [
-  ['allowance: every route', 'decide.ts', 'if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue', ''],
-  ['allowance: continuation_requested', 'decide.ts', " || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0", ''],
-  ['allowance: wrap_up', 'decide.ts', "state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0", 'false'],
+  [
+    'allowance: every route',
+    'decide.ts',
+    'if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue',
+    '',
+  ],
+  [
+    'allowance: continuation_requested',
+    'decide.ts',
+    " || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0",
+    '',
+  ],
+  [
+    'allowance: wrap_up',
+    'decide.ts',
+    "state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0",
+    'false',
+  ],
   ['allowance: overridden twice', 'decide.ts', 'fixed || again ||', 'fixed ||'],
   ['allowance: what is never overridden', 'decide.ts', 'fixed || again ||', 'again ||'],
   ['allowance: stop hook cap', 'turn/settle.ts', 'if (taken >= cap) return undefined', ''],
   ['allowance: broken reply resumed once', 'turn/recover.ts', 'from.spent.resumedBrokenReply\n', 'false\n'],
   ['allowance: escalation only upwards', 'turn/recover.ts', 'canEscalate(from, ports) ? from : undefined', 'from'],
-  ['allowance: media removed only once', 'turn/recover.ts', 'after.every((message, index) => message === before[index]) ? undefined : next', 'next'],
-  ['allowance: network retries', 'turn/respond.ts', '!error.retryable || attempt > ports.settings.maxRetries', '!error.retryable || attempt > 2 * ports.settings.maxRetries'],
-  ['allowance: fallback', 'turn/respond.ts', 'overloads >= overloadsBeforeFallback && canFallBack(current, ports)', 'overloads >= overloadsBeforeFallback'],
+  [
+    'allowance: media removed only once',
+    'turn/recover.ts',
+    'after.every((message, index) => message === before[index]) ? undefined : next',
+    'next',
+  ],
+  [
+    'allowance: network retries',
+    'turn/respond.ts',
+    '!error.retryable || attempt > ports.settings.maxRetries',
+    '!error.retryable || attempt > 2 * ports.settings.maxRetries',
+  ],
+  [
+    'allowance: fallback',
+    'turn/respond.ts',
+    'overloads >= overloadsBeforeFallback && canFallBack(current, ports)',
+    'overloads >= overloadsBeforeFallback',
+  ],
   ['allowance: subagents', 'turn/prepare-call.ts', 'from.spent.subagents < settings.maxSubagents', 'true'],
-  ['allowance: refill by any lap', 'allowance.ts', "(row.purse === 'gate' && gained)", "(row.purse === 'gate' && gained) || transition === 'stop_hook_blocking'"],
+  [
+    'allowance: refill by any lap',
+    'allowance.ts',
+    "(row.purse === 'gate' && gained)",
+    "(row.purse === 'gate' && gained) || transition === 'stop_hook_blocking'",
+  ],
   ['allowance: token gate', 'budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens'],
-  ...['pause_turn', 'stop_hook_blocking', 'structured_output_retry', 'max_output_tokens_recovery', 'continuation_requested'].map((name) => [
+  ...[
+    'pause_turn',
+    'stop_hook_blocking',
+    'structured_output_retry',
+    'max_output_tokens_recovery',
+    'continuation_requested',
+  ].map((name) => [
     `allowance: one more ${name}`,
     'allowance.ts',
     new RegExp(`${name}: \\{ purse: 'own', laps: (\\d+)`),
     (_all, laps) => `${name}: { purse: 'own', laps: ${Number(laps) + 1}`,
   ]),
-  ['result: aborted while streaming', 'turn/recover.ts', 'const closed = await closeCalls(said, partial, cause, early, ports, emit)', 'const closed = said'],
-  ['result: aborted after the reply', 'turn/hear.ts', 'const closed = await closeCalls(current, message, control.abort, early, ports, emit)', 'const closed = current'],
-  ['result: stopped after the reply', 'turn/hear.ts', /const closed = notRunAll\(current, calls[^\n]*/, 'const closed = current'],
-  ['result: refusal with calls', 'turn/hear.ts', /return \{ \.\.\.outcome, state: notRunAll\(outcome\.state[^\n]*/, 'return outcome'],
-  ['result: calls in a last answer', 'turn/hear.ts', /current = notRunAll\(current, toolCallsOf\(reply\.message\)[^\n]*/, ''],
+  [
+    'result: aborted while streaming',
+    'turn/recover.ts',
+    'const closed = await closeCalls(said, partial, cause, early, ports, emit)',
+    'const closed = said',
+  ],
+  [
+    'result: aborted after the reply',
+    'turn/hear.ts',
+    'const closed = await closeCalls(current, message, control.abort, early, ports, emit)',
+    'const closed = current',
+  ],
+  [
+    'result: stopped after the reply',
+    'turn/hear.ts',
+    /const closed = notRunAll\(current, calls[^\n]*/,
+    'const closed = current',
+  ],
+  [
+    'result: refusal with calls',
+    'turn/hear.ts',
+    /return \{ \.\.\.outcome, state: notRunAll\(outcome\.state[^\n]*/,
+    'return outcome',
+  ],
+  [
+    'result: calls in a last answer',
+    'turn/hear.ts',
+    /current = notRunAll\(current, toolCallsOf\(reply\.message\)[^\n]*/,
+    '',
+  ],
   ['result: calls after a stop', 'turn/act.ts', 'results.set(call.id, skipped)', ''],
-  ['result: a run that breaks', 'finish.ts', "draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)", 'state'],
+  [
+    'result: a run that breaks',
+    'finish.ts',
+    "draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)",
+    'state',
+  ],
   ['result: approvals that never came', 'start.ts', /else state = closeOpenCalls\([^\n]*/, ''],
   ['result: unknown outcome', 'turn/run-call.ts', "onOpen: reruns ? 'rerun' : () => unknownOutcome", "onOpen: 'rerun'"],
-  ['result: no tool after an abort', 'turn/execute-call.ts', 'if (abort.cause !== undefined) return interrupted(abort.cause, false)', ''],
-  ['result: unknown tool', 'turn/prepare-call.ts', 'if (tool === undefined) return answer(state, invalid(unknownTool(call.name, ports)))', 'if (tool === undefined) throw new Error(unknownTool(call.name, ports))'],
-  ['order: guards before the inbox', 'turn/prepare.ts', 'const guarded = guardsAt(', "const early = (await inboxAt('before_turn', control.state, ports, emit)) ?? control.state\n  const guarded = guardsAt(", ["guardsAt('before_turn', control.state,", "guardsAt('before_turn', early,"]],
-  ['order: drain before reactive', 'turn/recover.ts', "return [route('collapse_drain_retry', 'drain'), route('reactive_compact_retry', 'compact')]", "return [route('reactive_compact_retry', 'compact'), route('collapse_drain_retry', 'drain')]"],
+  [
+    'result: no tool after an abort',
+    'turn/execute-call.ts',
+    'if (abort.cause !== undefined) return interrupted(abort.cause, false)',
+    '',
+  ],
+  [
+    'result: unknown tool',
+    'turn/prepare-call.ts',
+    'if (tool === undefined) return answer(state, invalid(unknownTool(call.name, ports)))',
+    'if (tool === undefined) throw new Error(unknownTool(call.name, ports))',
+  ],
+  [
+    'order: guards before the inbox',
+    'turn/prepare.ts',
+    'const guarded = guardsAt(',
+    "const early = (await inboxAt('before_turn', control.state, ports, emit)) ?? control.state\n  const guarded = guardsAt(",
+    ["guardsAt('before_turn', control.state,", "guardsAt('before_turn', early,"],
+  ],
+  [
+    'order: drain before reactive',
+    'turn/recover.ts',
+    "return [route('collapse_drain_retry', 'drain'), route('reactive_compact_retry', 'compact')]",
+    "return [route('reactive_compact_retry', 'compact'), route('collapse_drain_retry', 'drain')]",
+  ],
   ['order: escalate before resume', 'turn/recover.ts', '[escalate, resume]', '[resume, escalate]'],
-  ['order: cost before standing signals', 'turn/hear.ts', /const stop = costDraft\(current, ports\) \?\? \(([^\n]*)\)$/m, (_all, standing) => `const stop = (${standing}) ?? costDraft(current, ports)`],
-  ['order: abort before signals after the reply', 'turn/hear.ts', 'if (control.abort !== undefined) {', 'if (control.abort !== undefined && !current.continuation.stopSignals().hasAny()) {'],
-  ['order: finish reason before follow-ups', 'turn/settle.ts', /(  if \(guarded\.state\.continuation[^\n]*\n)\n(  const asked[^\n]*\n  if \(asked[^\n]*\n)/, (_all, guard, inbox) => `${inbox}\n${guard}`],
-  ['order: follow-ups before the output schema', 'turn/settle.ts', /(  const asked[^\n]*\n  if \(asked[^\n]*\n)\n(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)/, (_all, inbox, output) => `${output}\n${inbox}`],
-  ['order: output schema before stop hooks', 'turn/settle.ts', /(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)\n(  const hooked[^\n]*\n)/, (_all, output, hooks) => `${hooks}  if (hooked.kind === 'outcome') return hooked\n${output}`],
-  ['order: block before prevent', 'turn/settle.ts', 'if (blocks.length > 0) return', 'if (blocks.length > 0 && prevented === undefined) return'],
-  ['order: stop hooks before the token target', 'turn/settle.ts', /(  const hooked = await stopHookStage[^\n]*\n)/, (_all, hooks) => `  const target = tokenTarget(guarded.state, ports, emit)\n  if (target.routes.length > 0) return target\n${hooks}`],
-  ['order: abort before a thrown stop', 'turn/act.ts', "if (abort !== undefined) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))", "if (abort !== undefined && acted.stops.length === 0) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))"],
-  ['order: a thrown stop before hook_stopped', 'turn/act.ts', /(  const thrown = [^\n]*\n  if \(thrown[^\n]*\n)(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)/, (_all, thrown, stopped) => stopped + thrown],
-  ['order: hook_stopped before needs_approval', 'turn/act.ts', /(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)(  if \(acted\.pending[^\n]*\n)/, (_all, stopped, pending) => pending + stopped],
-  ['order: needs_approval before guards', 'turn/act.ts', /(  if \(acted\.pending\.length > 0\) return[^\n]*\n)(  if \(current\.continuation[^\n]*\n)/, (_all, pending, guards) => guards + pending],
-  ['order: guards before max turns', 'turn/act.ts', "  if (current.continuation.stopSignals().hasAny()) return ends(current, standingDraft(current, guarded.raisedBy))\n", ''],
-  ['order: context before the request', 'turn/prepare.ts', 'return defendContext(asking, ports, emit)', "return { kind: 'ready', state: asking }"],
+  [
+    'order: cost before standing signals',
+    'turn/hear.ts',
+    /const stop = costDraft\(current, ports\) \?\? \(([^\n]*)\)$/m,
+    (_all, standing) => `const stop = (${standing}) ?? costDraft(current, ports)`,
+  ],
+  [
+    'order: abort before signals after the reply',
+    'turn/hear.ts',
+    'if (control.abort !== undefined) {',
+    'if (control.abort !== undefined && !current.continuation.stopSignals().hasAny()) {',
+  ],
+  [
+    'order: finish reason before follow-ups',
+    'turn/settle.ts',
+    /(  if \(guarded\.state\.continuation[^\n]*\n)\n(  const asked[^\n]*\n  if \(asked[^\n]*\n)/,
+    (_all, guard, inbox) => `${inbox}\n${guard}`,
+  ],
+  [
+    'order: follow-ups before the output schema',
+    'turn/settle.ts',
+    /(  const asked[^\n]*\n  if \(asked[^\n]*\n)\n(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)/,
+    (_all, inbox, output) => `${output}\n${inbox}`,
+  ],
+  [
+    'order: output schema before stop hooks',
+    'turn/settle.ts',
+    /(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)\n(  const hooked[^\n]*\n)/,
+    (_all, output, hooks) => `${hooks}  if (hooked.kind === 'outcome') return hooked\n${output}`,
+  ],
+  [
+    'order: block before prevent',
+    'turn/settle.ts',
+    'if (blocks.length > 0) return',
+    'if (blocks.length > 0 && prevented === undefined) return',
+  ],
+  [
+    'order: stop hooks before the token target',
+    'turn/settle.ts',
+    /(  const hooked = await stopHookStage[^\n]*\n)/,
+    (_all, hooks) =>
+      `  const target = tokenTarget(guarded.state, ports, emit)\n  if (target.routes.length > 0) return target\n${hooks}`,
+  ],
+  [
+    'order: abort before a thrown stop',
+    'turn/act.ts',
+    "if (abort !== undefined) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))",
+    "if (abort !== undefined && acted.stops.length === 0) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))",
+  ],
+  [
+    'order: a thrown stop before hook_stopped',
+    'turn/act.ts',
+    /(  const thrown = [^\n]*\n  if \(thrown[^\n]*\n)(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)/,
+    (_all, thrown, stopped) => stopped + thrown,
+  ],
+  [
+    'order: hook_stopped before needs_approval',
+    'turn/act.ts',
+    /(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)(  if \(acted\.pending[^\n]*\n)/,
+    (_all, stopped, pending) => pending + stopped,
+  ],
+  [
+    'order: needs_approval before guards',
+    'turn/act.ts',
+    /(  if \(acted\.pending\.length > 0\) return[^\n]*\n)(  if \(current\.continuation[^\n]*\n)/,
+    (_all, pending, guards) => guards + pending,
+  ],
+  [
+    'order: guards before max turns',
+    'turn/act.ts',
+    '  if (current.continuation.stopSignals().hasAny()) return ends(current, standingDraft(current, guarded.raisedBy))\n',
+    '',
+  ],
+  [
+    'order: context before the request',
+    'turn/prepare.ts',
+    'return defendContext(asking, ports, emit)',
+    "return { kind: 'ready', state: asking }",
+  ],
 ]
 
 const probe = `
@@ -86,7 +244,14 @@ async function seen(name, file, from, to, ...more) {
     for (const [again, instead] of more) after = after.replace(again, instead)
     if (after === before) return { verdict: 'NOT APPLIED', why: 'the code has changed' }
     writeFileSync(path, after)
-    await build({ entryPoints: { 'testing/index': join(folder, 'src/testing/index.ts') }, outdir: folder, bundle: true, format: 'esm', platform: 'neutral', logLevel: 'silent' })
+    await build({
+      entryPoints: { 'testing/index': join(folder, 'src/testing/index.ts') },
+      outdir: folder,
+      bundle: true,
+      format: 'esm',
+      platform: 'neutral',
+      logLevel: 'silent',
+    })
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
     writeFileSync(join(folder, 'probe.js'), probe)
     return await run(folder)
@@ -99,7 +264,9 @@ function run(folder) {
   return new Promise((resolve) => {
     execFile(process.execPath, [join(folder, 'probe.js'), golden], { timeout: 300_000 }, (error, stdout, stderr) => {
       if (error === null) return resolve({ verdict: 'SURVIVED', why: '' })
-      const why = error.killed ? 'it did not halt' : (stdout + stderr).split('\n').find((line) => line.includes('Error:') || line.includes('otherwise')) ?? ''
+      const why = error.killed
+        ? 'it did not halt'
+        : ((stdout + stderr).split('\n').find((line) => line.includes('Error:') || line.includes('otherwise')) ?? '')
       resolve({ verdict: 'seen', why: why.trim().slice(0, 160) })
     })
   })
@@ -111,7 +278,7 @@ let failed = 0
 for (const [name, ...rest] of chosen) {
   const { verdict, why } = await seen(name, ...rest)
   if (verdict !== 'seen') failed++
-  console.log(`${verdict.padEnd(11)} ${name}${why === '' ? '' : ` — ${why}`}`)
+  console.log(`${verdict.padEnd(11)} ${String(name)}${why === '' ? '' : ` — ${why}`}`)
 }
 console.log(`${chosen.length - failed} of ${chosen.length} mutations seen`)
 process.exit(failed === 0 ? 0 : 1)

@@ -16,7 +16,13 @@ export type ExecutionFigures = {
   readonly durationMs: number
 }
 
-const noFigures: ExecutionFigures = Object.freeze({ steps: 0, usage: noUsage, totalTokens: 0, costUsd: 0, durationMs: 0 })
+const noFigures: ExecutionFigures = Object.freeze({
+  steps: 0,
+  usage: noUsage,
+  totalTokens: 0,
+  costUsd: 0,
+  durationMs: 0,
+})
 
 /** One execution of an agent: its signals and its figures (seed 002's execution state). */
 export class AgentExecution {
@@ -157,7 +163,11 @@ export class AgentState {
     return this.#with({ metadata: { ...this.metadata, [key]: value } })
   }
 
-  withExecution(execution: AgentExecution, transcript: Transcript = this.transcript, metadata: JsonObject = this.metadata): AgentState {
+  withExecution(
+    execution: AgentExecution,
+    transcript: Transcript = this.transcript,
+    metadata: JsonObject = this.metadata,
+  ): AgentState {
     return this.#with({ execution, transcript, metadata })
   }
 
@@ -175,13 +185,18 @@ export class AgentState {
   /** Reads what `toJSON` wrote. */
   static fromJSON(data: unknown): AgentState {
     const stored = isJsonObject(data) ? data : {}
-    const entries = Array.isArray(stored['transcript']) ? (stored['transcript'] as unknown as readonly TranscriptEntry[]) : []
+    const entries = Array.isArray(stored['transcript'])
+      ? (stored['transcript'] as unknown as readonly TranscriptEntry[])
+      : []
     return new AgentState({
       agentId: typeof stored['agentId'] === 'string' ? stored['agentId'] : 'agent',
       sessionId: typeof stored['sessionId'] === 'string' ? stored['sessionId'] : 'session',
       transcript: Transcript.of(entries),
       metadata: isJsonObject(stored['metadata']) ? stored['metadata'] : {},
-      execution: stored['execution'] === null || stored['execution'] === undefined ? null : AgentExecution.fromJSON(stored['execution']),
+      execution:
+        stored['execution'] === null || stored['execution'] === undefined
+          ? null
+          : AgentExecution.fromJSON(stored['execution']),
     })
   }
 }

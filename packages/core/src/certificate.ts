@@ -7,7 +7,9 @@ import type { RunSettings } from './ports.ts'
 import { isAgentTool } from './tools/tool.ts'
 
 /** A bound that follows from the options, or why there is none. */
-export type Bound = { readonly bounded: true; readonly value: number; readonly because: string } | { readonly bounded: false; readonly because: string }
+export type Bound =
+  | { readonly bounded: true; readonly value: number; readonly because: string }
+  | { readonly bounded: false; readonly because: string }
 
 /** What a run cannot exceed, told before anything runs. */
 export interface Certificate {
@@ -58,7 +60,13 @@ function turnsBound(settings: RunSettings, options: LoopOptions): Bound {
 }
 
 /** Guards that are known never to speak of progress; any other may. */
-const limitGuards: ReadonlySet<string> = new Set(['StepsLimitHook', 'TokenUsageLimitHook', 'ExecutionTimeLimitHook', 'CostLimitHook', 'FinishReasonHook'])
+const limitGuards: ReadonlySet<string> = new Set([
+  'StepsLimitHook',
+  'TokenUsageLimitHook',
+  'ExecutionTimeLimitHook',
+  'CostLimitHook',
+  'FinishReasonHook',
+])
 
 /** The transitions that these options leave open at all. */
 function openTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
@@ -82,7 +90,10 @@ function openTransitions(options: LoopOptions, settings: RunSettings): readonly 
 function lapsFor(turns: Bound, open: readonly Transition[], gate: number): number {
   if (!turns.bounded) return Infinity
   const sum = (period: 'refill' | 'run'): number =>
-    open.reduce((total, transition) => total + (allowances[transition].period === period ? allowances[transition].laps : 0), 0)
+    open.reduce(
+      (total, transition) => total + (allowances[transition].period === period ? allowances[transition].laps : 0),
+      0,
+    )
   return turns.value + gate + sum('run') + sum('refill') * (turns.value + gate)
 }
 
@@ -91,10 +102,16 @@ function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings)
   const attempts = settings.maxRetries + 1
   const compactions = (options.context ?? plainContext) === plainContext ? 0 : laps.value * compactionRequests
   const main = laps.value * attempts + compactions
-  if (!(options.tools ?? []).some(isAgentTool)) return { bounded: true, value: main, because: `laps, each with at most ${attempts} attempts` }
-  const child = lapsFor({ bounded: true, value: settings.maxTurns, because: '' }, childTransitions(options, settings), 0) * attempts
+  if (!(options.tools ?? []).some(isAgentTool))
+    return { bounded: true, value: main, because: `laps, each with at most ${attempts} attempts` }
+  const child =
+    lapsFor({ bounded: true, value: settings.maxTurns, because: '' }, childTransitions(options, settings), 0) * attempts
   const value = main + settings.maxSubagents * child
-  return { bounded: true, value, because: `laps, each with at most ${attempts} attempts, and at most ${settings.maxSubagents} subagents` }
+  return {
+    bounded: true,
+    value,
+    because: `laps, each with at most ${attempts} attempts, and at most ${settings.maxSubagents} subagents`,
+  }
 }
 
 /** A compaction asks once and, with the oldest groups dropped, three times more. */
@@ -105,10 +122,15 @@ function childTransitions(options: LoopOptions, settings: RunSettings): readonly
 }
 
 function tokensBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
-  if (settings.maxTokens !== Infinity) return { bounded: true, value: settings.maxTokens, because: 'maxTokens, reserved before each request' }
+  if (settings.maxTokens !== Infinity)
+    return { bounded: true, value: settings.maxTokens, because: 'maxTokens, reserved before each request' }
   if (!requests.bounded) return requests
   const value = requests.value * largestRequest(options)
-  return { bounded: true, value, because: "requests, each within the model's window; set maxTokens for a bound of your own" }
+  return {
+    bounded: true,
+    value,
+    because: "requests, each within the model's window; set maxTokens for a bound of your own",
+  }
 }
 
 function largestRequest(options: LoopOptions): number {
@@ -127,7 +149,11 @@ function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings):
     if (usd === undefined) return { bounded: false, because: `there is no price for ${model.id}` }
     dearest = Math.max(dearest, usd)
   }
-  return { bounded: true, value: requests.value * dearest, because: 'requests at the dearest price; set maxBudgetUsd for a bound of your own' }
+  return {
+    bounded: true,
+    value: requests.value * dearest,
+    because: 'requests at the dearest price; set maxBudgetUsd for a bound of your own',
+  }
 }
 
 function modelsOf({ model, fallbackModel }: LoopOptions) {
@@ -144,7 +170,8 @@ function secondsBound(settings: RunSettings): Bound {
 
 function notesOf(options: LoopOptions): readonly string[] {
   const notes: string[] = []
-  if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0) notes.push('Hooks that ask a model of their own are not counted: they have no line in the ledger.')
+  if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0)
+    notes.push('Hooks that ask a model of their own are not counted: they have no line in the ledger.')
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')
   return notes
 }

@@ -10,9 +10,7 @@ import { sayUser } from './turn/flow.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
 import { runHooks, withHookMessages } from './turn/run-hooks.ts'
 
-export type Verdict =
-  | { readonly kind: 'end'; readonly terminal: Terminal; readonly state: RunState }
-  | Again
+export type Verdict = { readonly kind: 'end'; readonly terminal: Terminal; readonly state: RunState } | Again
 
 type Again = { readonly kind: 'again'; readonly state: RunState }
 
@@ -34,7 +32,13 @@ export async function decide(from: RunState, outcome: Outcome, ports: Ports, emi
 }
 
 /** Goes the first way that is paid for and open. */
-async function firstOpen(routes: readonly Route[], from: RunState, state: RunState, ports: Ports, emit: Emit): Promise<Again | undefined> {
+async function firstOpen(
+  routes: readonly Route[],
+  from: RunState,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): Promise<Again | undefined> {
   for (const route of routes) {
     if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue
     const taking = route.take(state)
@@ -59,7 +63,8 @@ function nudgeRoutes(draft: Draft, state: RunState, emit: Emit): readonly Route[
   const others = [...state.continuation.stopSignals()].some((signal) => signal.reason !== 'no_progress')
   if (others) return []
   // The count starts anew: it takes as many repeats again to stop the run.
-  const take = (from: RunState): RunState => withSpent(sayUser(from, noProgressNudge, 'loop', emit), { recentTurns: [] })
+  const take = (from: RunState): RunState =>
+    withSpent(sayUser(from, noProgressNudge, 'loop', emit), { recentTurns: [] })
   return [{ transition: 'no_progress_nudge', take }]
 }
 
@@ -88,7 +93,9 @@ async function override(
   const by = asked.continuedBy ?? 'a hook'
   emit({ type: 'signals_overridden', by, signals: [...signals] })
   const overridden = [...new Set([...spent.overridden, ...draft.raisedBy])]
-  return goAgain(from, withSpent(current, { overridden }), 'continuation_requested', ports, emit, { overridden: { by, signals: signals.toJSON() } })
+  return goAgain(from, withSpent(current, { overridden }), 'continuation_requested', ports, emit, {
+    overridden: { by, signals: signals.toJSON() },
+  })
 }
 
 const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
@@ -102,7 +109,11 @@ function wrapUp(from: RunState, state: RunState, draft: Draft, ports: Ports, emi
   if (!ports.settings.wrapUp || !draft.wrapsUp) return undefined
   if (state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0) return undefined
   const text = `The run ends here: ${draft.signal.message}. Give your last answer now, without tools: what is done, what is not, and what you would do next.`
-  const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: state.continuation.stopSignals().toJSON() }
+  const closing = {
+    reason: draft.reason,
+    signal: draft.signal.toJSON(),
+    signals: state.continuation.stopSignals().toJSON(),
+  }
   return goAgain(from, withSpent(sayUser(state, text, 'loop', emit), { closing }), 'wrap_up', ports, emit)
 }
 
@@ -132,4 +143,3 @@ function goAgain(
   emit({ type: 'lap', transition, before: rankingOf(before, ports.limits), after: rankingOf(laps, ports.limits) })
   return { kind: 'again', state: next }
 }
-

@@ -83,7 +83,9 @@ export class QueryEngine {
     this.#options = options
     this.#transcript = options.transcript ?? Transcript.empty()
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
-    this.#ledger = Ledger.create({ nanos: settings.maxBudgetUsd === Infinity ? Infinity : nanosOf(settings.maxBudgetUsd) })
+    this.#ledger = Ledger.create({
+      nanos: settings.maxBudgetUsd === Infinity ? Infinity : nanosOf(settings.maxBudgetUsd),
+    })
   }
 
   get transcript(): Transcript {
@@ -203,7 +205,11 @@ export class QueryEngine {
     const steps = stepsFor === undefined ? {} : { steps: stepsFor(runId) }
     const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)
     const ledger = this.#ledger.branch(maxTokens === Infinity ? {} : { tokens: maxTokens })
-    return loop(start, { ...options, ...steps, spentBeforeUsd }, { inbox: this.#inbox, ledger, leftBehind: this.#leftBehind })
+    return loop(
+      start,
+      { ...options, ...steps, spentBeforeUsd },
+      { inbox: this.#inbox, ledger, leftBehind: this.#leftBehind },
+    )
   }
 
   /** 000: the cost is looked at after every message that was yielded; the ledger has kept it in bounds before. */
@@ -239,7 +245,8 @@ export class QueryEngine {
 
 function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void {
   if (event.type === 'agent') collectDenials(event.event, denials)
-  if (event.type === 'permission_denied') denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })
+  if (event.type === 'permission_denied')
+    denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })
 }
 
 export interface QueryInput {

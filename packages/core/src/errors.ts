@@ -32,7 +32,11 @@ export class HaltingError extends Error {
   readonly code: HaltingErrorCode
   readonly details: Json | undefined
 
-  constructor(code: HaltingErrorCode, message: string, options: { readonly details?: Json; readonly cause?: unknown } = {}) {
+  constructor(
+    code: HaltingErrorCode,
+    message: string,
+    options: { readonly details?: Json; readonly cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.details = options.details
@@ -44,7 +48,11 @@ export class HaltingError extends Error {
   }
 
   static fromJSON(stored: HaltingErrorJson): HaltingError {
-    return new HaltingError(stored.code, stored.message, stored.details === undefined ? {} : { details: stored.details })
+    return new HaltingError(
+      stored.code,
+      stored.message,
+      stored.details === undefined ? {} : { details: stored.details },
+    )
   }
 }
 

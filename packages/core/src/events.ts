@@ -65,10 +65,33 @@ export type LoopEvent =
   | { readonly type: 'message'; readonly entry: TranscriptEntry }
   | { readonly type: 'tool_start'; readonly callId: string; readonly name: string; readonly input: unknown }
   | { readonly type: 'tool_update'; readonly callId: string; readonly name: string; readonly data: Json }
-  | { readonly type: 'tool_end'; readonly callId: string; readonly name: string; readonly end: ToolEnd; readonly durationMs: number }
-  | { readonly type: 'permission_denied'; readonly callId: string; readonly name: string; readonly input: unknown; readonly message: string }
-  | { readonly type: 'approval_needed'; readonly callId: string; readonly name: string; readonly input: unknown; readonly message: string }
-  | { readonly type: 'hook_start'; readonly hook: string; readonly trigger: HookTrigger | 'stopHook'; readonly callId: string | null }
+  | {
+      readonly type: 'tool_end'
+      readonly callId: string
+      readonly name: string
+      readonly end: ToolEnd
+      readonly durationMs: number
+    }
+  | {
+      readonly type: 'permission_denied'
+      readonly callId: string
+      readonly name: string
+      readonly input: unknown
+      readonly message: string
+    }
+  | {
+      readonly type: 'approval_needed'
+      readonly callId: string
+      readonly name: string
+      readonly input: unknown
+      readonly message: string
+    }
+  | {
+      readonly type: 'hook_start'
+      readonly hook: string
+      readonly trigger: HookTrigger | 'stopHook'
+      readonly callId: string | null
+    }
   | {
       readonly type: 'hook_end'
       readonly hook: string
@@ -80,7 +103,12 @@ export type LoopEvent =
   | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint | 'end' }
   | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
   | { readonly type: 'compact_start'; readonly trigger: 'auto' | 'reactive' | 'collapse' }
-  | { readonly type: 'compact_end'; readonly trigger: 'auto' | 'reactive' | 'collapse'; readonly compacted: boolean; readonly message: string }
+  | {
+      readonly type: 'compact_end'
+      readonly trigger: 'auto' | 'reactive' | 'collapse'
+      readonly compacted: boolean
+      readonly message: string
+    }
   | { readonly type: 'token_budget'; readonly completion: BudgetCompletionEvent }
   | { readonly type: 'lap'; readonly transition: Transition; readonly before: Ranking; readonly after: Ranking }
   | { readonly type: 'notice'; readonly message: string }

@@ -14,7 +14,12 @@ import { runHooks, withHookMessages } from './turn/run-hooks.ts'
 import { stopHookInput } from './turn/settle.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
-export async function finish(state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<Ended & { readonly kind: 'end' }> {
+export async function finish(
+  state: RunState,
+  draft: Draft,
+  ports: Ports,
+  emit: Emit,
+): Promise<Ended & { readonly kind: 'end' }> {
   const ended = await conclude(state, draft, ports, emit)
   await ports.steps.end(ended.terminal)
   emit({ type: 'run_end', terminal: ended.terminal })
@@ -37,7 +42,8 @@ function sayEnding(state: RunState, draft: Draft, ports: Ports, emit: Emit): Run
   if (what === undefined) return state
   if ('type' in what) return attach(state, what, emit)
   if ('interruption' in what) {
-    const text = what.interruption === 'tools' ? '[Request interrupted by user for tool use]' : '[Request interrupted by user]'
+    const text =
+      what.interruption === 'tools' ? '[Request interrupted by user for tool use]' : '[Request interrupted by user]'
     return sayUser(state, [{ type: 'text', text }], 'interruption', emit)
   }
   const id = entryId(state, 'error')
@@ -58,14 +64,25 @@ function wordsOf({ spent }: RunState, { reason, signal }: Draft, { settings }: P
 
 /** A message of our own that tells of a failure; the model never sees it. */
 function errorMessage(id: string, text: string): AssistantMessage {
-  return { role: 'assistant', id, model: '<synthetic>', content: [{ type: 'text', text }], stop_reason: 'stop_sequence', usage: noUsage }
+  return {
+    role: 'assistant',
+    id,
+    model: '<synthetic>',
+    content: [{ type: 'text', text }],
+    stop_reason: 'stop_sequence',
+    usage: noUsage,
+  }
 }
 
 /** Failure hooks for a failure, then the hooks that see every end. What they raise is told, but changes no ending. */
 async function lastHooks(state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<RunState> {
   let current = state
   if (endings[draft.reason].category === 'error') {
-    const error = { source: draft.reason === 'error' ? 'run' : 'model', name: draft.reason, message: draft.signal.message } as const
+    const error = {
+      source: draft.reason === 'error' ? 'run' : 'model',
+      name: draft.reason,
+      message: draft.signal.message,
+    } as const
     const failure = await runHooks('onError', current, ports, emit, { error })
     current = withHookMessages(failure.state, failure.messages, emit)
   }
@@ -135,4 +152,3 @@ export function brokenError(thrown: unknown): HaltingError {
   if (thrown instanceof HaltingError) return thrown
   return new HaltingError('callback', `The run broke: ${messageOf(thrown)}`, { cause: thrown })
 }
-

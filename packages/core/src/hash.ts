@@ -22,7 +22,9 @@ export function digestOf(text: string, seed = 0): string {
 
 /** A UUID (version 8: made from a name) that is the same wherever the same name is given. */
 export function uuidOf(name: string): string {
-  const hex = [hashText(name, 1), hashText(name, 2), hashText(name, 3)].map((part) => part.toString(16).padStart(14, '0')).join('')
+  const hex = [hashText(name, 1), hashText(name, 2), hashText(name, 3)]
+    .map((part) => part.toString(16).padStart(14, '0'))
+    .join('')
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

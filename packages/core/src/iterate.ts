@@ -54,7 +54,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const ports = portsOf(options, { abort, inbox, steps, clock, leftBehind, ...shared })
   // A run that goes on where another ended has spent that already.
   const { nanos, unknownNanos, totalTokens } = start.spent
-  if (context.ledger === undefined) ports.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+  if (context.ledger === undefined)
+    ports.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   const events = createEventQueue()
   let running: Promise<Ended> | undefined
 
@@ -119,11 +120,14 @@ function begun(start: RunState, ports: Ports, emit: (event: LoopEvent) => void):
   for (const entry of added) emit({ type: 'message', entry })
   // A run that goes on where another ended carries its counters; its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt
-  return { ...start, spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } } }
+  return {
+    ...start,
+    spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } },
+  }
 }
 
 interface EventQueue {
-  put(event: LoopEvent): void
+  readonly put: (event: LoopEvent) => void
   /** From now on events are kept for a reader. */
   listen(): void
   next(): Promise<IteratorResult<LoopEvent>>

@@ -40,7 +40,12 @@ async function turn(state: RunState, ports: Ports, emit: Emit): Promise<Outcome>
 /** Still exactly one terminal, and a result for every call, without asking anybody who might break again. */
 export async function broken(thrown: unknown, state: RunState, ports: Ports, emit: Emit): Promise<Ended> {
   const error = brokenError(thrown)
-  const signal = new StopSignal({ reason: 'error', message: error.message, context: { code: error.code }, source: 'run' })
+  const signal = new StopSignal({
+    reason: 'error',
+    message: error.message,
+    context: { code: error.code },
+    source: 'run',
+  })
   const draft = draftOf('error', signal, { say: { error: 'unknown', message: error.message }, error })
   const latest: RunState = {
     ...state,

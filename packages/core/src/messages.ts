@@ -35,12 +35,23 @@ export interface RedactedThinkingBlock {
 
 export interface ImageBlock {
   readonly type: 'image'
-  readonly source: { readonly type: string; readonly media_type?: string; readonly data?: string; readonly url?: string }
+  readonly source: {
+    readonly type: string
+    readonly media_type?: string
+    readonly data?: string
+    readonly url?: string
+  }
 }
 
 /** A block of a kind that only the service understands (server tools, citations to come): kept and sent back as it came. */
 export interface OpaqueBlock {
-  readonly type: `${string}_tool_use` | `${string}_tool_result` | 'document' | 'container_upload' | 'compaction' | 'search_result'
+  readonly type:
+    | `${string}_tool_use`
+    | `${string}_tool_result`
+    | 'document'
+    | 'container_upload'
+    | 'compaction'
+    | 'search_result'
   readonly [field: string]: unknown
 }
 

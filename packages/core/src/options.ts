@@ -130,7 +130,8 @@ function validate(settings: RunSettings, options: LoopOptions): void {
     throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
   }
   for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs', 'minUsefulTokens', 'toolConcurrency'] as const) {
-    if (!(settings[name] > 0)) throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
+    if (!(settings[name] > 0))
+      throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
   }
   for (const name of ['maxRetries', 'graceMs', 'maxSubagents', 'stopHookBlockCap'] as const) {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
@@ -138,8 +139,14 @@ function validate(settings: RunSettings, options: LoopOptions): void {
   toolsByName(options.tools ?? [])
   if (maxBudgetUsd === Infinity) return
   for (const model of [options.model, options.fallbackModel]) {
-    if (model === undefined || (options.prices ?? noPrices).worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) !== undefined) continue
-    throw new ConfigurationError(`There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`)
+    if (
+      model === undefined ||
+      (options.prices ?? noPrices).worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) !== undefined
+    )
+      continue
+    throw new ConfigurationError(
+      `There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`,
+    )
   }
 }
 

@@ -23,11 +23,17 @@ import type { AnyTool } from './tools/tool.ts'
 /** Whether an answer fits what the caller wants. */
 export interface OutputSchema {
   /** Gives the parsed answer, or what is wrong with it in words for the model. */
-  check(answer: string): { readonly fits: true; readonly value: unknown } | { readonly fits: false; readonly message: string }
+  check(
+    answer: string,
+  ): { readonly fits: true; readonly value: unknown } | { readonly fits: false; readonly message: string }
 }
 
 /** True when this failure is to end the run as `error`. */
-export type ErrorPolicy = (failure: { readonly source: 'tool' | 'hook'; readonly name: string; readonly message: string }) => boolean
+export type ErrorPolicy = (failure: {
+  readonly source: 'tool' | 'hook'
+  readonly name: string
+  readonly message: string
+}) => boolean
 
 /** The limits and choices of a run, with every default filled in. */
 export interface RunSettings {
@@ -96,4 +102,4 @@ export interface Ended {
 }
 
 /** The one loop. It never rejects. */
-export type RunLoop = (start: RunState, ports: Ports, emit: Emit) => Promise<Ended>
+type RunLoop = (start: RunState, ports: Ports, emit: Emit) => Promise<Ended>

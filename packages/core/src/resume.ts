@@ -17,13 +17,25 @@ export interface Resumed {
  * as far as that goes; hooks and limits that are new act from the first live step.
  * @throws HaltingError `configuration` when the run has ended: going on after that is a new run (`startRun` with `carry`).
  */
-export function resume(records: readonly StepRecord[], options: LoopOptions, before: Transcript = Transcript.empty()): Resumed {
+export function resume(
+  records: readonly StepRecord[],
+  options: LoopOptions,
+  before: Transcript = Transcript.empty(),
+): Resumed {
   const folded = foldRun(records, before)
   if (folded.kind === 'ended') {
-    throw new HaltingError('configuration', `This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
+    throw new HaltingError(
+      'configuration',
+      `This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`,
+    )
   }
   const clock = options.clock === undefined ? {} : { clock: options.clock }
-  const steps = createMemorySteps({ ...clock, past: folded.past, replay: folded.replay, sessionId: folded.state.run.sessionId })
+  const steps = createMemorySteps({
+    ...clock,
+    past: folded.past,
+    replay: folded.replay,
+    sessionId: folded.state.run.sessionId,
+  })
   const ledger = ledgerOf(settingsOf(options))
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   return { loop: loop(folded.state, { ...options, steps }, { resumed: true, ledger }), steps }
@@ -36,10 +48,19 @@ export interface Replayed {
 }
 
 /** Plays a record back without running anything: the same loop, answered from the record alone. */
-export async function replay(records: readonly StepRecord[], options: LoopOptions, before: Transcript = Transcript.empty()): Promise<Replayed> {
+export async function replay(
+  records: readonly StepRecord[],
+  options: LoopOptions,
+  before: Transcript = Transcript.empty(),
+): Promise<Replayed> {
   const begin = records.find((record) => record.type === 'start')
-  if (begin?.type !== 'start') throw new HaltingError('configuration', 'The record has no beginning: there is nothing to replay.')
-  const steps = createMemorySteps({ replay: records.filter((record) => record !== begin), recordedOnly: true, clock: frozenClock })
+  if (begin?.type !== 'start')
+    throw new HaltingError('configuration', 'The record has no beginning: there is nothing to replay.')
+  const steps = createMemorySteps({
+    replay: records.filter((record) => record !== begin),
+    recordedOnly: true,
+    clock: frozenClock,
+  })
   const start = startOf(begin, before)
   const events: LoopEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
   for (const entry of begin.start.added) events.push({ type: 'message', entry })

@@ -28,14 +28,22 @@ export interface StartOptions {
  * @throws ConfigurationError for a prompt together with approvals.
  */
 export function startRun(options: StartOptions = {}): RunState {
-  const run: RunIdentity = { sessionId: options.sessionId ?? 'session', runId: options.runId ?? 'run1', agentPath: '', depth: 0 }
+  const run: RunIdentity = {
+    sessionId: options.sessionId ?? 'session',
+    runId: options.runId ?? 'run1',
+    agentPath: '',
+    depth: 0,
+  }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
   const spent = { ...freshSpent(0, options.metadata), ...carried }
   let state = startState(run, options.transcript ?? Transcript.empty(), spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
-    throw new ConfigurationError('Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.')
+    throw new ConfigurationError(
+      'Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.',
+    )
   }
-  if (options.approvals !== undefined && openCallsOf(state).length > 0) state = withSpent(state, { approvals: options.approvals })
+  if (options.approvals !== undefined && openCallsOf(state).length > 0)
+    state = withSpent(state, { approvals: options.approvals })
   else state = closeOpenCalls(state, () => {}, 'it waited for approval, and something else was said instead')
   if (options.prompt === undefined) return state
   const message = { role: 'user', content: options.prompt } as const
@@ -45,5 +53,16 @@ export function startRun(options: StartOptions = {}): RunState {
 /** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
 function carriedOver(spent: Spent): Partial<Spent> {
   const { turns, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } = spent
-  return { turns, laps: { sinceRefill: {}, inRun: laps.inRun }, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now }
+  return {
+    turns,
+    laps: { sinceRefill: {}, inRun: laps.inRun },
+    usage,
+    modelUsage,
+    totalTokens,
+    nanos,
+    unknownNanos,
+    tracker,
+    startedAt,
+    now,
+  }
 }

@@ -173,7 +173,7 @@ export function withModelUsage(
   nanos: number,
 ): Spent['modelUsage'] {
   const before = modelUsage[model]
-  const after = before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
+  const after =
+    before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
   return { ...modelUsage, [model]: after }
 }
-

@@ -28,7 +28,12 @@ export type AssistantEntry = {
 /** Said to people and programs, never to the model. */
 export type Attachment =
   | { readonly type: 'max_turns_reached'; readonly maxTurns: number; readonly turnCount: number }
-  | { readonly type: 'hook_stopped_continuation'; readonly hook: string; readonly message: string; readonly callId: string | null }
+  | {
+      readonly type: 'hook_stopped_continuation'
+      readonly hook: string
+      readonly message: string
+      readonly callId: string | null
+    }
   | { readonly type: 'informational'; readonly message: string }
 
 export type AttachmentEntry = { readonly kind: 'attachment'; readonly id: string; readonly attachment: Attachment }
@@ -132,7 +137,12 @@ export class Transcript implements Iterable<TranscriptEntry> {
   }
 
   #fork(): Log {
-    return { entries: this.#log.entries.slice(0, this.length), messages: [], projected: 0, digests: this.#log.digests.slice(0, this.length) }
+    return {
+      entries: this.#log.entries.slice(0, this.length),
+      messages: [],
+      projected: 0,
+      digests: this.#log.digests.slice(0, this.length),
+    }
   }
 }
 
@@ -145,7 +155,8 @@ function identityOf(entry: TranscriptEntry): string {
   if (entry.kind !== 'user' || entry.origin !== 'tool_results') return JSON.stringify(entry)
   let identity = entry.id
   for (const block of entry.message.content) {
-    if (typeof block !== 'string' && block.type === 'tool_result') identity += ` ${block.tool_use_id as string} ${(block.content as string).length}`
+    if (typeof block !== 'string' && block.type === 'tool_result')
+      identity += ` ${block.tool_use_id} ${(block.content as string).length}`
   }
   return identity
 }
@@ -179,7 +190,7 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
 /** Results come before anything else that was said since the call: also those that a person had to approve first. */
 function projectUser(messages: ModelMessage[], { message, origin }: UserEntry): ModelMessage[] {
   let position = messages.length
-  while (origin === 'tool_results' && position > 0 && isRemark(messages[position - 1])) position--
+  if (origin === 'tool_results') while (position > 0 && isRemark(messages[position - 1])) position--
   if (position < messages.length) return [...messages.slice(0, position), message, ...messages.slice(position)]
   messages.push(message)
   return messages
@@ -213,5 +224,5 @@ function hasMedia(block: ContentBlock): boolean {
 function replaceMedia(block: ContentBlock, note: string): ContentBlock {
   if (block.type === 'image' || block.type === 'document') return { type: 'text', text: note }
   if (block.type !== 'tool_result' || typeof block.content === 'string') return block
-  return { ...block, content: (block.content as readonly ContentBlock[]).map((part) => replaceMedia(part, note)) } as ContentBlock
+  return { ...block, content: block.content.map((part) => replaceMedia(part, note)) }
 }

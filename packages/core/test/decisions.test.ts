@@ -11,6 +11,7 @@ import {
   terminalOf,
   TokenUsageLimitHook,
   type Guard,
+  type HookContext,
   type StopReason,
   type TerminalReason,
 } from '../src/index.ts'
@@ -173,6 +174,24 @@ describe('a continuation request', () => {
     const { transitions } = await run([calls('Look'), 'answer'], { tools, hooks: [stop, continues('go on')] })
     expect(transitions).toEqual([])
   })
+
+  test.each(['user_requested', 'error', 'cost_limit'] as const)(
+    'cannot override %s that stands beside another signal',
+    async (reason) => {
+      const raise = (context: HookContext) =>
+        context.withState(
+          context
+            .state()
+            .withStopSignal(new StopSignal({ reason: 'stop_requested' }))
+            .withStopSignal(new StopSignal({ reason })),
+        )
+      const { transitions } = await run([calls('Look'), 'answer'], {
+        tools,
+        hooks: [hook('afterStep', raise), continues('go on')],
+      })
+      expect(transitions).toEqual([])
+    },
+  )
 
   test('cannot override an abort', async () => {
     const { transitions, terminal } = await run(['answer'], {

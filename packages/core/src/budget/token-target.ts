@@ -52,7 +52,10 @@ export function freshTracker(startedAt: number): BudgetTracker {
 }
 
 /** Decides whether a finished answer is sent back for more. Pure: the next tracker is part of the answer. */
-export function checkTokenBudget(check: TokenBudgetCheck): { readonly decision: TokenBudgetDecision; readonly tracker: BudgetTracker } {
+export function checkTokenBudget(check: TokenBudgetCheck): {
+  readonly decision: TokenBudgetDecision
+  readonly tracker: BudgetTracker
+} {
   const { tracker, budget, globalTurnTokens: turnTokens } = check
   if (check.agentId !== undefined || budget === null || budget <= 0) {
     return { decision: { action: 'stop', completionEvent: null }, tracker }
@@ -67,15 +70,30 @@ export function checkTokenBudget(check: TokenBudgetCheck): { readonly decision: 
   if (!diminishingReturns && turnTokens < budget * completionThreshold) {
     const continuationCount = tracker.continuationCount + 1
     return {
-      decision: { action: 'continue', nudgeMessage: nudgeMessage(pct, turnTokens, budget), continuationCount, pct, turnTokens, budget },
-      tracker: { continuationCount, lastDeltaTokens: delta, lastGlobalTurnTokens: turnTokens, startedAt: tracker.startedAt },
+      decision: {
+        action: 'continue',
+        nudgeMessage: nudgeMessage(pct, turnTokens, budget),
+        continuationCount,
+        pct,
+        turnTokens,
+        budget,
+      },
+      tracker: {
+        continuationCount,
+        lastDeltaTokens: delta,
+        lastGlobalTurnTokens: turnTokens,
+        startedAt: tracker.startedAt,
+      },
     }
   }
   if (tracker.continuationCount === 0) return { decision: { action: 'stop', completionEvent: null }, tracker }
   const { continuationCount } = tracker
   const durationMs = check.now - tracker.startedAt
   return {
-    decision: { action: 'stop', completionEvent: { continuationCount, pct, turnTokens, budget, diminishingReturns, durationMs } },
+    decision: {
+      action: 'stop',
+      completionEvent: { continuationCount, pct, turnTokens, budget, diminishingReturns, durationMs },
+    },
     tracker,
   }
 }

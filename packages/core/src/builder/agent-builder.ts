@@ -24,7 +24,9 @@ export class AgentBuilder {
   build(): Agent {
     const { guards, model, ...rest } = this.#configuration
     if (model === undefined) {
-      throw new ConfigurationError('The agent has no model. Give one: AgentBuilder.base({ model }) or .withCapability(new UseModel(model)).')
+      throw new ConfigurationError(
+        'The agent has no model. Give one: AgentBuilder.base({ model }) or .withCapability(new UseModel(model)).',
+      )
     }
     const options: LoopOptions = { ...rest, model, stopWhen: guards }
     settingsOf(options)

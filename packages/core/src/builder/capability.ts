@@ -1,7 +1,13 @@
 import type { CanProvideCancellationSignal } from '../cancel/source.ts'
 import type { Guard } from '../guards/guard.ts'
 import { isGuard } from '../guards/guard.ts'
-import { CostLimitHook, ExecutionTimeLimitHook, FinishReasonHook, StepsLimitHook, TokenUsageLimitHook } from '../guards/limits.ts'
+import {
+  CostLimitHook,
+  ExecutionTimeLimitHook,
+  FinishReasonHook,
+  StepsLimitHook,
+  TokenUsageLimitHook,
+} from '../guards/limits.ts'
 import type { Hook } from '../hooks/hook.ts'
 import type { Model } from '../model/model.ts'
 import type { ModelStopReason } from '../messages.ts'

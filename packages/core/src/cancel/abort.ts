@@ -26,7 +26,15 @@ export class RunAbort extends Error {
   }
 }
 
-const causes: ReadonlySet<unknown> = new Set<AbortCause>(['user', 'interrupt', 'time', 'budget', 'terminated', 'parent', 'abandoned'])
+const causes: ReadonlySet<unknown> = new Set<AbortCause>([
+  'user',
+  'interrupt',
+  'time',
+  'budget',
+  'terminated',
+  'parent',
+  'abandoned',
+])
 
 /** The cause behind an AbortSignal's reason: ours, the bare word (`controller.abort('interrupt')`), or a person. */
 export function abortCauseOf(reason: unknown): AbortCause {

@@ -39,7 +39,11 @@ export function settleWithin<T, R>(
     const stopListening = abort.onAbort((cause) => {
       if (graceMs > 0) stopTimer = timers.after(graceMs, () => settle({ kind: 'left', cause }))
       // Some turns of the microtask queue: work that heeds its abort at once is heard, a deaf one is not waited for.
-      else void Promise.resolve().then(() => Promise.resolve()).then(() => Promise.resolve()).then(() => settle({ kind: 'left', cause }))
+      else
+        void Promise.resolve()
+          .then(() => Promise.resolve())
+          .then(() => Promise.resolve())
+          .then(() => settle({ kind: 'left', cause }))
     })
     promise.then(
       (value) => settle({ kind: 'value', value }),

@@ -43,7 +43,7 @@ function upperBoundOfContent(content: MessageContent): number {
 function upperBoundOfBlock(block: ContentBlock): number {
   if (block.type === 'text') return upperBoundOfText(block.text)
   if (block.type === 'image') return imageUpperBound
-  if (block.type === 'tool_result') return 64 + upperBoundOfContent(block.content as MessageContent)
+  if (block.type === 'tool_result') return 64 + upperBoundOfContent(block.content)
   return upperBoundOfText(JSON.stringify(block))
 }
 
@@ -63,7 +63,8 @@ function estimateBlocks(tokens: Tokens, content: readonly ContentBlock[]): numbe
   for (const block of content) {
     if (block.type === 'text') estimate += tokens.estimate(block.text)
     else if (block.type === 'image') estimate += 1_600
-    else if (block.type === 'tool_result' && typeof block.content === 'string') estimate += 8 + tokens.estimate(block.content)
+    else if (block.type === 'tool_result' && typeof block.content === 'string')
+      estimate += 8 + tokens.estimate(block.content)
     else estimate += tokens.estimate(JSON.stringify(block))
   }
   return estimate

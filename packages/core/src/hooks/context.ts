@@ -13,7 +13,11 @@ export interface HookContextInit {
   /** afterToolUse: what the tool gave, as text; `isError` beside it. */
   readonly toolOutput?: { readonly text: string; readonly isError: boolean }
   /** onError: what went wrong. */
-  readonly error?: { readonly source: 'tool' | 'hook' | 'model' | 'run'; readonly name: string; readonly message: string }
+  readonly error?: {
+    readonly source: 'tool' | 'hook' | 'model' | 'run'
+    readonly name: string
+    readonly message: string
+  }
 }
 
 interface Changes {

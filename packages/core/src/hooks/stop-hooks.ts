@@ -8,7 +8,12 @@ export interface StopHookInput {
   readonly systemPrompt: string
   readonly userContext: { readonly [key: string]: string }
   readonly systemContext: { readonly [key: string]: string }
-  readonly toolUseContext: { readonly sessionId: string; readonly runId: string; readonly agentId: string | null; readonly signal: AbortSignal }
+  readonly toolUseContext: {
+    readonly sessionId: string
+    readonly runId: string
+    readonly agentId: string | null
+    readonly signal: AbortSignal
+  }
   /** `main` or the kind of subagent. */
   readonly querySource: string
   /** A stop hook has sent the model back in this run before. */

@@ -44,7 +44,13 @@ export interface ModelErrorInit {
   readonly cause?: unknown
 }
 
-const retryableKinds: ReadonlySet<ModelErrorKind> = new Set(['rate_limit', 'overloaded', 'server_error', 'timeout', 'connection'])
+const retryableKinds: ReadonlySet<ModelErrorKind> = new Set([
+  'rate_limit',
+  'overloaded',
+  'server_error',
+  'timeout',
+  'connection',
+])
 
 /** What a model rejects with. */
 export class ModelError extends HaltingError {

@@ -24,7 +24,13 @@ export interface SdkInitInfo {
   readonly capabilities?: readonly string[]
 }
 
-export type SdkInit = Base & SdkInitInfo & { readonly type: 'system'; readonly subtype: 'init'; readonly tools: readonly string[]; readonly model: string }
+export type SdkInit = Base &
+  SdkInitInfo & {
+    readonly type: 'system'
+    readonly subtype: 'init'
+    readonly tools: readonly string[]
+    readonly model: string
+  }
 
 export type SdkAssistant = Base & {
   readonly type: 'assistant'
@@ -51,7 +57,11 @@ export type SdkUser = Base & {
   readonly tool_use_result?: Json
 }
 
-export type SdkStreamEvent = Base & { readonly type: 'stream_event'; readonly event: JsonObject; readonly parent_tool_use_id: string | null }
+export type SdkStreamEvent = Base & {
+  readonly type: 'stream_event'
+  readonly event: JsonObject
+  readonly parent_tool_use_id: string | null
+}
 
 export type SdkToolProgress = Base & {
   readonly type: 'tool_progress'
@@ -62,7 +72,14 @@ export type SdkToolProgress = Base & {
 }
 
 export type SdkSystem = Base & { readonly type: 'system' } & (
-    | { readonly subtype: 'compact_boundary'; readonly compact_metadata: { readonly trigger: 'manual' | 'auto'; readonly pre_tokens: number; readonly post_tokens: number } }
+    | {
+        readonly subtype: 'compact_boundary'
+        readonly compact_metadata: {
+          readonly trigger: 'manual' | 'auto'
+          readonly pre_tokens: number
+          readonly post_tokens: number
+        }
+      }
     | { readonly subtype: 'status'; readonly status: 'compacting' | 'requesting' | null }
     | {
         readonly subtype: 'api_retry'
@@ -72,7 +89,12 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly error_status: number | null
         readonly error: string
       }
-    | { readonly subtype: 'hook_started'; readonly hook_id: string; readonly hook_name: string; readonly hook_event: string }
+    | {
+        readonly subtype: 'hook_started'
+        readonly hook_id: string
+        readonly hook_name: string
+        readonly hook_event: string
+      }
     | {
         readonly subtype: 'hook_response'
         readonly hook_id: string
@@ -83,10 +105,26 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly output: string
         readonly outcome: 'success' | 'error' | 'cancelled'
       }
-    | { readonly subtype: 'permission_denied'; readonly tool_name: string; readonly tool_use_id: string; readonly message: string }
+    | {
+        readonly subtype: 'permission_denied'
+        readonly tool_name: string
+        readonly tool_use_id: string
+        readonly message: string
+      }
     | { readonly subtype: 'informational'; readonly message: string }
-    | { readonly subtype: 'task_started'; readonly task_id: string; readonly tool_use_id: string; readonly description: string }
-    | { readonly subtype: 'task_notification'; readonly task_id: string; readonly tool_use_id: string; readonly status: string; readonly summary: string }
+    | {
+        readonly subtype: 'task_started'
+        readonly task_id: string
+        readonly tool_use_id: string
+        readonly description: string
+      }
+    | {
+        readonly subtype: 'task_notification'
+        readonly task_id: string
+        readonly tool_use_id: string
+        readonly status: string
+        readonly summary: string
+      }
   )
 
 export interface SdkModelUsage {

@@ -58,7 +58,14 @@ function errorText({ reason, signal }: Terminal): string {
 /** Why a run ended, as the result line and the session file tell it. */
 export function stopOf(terminal: Terminal): SdkStop {
   const { reason, message, context, source } = terminal.signal
-  return { reason: terminal.reason, category: reason, message, context, source, forced: terminal.signal.wasForceStopped() }
+  return {
+    reason: terminal.reason,
+    category: reason,
+    message,
+    context,
+    source,
+    forced: terminal.signal.wasForceStopped(),
+  }
 }
 
 function modelUsage(model: string, { usage, costUsd }: ModelFigures, models: readonly Model[]): SdkModelUsage {

@@ -38,14 +38,41 @@ export function createTranslator(options: TranslateOptions): Translator {
       case 'retry': {
         const { attempt, maxRetries, delayMs, error } = event
         return [
-          { type: 'system', subtype: 'api_retry', attempt, max_retries: maxRetries, retry_delay_ms: delayMs, error_status: error.status, error: error.kind, ...base() },
+          {
+            type: 'system',
+            subtype: 'api_retry',
+            attempt,
+            max_retries: maxRetries,
+            retry_delay_ms: delayMs,
+            error_status: error.status,
+            error: error.kind,
+            ...base(),
+          },
         ]
       }
       case 'permission_denied':
-        return [{ type: 'system', subtype: 'permission_denied', tool_name: event.name, tool_use_id: event.callId, message: event.message, ...base() }]
+        return [
+          {
+            type: 'system',
+            subtype: 'permission_denied',
+            tool_name: event.name,
+            tool_use_id: event.callId,
+            message: event.message,
+            ...base(),
+          },
+        ]
       case 'hook_start':
         if (!options.includeHookEvents) return nothing
-        return [{ type: 'system', subtype: 'hook_started', hook_id: event.hook, hook_name: event.hook, hook_event: event.trigger, ...base() }]
+        return [
+          {
+            type: 'system',
+            subtype: 'hook_started',
+            hook_id: event.hook,
+            hook_name: event.hook,
+            hook_event: event.trigger,
+            ...base(),
+          },
+        ]
       case 'hook_end': {
         if (!options.includeHookEvents) return nothing
         const { hook, trigger, outcome } = event
@@ -53,13 +80,28 @@ export function createTranslator(options: TranslateOptions): Translator {
         const ending = outcome.aborted !== undefined ? 'cancelled' : failed === '' ? 'success' : 'error'
         const output = JSON.stringify(outcome)
         return [
-          { type: 'system', subtype: 'hook_response', hook_id: hook, hook_name: hook, hook_event: trigger, stdout: '', stderr: failed, output, outcome: ending, ...base() },
+          {
+            type: 'system',
+            subtype: 'hook_response',
+            hook_id: hook,
+            hook_name: hook,
+            hook_event: trigger,
+            stdout: '',
+            stderr: failed,
+            output,
+            outcome: ending,
+            ...base(),
+          },
         ]
       }
       case 'model_start':
-        return options.includePartialMessages ? [{ type: 'system', subtype: 'status', status: 'requesting', ...base() }] : nothing
+        return options.includePartialMessages
+          ? [{ type: 'system', subtype: 'status', status: 'requesting', ...base() }]
+          : nothing
       case 'model_end':
-        return options.includePartialMessages ? [{ type: 'system', subtype: 'status', status: null, ...base() }] : nothing
+        return options.includePartialMessages
+          ? [{ type: 'system', subtype: 'status', status: null, ...base() }]
+          : nothing
       case 'compact_start':
         return [{ type: 'system', subtype: 'status', status: 'compacting', ...base() }]
       case 'compact_end':
@@ -69,7 +111,9 @@ export function createTranslator(options: TranslateOptions): Translator {
       case 'agent':
         return [...taskMessages(event, base), ...translate(event.event, event.callId)]
       case 'background':
-        return event.error === null ? nothing : [{ type: 'system', subtype: 'informational', message: `${event.name} failed: ${event.error}`, ...base() }]
+        return event.error === null
+          ? nothing
+          : [{ type: 'system', subtype: 'informational', message: `${event.name} failed: ${event.error}`, ...base() }]
       default:
         return nothing
     }
@@ -78,9 +122,13 @@ export function createTranslator(options: TranslateOptions): Translator {
 }
 
 /** Where a subagent begins and ends. */
-function taskMessages({ callId, agentType, event }: Extract<LoopEvent, { readonly type: 'agent' }>, base: MakeBase): readonly SdkMessage[] {
+function taskMessages(
+  { callId, agentType, event }: Extract<LoopEvent, { readonly type: 'agent' }>,
+  base: MakeBase,
+): readonly SdkMessage[] {
   const task = { task_id: callId, tool_use_id: callId }
-  if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description: agentType, ...base() }]
+  if (event.type === 'run_start')
+    return [{ type: 'system', subtype: 'task_started', ...task, description: agentType, ...base() }]
   if (event.type !== 'run_end') return nothing
   const { reason, signal } = event.terminal
   const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
@@ -89,10 +137,22 @@ function taskMessages({ callId, agentType, event }: Extract<LoopEvent, { readonl
 
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }
 
-function progressOf(event: Extract<LoopEvent, { readonly type: 'tool_update' }>, parent: string | null, base: ReturnType<MakeBase>): SdkMessage {
+function progressOf(
+  event: Extract<LoopEvent, { readonly type: 'tool_update' }>,
+  parent: string | null,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
   const { data } = event
-  const elapsed = typeof data === 'object' && data !== null && 'elapsedSeconds' in data ? Number(data.elapsedSeconds) : 0
-  return { type: 'tool_progress', tool_use_id: event.callId, tool_name: event.name, parent_tool_use_id: parent, elapsed_time_seconds: elapsed, ...base }
+  const elapsed =
+    typeof data === 'object' && data !== null && 'elapsedSeconds' in data ? Number(data.elapsedSeconds) : 0
+  return {
+    type: 'tool_progress',
+    tool_use_id: event.callId,
+    tool_name: event.name,
+    parent_tool_use_id: parent,
+    elapsed_time_seconds: elapsed,
+    ...base,
+  }
 }
 
 function entryMessages(entry: TranscriptEntry, parent: string | null, base: MakeBase): readonly SdkMessage[] {
@@ -103,7 +163,11 @@ function entryMessages(entry: TranscriptEntry, parent: string | null, base: Make
       return userMessages(entry, parent, base)
     case 'compact_boundary': {
       const { trigger, preTokens, postTokens } = entry
-      const metadata = { trigger: trigger === 'manual' ? 'manual' : 'auto', pre_tokens: preTokens, post_tokens: postTokens } as const
+      const metadata = {
+        trigger: trigger === 'manual' ? 'manual' : 'auto',
+        pre_tokens: preTokens,
+        post_tokens: postTokens,
+      } as const
       return [{ type: 'system', subtype: 'compact_boundary', compact_metadata: metadata, ...base(entry.id) }]
     }
     case 'attachment': {

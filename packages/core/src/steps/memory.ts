@@ -10,7 +10,13 @@ import { systemClock } from './system-clock.ts'
 /** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
 export type StepRecord =
   | { readonly type: 'start'; readonly scope: string; readonly start: RunStart; readonly at: number }
-  | { readonly type: 'intent'; readonly key: StepKey; readonly digest: string | null; readonly intent: Json; readonly at: number }
+  | {
+      readonly type: 'intent'
+      readonly key: StepKey
+      readonly digest: string | null
+      readonly intent: Json
+      readonly at: number
+    }
   | {
       readonly type: 'result'
       readonly key: StepKey
@@ -69,7 +75,8 @@ class MemoryDriver implements MemorySteps {
     this.records = [...(options.past ?? []), ...(options.replay ?? [])]
     for (const record of options.replay ?? []) {
       // A result comes after its intent and takes its place.
-      if (record.type === 'result' || record.type === 'intent' || record.type === 'control') this.#answers.set(record.key, record)
+      if (record.type === 'result' || record.type === 'intent' || record.type === 'control')
+        this.#answers.set(record.key, record)
     }
     this.#idleMs = this.#clock.now() - this.records.reduce(latest, 0)
   }
@@ -100,11 +107,17 @@ class MemoryDriver implements MemorySteps {
   }
 
   run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
-    return this.#options.keep === 'nothing' ? this.#perform(key, effect, options) : this.#runRecorded(key, effect, options)
+    return this.#options.keep === 'nothing'
+      ? this.#perform(key, effect, options)
+      : this.#runRecorded(key, effect, options)
   }
 
   /** The effect alone: nothing is kept of it. */
-  async #perform<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+  async #perform<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Promise<T>,
+    options: StepOptions<T>,
+  ): Promise<StepResult<T>> {
     options.intent?.()
     const at = this.#now
     const value = await effect(this.#scopeOf(key, options))
@@ -115,7 +128,11 @@ class MemoryDriver implements MemorySteps {
     return { signal, idempotencyKey: `${this.#options.sessionId ?? 'session'}/${key}`, emit }
   }
 
-  async #runRecorded<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+  async #runRecorded<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Promise<T>,
+    options: StepOptions<T>,
+  ): Promise<StepResult<T>> {
     const digest = options.digest?.() ?? null
     const found = this.#answers.size > 0 ? this.#take(key, digest) : undefined
     if (found?.type === 'result') {
@@ -146,7 +163,10 @@ class MemoryDriver implements MemorySteps {
     if (found === undefined) return undefined
     this.#answers.delete(key)
     if (found.type !== 'control' && found.digest !== digest) {
-      throw new HaltingError('step_mismatch', `The record of ${key} is of something else: it was made with another prompt, tool or program. Start a new run.`)
+      throw new HaltingError(
+        'step_mismatch',
+        `The record of ${key} is of something else: it was made with another prompt, tool or program. Start a new run.`,
+      )
     }
     return found
   }

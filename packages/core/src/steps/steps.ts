@@ -13,7 +13,7 @@ export interface EffectScope {
   /** The same for every try at this step, also after a crash. */
   readonly idempotencyKey: string
   /** Streaming events leave live from inside an effect; they are for looking at. */
-  emit(event: LoopEvent): void
+  readonly emit: (event: LoopEvent) => void
 }
 
 export interface StepOptions<T> {

@@ -99,5 +99,7 @@ function copy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copy)
   if (!isJsonObject(value)) return value
   // `fromEntries` defines: a key such as `__proto__`, which JSON may hold, stays a key.
-  return Object.fromEntries(Object.entries(value).flatMap(([key, part]) => (part === undefined ? [] : [[key, copy(part)]])))
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, part]) => (part === undefined ? [] : [[key, copy(part)]])),
+  )
 }

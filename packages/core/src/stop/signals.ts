@@ -56,7 +56,9 @@ export class StopSignals implements Iterable<StopSignal> {
   /** Reads stored data; anything but a list is empty. */
   static fromJSON(data: unknown): StopSignals {
     if (data instanceof StopSignals) return data
-    return Array.isArray(data) ? StopSignals.of(...data.map((stored) => StopSignal.fromJSON(stored))) : StopSignals.#empty
+    return Array.isArray(data)
+      ? StopSignals.of(...data.map((stored) => StopSignal.fromJSON(stored)))
+      : StopSignals.#empty
   }
 
   [Symbol.iterator](): Iterator<StopSignal> {

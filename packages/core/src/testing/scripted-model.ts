@@ -44,7 +44,9 @@ export function scriptedModel(
 ): ScriptedModel {
   const requests: ModelRequest[] = []
   const id = options.id ?? 'scripted'
-  const used: ScriptedReply = { error: { kind: 'invalid_request', message: 'The script has no reply left for this request.', status: 400 } }
+  const used: ScriptedReply = {
+    error: { kind: 'invalid_request', message: 'The script has no reply left for this request.', status: 400 },
+  }
   const model: ScriptedModel = {
     id,
     contextWindow: options.contextWindow ?? 200_000,
@@ -73,14 +75,18 @@ async function play(reply: ScriptedReply, place: Place, call: ModelCallOptions):
   if ('hang' in reply) return hang(reply, place, call)
   const message = messageOf(reply, place)
   for (const [index, block] of message.content.entries()) {
-    if (block.type === 'text') call.emit({ type: 'text_delta', index, text: block.text as string })
+    if (block.type === 'text') call.emit({ type: 'text_delta', index, text: block.text })
     call.emit({ type: 'block', index, block, messageId: message.id })
   }
   await reply.before?.(call)
   return reply.interrupted === undefined ? { message } : { message, interrupted: new ModelError(reply.interrupted) }
 }
 
-function hang(reply: { readonly deaf?: boolean; readonly text?: string }, place: Place, call: ModelCallOptions): Promise<ModelReply> {
+function hang(
+  reply: { readonly deaf?: boolean; readonly text?: string },
+  place: Place,
+  call: ModelCallOptions,
+): Promise<ModelReply> {
   if (reply.text !== undefined) call.emit({ type: 'text_delta', index: 0, text: reply.text })
   return new Promise((_resolve, reject) => {
     if (reply.deaf === true) return
@@ -90,12 +96,21 @@ function hang(reply: { readonly deaf?: boolean; readonly text?: string }, place:
   })
 }
 
-function messageOf(reply: Exclude<ScriptedReply, string | { readonly error: unknown } | { readonly hang: true }>, { request, index, id }: Place): AssistantMessage {
+function messageOf(
+  reply: Exclude<ScriptedReply, string | { readonly error: unknown } | { readonly hang: true }>,
+  { request, index, id }: Place,
+): AssistantMessage {
   const content: ContentBlock[] = []
-  if (reply.thinking !== undefined) content.push({ type: 'thinking', thinking: reply.thinking, signature: `signature-${index}` })
+  if (reply.thinking !== undefined)
+    content.push({ type: 'thinking', thinking: reply.thinking, signature: `signature-${index}` })
   if (reply.text !== undefined) content.push({ type: 'text', text: reply.text })
   for (const [number, call] of (reply.toolCalls ?? []).entries()) {
-    content.push({ type: 'tool_use', id: call.id ?? `call_${index}_${number}`, name: call.name, input: call.input ?? {} })
+    content.push({
+      type: 'tool_use',
+      id: call.id ?? `call_${index}_${number}`,
+      name: call.name,
+      input: call.input ?? {},
+    })
   }
   const calls = (reply.toolCalls?.length ?? 0) > 0
   return {

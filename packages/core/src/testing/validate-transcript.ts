@@ -42,7 +42,8 @@ function resultProblems(content: readonly ContentBlock[], open: readonly string[
     if (resultsEnded) problems.push(`${where} has a tool result behind other blocks`)
     if (!open.includes(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id}, which nobody called`)
     if (answered.has(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id} twice`)
-    if (block.is_error === true && block.content.length === 0) problems.push(`${where} has an error result that says nothing`)
+    if (block.is_error === true && block.content.length === 0)
+      problems.push(`${where} has an error result that says nothing`)
     answered.add(block.tool_use_id)
   }
   for (const id of open) if (!answered.has(id)) problems.push(`${where} does not answer ${id}`)

@@ -11,7 +11,8 @@ export function toolDefinitionsOf(tools: Iterable<AnyTool>): readonly ToolDefini
 export function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
   const byName = new Map<string, AnyTool>()
   for (const tool of tools) {
-    if (byName.has(tool.name)) throw new ConfigurationError(`Two tools are named ${tool.name}. Rename one: the model calls them by name.`)
+    if (byName.has(tool.name))
+      throw new ConfigurationError(`Two tools are named ${tool.name}. Rename one: the model calls them by name.`)
     byName.set(tool.name, tool)
   }
   return byName

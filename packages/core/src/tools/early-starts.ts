@@ -16,15 +16,19 @@ export interface EarlyStarts {
 export const noEarlyStarts: EarlyStarts = Object.freeze<EarlyStarts>({ consider: () => {}, take: () => undefined })
 
 /** `start` begins the call when rules alone allow it, else gives nothing, which ends the early part of the message. */
-export function createEarlyStarts(limit: number, start: (call: ToolUseBlock, index: number) => Promise<ToolResult> | undefined): EarlyStarts {
+export function createEarlyStarts(
+  limit: number,
+  start: (call: ToolUseBlock, index: number) => Promise<ToolResult> | undefined,
+): EarlyStarts {
   let started: Map<string, Promise<ToolResult>> | undefined
   let leading = true
   let index = 0
   return {
     consider(block) {
       if (!leading || block.type !== 'tool_use') return
-      const call = block as ToolUseBlock
-      const work = started !== undefined && (started.has(call.id) || started.size >= limit) ? undefined : start(call, index++)
+      const call = block
+      const work =
+        started !== undefined && (started.has(call.id) || started.size >= limit) ? undefined : start(call, index++)
       if (work === undefined) leading = false
       else (started ??= new Map()).set(call.id, work)
     },

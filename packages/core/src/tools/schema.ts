@@ -7,11 +7,15 @@ import { isJsonObject, type JsonObject } from '../json.ts'
 export function schemaProblems(schema: JsonObject, value: unknown, path = ''): readonly string[] {
   const where = path === '' ? 'the input' : path
   const choices = schema['anyOf'] ?? schema['oneOf']
-  if (Array.isArray(choices) && !choices.some((choice) => isJsonObject(choice) && schemaProblems(choice, value, path).length === 0)) {
+  if (
+    Array.isArray(choices) &&
+    !choices.some((choice) => isJsonObject(choice) && schemaProblems(choice, value, path).length === 0)
+  ) {
     return [`${where} fits none of the forms it may have`]
   }
   const types = typesOf(schema)
-  if (types.length > 0 && !types.some((type) => hasType(type, value))) return [`${where} must be ${types.join(' or ')}, not ${nameOf(value)}`]
+  if (types.length > 0 && !types.some((type) => hasType(type, value)))
+    return [`${where} must be ${types.join(' or ')}, not ${nameOf(value)}`]
   const allowed = schema['enum']
   if (Array.isArray(allowed) && !allowed.some((option) => option === value)) {
     return [`${where} must be one of ${allowed.map((option) => JSON.stringify(option)).join(', ')}`]
@@ -28,14 +32,17 @@ function objectProblems(schema: JsonObject, value: JsonObject, path: string): re
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   for (const name of required) {
-    if (typeof name === 'string' && (!Object.hasOwn(value, name) || value[name] === undefined)) problems.push(`${inside(path, name)} is missing`)
+    if (typeof name === 'string' && (!Object.hasOwn(value, name) || value[name] === undefined))
+      problems.push(`${inside(path, name)} is missing`)
   }
   for (const [name, part] of Object.entries(value)) {
     const partSchema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (part === undefined) continue
     if (isJsonObject(partSchema)) problems.push(...schemaProblems(partSchema, part, inside(path, name)))
     else if (schema['additionalProperties'] === false) {
-      problems.push(`${inside(path, name)} is not known; there are ${Object.keys(properties).join(', ') || 'no fields'}`)
+      problems.push(
+        `${inside(path, name)} is not known; there are ${Object.keys(properties).join(', ') || 'no fields'}`,
+      )
     }
   }
   return problems

@@ -29,14 +29,26 @@ interface Acted {
 }
 
 /** Runs the calls of a message, puts all their results on record, and looks at what is to happen next. */
-export async function act(state: RunState, calls: readonly ToolUseBlock[], early: EarlyStarts, ports: Ports, emit: Emit): Promise<Outcome> {
+export async function act(
+  state: RunState,
+  calls: readonly ToolUseBlock[],
+  early: EarlyStarts,
+  ports: Ports,
+  emit: Emit,
+): Promise<Outcome> {
   const acted = await runCalls(state, calls, early, ports, emit)
   const recorded = withResults(acted, calls, ports, emit)
   return next(recorded, acted, ports, emit)
 }
 
 /** Batches in call order; after an abort, a stop or a pending approval nothing more starts. */
-async function runCalls(state: RunState, calls: readonly ToolUseBlock[], early: EarlyStarts, ports: Ports, emit: Emit): Promise<Acted> {
+async function runCalls(
+  state: RunState,
+  calls: readonly ToolUseBlock[],
+  early: EarlyStarts,
+  ports: Ports,
+  emit: Emit,
+): Promise<Acted> {
   const results = new Map<string, ToolResult>()
   const messages: MessageContent[] = []
   const stops: RaisedStop[] = []
@@ -45,7 +57,12 @@ async function runCalls(state: RunState, calls: readonly ToolUseBlock[], early: 
   let current = state
   for (const batch of batchesOf(calls, ports)) {
     if (pending.length > 0) break
-    const skipped = abort !== undefined ? interrupted(abort, false) : stops[0] !== undefined ? notRun('the run stopped before this call') : undefined
+    const skipped =
+      abort !== undefined
+        ? interrupted(abort, false)
+        : stops[0] !== undefined
+          ? notRun('the run stopped before this call')
+          : undefined
     if (skipped !== undefined) {
       for (const { call } of batch) {
         results.set(call.id, skipped)
@@ -80,12 +97,20 @@ function withResults(acted: Acted, calls: readonly ToolUseBlock[], ports: Ports,
   if (blocks.length > 0) {
     const id = entryId(state, 'tool_results')
     const message = { role: 'user', content: blocks } as const
-    state = say(state, details === undefined ? { kind: 'user', id, message, origin: 'tool_results' } : { kind: 'user', id, message, origin: 'tool_results', details }, emit)
+    state = say(
+      state,
+      details === undefined
+        ? { kind: 'user', id, message, origin: 'tool_results' }
+        : { kind: 'user', id, message, origin: 'tool_results', details },
+      emit,
+    )
   }
   const { spent } = state
   const counted = withSpent(state, {
     toolResults: spent.toolResults + blocks.length,
-    recentTurns: ports.guards.some((guard) => guard.looksAtTurns === true) ? remembered(spent.recentTurns, turnHash(calls, blocks)) : spent.recentTurns,
+    recentTurns: ports.guards.some((guard) => guard.looksAtTurns === true)
+      ? remembered(spent.recentTurns, turnHash(calls, blocks))
+      : spent.recentTurns,
     stillRunning: stillRunning.length === 0 ? spent.stillRunning : [...spent.stillRunning, ...stillRunning],
   })
   return withHookMessages(counted, acted.messages, emit)
@@ -104,7 +129,8 @@ async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Pr
 
   let current = control.state
   for (const { signal } of acted.stops) emit({ type: 'signal', signal, checkpoint: 'after_tools' })
-  for (const { signal } of acted.stops) current = { ...current, continuation: current.continuation.withNewStopSignal(signal) }
+  for (const { signal } of acted.stops)
+    current = { ...current, continuation: current.continuation.withNewStopSignal(signal) }
   const guarded = guardsAt('after_tools', current, ports, emit)
   const hooking = runHooks('afterStep', guarded.state, ports, emit)
   const hooks = hooking instanceof Promise ? await hooking : hooking
@@ -122,7 +148,12 @@ async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Pr
 function hookStopDraft(stop: RaisedStop) {
   const reason = terminalOf(stop.signal, stop.origin)
   if (reason !== 'hook_stopped') return draftOf(reason, stop.signal)
-  const say = { type: 'hook_stopped_continuation', hook: stop.hook ?? '', message: stop.signal.message, callId: stop.callId } as const
+  const say = {
+    type: 'hook_stopped_continuation',
+    hook: stop.hook ?? '',
+    message: stop.signal.message,
+    callId: stop.callId,
+  } as const
   return draftOf(reason, stop.signal, { say })
 }
 
@@ -136,4 +167,3 @@ function approvalDraft(pending: BatchRun['pending']) {
   })
   return draftOf('needs_approval', signal)
 }
-

@@ -13,11 +13,17 @@ export function agentStateOf(state: RunState): AgentState {
     durationMs: activeMs(state),
   }
   const execution = new AgentExecution(executionIdOf(state), figures, continuation)
-  return new AgentState({ agentId: run.agentId ?? 'main', sessionId: run.sessionId, transcript, metadata: spent.metadata, execution })
+  return new AgentState({
+    agentId: run.agentId ?? 'main',
+    sessionId: run.sessionId,
+    transcript,
+    metadata: spent.metadata,
+    execution,
+  })
 }
 
 /** Names one execution within all sessions. */
-export function executionIdOf(state: { readonly run: RunState['run'] }): string {
+function executionIdOf(state: { readonly run: RunState['run'] }): string {
   const { sessionId, runId, agentPath } = state.run
   return `${sessionId}/${runId}${agentPath === '' ? '' : `/${agentPath}`}`
 }

@@ -15,10 +15,21 @@ import { keyOf } from './keys.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
-  | { readonly kind: 'answered'; readonly message: AssistantMessage; readonly interrupted: ModelErrorJson | null; readonly grant: Grant; readonly charge: Charge }
+  | {
+      readonly kind: 'answered'
+      readonly message: AssistantMessage
+      readonly interrupted: ModelErrorJson | null
+      readonly grant: Grant
+      readonly charge: Charge
+    }
   | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge }
   /** `partial` holds what had come, so that nothing that was read is lost. */
-  | { readonly kind: 'aborted'; readonly cause: AbortCause; readonly partial: AssistantMessage | null; readonly charge: Charge }
+  | {
+      readonly kind: 'aborted'
+      readonly cause: AbortCause
+      readonly partial: AssistantMessage | null
+      readonly charge: Charge
+    }
   /** The budget has no room for it: no request was made. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   /** On record as begun and never as ended: charged at its reservation. */
@@ -34,7 +45,13 @@ export interface AttemptPlan {
 }
 
 /** Makes one attempt at the request: reserve, call, settle, all in one step. */
-export function makeAttempt(plan: AttemptPlan, state: RunState, ports: Ports, emit: Emit, early: EarlyStarts): Promise<StepResult<Attempt>> {
+export function makeAttempt(
+  plan: AttemptPlan,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+  early: EarlyStarts,
+): Promise<StepResult<Attempt>> {
   const { model, attempt, closing } = plan
   const name = closing ? `wrap_up:1.${attempt}` : `model:${state.spent.request}.${attempt}`
   let reserved: ReturnType<typeof reserveRequest> | undefined
@@ -65,7 +82,10 @@ export function makeAttempt(plan: AttemptPlan, state: RunState, ports: Ports, em
 /** An intent without a result: the request may have been made. */
 function openAttempt(intent: Grant | Refusal, model: Model): Attempt {
   if (!intent.granted) return { kind: 'refused', refusal: intent }
-  return { kind: 'unknown', charge: { model: model.id, nanos: intent.nanos, tokens: intent.tokens, known: false, usage: null } }
+  return {
+    kind: 'unknown',
+    charge: { model: model.id, nanos: intent.nanos, tokens: intent.tokens, known: false, usage: null },
+  }
 }
 
 /** Chained once a run: the system prompt and the tools do not change in it. */
@@ -94,7 +114,13 @@ function callModel(
   const { abort, settings, timers } = ports
   if (abort.cause !== undefined) return { kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) }
   const { request } = state.spent
-  const common = { system: settings.system, messages: state.transcript.messages(), tools: ports.toolDefinitions, maxTokens: grant.maxTokens, idempotencyKey }
+  const common = {
+    system: settings.system,
+    messages: state.transcript.messages(),
+    tools: ports.toolDefinitions,
+    maxTokens: grant.maxTokens,
+    idempotencyKey,
+  }
   const body: ModelRequest = closing ? { ...common, toolChoice: 'none' } : common
   const partial = createPartial(model)
   let open = true
@@ -110,18 +136,30 @@ function callModel(
     if (settled.kind === 'value') return answered(settled.value, grant, model, state, ports)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
-      return { kind: 'aborted', cause: abort.cause, partial: partial.message(body), charge: unknownCharge(model, grant, state, ports) }
+      return {
+        kind: 'aborted',
+        cause: abort.cause,
+        partial: partial.message(body),
+        charge: unknownCharge(model, grant, state, ports),
+      }
     }
     const error = recordOf(settled.kind === 'threw' ? settled.error : new RunAbort(settled.cause))
     return { kind: 'failed', error, charge: chargeOfFailure(error, model, grant, state, ports) }
   }
-  return settleWithin(() => model.call(body, { signal: abort.signal, emit: onUpdate }), abort, settings.graceMs, timers, meaning)
+  return settleWithin(
+    () => model.call(body, { signal: abort.signal, emit: onUpdate }),
+    abort,
+    settings.graceMs,
+    timers,
+    meaning,
+  )
 }
 
 function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Made {
   const { message, interrupted } = reply
   // A broken stream tells no final usage: what it may have cost is the worst case.
-  const charge = interrupted === undefined ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)
+  const charge =
+    interrupted === undefined ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)
   return { kind: 'answered', message, interrupted: interrupted?.toRecord() ?? null, grant, charge }
 }
 

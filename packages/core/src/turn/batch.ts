@@ -49,7 +49,13 @@ function mayShare(call: ToolUseBlock, ports: Ports): boolean {
 }
 
 /** In a batch: permissions and pre-hooks in call order, then the effects together, then post-hooks in call order (DESIGN, rule 2). */
-export async function runBatch(batch: readonly IndexedCall[], state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Promise<BatchRun> {
+export async function runBatch(
+  batch: readonly IndexedCall[],
+  state: RunState,
+  early: EarlyStarts,
+  ports: Ports,
+  emit: Emit,
+): Promise<BatchRun> {
   let current = state
   const messages: MessageContent[] = []
   const stops: RaisedStop[] = []
@@ -70,7 +76,10 @@ export async function runBatch(batch: readonly IndexedCall[], state: RunState, e
   }
 
   const only = prepared.length === 1 ? prepared[0] : undefined
-  const runs = only === undefined ? await runTogether(prepared, current, early, ports, emit) : [await runCall(only, current, early, ports, emit)]
+  const runs =
+    only === undefined
+      ? await runTogether(prepared, current, early, ports, emit)
+      : [await runCall(only, current, early, ports, emit)]
   let abort: AbortCause | undefined
   for (const [place, ran] of runs.entries()) {
     const call = prepared[place]
@@ -89,14 +98,23 @@ export async function runBatch(batch: readonly IndexedCall[], state: RunState, e
 }
 
 /** Together, unless a hook turned a reading call into a writing one: then one after another. */
-async function runTogether(prepared: readonly PreparedCall[], state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Promise<readonly Ran[]> {
+async function runTogether(
+  prepared: readonly PreparedCall[],
+  state: RunState,
+  early: EarlyStarts,
+  ports: Ports,
+  emit: Emit,
+): Promise<readonly Ran[]> {
   if (prepared.every((call) => call.kind !== 'run' || call.shares)) {
-    return Promise.all(prepared.map((call) => runCall(call, state, early, ports, emit)))
+    return Promise.all(prepared.map(async (call) => runCall(call, state, early, ports, emit)))
   }
   const runs: Ran[] = []
   let cut: AbortCause | undefined
   for (const call of prepared) {
-    const ran: Ran = cut === undefined ? await runCall(call, state, early, ports, emit) : { value: interrupted(cut, false), at: 0, durationMs: 0 }
+    const ran: Ran =
+      cut === undefined
+        ? await runCall(call, state, early, ports, emit)
+        : { value: interrupted(cut, false), at: 0, durationMs: 0 }
     cut ??= ran.value.abort
     runs.push(ran)
   }

@@ -37,13 +37,15 @@ export type Refusal = {
 const requestOverhead = 1_000
 
 /** The most input tokens that the next request can be billed for: the provider's own count, and bytes for what came since. */
-export function inputUpperBound(state: RunState, ports: Ports): number {
+function inputUpperBound(state: RunState, ports: Ports): number {
   const { counted } = state.spent
   const messages = state.transcript.messages()
   if (counted.tokens > 0 && counted.length <= messages.length) {
     return counted.tokens + upperBoundOfMessages(messages, counted.length)
   }
-  return requestOverhead + upperBoundOfText(ports.settings.system) + toolsUpperBound(ports) + upperBoundOfMessages(messages)
+  return (
+    requestOverhead + upperBoundOfText(ports.settings.system) + toolsUpperBound(ports) + upperBoundOfMessages(messages)
+  )
 }
 
 const toolBounds = new WeakMap<object, number>()
@@ -74,7 +76,8 @@ export function reserveRequest(
   const useful = Math.min(cap, ports.settings.minUsefulTokens)
   const worst = (output: number): Amount => worstCase(model, input, output, ports)
   // The last answer reads this reply too, and the words that ask for it.
-  const heldFor = (output: number): Amount => (holdBack ? worstCase(model, input + output + requestOverhead, useful, ports) : nothing)
+  const heldFor = (output: number): Amount =>
+    holdBack ? worstCase(model, input + output + requestOverhead, useful, ports) : nothing
   const fits = (output: number): boolean => {
     const amount = worst(output)
     const held = heldFor(output)
@@ -85,7 +88,10 @@ export function reserveRequest(
     const held = heldFor(useful)
     const currency = needed.nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
     const figures = currency === 'usd' ? [needed.nanos, available.nanos] : [needed.tokens, available.tokens]
-    return { grant: { granted: false, currency, needed: figures[0] ?? 0, available: figures[1] ?? 0 }, reservation: undefined }
+    return {
+      grant: { granted: false, currency, needed: figures[0] ?? 0, available: figures[1] ?? 0 },
+      reservation: undefined,
+    }
   }
   const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
   const amount = worst(maxTokens)
@@ -108,7 +114,7 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
   return fitting
 }
 
-export function worstCase(model: Model, inputTokens: number, outputTokens: number, ports: Ports): Amount {
+function worstCase(model: Model, inputTokens: number, outputTokens: number, ports: Ports): Amount {
   const usd = ports.prices.worstCase(model.id, { inputTokens, outputTokens }) ?? 0
   return { nanos: nanosOf(usd), tokens: inputTokens + outputTokens }
 }

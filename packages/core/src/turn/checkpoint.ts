@@ -15,7 +15,12 @@ import { keyOf } from './keys.ts'
 // A checkpoint is where signals, cancellation and inbox are looked at. All that comes from outside comes through `Steps.control`.
 
 /** Abort, explicit stops and cancellation sources. Never asks the inbox for messages: a run that stops leaves them there. */
-export function controlAt(checkpoint: Checkpoint, state: RunState, ports: Ports, emit: Emit): Controlled | Promise<Controlled> {
+export function controlAt(
+  checkpoint: Checkpoint,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): Controlled | Promise<Controlled> {
   const key = keyOf(state, `control:${checkpoint}:${state.spent.request}`)
   const came = ports.steps.control(key, () => pollControl(state, ports))
   return came === undefined ? { state, abort: undefined } : heed(came, checkpoint, state, emit)
@@ -42,7 +47,11 @@ function pollControl(state: RunState, ports: Ports): Came {
   return pollSources(signals ?? [], state, ports)
 }
 
-async function pollSources(taken: readonly StopSignalJson[], state: RunState, ports: Ports): Promise<Control | undefined> {
+async function pollSources(
+  taken: readonly StopSignalJson[],
+  state: RunState,
+  ports: Ports,
+): Promise<Control | undefined> {
   const signals = [...taken]
   for (const source of ports.cancellation) {
     const signal = await askSource(source, state)
@@ -58,11 +67,15 @@ async function askSource(source: CanProvideCancellationSignal, state: RunState):
     return await source.cancellationSignal(agentStateOf(state))
   } catch (error) {
     const name = source.constructor.name
-    return new StopSignal({ reason: 'error', message: `The cancellation source ${name} failed: ${messageOf(error)}`, source: name })
+    return new StopSignal({
+      reason: 'error',
+      message: `The cancellation source ${name} failed: ${messageOf(error)}`,
+      source: name,
+    })
   }
 }
 
-export function raise(state: RunState, signal: StopSignal, checkpoint: Checkpoint | 'end', emit: Emit): RunState {
+function raise(state: RunState, signal: StopSignal, checkpoint: Checkpoint | 'end', emit: Emit): RunState {
   emit({ type: 'signal', signal, checkpoint })
   return { ...state, continuation: state.continuation.withNewStopSignal(signal) }
 }
@@ -83,7 +96,8 @@ export function guardsAt(
     const signal = guard.evaluate(view)
     const wasOverridden = next.spent.overridden.includes(guard.name)
     if (signal === undefined) {
-      if (wasOverridden) next = withSpent(next, { overridden: next.spent.overridden.filter((name) => name !== guard.name) })
+      if (wasOverridden)
+        next = withSpent(next, { overridden: next.spent.overridden.filter((name) => name !== guard.name) })
       continue
     }
     if (wasOverridden && checkpoint === 'before_turn') continue

@@ -14,7 +14,12 @@ import type { ChildOutcome } from './calls.ts'
 import { sayUser } from './flow.ts'
 import { toolDefinitionsOf } from '../tools/definitions.ts'
 
-type ChildCall = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AnyAgentTool; readonly input: unknown }
+type ChildCall = {
+  readonly call: ToolUseBlock
+  readonly index: number
+  readonly tool: AnyAgentTool
+  readonly input: unknown
+}
 
 /** A subagent: the same loop under the parent's Steps and ledger, aborted with it (DESIGN, `scope`). */
 export async function runChild(what: ChildCall, state: RunState, ports: Ports, emit: Emit): Promise<ChildOutcome> {
@@ -42,7 +47,8 @@ export async function runChild(what: ChildCall, state: RunState, ports: Ports, e
   const abort = createAbortScope()
   const unlink = ports.abort.onAbort((cause) => abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'))
   const childPorts = portsOfChild(child, ports, name, abort)
-  const childEmit: Emit = (event) => emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
+  const childEmit: Emit = (event) =>
+    emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
   const fresh = startState(identity, Transcript.empty(), freshSpent(state.spent.now))
   childEmit({ type: 'run_start', run: identity, model: ports.model.id })
   const prompted = sayUser(fresh, child.prompt, 'prompt', childEmit)
@@ -58,7 +64,9 @@ export async function runChild(what: ChildCall, state: RunState, ports: Ports, e
 function portsOfChild(child: ChildRun, ports: Ports, name: string, abort: Ports['abort']): Ports {
   const allowed = child.tools === undefined ? undefined : new Set(child.tools)
   // A subagent starts no subagents: their number stays bounded by `maxSubagents`.
-  const tools = new Map([...ports.tools].filter(([toolName, tool]) => !isAgentTool(tool) && (allowed?.has(toolName) ?? true)))
+  const tools = new Map(
+    [...ports.tools].filter(([toolName, tool]) => !isAgentTool(tool) && (allowed?.has(toolName) ?? true)),
+  )
   const maxTurns = Math.min(child.maxTurns ?? ports.settings.maxTurns, ports.settings.maxTurns)
   const agentType = child.agentType ?? 'agent'
   return {
@@ -102,9 +110,19 @@ function resultOfChild({ terminal, state }: Ended): ToolResult {
     return result
   }
   const answer = lastAnswerOf(state)
-  const details = { reason: terminal.reason, message: terminal.signal.message, costUsd: terminal.costUsd, turns: terminal.summary.turns }
+  const details = {
+    reason: terminal.reason,
+    message: terminal.signal.message,
+    costUsd: terminal.costUsd,
+    turns: terminal.summary.turns,
+  }
   if (terminal.reason === 'completed' || terminal.reason === 'finish_reason' || terminal.reason === 'stop_requested') {
-    return { end: 'done', content: answer === '' ? '(The agent ended without a text.)' : answer, isError: false, details }
+    return {
+      end: 'done',
+      content: answer === '' ? '(The agent ended without a text.)' : answer,
+      isError: false,
+      details,
+    }
   }
   const why = `The agent was stopped before it was done (${terminal.signal.toString()}).`
   const content = answer === '' ? why : `${why} Its last words were:\n\n${answer}`
@@ -124,7 +142,8 @@ function withChildSpent(state: RunState, child: Spent): RunState {
   const modelUsage: { [model: string]: Spent['modelUsage'][string] } = { ...spent.modelUsage }
   for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
     const before = modelUsage[model]
-    modelUsage[model] = before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
+    modelUsage[model] =
+      before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
   }
   return withSpent(state, {
     modelUsage,
@@ -136,4 +155,3 @@ function withChildSpent(state: RunState, child: Spent): RunState {
     now: Math.max(spent.now, child.now),
   })
 }
-

@@ -18,12 +18,19 @@ export function abortDraft(cause: AbortCause, place: 'streaming' | 'tools', stat
   switch (cause) {
     case 'time': {
       const limitMs = ports.settings.maxDurationMs
-      return draftOf('time_limit', timeLimitSignal(Math.max(activeMs(state), limitMs), limitMs, source), { overridable: false })
+      return draftOf('time_limit', timeLimitSignal(Math.max(activeMs(state), limitMs), limitMs, source), {
+        overridable: false,
+      })
     }
     case 'budget':
-      return draftOf('max_budget_usd', costLimitSignal(committedUsd(state), ports.settings.maxBudgetUsd, source), { wrapsUp: false })
+      return draftOf('max_budget_usd', costLimitSignal(committedUsd(state), ports.settings.maxBudgetUsd, source), {
+        wrapsUp: false,
+      })
     case 'abandoned':
-      return draftOf('abandoned', new StopSignal({ reason: 'user_requested', message: 'The consumer of the run left', context: used, source }))
+      return draftOf(
+        'abandoned',
+        new StopSignal({ reason: 'user_requested', message: 'The consumer of the run left', context: used, source }),
+      )
     case 'user':
     case 'interrupt':
     case 'terminated':
@@ -52,7 +59,10 @@ export function maxTurnsDraft(state: RunState, ports: Ports): Draft {
     context: { used: maxTurns, limit: maxTurns, turnCount },
     source: 'max_turns',
   })
-  return draftOf('max_turns', signal, { raisedBy: ['max_turns'], say: { type: 'max_turns_reached', maxTurns, turnCount } })
+  return draftOf('max_turns', signal, {
+    raisedBy: ['max_turns'],
+    say: { type: 'max_turns_reached', maxTurns, turnCount },
+  })
 }
 
 export function budgetDraft(state: RunState, ports: Ports): Draft {
@@ -73,7 +83,12 @@ export function modelErrorDraft(error: ModelErrorJson, attempts: number): Draft 
 }
 
 export function promptTooLongDraft(error: ModelErrorJson): Draft {
-  const signal = new StopSignal({ reason: 'error', message: error.message, context: { kind: error.kind, status: error.status }, source: 'model' })
+  const signal = new StopSignal({
+    reason: 'error',
+    message: error.message,
+    context: { kind: error.kind, status: error.status },
+    source: 'model',
+  })
   return draftOf('prompt_too_long', signal, {
     say: { error: 'invalid_request', message: error.message },
     error: modelFailure('prompt_too_long', error),
@@ -81,12 +96,22 @@ export function promptTooLongDraft(error: ModelErrorJson): Draft {
 }
 
 export function imageErrorDraft(error: ModelErrorJson): Draft {
-  const signal = new StopSignal({ reason: 'error', message: error.message, context: { kind: error.kind, status: error.status }, source: 'model' })
-  return draftOf('image_error', signal, { say: { error: 'invalid_request', message: error.message }, error: modelFailure('image', error) })
+  const signal = new StopSignal({
+    reason: 'error',
+    message: error.message,
+    context: { kind: error.kind, status: error.status },
+    source: 'model',
+  })
+  return draftOf('image_error', signal, {
+    say: { error: 'invalid_request', message: error.message },
+    error: modelFailure('image', error),
+  })
 }
 
 function modelFailure(code: 'model' | 'prompt_too_long' | 'image', error: ModelErrorJson): HaltingError {
-  return new HaltingError(code, error.message, { details: { kind: error.kind, status: error.status, requestId: error.requestId } })
+  return new HaltingError(code, error.message, {
+    details: { kind: error.kind, status: error.status, requestId: error.requestId },
+  })
 }
 
 /** The kind as the wire's `error` field names it (CONVENTIONS section 1). */

@@ -26,11 +26,22 @@ export async function executeCall(what: CallToExecute, state: RunState, ports: P
   if (abort.cause !== undefined) return interrupted(abort.cause, false)
   const others = isReadOnly(what.tool, what.input) ? undefined : ports.leftBehind.settled()
   if (others === undefined) return runTool(what, state, ports, emit)
-  const left = await settleWithin(() => others, abort, 0, ports.timers, (settled) => (settled.kind === 'left' ? settled.cause : undefined))
+  const left = await settleWithin(
+    () => others,
+    abort,
+    0,
+    ports.timers,
+    (settled) => (settled.kind === 'left' ? settled.cause : undefined),
+  )
   return left === undefined ? runTool(what, state, ports, emit) : interrupted(left, false)
 }
 
-function runTool({ call, tool, input, idempotencyKey }: CallToExecute, state: RunState, ports: Ports, emit: Emit): ToolResult | Promise<ToolResult> {
+function runTool(
+  { call, tool, input, idempotencyKey }: CallToExecute,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): ToolResult | Promise<ToolResult> {
   const { abort, settings, timers } = ports
   const context: ToolContext = {
     callId: call.id,
@@ -44,9 +55,13 @@ function runTool({ call, tool, input, idempotencyKey }: CallToExecute, state: Ru
       emit({ type: 'tool_update', callId: call.id, name: call.name, data })
     },
   }
-  let running: ReturnType<AnyLeafTool['execute']> | undefined
+  let running: unknown
   // The input passed this tool's own check, so it is what `execute` is written for.
-  const work = () => (running = tool.execute(input as never, context))
+  const work = () => {
+    const execution = tool.execute(input as never, context)
+    running = execution
+    return execution
+  }
   return settleWithin(work, abort, settings.graceMs, timers, (settled) => {
     switch (settled.kind) {
       case 'value':
@@ -70,7 +85,10 @@ function resultOf(output: ToolOutput | string): ToolResult {
 function resultOfThrow(thrown: unknown, ports: Ports): ToolResult {
   if (thrown instanceof AgentStopException) {
     const signal = StopSignal.fromStopException(thrown)
-    const stop = thrown.step === null ? signal : new StopSignal({ ...signal.toJSON(), context: { ...signal.context, step: thrown.step } })
+    const stop =
+      thrown.step === null
+        ? signal
+        : new StopSignal({ ...signal.toJSON(), context: { ...signal.context, step: thrown.step } })
     return { end: 'done', content: signal.message || 'The run stops here.', isError: false, stop: stop.toJSON() }
   }
   // A tool that heeds the abort by throwing was interrupted; one that failed for another reason at that moment as well.

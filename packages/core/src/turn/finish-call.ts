@@ -15,7 +15,12 @@ export interface FinishedCall {
 }
 
 /** What comes after a call: its event, post-hooks, the error policy. */
-export function finishCall(run: CallRun, state: RunState, ports: Ports, emit: Emit): FinishedCall | Promise<FinishedCall> {
+export function finishCall(
+  run: CallRun,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): FinishedCall | Promise<FinishedCall> {
   const { call, result } = run
   emit({ type: 'tool_end', callId: call.id, name: call.name, end: result.end, durationMs: run.durationMs })
   // Only a call that ran has something after it.
@@ -60,5 +65,10 @@ async function lookAfter(run: CallRun, state: RunState, ports: Ports, emit: Emit
 }
 
 function preventedBy(hook: string, reason: string): StopSignal {
-  return new StopSignal({ reason: 'stop_requested', message: reason || `Stopped by ${hook}`, context: { hook }, source: hook })
+  return new StopSignal({
+    reason: 'stop_requested',
+    message: reason || `Stopped by ${hook}`,
+    context: { hook },
+    source: hook,
+  })
 }

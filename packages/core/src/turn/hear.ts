@@ -33,9 +33,18 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
   const { message, calls, early } = reply
   if (message.stop_reason === 'refusal') {
     const outcome = refused(reply, emit)
-    return { ...outcome, state: notRunAll(outcome.state, calls.map(({ id }) => id), 'the model refused to go on', emit) }
+    return {
+      ...outcome,
+      state: notRunAll(
+        outcome.state,
+        calls.map(({ id }) => id),
+        'the model refused to go on',
+        emit,
+      ),
+    }
   }
-  if (reply.interrupted !== null) emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${reply.interrupted.message}` })
+  if (reply.interrupted !== null)
+    emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${reply.interrupted.message}` })
   const said = withReply(reply.state, message, emit)
   const hooking = runHooks('afterInference', said, ports, emit)
   const hooks = hooking instanceof Promise ? await hooking : hooking
@@ -46,9 +55,15 @@ export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Out
     const closed = await closeCalls(current, message, control.abort, early, ports, emit)
     return ends(closed, abortDraft(control.abort, 'streaming', closed, ports))
   }
-  const stop = costDraft(current, ports) ?? (current.continuation.stopSignals().hasAny() ? standingDraft(current, []) : undefined)
+  const stop =
+    costDraft(current, ports) ?? (current.continuation.stopSignals().hasAny() ? standingDraft(current, []) : undefined)
   if (stop !== undefined) {
-    const closed = notRunAll(current, calls.map(({ id }) => id), `the run stopped (${stop.signal.toString()})`, emit)
+    const closed = notRunAll(
+      current,
+      calls.map(({ id }) => id),
+      `the run stopped (${stop.signal.toString()})`,
+      emit,
+    )
     return ends(withHookMessages(closed, hooks.messages, emit), stop)
   }
   if (calls.length > 0) {
@@ -76,10 +91,18 @@ export function close(reply: Reply, emit: Emit): Outcome {
   const { closing } = current.spent
   if (reply.kind === 'answered') {
     current = withReply(current, reply.message, emit)
-    current = notRunAll(current, toolCallsOf(reply.message).map(({ id }) => id), 'this was the last answer of the run', emit)
+    current = notRunAll(
+      current,
+      toolCallsOf(reply.message).map(({ id }) => id),
+      'this was the last answer of the run',
+      emit,
+    )
   }
   const signal = StopSignal.fromJSON(closing?.signal)
   const signals = StopSignals.fromJSON(closing?.signals)
-  const standing = { ...withSpent(current, { closing: null }), continuation: current.continuation.withStopSignals(signals) }
+  const standing = {
+    ...withSpent(current, { closing: null }),
+    continuation: current.continuation.withStopSignals(signals),
+  }
   return ends(standing, draftOf(closing?.reason ?? 'error', signal, { overridable: false }))
 }

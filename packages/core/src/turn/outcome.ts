@@ -16,7 +16,10 @@ export interface Draft {
   /** Whether a last answer may be asked for. */
   readonly wrapsUp: boolean
   /** Said at the end: an attachment, an interruption, the error as a message. */
-  readonly say?: Attachment | { readonly interruption: 'streaming' | 'tools' } | { readonly error: AssistantEntry['error'] & string; readonly message: string }
+  readonly say?:
+    | Attachment
+    | { readonly interruption: 'streaming' | 'tools' }
+    | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
   /** What a way on would have withheld and the ending keeps: the reply that was cut. */
   readonly keep?: (state: RunState) => RunState
@@ -49,6 +52,17 @@ export function goesOn(state: RunState, routes: readonly Route[], draft: () => D
   return { kind: 'outcome', state, routes, draft }
 }
 
-export function draftOf(reason: TerminalReason, signal: StopSignal, more: Partial<Omit<Draft, 'reason' | 'signal'>> = {}): Draft {
-  return { reason, signal, raisedBy: [], overridable: endings[reason].overridable, wrapsUp: endings[reason].wrapsUp, ...more }
+export function draftOf(
+  reason: TerminalReason,
+  signal: StopSignal,
+  more: Partial<Omit<Draft, 'reason' | 'signal'>> = {},
+): Draft {
+  return {
+    reason,
+    signal,
+    raisedBy: [],
+    overridable: endings[reason].overridable,
+    wrapsUp: endings[reason].wrapsUp,
+    ...more,
+  }
 }

@@ -21,7 +21,12 @@ export interface Preparation {
 }
 
 /** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (DESIGN, "Decisions"). */
-export function prepareCall(indexed: IndexedCall, state: RunState, ports: Ports, emit: Emit): Preparation | Promise<Preparation> {
+export function prepareCall(
+  indexed: IndexedCall,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): Preparation | Promise<Preparation> {
   const { call, index } = indexed
   emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
   const tool = ports.tools.get(call.name)
@@ -38,7 +43,8 @@ export function prepareCall(indexed: IndexedCall, state: RunState, ports: Ports,
 /** With hooks and rules. */
 async function asked(what: Checked, state: RunState, ports: Ports, emit: Emit): Promise<Preparation> {
   const { call, index, tool, input: checked } = what
-  const answer = (from: RunState, result: ToolResult, beside?: Beside): Preparation => answered(what, from, result, beside)
+  const answer = (from: RunState, result: ToolResult, beside?: Beside): Preparation =>
+    answered(what, from, result, beside)
   const early = await rulesDeny(call, tool, checked, state, ports, emit)
   if (early.message !== undefined) return answer(early.state, deny(call, early.message, emit))
 
@@ -50,7 +56,8 @@ async function asked(what: Checked, state: RunState, ports: Ports, emit: Emit): 
   if (verdict.aborted !== undefined) return answer(hooked, interrupted(verdict.aborted, false), more)
   if (verdict.stops.length > 0) return answer(hooked, notRun('a hook stopped the run before this call'), more)
 
-  const input = verdict.input === undefined ? { valid: true as const, input: checked } : checkInput(tool, verdict.input.value)
+  const input =
+    verdict.input === undefined ? { valid: true as const, input: checked } : checkInput(tool, verdict.input.value)
   if (!input.valid) return answer(hooked, invalid(`A hook changed the input. ${input.message}`), more)
   const changed = verdict.input === undefined ? call : { ...call, input: verdict.input.value }
   return permitted({ call: changed, index, tool, input: input.input }, hooked, verdict, ports, emit, more)
@@ -66,12 +73,20 @@ interface HookVerdict {
 
 /** Across hooks: deny > ask > allow; the last changed input counts. */
 function verdictOf(hooks: HookRun, call: ToolUseBlock, index: number): HookVerdict {
-  const stops = hooks.raised.map(({ hook, signal }): RaisedStop => ({ index, signal, origin: 'hook', hook, callId: call.id }))
+  const stops = hooks.raised.map(({ hook, signal }): RaisedStop => ({
+    index,
+    signal,
+    origin: 'hook',
+    hook,
+    callId: call.id,
+  }))
   const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
   return {
     stops,
     blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
-    permission: outcomes.some((outcome) => outcome.permission === 'ask') ? 'ask' : outcomes.find((outcome) => outcome.permission)?.permission,
+    permission: outcomes.some((outcome) => outcome.permission === 'ask')
+      ? 'ask'
+      : outcomes.find((outcome) => outcome.permission)?.permission,
     input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
     aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
   }
@@ -81,13 +96,24 @@ type Beside = Pick<Preparation, 'messages' | 'stops'>
 
 const nothingBeside: Beside = Object.freeze({ messages: [], stops: [] })
 
-function answered({ call, index }: IndexedCall, state: RunState, result: ToolResult, beside: Beside = nothingBeside): Preparation {
+function answered(
+  { call, index }: IndexedCall,
+  state: RunState,
+  result: ToolResult,
+  beside: Beside = nothingBeside,
+): Preparation {
   return { ...beside, state, prepared: { kind: 'answer', call, index, result } }
 }
 
 function ready({ call, index, tool, input }: Checked, state: RunState, beside: Beside): Preparation {
-  const shares = isAgentTool(tool) ? tool.concurrencySafe === true : isReadOnly(tool, input) && tool.concurrencySafe !== false
-  return { ...beside, state: withAgentCounted(state, tool), prepared: { kind: 'run', call, index, tool, input, shares } }
+  const shares = isAgentTool(tool)
+    ? tool.concurrencySafe === true
+    : isReadOnly(tool, input) && tool.concurrencySafe !== false
+  return {
+    ...beside,
+    state: withAgentCounted(state, tool),
+    prepared: { kind: 'run', call, index, tool, input, shares },
+  }
 }
 
 function overAgentLimit(what: Checked, state: RunState, { settings }: Ports, beside: Beside): Preparation | undefined {
@@ -98,10 +124,20 @@ function overAgentLimit(what: Checked, state: RunState, { settings }: Ports, bes
 
 type Checked = { readonly call: ToolUseBlock; readonly index: number; readonly tool: AnyTool; readonly input: unknown }
 
-async function permitted(what: Checked, state: RunState, verdict: HookVerdict, ports: Ports, emit: Emit, beside: Beside): Promise<Preparation> {
+async function permitted(
+  what: Checked,
+  state: RunState,
+  verdict: HookVerdict,
+  ports: Ports,
+  emit: Emit,
+  beside: Beside,
+): Promise<Preparation> {
   const { call, index, tool, input } = what
   const readOnly = isReadOnly(tool, input)
-  const request: PermissionRequest = verdict.permission === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision: verdict.permission }
+  const request: PermissionRequest =
+    verdict.permission === undefined
+      ? { call, tool, readOnly }
+      : { call, tool, readOnly, hookDecision: verdict.permission }
   const key = keyOf(state, `permission:${state.spent.request}:${index}:${call.id}`)
   const step = await ports.steps.run<PermissionDecision>(key, () => decide(request, ports), {
     signal: ports.abort.signal,
@@ -110,7 +146,8 @@ async function permitted(what: Checked, state: RunState, verdict: HookVerdict, p
     sync: 'none',
   })
   const current = at(state, step)
-  const decision = step.value.behavior === 'ask' ? await approval(step.value.message, what, current, ports, emit) : step.value
+  const decision =
+    step.value.behavior === 'ask' ? await approval(step.value.message, what, current, ports, emit) : step.value
   if (decision === undefined) {
     const message = step.value.behavior === 'ask' ? step.value.message : ''
     emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
@@ -144,7 +181,8 @@ async function decide(request: PermissionRequest, ports: Ports): Promise<Permiss
 
 /** Deny rules on the model's own input, before any hook sees the call. On record, so that other rules later do not change the past. */
 async function rulesDeny(call: ToolUseBlock, tool: AnyTool, input: unknown, state: RunState, ports: Ports, emit: Emit) {
-  if (ports.permissions === allowAll || ports.hooks.for('beforeToolUse', call.name).length === 0) return { state, message: undefined }
+  if (ports.permissions === allowAll || ports.hooks.for('beforeToolUse', call.name).length === 0)
+    return { state, message: undefined }
   const request: PermissionRequest = { call, tool, readOnly: isReadOnly(tool, input) }
   const key = keyOf(state, `rules:${state.spent.request}:${call.id}`)
   const step = await ports.steps.run<{ readonly message?: string }>(
@@ -163,7 +201,13 @@ async function rulesDeny(call: ToolUseBlock, tool: AnyTool, input: unknown, stat
 }
 
 /** Asks the person through Steps; undefined when nobody is there to wait for. */
-async function approval(message: string, { call, index }: Checked, state: RunState, ports: Ports, emit: Emit): Promise<PermissionDecision | undefined> {
+async function approval(
+  message: string,
+  { call, index }: Checked,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): Promise<PermissionDecision | undefined> {
   const given = state.spent.approvals?.[call.id]
   if (given !== undefined) return given
   if (ports.settings.onAsk === 'end') return undefined

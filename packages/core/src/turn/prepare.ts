@@ -26,7 +26,8 @@ export async function prepare(state: RunState, ports: Ports, emit: Emit): Promis
   if (state.spent.closing !== null) return { kind: 'ready', state }
   const controlled = controlAt('before_turn', state, ports, emit)
   const control = controlled instanceof Promise ? await controlled : controlled
-  if (control.abort !== undefined) return ends(control.state, abortDraft(control.abort, 'streaming', control.state, ports))
+  if (control.abort !== undefined)
+    return ends(control.state, abortDraft(control.abort, 'streaming', control.state, ports))
 
   const guarded = guardsAt('before_turn', control.state, ports, emit)
   const hooked = ports.hooks.all.length === 0 ? guarded.state : await beforeHooks(guarded.state, ports, emit)
@@ -52,7 +53,11 @@ async function beforeHooks(state: RunState, ports: Ports, emit: Emit): Promise<R
 }
 
 /** The ending of the most urgent signal that stands. */
-export function standingDraft(state: RunState, raisedBy: readonly string[], origin: 'guard' | 'stop_hook' = 'guard'): Draft {
+export function standingDraft(
+  state: RunState,
+  raisedBy: readonly string[],
+  origin: 'guard' | 'stop_hook' = 'guard',
+): Draft {
   const signal = state.continuation.stopSignals().highest() ?? new StopSignal({ reason: 'unknown' })
   const reason = terminalOf(signal, origin)
   return draftOf(reason, signal, { raisedBy })
@@ -74,14 +79,20 @@ function defendContext(state: RunState, ports: Ports, emit: Emit): Prepared | Pr
   }
   if (estimatedTokens < limit) return { kind: 'ready', state }
   const message = `Prompt is too long: about ${estimatedTokens} tokens, and ${limit} fit. Compact the conversation or start a new one.`
-  const signal = new StopSignal({ reason: 'token_limit', message, context: { used: estimatedTokens, limit }, source: 'context' })
+  const signal = new StopSignal({
+    reason: 'token_limit',
+    message,
+    context: { used: estimatedTokens, limit },
+    source: 'context',
+  })
   return ends(state, draftOf('blocking_limit', signal, { say: { error: 'invalid_request', message } }))
 }
 
 function estimateRequest(state: RunState, ports: Ports): number {
   const { counted } = state.spent
   const messages = state.transcript.messages()
-  if (counted.tokens > 0 && counted.length <= messages.length) return counted.tokens + estimateMessages(ports.tokens, messages, counted.length)
+  if (counted.tokens > 0 && counted.length <= messages.length)
+    return counted.tokens + estimateMessages(ports.tokens, messages, counted.length)
   return ports.tokens.estimate(ports.settings.system) + estimateMessages(ports.tokens, messages)
 }
 
@@ -109,12 +120,25 @@ export async function compactBy(
     return { state: current, done: false }
   }
   const { messages, preTokens, postTokens, billed } = result
-  const charge = billed === undefined ? undefined : chargeFor({ ...currentModel(current, ports), id: billed.model }, billed.usage, ports)
+  const charge =
+    billed === undefined
+      ? undefined
+      : chargeFor({ ...currentModel(current, ports), id: billed.model }, billed.usage, ports)
   const paid = charge === undefined ? current : withSpent(current, chargeOf(current.spent, charge, false))
-  const boundary = { kind: 'compact_boundary', id: entryId(paid, 'compact'), messages, trigger, preTokens, postTokens } as const
+  const boundary = {
+    kind: 'compact_boundary',
+    id: entryId(paid, 'compact'),
+    messages,
+    trigger,
+    preTokens,
+    postTokens,
+  } as const
   emit({ type: 'compact_end', trigger, compacted: true, message: `${preTokens} → ${postTokens} tokens` })
   const said = say(paid, boundary, emit)
-  return { state: withSpent(said, { compactions: said.spent.compactions + 1, counted: { tokens: 0, length: 0 } }), done: true }
+  return {
+    state: withSpent(said, { compactions: said.spent.compactions + 1, counted: { tokens: 0, length: 0 } }),
+    done: true,
+  }
 }
 
 function compactionOf(settled: Settled<CompactionResult>): CompactionResult {

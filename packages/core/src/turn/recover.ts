@@ -5,7 +5,14 @@ import { entryId, withSpent, type RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { usdOf } from '../budget/prices.ts'
 import { costLimitSignal } from '../guards/limits.ts'
-import { budgetDraft, abortDraft, committedUsd, imageErrorDraft, modelErrorDraft, promptTooLongDraft } from './drafts.ts'
+import {
+  budgetDraft,
+  abortDraft,
+  committedUsd,
+  imageErrorDraft,
+  modelErrorDraft,
+  promptTooLongDraft,
+} from './drafts.ts'
 import type { Refusal } from './charge.ts'
 import { closeCalls } from './close-calls.ts'
 import { say, sayUser } from './flow.ts'
@@ -44,7 +51,12 @@ function refusalDraft(refusal: Refusal, state: RunState, ports: Ports): Draft {
     const used = committedUsd(state)
     const signal = new StopSignal({
       ...costLimitSignal(used, ports.settings.maxBudgetUsd, 'ledger').toJSON(),
-      context: { used, limit: ports.settings.maxBudgetUsd, neededUsd: usdOf(refusal.needed), availableUsd: usdOf(refusal.available) },
+      context: {
+        used,
+        limit: ports.settings.maxBudgetUsd,
+        neededUsd: usdOf(refusal.needed),
+        availableUsd: usdOf(refusal.available),
+      },
     })
     return draftOf('max_budget_usd', signal)
   }
@@ -52,11 +64,13 @@ function refusalDraft(refusal: Refusal, state: RunState, ports: Ports): Draft {
   const limit = ports.settings.maxTokens
   const message = `Token limit reached: ${totalTokens}/${limit} used, and the next request may need ${refusal.needed}`
   const context = { used: totalTokens, limit, needed: refusal.needed, available: refusal.available }
-  return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' }), { raisedBy: ['ledger'] })
+  return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' }), {
+    raisedBy: ['ledger'],
+  })
 }
 
 /** After a 413: drain staged collapses, then compact. */
-export function roomRoutes(ports: Ports, emit: Emit): readonly Route[] {
+function roomRoutes(ports: Ports, emit: Emit): readonly Route[] {
   const route = (transition: 'collapse_drain_retry' | 'reactive_compact_retry', layer: 'drain' | 'compact'): Route => ({
     transition,
     async take(state) {
@@ -110,7 +124,10 @@ export function recoverCut(reply: Answer, ports: Ports, emit: Emit): Outcome {
     context: { used, limit: grant.maxTokens },
     source: 'model',
   })
-  const say = { error: 'max_output_tokens', message: `The reply is longer than the model's output limit of ${grant.maxTokens} tokens.` } as const
+  const say = {
+    error: 'max_output_tokens',
+    message: `The reply is longer than the model's output limit of ${grant.maxTokens} tokens.`,
+  } as const
   const escalate: Route = {
     transition: 'max_output_tokens_escalate',
     // The cut reply is withheld: the same request is made with all the room there is.
@@ -125,14 +142,18 @@ export function recoverCut(reply: Answer, ports: Ports, emit: Emit): Outcome {
   return goesOn(state, [escalate, resume], () => ({ ...draft, keep }))
 }
 
-export const resumeMessage: string =
+const resumeMessage: string =
   'Your reply was cut off at the output limit. Go on exactly where it stopped, without an apology or a summary; break what is left into smaller parts.'
 
 function loweredTokensDraft(state: RunState, ports: Ports): Draft {
   const { totalTokens } = state.spent
   const limit = ports.settings.maxTokens
   const message = `Token limit reached: ${totalTokens}/${limit}; the reply was cut at what was left`
-  return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context: { used: totalTokens, limit }, source: 'ledger' }), { raisedBy: ['ledger'] })
+  return draftOf(
+    'token_limit',
+    new StopSignal({ reason: 'token_limit', message, context: { used: totalTokens, limit }, source: 'ledger' }),
+    { raisedBy: ['ledger'] },
+  )
 }
 
 /** A stream that broke after completed text: resumed once, then an error. */
@@ -171,7 +192,11 @@ const pausedError: ModelErrorJson = {
 
 /** The window was full while the model wrote: the way of a prompt that is too long. */
 export function recoverWindow(reply: Answer, ports: Ports, emit: Emit): Outcome {
-  const error: ModelErrorJson = { ...pausedError, kind: 'prompt_too_long', message: "The conversation filled the model's context window." }
+  const error: ModelErrorJson = {
+    ...pausedError,
+    kind: 'prompt_too_long',
+    message: "The conversation filled the model's context window.",
+  }
   return goesOn(reply.state, roomRoutes(ports, emit), () => promptTooLongDraft(error))
 }
 
@@ -187,7 +212,11 @@ export function refused(reply: Answer, emit: Emit): Outcome {
 }
 
 /** The reply was aborted while it streamed: what had come is kept, and every call in it has a result. */
-async function closeAborted(reply: Extract<Reply, { readonly kind: 'aborted' }>, ports: Ports, emit: Emit): Promise<Outcome> {
+async function closeAborted(
+  reply: Extract<Reply, { readonly kind: 'aborted' }>,
+  ports: Ports,
+  emit: Emit,
+): Promise<Outcome> {
   const { cause, partial, early } = reply
   const draft = abortDraft(cause, 'streaming', reply.state, ports)
   if (partial === null) return ends(reply.state, draft)

@@ -23,7 +23,13 @@ export type Reply =
   | { readonly kind: 'failed'; readonly state: RunState; readonly error: ModelErrorJson; readonly attempts: number }
   | { readonly kind: 'overloaded'; readonly state: RunState; readonly error: ModelErrorJson; readonly attempts: number }
   | { readonly kind: 'refused'; readonly state: RunState; readonly refusal: Refusal }
-  | { readonly kind: 'aborted'; readonly state: RunState; readonly cause: AbortCause; readonly partial: AssistantMessage | null; readonly early: EarlyStarts }
+  | {
+      readonly kind: 'aborted'
+      readonly state: RunState
+      readonly cause: AbortCause
+      readonly partial: AssistantMessage | null
+      readonly early: EarlyStarts
+    }
 
 export interface Answer {
   readonly kind: 'answered'
@@ -58,7 +64,8 @@ export async function respond(state: RunState, ports: Ports, emit: Emit): Promis
       case 'aborted':
         return { kind: 'aborted', state: current, cause: result.cause, partial: result.partial, early }
       case 'unknown':
-        if (attempt > ports.settings.maxRetries) return { kind: 'failed', state: current, error: lostError, attempts: attempt }
+        if (attempt > ports.settings.maxRetries)
+          return { kind: 'failed', state: current, error: lostError, attempts: attempt }
         continue
       case 'failed': {
         const { error } = result
@@ -66,7 +73,8 @@ export async function respond(state: RunState, ports: Ports, emit: Emit): Promis
         if (overloads >= overloadsBeforeFallback && canFallBack(current, ports)) {
           return { kind: 'overloaded', state: current, error, attempts: attempt }
         }
-        if (!error.retryable || attempt > ports.settings.maxRetries) return { kind: 'failed', state: current, error, attempts: attempt }
+        if (!error.retryable || attempt > ports.settings.maxRetries)
+          return { kind: 'failed', state: current, error, attempts: attempt }
         const key = keyOf(current, `retry:${request}.${attempt}`)
         const delayMs = retryDelayMs(attempt, error, key)
         emit({ type: 'retry', request, attempt, maxRetries: ports.settings.maxRetries, delayMs, error })
@@ -102,7 +110,9 @@ function canFallBack(state: RunState, ports: Ports): boolean {
 /** What is asked for: the default cap, or all that the model can once a reply was cut. */
 function capOf(state: RunState, model: Model): number {
   const escalated = (state.spent.laps.inRun.max_output_tokens_escalate ?? 0) > 0
-  return escalated ? model.maxOutputTokens : Math.min(model.defaultOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens)
+  return escalated
+    ? model.maxOutputTokens
+    : Math.min(model.defaultOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens)
 }
 
 export function canEscalate(state: RunState, ports: Ports): boolean {
@@ -125,7 +135,14 @@ function accounted(state: RunState, step: StepResult<Attempt>, emit: Emit, attem
   if (result.kind === 'aborted' && result.charge.known) return at(state, step)
   const turns = spent.turnBegins ? spent.turns + 1 : spent.turns
   const now = Math.max(spent.now, step.at + durationMs)
-  return withSpent(state, { ...chargeOf(spent, result.charge), now, turns, turnBegins: false, requests: spent.requests + 1, apiMs: spent.apiMs + durationMs })
+  return withSpent(state, {
+    ...chargeOf(spent, result.charge),
+    now,
+    turns,
+    turnBegins: false,
+    requests: spent.requests + 1,
+    apiMs: spent.apiMs + durationMs,
+  })
 }
 
 function answer(state: RunState, result: Extract<Attempt, { readonly kind: 'answered' }>, early: EarlyStarts): Answer {
@@ -146,11 +163,14 @@ function answer(state: RunState, result: Extract<Attempt, { readonly kind: 'answ
 /** Puts the model's message on record. */
 export function withReply(state: RunState, message: AssistantMessage, emit: Emit, aborted = false): RunState {
   const id = entryId(state, 'assistant')
-  const entry = aborted ? ({ kind: 'assistant', id, message, aborted: true } as const) : ({ kind: 'assistant', id, message } as const)
+  const entry = aborted
+    ? ({ kind: 'assistant', id, message, aborted: true } as const)
+    : ({ kind: 'assistant', id, message } as const)
   const next = say(state, entry, emit)
   const { counted } = next.spent
   const length = next.transcript.messages().length
   // The reply's own tokens were counted too: it is input from now on.
-  const grown = length === counted.length + 1 ? { counted: { tokens: counted.tokens + message.usage.output_tokens, length } } : {}
+  const grown =
+    length === counted.length + 1 ? { counted: { tokens: counted.tokens + message.usage.output_tokens, length } } : {}
   return withSpent(next, { assistantMessages: next.spent.assistantMessages + 1, ...grown })
 }

@@ -16,7 +16,13 @@ import { keyOf, toolStepName } from './keys.ts'
 export type Ran = Pick<StepResult<ToolResult>, 'value' | 'at' | 'durationMs'> & { readonly child?: ChildOutcome }
 
 /** The step of one call. A call that has its answer already needs none. */
-export function runCall(prepared: PreparedCall, state: RunState, early: EarlyStarts, ports: Ports, emit: Emit): Ran | Promise<Ran> {
+export function runCall(
+  prepared: PreparedCall,
+  state: RunState,
+  early: EarlyStarts,
+  ports: Ports,
+  emit: Emit,
+): Ran | Promise<Ran> {
   if (prepared.kind === 'answer') return { value: prepared.result, at: 0, durationMs: 0 }
   const { call, index, tool, input } = prepared
   if (isAgentTool(tool)) return runAgent({ call, index, tool, input }, state, ports, emit)
@@ -24,7 +30,8 @@ export function runCall(prepared: PreparedCall, state: RunState, early: EarlySta
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
   return ports.steps.run<ToolResult>(
     keyOf(state, toolStepName(state, index, call.id)),
-    ({ idempotencyKey, emit: live }) => early.take(call.id) ?? executeCall({ call, tool, input, idempotencyKey }, state, ports, live),
+    ({ idempotencyKey, emit: live }) =>
+      early.take(call.id) ?? executeCall({ call, tool, input, idempotencyKey }, state, ports, live),
     {
       signal: ports.abort.signal,
       emit,

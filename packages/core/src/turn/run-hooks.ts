@@ -67,7 +67,8 @@ async function callHooks(
   const callId = subject.toolCall?.id ?? null
   for (const registered of hooks) {
     emit({ type: 'hook_start', hook: registered.id, trigger, callId })
-    const now: Subject = toolCall === undefined ? subject : { ...subject, toolCall, ...(toolOutput === undefined ? {} : { toolOutput }) }
+    const now: Subject =
+      toolCall === undefined ? subject : { ...subject, toolCall, ...(toolOutput === undefined ? {} : { toolOutput }) }
     const step = await callHook(registered, trigger, current, ports, emit, now)
     const outcome = step.value
     const signals = signalsOf(outcome, registered.id, ports)
@@ -91,7 +92,14 @@ async function callHooks(
   return { state: current, messages, outcomes, raised, continuedBy }
 }
 
-function callHook(registered: RegisteredHook, trigger: HookTrigger, state: RunState, ports: Ports, emit: Emit, subject: Subject) {
+function callHook(
+  registered: RegisteredHook,
+  trigger: HookTrigger,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+  subject: Subject,
+) {
   const { request } = state.spent
   const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
   const about = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
@@ -100,7 +108,8 @@ function callHook(registered: RegisteredHook, trigger: HookTrigger, state: RunSt
     key,
     async ({ signal }) => {
       // An abort ends what is going on; the hooks that tell of an ending still run.
-      if (ports.abort.cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: ports.abort.cause }
+      if (ports.abort.cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError')
+        return { aborted: ports.abort.cause }
       const context = new HookContext({ trigger, state: agentStateOf(state), signal, ...subject })
       const work = async () => (await registered.hook.handle(context)) ?? context
       return settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers, outcomeOf)
@@ -150,14 +159,24 @@ export function withSignalsHeld(hooks: HookRun, before: RunState): RunState {
 
 /** The signal of an error that the error policy does not let pass. */
 export function policySignal(source: 'tool' | 'hook', name: string, message: string): StopSignal {
-  return new StopSignal({ reason: 'error', message: `${source} ${name} failed: ${message}`, context: { source, name }, source: name })
+  return new StopSignal({
+    reason: 'error',
+    message: `${source} ${name} failed: ${message}`,
+    context: { source, name },
+    source: name,
+  })
 }
 
 /** Puts messages of hooks into the transcript, where they may stand. */
 export function withHookMessages(state: RunState, messages: readonly MessageContent[], emit: Emit): RunState {
   let next = state
   for (const content of messages) {
-    const entry = { kind: 'user', id: entryId(next, 'hook'), message: { role: 'user', content }, origin: 'hook' } as const
+    const entry = {
+      kind: 'user',
+      id: entryId(next, 'hook'),
+      message: { role: 'user', content },
+      origin: 'hook',
+    } as const
     next = withEntry(next, entry)
     emit({ type: 'message', entry })
   }

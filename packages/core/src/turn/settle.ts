@@ -17,10 +17,12 @@ import { standingDraft } from './prepare.ts'
 /** No tool calls: finish-reason guard → follow-ups → structured output → stop hooks → token target → completed. */
 export async function settle(state: RunState, message: AssistantMessage, ports: Ports, emit: Emit): Promise<Outcome> {
   const guarded = guardsAt('after_reply', state, ports, emit)
-  if (guarded.state.continuation.stopSignals().hasAny()) return ends(guarded.state, standingDraft(guarded.state, guarded.raisedBy))
+  if (guarded.state.continuation.stopSignals().hasAny())
+    return ends(guarded.state, standingDraft(guarded.state, guarded.raisedBy))
 
   const asked = await inboxAt('end', guarded.state, ports, emit)
-  if (asked !== undefined) return goesOn(asked, [{ transition: 'user_input', take: (from) => from }], () => maxTurnsDraft(asked, ports))
+  if (asked !== undefined)
+    return goesOn(asked, [{ transition: 'user_input', take: (from) => from }], () => maxTurnsDraft(asked, ports))
 
   const misfit = misfitOf(textOf(message.content), ports)
   if (misfit !== undefined) return retryOutput(guarded.state, misfit, emit)
@@ -75,7 +77,8 @@ async function stopHookStage(
     current = at(current, step)
     emit({ type: 'hook_end', hook: hook.id, trigger: 'stopHook', callId: null, outcome, durationMs: step.durationMs })
     if (outcome.aborted !== undefined) return ends(current, abortDraft(outcome.aborted, 'streaming', current, ports))
-    if (outcome.systemMessage !== undefined) current = attach(current, { type: 'informational', message: outcome.systemMessage }, emit)
+    if (outcome.systemMessage !== undefined)
+      current = attach(current, { type: 'informational', message: outcome.systemMessage }, emit)
     // An empty reason does not block: there would be nothing to tell the model.
     if (outcome.block !== undefined && outcome.block.trim() !== '') blocks.push(outcome.block)
     if (outcome.prevent !== undefined) prevented ??= { hook: hook.id, reason: outcome.prevent }
@@ -83,7 +86,12 @@ async function stopHookStage(
   if (blocks.length > 0) return sendBack(current, blocks, ports, emit)
   if (prevented === undefined) return { kind: 'passed', state: current }
   const { hook, reason } = prevented
-  const signal = new StopSignal({ reason: 'stop_requested', message: reason || `Stopped by ${hook}`, context: { hook }, source: hook })
+  const signal = new StopSignal({
+    reason: 'stop_requested',
+    message: reason || `Stopped by ${hook}`,
+    context: { hook },
+    source: hook,
+  })
   return ends(current, draftOf('stop_hook_prevented', signal))
 }
 
@@ -104,7 +112,12 @@ export function stopHookInput(state: RunState, message: AssistantMessage, ports:
     systemPrompt: system,
     userContext,
     systemContext,
-    toolUseContext: { sessionId: run.sessionId, runId: run.runId, agentId: run.agentId ?? null, signal: ports.abort.signal },
+    toolUseContext: {
+      sessionId: run.sessionId,
+      runId: run.runId,
+      agentId: run.agentId ?? null,
+      signal: ports.abort.signal,
+    },
     querySource,
     stopHookActive: state.spent.stopHookActive,
   }

@@ -12,7 +12,9 @@ test('the exploration goes tens of thousands of paths and reaches every ending',
   expect([...reached].toSorted()).toEqual(Object.keys(endings).toSorted())
   const paths = golden.reduce((sum, each) => sum + each.paths, 0)
   const kills = golden.reduce((sum, each) => sum + each.kills, 0)
-  console.log(`explored: ${paths} paths, ${kills} kills, ${golden.length} scenarios; deviations at once: ${scenarios.map((each) => each.deviations).join(' ')}`)
+  console.log(
+    `explored: ${paths} paths, ${kills} kills, ${golden.length} scenarios; deviations at once: ${scenarios.map((each) => each.deviations).join(' ')}`,
+  )
   expect(paths).toBeGreaterThan(20_000)
 })
 

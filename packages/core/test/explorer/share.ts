@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 // Every scenario is explored to the last path, with a kill after every record of each. What came out is held against `golden.json`:
 // how many paths there were and where they ended. A change there is a change of what the loop does. `npm run golden` writes it anew.
 
-export const golden = JSON.parse(readFileSync(new URL('golden.json', import.meta.url), 'utf8')) as readonly Exploration[]
+export const golden = JSON.parse(
+  readFileSync(new URL('golden.json', import.meta.url), 'utf8'),
+) as readonly Exploration[]
 
 const goldenOf = (name: string): Exploration | undefined => golden.find(({ scenario }) => scenario === name)
 
@@ -23,12 +25,10 @@ function scenariosOf(share: number, shares: number): readonly Scenario[] {
 
 export function exploreShare(share: number, shares: number): void {
   describe('on every path: one terminal, a valid transcript, a falling ranking, a ledger above zero, and the same after any kill', () => {
-    for (const scenario of scenariosOf(share, shares)) {
-      test(scenario.name, { timeout: 900_000 }, async () => {
-        const explored = await explore(scenario)
-        console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
-        expect(explored).toEqual(goldenOf(scenario.name))
-      })
-    }
+    test.each(scenariosOf(share, shares))('$name', { timeout: 900_000 }, async (scenario) => {
+      const explored = await explore(scenario)
+      console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
+      expect(explored).toEqual(goldenOf(scenario.name))
+    })
   })
 }

@@ -168,7 +168,7 @@ export interface Left {
 }
 
 /** Entries that the run added after its prompt. */
-export function added({ state }: Left): readonly TranscriptEntry[] {
+function added({ state }: Left): readonly TranscriptEntry[] {
   return state.transcript.since(state.startLength)
 }
 

@@ -237,12 +237,36 @@ describe('settleWithin', () => {
     const clock = createFakeClock()
     const scope = createAbortScope()
     const error = new Error('x')
-    expect(await settleWithin(() => 'now', scope, 250, clock, (settled) => settled)).toEqual({ kind: 'value', value: 'now' })
-    expect(await settleWithin(() => Promise.resolve('soon'), scope, 250, clock, (settled) => settled)).toEqual({
+    expect(
+      await settleWithin(
+        () => 'now',
+        scope,
+        250,
+        clock,
+        (settled) => settled,
+      ),
+    ).toEqual({ kind: 'value', value: 'now' })
+    expect(
+      await settleWithin(
+        () => Promise.resolve('soon'),
+        scope,
+        250,
+        clock,
+        (settled) => settled,
+      ),
+    ).toEqual({
       kind: 'value',
       value: 'soon',
     })
-    expect(await settleWithin(() => Promise.reject(error), scope, 250, clock, (settled) => settled)).toEqual({ kind: 'threw', error })
+    expect(
+      await settleWithin(
+        () => Promise.reject(error),
+        scope,
+        250,
+        clock,
+        (settled) => settled,
+      ),
+    ).toEqual({ kind: 'threw', error })
     expect(await settleWithin(() => { throw error }, scope, 250, clock, (settled) => settled)).toEqual({ kind: 'threw', error }) // prettier-ignore
     const left = settleWithin(never, scope, 250, clock, (settled) => settled)
     scope.abort('time')
@@ -254,7 +278,13 @@ describe('settleWithin', () => {
     const clock = createFakeClock()
     const scope = createAbortScope()
     let fail: (error: Error) => void = () => {}
-    const left = settleWithin(() => new Promise((_resolve, reject) => (fail = reject)), scope, 0, clock, (settled) => settled)
+    const left = settleWithin(
+      () => new Promise((_resolve, reject) => (fail = reject)),
+      scope,
+      0,
+      clock,
+      (settled) => settled,
+    )
     scope.abort('user')
     expect(await left).toEqual({ kind: 'left', cause: 'user' })
     fail(new Error('too late'))

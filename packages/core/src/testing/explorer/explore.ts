@@ -26,7 +26,10 @@ export async function explore(scenario: Scenario, options: { readonly kill?: boo
       for (const transition of report.transitions) transitions[transition] = (transitions[transition] ?? 0) + 1
       kills += report.kills
     } catch (error) {
-      throw new Error(`${scenario.name}, path ${path.describe()}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+      throw new Error(
+        `${scenario.name}, path ${path.describe()}: ${error instanceof Error ? error.message : String(error)}`,
+        { cause: error },
+      )
     }
   })
   return { scenario: scenario.name, paths, kills, terminals, transitions }

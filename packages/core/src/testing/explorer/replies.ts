@@ -118,7 +118,11 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       throw new TypeError('the adapter has a bug')
     default: {
       const errorKind = kind.slice('error '.length) as ModelErrorKind
-      throw new ModelError({ kind: errorKind, message: `the service says ${errorKind}`, status: statusOf[errorKind] ?? 400 })
+      throw new ModelError({
+        kind: errorKind,
+        message: `the service says ${errorKind}`,
+        status: statusOf[errorKind] ?? 400,
+      })
     }
   }
 }
@@ -135,11 +139,17 @@ const statusOf: { readonly [kind in ModelErrorKind]?: number | null } = {
   prompt_too_long: 413,
 }
 
-async function answer(place: Place, tools: readonly string[], stopReason?: ModelStopReason, input: object = { of: 'this' }): Promise<ModelReply> {
+async function answer(
+  place: Place,
+  tools: readonly string[],
+  stopReason?: ModelStopReason,
+  input: object = { of: 'this' },
+): Promise<ModelReply> {
   const { key, call, model, request } = place
   const id = `msg ${key}`
   const content: ContentBlock[] = [{ type: 'text', text: `answer to ${request.messages.length}` }]
-  for (const [index, name] of tools.entries()) content.push({ type: 'tool_use', id: `call ${key} ${index}`, name, input })
+  for (const [index, name] of tools.entries())
+    content.push({ type: 'tool_use', id: `call ${key} ${index}`, name, input })
   for (const [index, block] of content.entries()) call.emit({ type: 'block', index, block, messageId: id })
   await Promise.resolve()
   if (call.signal.aborted) throw call.signal.reason

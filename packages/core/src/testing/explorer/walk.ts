@@ -36,7 +36,8 @@ export interface PathReport {
 /** Goes one path: the run, its replay, and a kill after every record with resume and replay. Throws where a promise is broken. */
 export async function walkPath(scenario: Scenario, path: Path, kill = true): Promise<PathReport> {
   const world = createWorld(scenario, path)
-  const leaves = (event: number): boolean => scenario.abandons === true && path.choose(`leave after event ${event}`, [false, true])
+  const leaves = (event: number): boolean =>
+    scenario.abandons === true && path.choose(`leave after event ${event}`, [false, true])
   const whole = await walk(world, startRun({ prompt: scenario.prompt ?? 'do it' }), { leaves })
   if (whole.left) return abandoned(whole, world)
   checkRun(whole, world)
@@ -50,7 +51,8 @@ export async function walkPath(scenario: Scenario, path: Path, kill = true): Pro
 async function abandoned(whole: Walked, world: World): Promise<PathReport> {
   const { terminal, records } = whole
   checkTranscript(whole, 'the abandoned run')
-  if (records.filter((record) => record.type === 'end' && record.scope === '').length !== 1) fail('the abandoned run has no ending on record')
+  if (records.filter((record) => record.type === 'end' && record.scope === '').length !== 1)
+    fail('the abandoned run has no ending on record')
   const replayed = await replay(records, world.options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), 'the terminal of the abandoned run')
   return { terminal: terminal.reason, transitions: [], kills: 0, records: records.length }
@@ -69,7 +71,13 @@ async function killEverywhere(scenario: Scenario, path: Path, whole: Walked): Pr
 }
 
 /** The process ends after so many records; another one goes on from what is on record, as JSON. */
-async function killAfter(onRecord: readonly StepRecord[], record: string, scenario: Scenario, path: Path, whole: Walked): Promise<void> {
+async function killAfter(
+  onRecord: readonly StepRecord[],
+  record: string,
+  scenario: Scenario,
+  path: Path,
+  whole: Walked,
+): Promise<void> {
   const folded = foldRun(onRecord)
   if (folded.kind === 'ended') return
   const inbox = inboxAtKill(whole.handedIn, onRecord)
@@ -95,7 +103,10 @@ function checkTold(resumed: Walked, whole: Walked, where: string): void {
 }
 
 /** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
-function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord[]): { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } {
+function inboxAtKill(
+  handedIn: readonly HandedIn[],
+  records: readonly StepRecord[],
+): { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } {
   const before = handedIn.filter((each) => each.records <= records.length)
   const taken = { steer: 0, follow_up: 0, stop: 0, abort: 0 }
   for (const record of records) {
@@ -175,14 +186,18 @@ function checkRun(walked: Walked, world: World, where = 'the run'): void {
   const { terminal, events } = walked
   const ends = events.filter((event) => event.type === 'run_end')
   if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
-  if (world.problems.length > 0) fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
+  if (world.problems.length > 0)
+    fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
   checkTranscript(walked, where)
-  if (terminal.reason === 'error' && terminal.error?.code === 'internal') fail(`${where} broke: ${terminal.error.message}`)
+  if (terminal.reason === 'error' && terminal.error?.code === 'internal')
+    fail(`${where} broke: ${terminal.error.message}`)
   let last: Ranking | undefined
   for (const event of events) {
     if (event.type !== 'lap') continue
-    if (!ranksBelow(event.after, event.before)) fail(`${where}: ${event.transition} does not lower the ranking: ${event.before} → ${event.after}`)
-    if (last !== undefined && String(last) !== String(event.before)) fail(`${where}: the ranking changed between laps: ${last} → ${event.before}`)
+    if (!ranksBelow(event.after, event.before))
+      fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
+    if (last !== undefined && String(last) !== String(event.before))
+      fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
     last = event.after
   }
 }
@@ -190,7 +205,8 @@ function checkRun(walked: Walked, world: World, where = 'the run'): void {
 function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | 'state'>, where: string): void {
   const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
   const problems = transcriptProblems(next)
-  if (problems.length > 0) fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
+  if (problems.length > 0)
+    fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
 }
 
 async function checkReplay(
@@ -269,7 +285,8 @@ function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
 
 function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
   const [a, b] = [inOrder(actual), inOrder(expected)]
-  for (let index = 0; index < Math.max(a.length, b.length); index++) assertSame(a[index], b[index], `${what}, number ${index},`)
+  for (let index = 0; index < Math.max(a.length, b.length); index++)
+    assertSame(a[index], b[index], `${what}, number ${index},`)
 }
 
 function fail(message: string): never {

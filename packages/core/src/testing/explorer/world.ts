@@ -1,23 +1,18 @@
 import type { Prices } from '../../budget/prices.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
-import type { ContextDefence } from '../../context/port.ts'
-import { plainContext } from '../../context/port.ts'
 import { noProgress } from '../../guards/no-progress.ts'
 import type { Guard } from '../../guards/guard.ts'
-import { CallableHook, type Hook } from '../../hooks/hook.ts'
 import type { HookTrigger } from '../../hooks/outcome.ts'
-import type { StopHook } from '../../hooks/stop-hooks.ts'
 import { createInbox, type OpenInbox } from '../../inbox.ts'
 import type { MessageContent } from '../../messages.ts'
 import type { Model, ModelRequest } from '../../model/model.ts'
-import type { OutputSchema } from '../../ports.ts'
 import type { LoopOptions } from '../../options.ts'
 import type { Clock } from '../../steps/clock.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
-import type { Permissions } from '../../tools/permissions.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
+import { contextOf, guardOf, hooksOf, outputOf, permissionsOf, stopHooksOf } from './answers.ts'
 import type { Choices } from './choices.ts'
 import { replyOf, type ReplyKind } from './replies.ts'
 
@@ -73,9 +68,13 @@ export interface World {
   moment(label: string, records: number): void
 }
 
-export type HandedIn = { readonly label: string; readonly what: 'steer' | 'follow_up' | 'stop' | 'abort'; readonly records: number }
+export type HandedIn = {
+  readonly label: string
+  readonly what: 'steer' | 'follow_up' | 'stop' | 'abort'
+  readonly records: number
+}
 
-export const explorerPrices: Prices = Object.freeze<Prices>({
+const explorerPrices: Prices = Object.freeze<Prices>({
   cost: (_model, usage) => (usage.input_tokens * 3 + usage.output_tokens * 15) / 1e6,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 6 + outputTokens * 15) / 1e6,
 })
@@ -84,7 +83,10 @@ export const explorerPrices: Prices = Object.freeze<Prices>({
 export function createWorld(
   scenario: Scenario,
   choices: Choices,
-  before: { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } = { labels: new Set(), waiting: [] },
+  before: { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } = {
+    labels: new Set(),
+    waiting: [],
+  },
 ): World {
   const effects = new Map<string, number>()
   const problems: string[] = []
@@ -120,7 +122,8 @@ export function createWorld(
     time += 1
   }
   const replyKind = ({ idempotencyKey, toolChoice }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
-    if (toolChoice === 'none') return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
+    if (toolChoice === 'none')
+      return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
     if (idempotencyKey.includes('/agent:')) return 'text'
     return last ?? choices.choose(`reply ${idempotencyKey}`, scenario.replies)
   }
@@ -145,7 +148,10 @@ export function createWorld(
     },
   })
   const world = { choices, tick, effects }
-  const guards: Guard[] = [...(scenario.noProgress === true ? [noProgress()] : []), ...(scenario.guards === true ? [guardOf(choices)] : [])]
+  const guards: Guard[] = [
+    ...(scenario.noProgress === true ? [noProgress()] : []),
+    ...(scenario.guards === true ? [guardOf(choices)] : []),
+  ]
   const options: LoopOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
@@ -205,7 +211,13 @@ function toolsOf({ choices, tick, effects }: Parts): readonly AnyTool[] {
     effects.set(key, (effects.get(key) ?? 0) + 1)
   }
   return [
-    { name: 'Read', description: '', inputSchema, readOnly: true, execute: (_input, { callId }) => (tick(), `read ${callId}`) },
+    {
+      name: 'Read',
+      description: '',
+      inputSchema,
+      readOnly: true,
+      execute: (_input, { callId }) => (tick(), `read ${callId}`),
+    },
     {
       name: 'Write',
       description: '',
@@ -216,136 +228,20 @@ function toolsOf({ choices, tick, effects }: Parts): readonly AnyTool[] {
         const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
         if (outcome === 'throws') throw new Error('the disk is full')
         if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
-        return outcome === 'deaf' ? Promise.resolve().then(() => Promise.resolve()).then(() => 'written late') : 'written'
+        return outcome === 'deaf'
+          ? Promise.resolve()
+              .then(() => Promise.resolve())
+              .then(() => 'written late')
+          : 'written'
       },
     },
-    { name: 'Task', description: '', inputSchema, readOnly: false, concurrencySafe: true, spawn: () => ({ prompt: 'a part of it', maxTurns: 2 }) },
+    {
+      name: 'Task',
+      description: '',
+      inputSchema,
+      readOnly: false,
+      concurrencySafe: true,
+      spawn: () => ({ prompt: 'a part of it', maxTurns: 2 }),
+    },
   ]
-}
-
-function hooksOf(triggers: readonly HookTrigger[], choices: Choices): readonly Hook[] {
-  return triggers.map(
-    (trigger) =>
-      new CallableHook(
-        (context) => {
-          const answers = answersOf[trigger]
-          const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
-          const answer = choices.choose(`hook ${trigger} ${place}`, answers)
-          switch (answer) {
-            case 'pass':
-              return context
-            case 'throw':
-              throw new Error('the hook failed')
-            case 'stop':
-              throw new AgentStopException({ message: 'the hook stops' })
-            case 'limit':
-              return context.withState(context.state().withStopSignal(new StopSignal({ reason: 'token_limit', message: 'enough', source: 'hook' })))
-            case 'continue':
-              return context.withState(context.state().withExecutionContinued('go on'))
-            case 'message':
-              return context.withState(context.state().withUserMessage('a word from the hook'))
-            case 'block':
-              return context.withBlocked('not this one')
-            case 'ask':
-              return context.withPermission('ask')
-            case 'input':
-              return context.withToolInput({ of: 'changed' })
-            case 'output':
-              return context.withToolOutput('replaced')
-            case 'prevent':
-              return context.withContinuationPrevented('that is all')
-          }
-        },
-        { triggers: [trigger], id: `explorer-${trigger}` },
-      ),
-  )
-}
-
-type HookAnswer = 'pass' | 'throw' | 'stop' | 'limit' | 'continue' | 'message' | 'block' | 'ask' | 'input' | 'output' | 'prevent'
-const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
-const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
-  beforeExecution: common,
-  afterExecution: common,
-  beforeStep: common,
-  afterStep: common,
-  beforeInference: common,
-  afterInference: common,
-  beforeToolUse: [...common, 'block', 'ask', 'input'],
-  afterToolUse: [...common, 'output', 'prevent'],
-  onStop: common,
-  onError: common,
-}
-
-function stopHooksOf(choices: Choices): readonly StopHook[] {
-  return ['first', 'second'].map((id) => ({
-    id,
-    handle({ messagesForQuery }) {
-      const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, ['pass', 'block', 'prevent', 'empty', 'throw', 'both'] as const)
-      if (answer === 'throw') throw new Error('the stop hook failed')
-      if (answer === 'pass') return {}
-      if (answer === 'empty') return { block: ' ' }
-      if (answer === 'both') return { block: 'not yet', prevent: 'and no further' }
-      return answer === 'block' ? { block: 'not yet' } : { prevent: 'no further' }
-    },
-  }))
-}
-
-/** Pure, as guards are: what it says follows from the view and the path. */
-function guardOf(choices: Choices): Guard {
-  return {
-    name: 'explorer-guard',
-    checkpoints: ['before_turn', 'after_reply', 'after_tools'],
-    evaluate({ checkpoint, steps, totalTokens }) {
-      const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, ['none', 'token_limit', 'finish_reason', 'error'] as const)
-      return reason === 'none' ? undefined : new StopSignal({ reason, message: 'the guard fires', source: 'explorer-guard' })
-    },
-  }
-}
-
-function outputOf(choices: Choices): OutputSchema {
-  return {
-    check(answer) {
-      const fits = choices.choose(`output ${answer}`, [true, false])
-      return fits ? { fits, value: answer } : { fits, message: 'it is not JSON' }
-    },
-  }
-}
-
-function permissionsOf(choices: Choices): Permissions {
-  return {
-    denies: () => undefined,
-    decide({ call }) {
-      const behavior = choices.choose(`permission ${call.id}`, ['allow', 'deny', 'ask', 'throw'] as const)
-      if (behavior === 'throw') throw new Error('the rules failed')
-      return behavior === 'allow' ? { behavior } : { behavior, message: 'a rule says so' }
-    },
-  }
-}
-
-/** A context defence whose layers may each have something to give, once. */
-function contextOf(choices: Choices): ContextDefence {
-  const layer = (name: 'auto' | 'collapse' | 'reactive', length: number) => {
-    const gives = choices.choose(`context ${name} ${length}`, name === 'auto' ? (['nothing', 'room', 'gives up', 'thrash'] as const) : (['room', 'nothing', 'gives up'] as const))
-    if (gives === 'nothing') return undefined
-    if (gives === 'thrash') return 'thrash' as const
-    const trigger = name
-    return {
-      trigger,
-      run: async () =>
-        gives === 'room'
-          ? ({ kind: 'compacted', messages: [{ role: 'user', content: `summary of ${length}` }], preTokens: 100, postTokens: 10 } as const)
-          : ({ kind: 'gave_up', message: 'nothing to leave out' } as const),
-    }
-  }
-  return {
-    ...plainContext,
-    autoCompact: true,
-    beforeRequest: ({ state }) => layer('auto', state.transcript.length),
-    drain: ({ state }) => notThrash(layer('collapse', state.transcript.length)),
-    compact: ({ state }) => notThrash(layer('reactive', state.transcript.length)),
-  }
-}
-
-function notThrash<T>(found: T | 'thrash'): T | undefined {
-  return found === 'thrash' ? undefined : found
 }

@@ -1,0 +1,178 @@
+import { plainContext, type ContextDefence } from '../../context/port.ts'
+import type { Guard } from '../../guards/guard.ts'
+import { CallableHook, type Hook } from '../../hooks/hook.ts'
+import type { HookTrigger } from '../../hooks/outcome.ts'
+import type { StopHook } from '../../hooks/stop-hooks.ts'
+import type { OutputSchema } from '../../ports.ts'
+import { StopSignal } from '../../stop/signal.ts'
+import { AgentStopException } from '../../stop/stop-exception.ts'
+import type { Permissions } from '../../tools/permissions.ts'
+import type { Choices } from './choices.ts'
+
+// Everything that a run asks beside its model and its tools, answering whatever the path says.
+
+export function hooksOf(triggers: readonly HookTrigger[], choices: Choices): readonly Hook[] {
+  return triggers.map(
+    (trigger) =>
+      new CallableHook(
+        (context) => {
+          const answers = answersOf[trigger]
+          const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
+          const answer = choices.choose(`hook ${trigger} ${place}`, answers)
+          switch (answer) {
+            case 'pass':
+              return context
+            case 'throw':
+              throw new Error('the hook failed')
+            case 'stop':
+              throw new AgentStopException({ message: 'the hook stops' })
+            case 'limit':
+              return context.withState(
+                context
+                  .state()
+                  .withStopSignal(new StopSignal({ reason: 'token_limit', message: 'enough', source: 'hook' })),
+              )
+            case 'continue':
+              return context.withState(context.state().withExecutionContinued('go on'))
+            case 'message':
+              return context.withState(context.state().withUserMessage('a word from the hook'))
+            case 'block':
+              return context.withBlocked('not this one')
+            case 'ask':
+              return context.withPermission('ask')
+            case 'input':
+              return context.withToolInput({ of: 'changed' })
+            case 'output':
+              return context.withToolOutput('replaced')
+            case 'prevent':
+              return context.withContinuationPrevented('that is all')
+          }
+        },
+        { triggers: [trigger], id: `explorer-${trigger}` },
+      ),
+  )
+}
+
+type HookAnswer =
+  | 'pass'
+  | 'throw'
+  | 'stop'
+  | 'limit'
+  | 'continue'
+  | 'message'
+  | 'block'
+  | 'ask'
+  | 'input'
+  | 'output'
+  | 'prevent'
+const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
+const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
+  beforeExecution: common,
+  afterExecution: common,
+  beforeStep: common,
+  afterStep: common,
+  beforeInference: common,
+  afterInference: common,
+  beforeToolUse: [...common, 'block', 'ask', 'input'],
+  afterToolUse: [...common, 'output', 'prevent'],
+  onStop: common,
+  onError: common,
+}
+
+export function stopHooksOf(choices: Choices): readonly StopHook[] {
+  return ['first', 'second'].map((id) => ({
+    id,
+    handle({ messagesForQuery }) {
+      const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, [
+        'pass',
+        'block',
+        'prevent',
+        'empty',
+        'throw',
+        'both',
+      ] as const)
+      if (answer === 'throw') throw new Error('the stop hook failed')
+      if (answer === 'pass') return {}
+      if (answer === 'empty') return { block: ' ' }
+      if (answer === 'both') return { block: 'not yet', prevent: 'and no further' }
+      return answer === 'block' ? { block: 'not yet' } : { prevent: 'no further' }
+    },
+  }))
+}
+
+/** Pure, as guards are: what it says follows from the view and the path. */
+export function guardOf(choices: Choices): Guard {
+  return {
+    name: 'explorer-guard',
+    checkpoints: ['before_turn', 'after_reply', 'after_tools'],
+    evaluate({ checkpoint, steps, totalTokens }) {
+      const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, [
+        'none',
+        'token_limit',
+        'finish_reason',
+        'error',
+      ] as const)
+      return reason === 'none'
+        ? undefined
+        : new StopSignal({ reason, message: 'the guard fires', source: 'explorer-guard' })
+    },
+  }
+}
+
+export function outputOf(choices: Choices): OutputSchema {
+  return {
+    check(answer) {
+      const fits = choices.choose(`output ${answer}`, [true, false])
+      return fits ? { fits, value: answer } : { fits, message: 'it is not JSON' }
+    },
+  }
+}
+
+export function permissionsOf(choices: Choices): Permissions {
+  return {
+    denies: () => undefined,
+    decide({ call }) {
+      const behavior = choices.choose(`permission ${call.id}`, ['allow', 'deny', 'ask', 'throw'] as const)
+      if (behavior === 'throw') throw new Error('the rules failed')
+      return behavior === 'allow' ? { behavior } : { behavior, message: 'a rule says so' }
+    },
+  }
+}
+
+/** A context defence whose layers may each have something to give, once. */
+export function contextOf(choices: Choices): ContextDefence {
+  const layer = (name: 'auto' | 'collapse' | 'reactive', length: number) => {
+    const gives = choices.choose(
+      `context ${name} ${length}`,
+      name === 'auto'
+        ? (['nothing', 'room', 'gives up', 'thrash'] as const)
+        : (['room', 'nothing', 'gives up'] as const),
+    )
+    if (gives === 'nothing') return undefined
+    if (gives === 'thrash') return 'thrash' as const
+    const trigger = name
+    return {
+      trigger,
+      run: async () =>
+        gives === 'room'
+          ? ({
+              kind: 'compacted',
+              messages: [{ role: 'user', content: `summary of ${length}` }],
+              preTokens: 100,
+              postTokens: 10,
+            } as const)
+          : ({ kind: 'gave_up', message: 'nothing to leave out' } as const),
+    }
+  }
+  return {
+    ...plainContext,
+    autoCompact: true,
+    beforeRequest: ({ state }) => layer('auto', state.transcript.length),
+    drain: ({ state }) => notThrash(layer('collapse', state.transcript.length)),
+    compact: ({ state }) => notThrash(layer('reactive', state.transcript.length)),
+  }
+}
+
+function notThrash<T>(found: T | 'thrash'): T | undefined {
+  return found === 'thrash' ? undefined : found
+}
