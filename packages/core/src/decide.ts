@@ -86,9 +86,8 @@ async function override(
   const signals = continuation.stopSignals()
   const fixed = [...signals].some((signal) => neverOverridden.has(signal.reason))
   const again = draft.raisedBy.some((name) => spent.overridden.includes(name))
-  // A natural end needs something to go on with.
-  const natural = endings[draft.reason].category === 'completed' || endings[draft.reason].category === 'finish_reason'
-  const speechless = natural && current.transcript.length === state.transcript.length && !endsWithUser(current)
+  // A request that ends with the model's own words asks for nothing: then the hook must say something.
+  const speechless = current.transcript.messages().at(-1)?.role !== 'user'
   if (fixed || again || speechless || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0) return stands
   const by = asked.continuedBy ?? 'a hook'
   emit({ type: 'signals_overridden', by, signals: [...signals] })
@@ -99,10 +98,6 @@ async function override(
 }
 
 const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
-
-function endsWithUser(state: RunState): boolean {
-  return state.transcript.at(-1)?.kind === 'user'
-}
 
 /** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
 function wrapUp(from: RunState, state: RunState, draft: Draft, ports: Ports, emit: Emit): Verdict | undefined {

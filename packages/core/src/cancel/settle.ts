@@ -16,7 +16,7 @@ export function settleWithin<T, R>(
   abort: AbortScope,
   graceMs: number,
   timers: Pick<Clock, 'after'>,
-  meaning: (settled: Settled<T>) => R,
+  meaning: (settled: Settled<T>) => R | Promise<R>,
 ): R | Promise<R> {
   let result: Promise<T> | T
   try {

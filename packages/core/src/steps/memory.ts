@@ -113,15 +113,19 @@ class MemoryDriver implements MemorySteps {
   }
 
   /** The effect alone: nothing is kept of it. */
-  async #perform<T>(
+  #perform<T>(
     key: StepKey,
     effect: (scope: EffectScope) => Promise<T>,
     options: StepOptions<T>,
   ): Promise<StepResult<T>> {
     options.intent?.()
     const at = this.#now
-    const value = await effect(this.#scopeOf(key, options))
-    return { value, replayed: false, at, durationMs: this.#now - at }
+    return effect(this.#scopeOf(key, options)).then((value) => ({
+      value,
+      replayed: false,
+      at,
+      durationMs: this.#now - at,
+    }))
   }
 
   #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>): EffectScope {

@@ -32,6 +32,17 @@ export function createFakeClock(options: { readonly start?: number; readonly aut
   const settle = async (): Promise<void> => {
     for (let turns = 0; turns < 50; turns++) await Promise.resolve()
   }
+  /** Fires one timer after another for as long as there are any, whenever nothing else is left to do. */
+  let pumping = false
+  const pump = async (): Promise<void> => {
+    if (pumping) return
+    pumping = true
+    for (await settle(); timers.size > 0; await settle()) {
+      const timer = next()
+      if (timer !== undefined) fire(timer)
+    }
+    pumping = false
+  }
   return {
     now: () => time,
     get pending() {
@@ -41,11 +52,7 @@ export function createFakeClock(options: { readonly start?: number; readonly aut
       const timer = { due: time + ms, callback }
       if (ms === Infinity) return () => {}
       timers.add(timer)
-      if (options.autoAdvance === true) {
-        void settle().then(() => {
-          if (timers.has(timer) && next() === timer) fire(timer)
-        })
-      }
+      if (options.autoAdvance === true) void pump()
       return () => {
         timers.delete(timer)
       }

@@ -11,51 +11,49 @@ import type { EarlyStarts } from '../tools/early-starts.ts'
 import { interrupted, notRun, resultBlock, type ToolResult } from '../tools/result.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { batchesOf, runBatch, type BatchRun } from './batch.ts'
-import type { RaisedStop } from './calls.ts'
+import type { IndexedCall, RaisedStop } from './calls.ts'
 import { abortDraft, maxTurnsDraft } from './drafts.ts'
 import { say } from './flow.ts'
 import { draftOf, ends, goesOn, type Outcome } from './outcome.ts'
 import { standingDraft } from './prepare.ts'
 import { runHooks, withHookMessages } from './run-hooks.ts'
 
-/** What the calls of one message came to. */
-interface Acted {
-  readonly state: RunState
-  readonly results: ReadonlyMap<string, ToolResult>
-  readonly messages: readonly MessageContent[]
-  readonly stops: readonly RaisedStop[]
-  readonly pending: BatchRun['pending']
-  readonly abort: AbortCause | undefined
-}
-
-/** Runs the calls of a message, puts all their results on record, and looks at what is to happen next. */
+/**
+ * Runs the calls of a message, puts all their results on record, and looks at what is to happen next.
+ * `remarks` are what hooks said when the message came: results go first.
+ */
 export async function act(
   state: RunState,
   calls: readonly ToolUseBlock[],
   early: EarlyStarts,
+  remarks: readonly MessageContent[],
   ports: Ports,
   emit: Emit,
 ): Promise<Outcome> {
-  const acted = await runCalls(state, calls, early, ports, emit)
-  const recorded = withResults(acted, calls, ports, emit)
+  const batches = batchesOf(calls, ports)
+  const only = batches.length === 1 ? batches[0] : undefined
+  const acted = await (only === undefined
+    ? runBatches(state, batches, early, ports, emit)
+    : runBatch(only, state, early, ports, emit))
+  const recorded = withHookMessages(withResults(acted, calls, ports, emit), remarks, emit)
   return next(recorded, acted, ports, emit)
 }
 
 /** Batches in call order; after an abort, a stop or a pending approval nothing more starts. */
-async function runCalls(
+async function runBatches(
   state: RunState,
-  calls: readonly ToolUseBlock[],
+  batches: readonly (readonly IndexedCall[])[],
   early: EarlyStarts,
   ports: Ports,
   emit: Emit,
-): Promise<Acted> {
+): Promise<BatchRun> {
   const results = new Map<string, ToolResult>()
   const messages: MessageContent[] = []
   const stops: RaisedStop[] = []
   let pending: BatchRun['pending'] = []
   let abort: AbortCause | undefined
   let current = state
-  for (const batch of batchesOf(calls, ports)) {
+  for (const batch of batches) {
     if (pending.length > 0) break
     const skipped =
       abort !== undefined
@@ -82,7 +80,7 @@ async function runCalls(
 }
 
 /** One user message with every result, in call order. Calls that wait for a person have none yet. */
-function withResults(acted: Acted, calls: readonly ToolUseBlock[], ports: Ports, emit: Emit): RunState {
+function withResults(acted: BatchRun, calls: readonly ToolUseBlock[], ports: Ports, emit: Emit): RunState {
   const blocks: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
   const stillRunning: string[] = []
@@ -121,7 +119,7 @@ function remembered(turns: readonly number[], newest: number): readonly number[]
 }
 
 /** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
-async function next(state: RunState, acted: Acted, ports: Ports, emit: Emit): Promise<Outcome> {
+async function next(state: RunState, acted: BatchRun, ports: Ports, emit: Emit): Promise<Outcome> {
   const controlled = controlAt('after_tools', state, ports, emit)
   const control = controlled instanceof Promise ? await controlled : controlled
   const abort = acted.abort ?? control.abort

@@ -26,7 +26,7 @@ export function controlAt(
   return came === undefined ? { state, abort: undefined } : heed(came, checkpoint, state, emit)
 }
 
-interface Controlled {
+export interface Controlled {
   readonly state: RunState
   readonly abort: AbortCause | undefined
 }

@@ -11,26 +11,21 @@ import { keyOf } from './keys.ts'
 // Every call has a result, on every path: these are the places where one is written for a call that did not run.
 
 /** Synthetic results for calls that will not run. */
-export function notRunAll(state: RunState, callIds: readonly string[], why: string, emit: Emit): RunState {
-  if (callIds.length === 0) return state
+export function notRunAll(state: RunState, calls: readonly ToolUseBlock[], why: string, emit: Emit): RunState {
+  if (calls.length === 0) return state
   const result = notRun(why)
   const next = sayUser(
     state,
-    callIds.map((id) => resultBlock(id, result)),
+    calls.map(({ id }) => resultBlock(id, result)),
     'tool_results',
     emit,
   )
-  return withSpent(next, { toolResults: next.spent.toolResults + callIds.length })
+  return withSpent(next, { toolResults: next.spent.toolResults + calls.length })
 }
 
 /** Calls of the last message that have no result: none are left by the phases, but a run may also break. */
 export function closeOpenCalls(state: RunState, emit: Emit, why = 'the run ended first'): RunState {
-  return notRunAll(
-    state,
-    openCallsOf(state).map(({ id }) => id),
-    why,
-    emit,
-  )
+  return notRunAll(state, openCallsOf(state), why, emit)
 }
 
 /** Calls at the end of the transcript that have no result yet. */

@@ -27,6 +27,6 @@ export function startEarly(state: RunState, ports: Ports, emit: Emit): EarlyStar
       // The call's own step will ask again and tell of it.
       return undefined
     }
-    return executeCall({ call, tool, input: checked.input, idempotencyKey }, state, ports, emit)
+    return Promise.resolve(executeCall({ call, tool, input: checked.input, idempotencyKey }, state, ports, emit))
   })
 }

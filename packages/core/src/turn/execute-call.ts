@@ -20,20 +20,24 @@ export interface CallToExecute {
 }
 
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
-export async function executeCall(what: CallToExecute, state: RunState, ports: Ports, emit: Emit): Promise<ToolResult> {
+export function executeCall(
+  what: CallToExecute,
+  state: RunState,
+  ports: Ports,
+  emit: Emit,
+): ToolResult | Promise<ToolResult> {
   const { abort } = ports
   // After an abort no tool starts.
   if (abort.cause !== undefined) return interrupted(abort.cause, false)
   const others = isReadOnly(what.tool, what.input) ? undefined : ports.leftBehind.settled()
   if (others === undefined) return runTool(what, state, ports, emit)
-  const left = await settleWithin(
+  return settleWithin(
     () => others,
     abort,
     0,
     ports.timers,
-    (settled) => (settled.kind === 'left' ? settled.cause : undefined),
+    (settled) => (settled.kind === 'left' ? interrupted(settled.cause, false) : runTool(what, state, ports, emit)),
   )
-  return left === undefined ? runTool(what, state, ports, emit) : interrupted(left, false)
 }
 
 function runTool(

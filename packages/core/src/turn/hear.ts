@@ -1,3 +1,4 @@
+import type { AbortCause } from '../cancel/abort.ts'
 import type { Emit } from '../events.ts'
 import type { Ports } from '../ports.ts'
 import { withSpent, type RunState } from '../state.ts'
@@ -5,7 +6,7 @@ import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
 import { toolCallsOf } from '../messages.ts'
 import { act } from './act.ts'
-import { controlAt } from './checkpoint.ts'
+import { controlAt, type Controlled } from './checkpoint.ts'
 import { abortDraft, budgetDraft, committedUsd } from './drafts.ts'
 import { noEarlyStarts } from '../tools/early-starts.ts'
 import { closeCalls, notRunAll, openCallsOf } from './close-calls.ts'
@@ -13,7 +14,7 @@ import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
 import { standingDraft } from './prepare.ts'
 import { recoverBroken, recoverCut, recoverWindow, refused, resumePaused } from './recover.ts'
 import { withReply, type Answer, type Reply } from './respond.ts'
-import { runHooks, withHookMessages } from './run-hooks.ts'
+import { runHooks, withHookMessages, type HookRun } from './run-hooks.ts'
 import { settle } from './settle.ts'
 
 /** A reply that the model did not end by itself, and that holds no complete call to go on with. */
@@ -29,54 +30,64 @@ export function unfinished(reply: Answer, ports: Ports, emit: Emit): Outcome | u
 }
 
 /** A whole answer: on record, hooks, checkpoint, cost check; then its calls, or the end. */
-export async function hear(reply: Answer, ports: Ports, emit: Emit): Promise<Outcome> {
-  const { message, calls, early } = reply
+export function hear(reply: Answer, ports: Ports, emit: Emit): Outcome | Promise<Outcome> {
+  const { message, calls, interrupted } = reply
   if (message.stop_reason === 'refusal') {
     const outcome = refused(reply, emit)
-    return {
-      ...outcome,
-      state: notRunAll(
-        outcome.state,
-        calls.map(({ id }) => id),
-        'the model refused to go on',
-        emit,
-      ),
-    }
+    return { ...outcome, state: notRunAll(outcome.state, calls, 'the model refused to go on', emit) }
   }
-  if (reply.interrupted !== null)
-    emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${reply.interrupted.message}` })
-  const said = withReply(reply.state, message, emit)
-  const hooking = runHooks('afterInference', said, ports, emit)
-  const hooks = hooking instanceof Promise ? await hooking : hooking
-  const controlled = controlAt('after_reply', hooks.state, ports, emit)
-  const control = controlled instanceof Promise ? await controlled : controlled
+  if (interrupted !== null) {
+    emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${interrupted.message}` })
+  }
+  const hooks = runHooks('afterInference', withReply(reply.state, message, emit), ports, emit)
+  return hooks instanceof Promise ? hooks.then((run) => look(reply, run, ports, emit)) : look(reply, hooks, ports, emit)
+}
+
+/** The checkpoint after a reply. */
+function look(reply: Answer, hooks: HookRun, ports: Ports, emit: Emit): Outcome | Promise<Outcome> {
+  const control = controlAt('after_reply', hooks.state, ports, emit)
+  if (control instanceof Promise) return control.then((came) => goOnWith(reply, hooks, came, ports, emit))
+  return goOnWith(reply, hooks, control, ports, emit)
+}
+
+function goOnWith(
+  reply: Answer,
+  hooks: HookRun,
+  control: Controlled,
+  ports: Ports,
+  emit: Emit,
+): Outcome | Promise<Outcome> {
+  const { message, calls, early } = reply
   const current = control.state
-  if (control.abort !== undefined) {
-    const closed = await closeCalls(current, message, control.abort, early, ports, emit)
-    return ends(closed, abortDraft(control.abort, 'streaming', closed, ports))
-  }
-  const stop =
-    costDraft(current, ports) ?? (current.continuation.stopSignals().hasAny() ? standingDraft(current, []) : undefined)
+  if (control.abort !== undefined) return endAborted(reply, current, control.abort, ports, emit)
+  const stop = costDraft(current, ports) ?? standing(current)
   if (stop !== undefined) {
-    const closed = notRunAll(
-      current,
-      calls.map(({ id }) => id),
-      `the run stopped (${stop.signal.toString()})`,
-      emit,
-    )
+    const closed = notRunAll(current, calls, `the run stopped (${stop.signal.toString()})`, emit)
     return ends(withHookMessages(closed, hooks.messages, emit), stop)
   }
-  if (calls.length > 0) {
-    const outcome = await act(current, calls, early, ports, emit)
-    return { ...outcome, state: withHookMessages(outcome.state, hooks.messages, emit) }
-  }
+  if (calls.length > 0) return act(current, calls, early, hooks.messages, ports, emit)
   return settle(withHookMessages(current, hooks.messages, emit), message, ports, emit)
+}
+
+function standing(state: RunState): Draft | undefined {
+  return state.continuation.stopSignals().hasAny() ? standingDraft(state, []) : undefined
+}
+
+async function endAborted(
+  reply: Answer,
+  state: RunState,
+  cause: AbortCause,
+  ports: Ports,
+  emit: Emit,
+): Promise<Outcome> {
+  const closed = await closeCalls(state, reply.message, cause, reply.early, ports, emit)
+  return ends(closed, abortDraft(cause, 'streaming', closed, ports))
 }
 
 /** A run that goes on with calls that waited for a person: they are acted on before the model is asked again. */
 export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promise<Outcome> {
   emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns + (state.spent.turnBegins ? 1 : 0) })
-  return act(state, openCallsOf(state), noEarlyStarts, ports, emit)
+  return act(state, openCallsOf(state), noEarlyStarts, [], ports, emit)
 }
 
 /** The second line behind the ledger: what was spent is looked at after every message (000). */
@@ -91,12 +102,7 @@ export function close(reply: Reply, emit: Emit): Outcome {
   const { closing } = current.spent
   if (reply.kind === 'answered') {
     current = withReply(current, reply.message, emit)
-    current = notRunAll(
-      current,
-      toolCallsOf(reply.message).map(({ id }) => id),
-      'this was the last answer of the run',
-      emit,
-    )
+    current = notRunAll(current, toolCallsOf(reply.message), 'this was the last answer of the run', emit)
   }
   const signal = StopSignal.fromJSON(closing?.signal)
   const signals = StopSignals.fromJSON(closing?.signals)

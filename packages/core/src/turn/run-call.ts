@@ -31,7 +31,7 @@ export function runCall(
   return ports.steps.run<ToolResult>(
     keyOf(state, toolStepName(state, index, call.id)),
     ({ idempotencyKey, emit: live }) =>
-      early.take(call.id) ?? executeCall({ call, tool, input, idempotencyKey }, state, ports, live),
+      early.take(call.id) ?? Promise.resolve(executeCall({ call, tool, input, idempotencyKey }, state, ports, live)),
     {
       signal: ports.abort.signal,
       emit,
