@@ -54,7 +54,7 @@ const mutations = [
     'overloads >= overloadsBeforeFallback && canFallBack(current, ports)',
     'overloads >= overloadsBeforeFallback',
   ],
-  ['allowance: subagents', 'turn/prepare-call.ts', 'from.spent.subagents < settings.maxSubagents', 'true'],
+  ['allowance: subagents', 'turn/prepare-call.ts', 'state.spent.subagents < settings.maxSubagents', 'true'],
   [
     'allowance: refill by any lap',
     'allowance.ts',
@@ -83,8 +83,8 @@ const mutations = [
   [
     'result: aborted after the reply',
     'turn/hear.ts',
-    'const closed = await closeCalls(current, message, control.abort, early, ports, emit)',
-    'const closed = current',
+    'const closed = await closeCalls(state, reply.message, cause, reply.early, ports, emit)',
+    'const closed = state',
   ],
   [
     'result: stopped after the reply',
@@ -122,8 +122,8 @@ const mutations = [
   [
     'result: unknown tool',
     'turn/prepare-call.ts',
-    'if (tool === undefined) return answer(state, invalid(unknownTool(call.name, ports)))',
-    'if (tool === undefined) throw new Error(unknownTool(call.name, ports))',
+    'if (tool === undefined) return answered(',
+    'if (tool === undefined) throw new Error(call.name)\n  if (tool === undefined) return answered(',
   ],
   [
     'order: guards before the inbox',
@@ -142,25 +142,25 @@ const mutations = [
   [
     'order: cost before standing signals',
     'turn/hear.ts',
-    /const stop = costDraft\(current, ports\) \?\? \(([^\n]*)\)$/m,
-    (_all, standing) => `const stop = (${standing}) ?? costDraft(current, ports)`,
+    'costDraft(current, ports) ?? standing(current)',
+    'standing(current) ?? costDraft(current, ports)',
   ],
   [
     'order: abort before signals after the reply',
     'turn/hear.ts',
-    'if (control.abort !== undefined) {',
-    'if (control.abort !== undefined && !current.continuation.stopSignals().hasAny()) {',
+    'if (control.abort !== undefined) return',
+    'if (control.abort !== undefined && standing(current) === undefined) return',
   ],
   [
     'order: finish reason before follow-ups',
     'turn/settle.ts',
-    /(  if \(guarded\.state\.continuation[^\n]*\n)\n(  const asked[^\n]*\n  if \(asked[^\n]*\n)/,
+    /(  if \(guarded\.state\.continuation[^\n]*\n[^\n]*\n)\n(  const asked[^\n]*\n  if \(asked[^\n]*\n[^\n]*\n)/,
     (_all, guard, inbox) => `${inbox}\n${guard}`,
   ],
   [
     'order: follow-ups before the output schema',
     'turn/settle.ts',
-    /(  const asked[^\n]*\n  if \(asked[^\n]*\n)\n(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)/,
+    /(  const asked[^\n]*\n  if \(asked[^\n]*\n[^\n]*\n)\n(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)/,
     (_all, inbox, output) => `${output}\n${inbox}`,
   ],
   [

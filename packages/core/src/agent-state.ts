@@ -24,7 +24,7 @@ const noFigures: ExecutionFigures = Object.freeze({
   durationMs: 0,
 })
 
-/** One execution of an agent: its signals and its figures (seed 002's execution state). */
+/** One execution of an agent: its signals and its figures. */
 export class AgentExecution {
   readonly id: string
   readonly figures: ExecutionFigures
@@ -69,7 +69,7 @@ interface AgentStateInit {
 }
 
 /**
- * An agent's state as hooks, tools and callers see it (seed 002): immutable, every `with…` returns a new one.
+ * An agent's state as hooks, tools and callers see it (spec R-HOOK-1): immutable, every `with…` returns a new one.
  * What a hook changes in it takes effect when the hook returns it.
  */
 export class AgentState {

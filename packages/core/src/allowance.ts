@@ -1,4 +1,4 @@
-/** Why the loop goes round again (DESIGN, "Why it goes round again"): a closed set. */
+/** Why the loop goes round again (spec R-LAP-1): a closed set. */
 export type Transition =
   | 'next_turn'
   | 'user_input'
@@ -16,7 +16,7 @@ export type Transition =
   | 'no_progress_nudge'
   | 'wrap_up'
 
-/** How often each may be taken. `turns` and `gate` are bounds of a run and set by its options; the rest are constants of the design. */
+/** How often each may be taken. `turns` and `gate` are bounds of a run and set by its options; the rest are constants (spec R-LAP-2). */
 interface AllowanceRow {
   /** What pays for the lap. `next_turn` and `user_input` share one purse. */
   readonly purse: 'turns' | 'gate' | 'own'
@@ -84,7 +84,7 @@ export function lapsLeft(transition: Transition, spent: SpentLaps, limits: Allow
   }
 }
 
-/** Pays for one lap. `refills`: a turn always does, a token continuation when it gained (DESIGN). */
+/** Pays for one lap. `refills`: a turn always does, a token continuation when it gained (spec R-LAP-3). */
 export function spendLap(transition: Transition, spent: SpentLaps, gained: boolean): SpentLaps {
   const row = allowances[transition]
   const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }

@@ -16,7 +16,7 @@ type Again = { readonly kind: 'again'; readonly state: RunState }
 
 /**
  * The only way round the loop, and the only way out of it.
- * D1: every lap is paid for out of its transition's allowance, here and nowhere else. D2: what is not paid for ends.
+ * Every lap is paid for out of its transition's allowance, here and nowhere else (spec R-LOOP-3). What is not paid for ends (R-LAP-5).
  */
 export async function decide(from: RunState, outcome: Outcome, ports: Ports, emit: Emit): Promise<Verdict> {
   const onward = await firstOpen(outcome.routes, from, outcome.state, ports, emit)

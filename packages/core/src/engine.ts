@@ -212,7 +212,7 @@ export class QueryEngine {
     )
   }
 
-  /** 000: the cost is looked at after every message that was yielded; the ledger has kept it in bounds before. */
+  /** The cost is looked at after every message that was yielded; the ledger has kept it in bounds before (spec R-BUD-8). */
   #checkCost(running: Loop): void {
     const limit = this.#options.maxBudgetUsd
     if (limit !== undefined && this.#ledger.figures().settled.nanos >= nanosOf(limit)) running.abort('budget')
@@ -261,7 +261,7 @@ export interface Query extends AsyncGenerator<SdkMessage, void, undefined> {
   interrupt(): void
 }
 
-/** Asks an agent and gives SDK messages (CONVENTIONS section 1); the last of each run is its result. */
+/** Asks an agent and gives messages in the SDK message format (spec R-SDK-1); the last of each run is its result. */
 export function query({ prompt, options }: QueryInput): Query {
   if (options.model === undefined) throw new ConfigurationError('query needs options.model: the model to ask.')
   const engine = new QueryEngine(options)

@@ -121,7 +121,7 @@ function summaryOf({ spent }: RunState): RunSummary {
   }
 }
 
-/** Seed 003: what belongs after a run is started and not waited for. */
+/** What belongs after a run is started and not waited for (spec R-END-9). */
 function startPostRun(state: RunState, ports: Ports, emit: Emit): void {
   const last = lastAssistant(state)
   if (ports.postRun.length === 0 || last === undefined || ports.steps.replaying) return

@@ -1,10 +1,10 @@
 /**
- * A fast 53-bit hash of a text (two multiplicative lanes, as in cyrb53), chained through `seed`.
+ * A fast 53-bit hash of a text (two multiplicative lanes, as in cyrb53), chained through `link`.
  * For telling contents apart and deriving ids; not for secrets.
  */
-export function hashText(text: string, seed = 0): number {
-  let high = 0xdeadbeef ^ seed
-  let low = 0x41c6ce57 ^ seed ^ Math.floor(seed / 4294967296)
+export function hashText(text: string, link = 0): number {
+  let high = 0xdeadbeef ^ link
+  let low = 0x41c6ce57 ^ link ^ Math.floor(link / 4294967296)
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     high = Math.imul(high ^ unit, 2654435761)
@@ -16,8 +16,8 @@ export function hashText(text: string, seed = 0): number {
 }
 
 /** The hash as a short text, for records. */
-export function digestOf(text: string, seed = 0): string {
-  return hashText(text, seed).toString(36)
+export function digestOf(text: string, link = 0): string {
+  return hashText(text, link).toString(36)
 }
 
 /** A UUID (version 8: made from a name) that is the same wherever the same name is given. */

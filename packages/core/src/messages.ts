@@ -1,5 +1,5 @@
 /**
- * Messages as the Messages API writes them (CONVENTIONS section 7): the wire, the record and the library share one shape.
+ * Messages as the Messages API writes them: the wire, the record and the library share one shape.
  * Blocks that this library does not know are carried along untouched.
  */
 export interface TextBlock {
@@ -138,7 +138,7 @@ export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 }
 
-/** What counts against `maxTokens`: input, cached too, plus output (DESIGN, "Decisions"). */
+/** What counts against `maxTokens`: input, cached too, plus output (spec R-GUARD-4). */
 export function totalTokensOf(usage: Usage): number {
   return inputTokensOf(usage) + usage.output_tokens
 }

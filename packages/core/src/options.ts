@@ -40,7 +40,7 @@ export interface LoopOptions {
   readonly maxTokens?: number
   /** Active milliseconds; a call in flight is aborted. */
   readonly maxDurationMs?: number
-  /** Seed 003: output tokens to use up before an answer is taken as final. */
+  /** Output tokens to use up before an answer is taken as final (spec R-GATE-2). */
   readonly tokenBudget?: number | null
   /** Guards to stop on; several are combined with `any`. */
   readonly stopWhen?: Guard | readonly Guard[]
@@ -59,7 +59,7 @@ export interface LoopOptions {
   readonly prices?: Prices
   readonly tokens?: Tokens
   readonly context?: ContextDefence
-  /** The driver: memory unless said otherwise. */
+  /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
   readonly steps?: Steps
   readonly clock?: Clock
   /** Aborts the run; `controller.abort('interrupt')` says that a new message is the reason. */

@@ -42,7 +42,7 @@ export interface RunSettings {
   readonly maxBudgetUsd: number
   readonly maxTokens: number
   readonly maxDurationMs: number
-  /** Seed 003's target of tokens to use up; null for none. */
+  /** The target of tokens to use up (spec R-GATE-1); null for none. */
   readonly tokenBudget: number | null
   /** A reply with less room than this is not asked for. */
   readonly minUsefulTokens: number

@@ -64,7 +64,7 @@ interface Log {
 
 /**
  * The messages of a session, append-only. Immutable for its users: `append` returns a longer view.
- * T1: views share one log, so a turn costs what it adds. T2: appending to a view that is not the newest copies, so no view ever changes.
+ * Views share one log, so a turn costs what it adds. Appending to a view that is not the newest copies, so no view ever changes.
  */
 export class Transcript implements Iterable<TranscriptEntry> {
   readonly #log: Log

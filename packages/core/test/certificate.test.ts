@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-CERT-1 to R-CERT-3.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

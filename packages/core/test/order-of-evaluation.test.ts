@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-ORD-1 to R-ORD-6.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,

@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-REQ-1 to R-REQ-4.
 import { describe, expect, test } from 'vitest'
 import { ModelError, RetriesExhaustedError, type ModelErrorInit, type ModelErrorJson } from '../src/index.ts'
 import { overloadsBeforeFallback, retryDelayMs } from '../src/model/retry.ts'

@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-CTX-5, R-REQ-9, R-TOOL-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { project, Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../src/index.ts'

@@ -12,7 +12,7 @@ export type ModelSettings = Partial<Omit<AnthropicOptions, 'model' | 'id'>>
 export const defaultModelName = 'claude-sonnet-5-5'
 
 /**
- * The model with this name, reached as the environment says (CONVENTIONS section 4). Without a name ANTHROPIC_MODEL
+ * The model with this name, reached as the environment says. Without a name ANTHROPIC_MODEL
  * decides, and then the default.
  * @throws ConfigurationError for a name of no known service, and when the key is missing.
  */

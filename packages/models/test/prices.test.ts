@@ -22,7 +22,7 @@ const ids = snapshotTable
   .split('\n')
   .map((line) => line.split(' ')[0]!)
 
-describe('the prices of CONVENTIONS section 7', () => {
+describe('the prices of the snapshot', () => {
   test.each([
     ['claude-opus-5-5', 4, 20, 5, 8, 0.2],
     ['claude-opus-5', 5, 25, 6.25, 10, 0.5],

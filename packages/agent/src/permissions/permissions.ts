@@ -40,11 +40,11 @@ export interface RulePermissions extends Permissions {
 }
 
 /**
- * Permission rules (CONVENTIONS section 5). Throws `PermissionRuleError` for rules that cannot be read.
+ * Permission rules (spec R-RULE-1). Throws `PermissionRuleError` for rules that cannot be read.
  *
- * D1: a deny rule wins over every allow, mode and hook.
- * D2: a compound command is allowed only if every part of it is.
- * D3: a path is denied if either end of it is, and allowed only if both are.
+ * A deny rule wins over every allow, mode and hook (R-RULE-1).
+ * A compound command is allowed only if every part of it is (R-RULE-4).
+ * A path is denied if either end of it is, and allowed only if both are (R-RULE-5).
  */
 export function createPermissions(options: PermissionOptions): RulePermissions {
   const cwd = resolve(options.cwd)
@@ -82,7 +82,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
 }
 
-/** D1 begins here: also for a caller who never asked `denies`. Then the order of CONVENTIONS section 5. */
+/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. */
 function decide(request: PermissionRequest, book: RuleBook): PermissionDecision {
   const subject = subjectOf(request.call, book.cwd)
   const denied = ruleFor(book.deny, request.call.name, subject, book)

@@ -16,7 +16,7 @@ export interface RuleBook {
   readonly shellDirectory: () => string
 }
 
-/** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (CONVENTIONS section 5). */
+/** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). */
 export type Access = { readonly kind: 'read' | 'edit'; readonly toolName: string }
 
 function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolean {

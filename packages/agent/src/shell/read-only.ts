@@ -3,7 +3,7 @@ import { isReadOnlyGit } from './read-only-git.ts'
 import { formsOf } from './wrappers.ts'
 import { type ShellWord } from './words.ts'
 
-/** True when the command line changes nothing, by the list of CONVENTIONS section 5. When in doubt, false. */
+/** True when the command line changes nothing, by the list below (spec R-RULE-7). When in doubt, false. */
 export function isReadOnlyCommand(command: string): boolean {
   return isReadOnlyAnalysis(analyseShell(command))
 }

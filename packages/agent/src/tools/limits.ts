@@ -7,7 +7,7 @@ export interface Limits {
   /** Characters of one Read, Grep or Glob result. */
   readonly readCharacters: number
   readonly searchCharacters: number
-  /** Size of an image once it is base64: more bricks a session (CONVENTIONS section 7). */
+  /** Size of an image once it is base64: the Messages API refuses more, and a session that holds it is stuck. */
   readonly imageBytes: number
   /** Files larger than this are neither edited nor hashed. */
   readonly editBytes: number
@@ -38,7 +38,7 @@ export const defaultLimits: Limits = Object.freeze({
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The defaults, then what the environment says (CONVENTIONS section 4), then what the caller says. */
+/** The defaults, then what the environment says, then what the caller says. */
 export function limitsFrom(env: Environment, chosen: Partial<Limits> = {}): Limits {
   const bashMaxTimeoutMs =
     chosen.bashMaxTimeoutMs ?? positive(env['BASH_MAX_TIMEOUT_MS']) ?? defaultLimits.bashMaxTimeoutMs

@@ -1,6 +1,6 @@
 import { nearest } from './nearest.ts'
 
-/** Names of tools that coding agents have; those of CONVENTIONS section 6, and our own. */
+/** Names of tools that coding agents have; those that people know from elsewhere, and our own. */
 const toolNames: readonly string[] = (
   'Read Write Edit Bash Glob Grep Agent TodoWrite WebFetch WebSearch TaskOutput TaskStop Skill AskUserQuestion ' +
   'ExitPlanMode NotebookEdit Task MultiEdit LS'

@@ -31,7 +31,7 @@ interface Line {
 }
 
 /**
- * What may be spent, and what is (DESIGN, "Budgets"). A subagent's ledger is a branch: what it reserves, its parent reserves too.
+ * What may be spent, and what is (spec R-BUD-1, R-BUD-6). A subagent's ledger is a branch: what it reserves, its parent reserves too.
  * L1: settled + reserved never exceeds a limit, in the branch or above it. L2: a reservation is settled once. L3: nothing is ever negative.
  */
 export class Ledger {

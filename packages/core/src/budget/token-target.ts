@@ -1,4 +1,4 @@
-/** The token-budget gate (seed 003): a target of tokens to use up makes a run go on until 90 % of it, unless it gains too little. */
+/** The token-budget gate (spec R-GATE-2): a target of tokens to use up makes a run go on until 90 % of it, unless it gains too little. */
 export type BudgetTracker = {
   /** Continuation nudges so far. */
   readonly continuationCount: number

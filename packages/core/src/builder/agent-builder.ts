@@ -3,7 +3,7 @@ import { settingsOf, type LoopOptions } from '../options.ts'
 import { Agent } from './agent.ts'
 import type { AgentConfiguration, Capability } from './capability.ts'
 
-/** Builds an agent from capabilities (seed 002). Immutable: every `with…` returns a new builder. */
+/** Builds an agent from capabilities. Immutable: every `with…` returns a new builder. */
 export class AgentBuilder {
   readonly #configuration: AgentConfiguration
 

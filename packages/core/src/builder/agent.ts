@@ -13,7 +13,7 @@ export interface ExecuteOptions {
   readonly onEvent?: (event: LoopEvent) => void
 }
 
-/** A built agent (seed 002). It holds no run: one agent may execute many states at once. */
+/** A built agent. It holds no run: one agent may execute many states at once. */
 export class Agent {
   readonly #options: LoopOptions
 

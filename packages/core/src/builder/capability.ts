@@ -35,7 +35,7 @@ export interface GuardLimits {
   readonly finishReasons?: readonly ModelStopReason[]
 }
 
-/** The guards of seed 002. Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
+/** The guards of limits (spec R-GUARD-7). Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
 export class UseGuards implements Capability {
   readonly guards: readonly Guard[]
 

@@ -1,4 +1,4 @@
-/** Why a run was aborted; the cause decides the terminal (DESIGN, "Why it stops"). */
+/** Why a run was aborted; the cause decides the terminal (spec R-ABORT-2). */
 export type AbortCause =
   /** A person interrupted. */
   | 'user'

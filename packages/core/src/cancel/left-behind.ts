@@ -1,5 +1,5 @@
 /**
- * Tool calls that did not heed an abort and were left behind (DESIGN, rule 7): they may still be at work.
+ * Tool calls that did not heed an abort and were left behind (spec R-ABORT-9): they may still be at work.
  * A writing tool of a later run waits for them, so that two hands never hold one file.
  */
 export interface LeftBehind {

@@ -1,7 +1,7 @@
 import type { AgentState } from '../agent-state.ts'
 import { StopSignal } from '../stop/signal.ts'
 
-/** Asked at every checkpoint whether the run is to stop (seed 002). May look anywhere: a flag, a key in a store. */
+/** Asked at every checkpoint whether the run is to stop (spec R-ORD-7). May look anywhere: a flag, a key in a store. */
 export interface CanProvideCancellationSignal {
   cancellationSignal(state: AgentState): StopSignal | undefined | Promise<StopSignal | undefined>
 }

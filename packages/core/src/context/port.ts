@@ -28,7 +28,7 @@ export interface ContextView {
   readonly estimatedTokens: number
 }
 
-/** The four layers against a full context window (seed 000), as a port. */
+/** The four layers against a full context window (spec R-CTX-1), as a port. */
 export interface ContextDefence {
   /** Whether a conversation is compacted before it is too long; when not, the blocking limit applies. */
   readonly autoCompact: boolean

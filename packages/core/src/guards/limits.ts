@@ -3,7 +3,7 @@ import type { ModelStopReason } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
 import type { Checkpoint, Guard, GuardBounds, GuardView } from './guard.ts'
 
-// The guards of seed 002. Each is a class, so that it can be registered by hand; `UseGuards` registers them together.
+// The guards of limits (spec R-GUARD-2 to R-GUARD-5). Each is a class, so that it can be registered by hand; `UseGuards` registers them together.
 
 /** Stops when `maxSteps` turns are done. */
 export class StepsLimitHook implements Guard {

@@ -29,7 +29,7 @@ interface Changes {
   readonly prevented?: string
 }
 
-/** What a hook is given and gives back (seed 002). Immutable: every `with…` returns a new one. */
+/** What a hook is given and gives back (spec R-HOOK-1). Immutable: every `with…` returns a new one. */
 export class HookContext {
   readonly #init: HookContextInit
   readonly #changes: Changes

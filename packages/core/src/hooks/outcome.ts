@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../json.ts'
 import type { MessageContent } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 
-/** When a hook is called (seed 002). */
+/** When a hook is called (spec R-HOOK-3). */
 export type HookTrigger =
   | 'beforeExecution'
   | 'afterExecution'

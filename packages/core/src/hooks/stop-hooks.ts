@@ -1,7 +1,7 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { AssistantMessage, ModelMessage } from '../messages.ts'
 
-/** What the stop-hook stage receives (seed 003, `handleStopHooks`). */
+/** What the stop-hook stage receives (spec R-SHOOK-1). */
 export interface StopHookInput {
   readonly messagesForQuery: readonly ModelMessage[]
   readonly assistantMessages: readonly AssistantMessage[]

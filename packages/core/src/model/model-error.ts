@@ -1,7 +1,7 @@
 import { HaltingError } from '../errors.ts'
 import type { Usage } from '../messages.ts'
 
-/** What went wrong, as far as the loop tells cases apart. The first eight are the wire's names (CONVENTIONS section 1). */
+/** What went wrong, as far as the loop tells cases apart. The first eight are names of the SDK message format (spec R-SDK-12). */
 export type ModelErrorKind =
   | 'authentication_failed'
   | 'billing_error'

@@ -1,7 +1,7 @@
 import { hashText } from '../hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
-/** The one retry policy there is (seed 004): 200, 400, 800 ms, then steps of 2 s; what the service asks for goes first. */
+/** The one retry policy there is (spec R-REQ-2): 200, 400, 800 ms, then steps of 2 s; what the service asks for goes first. */
 const firstDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 

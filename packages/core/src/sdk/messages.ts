@@ -3,7 +3,7 @@ import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
 import type { ResultSubtype } from '../stop/terminal.ts'
 import type { StopReason } from '../stop/reason.ts'
 
-// SDK messages (CONVENTIONS section 1): names and shapes are those that hosts of coding agents read already.
+// The SDK message format (spec R-SDK-11): names and shapes are those that hosts of coding agents read already.
 
 interface Base {
   readonly uuid: string

@@ -37,7 +37,7 @@ export function resultMessage(input: ResultInput): SdkResult {
       Object.entries(input.sessionUsage).map(([model, figures]) => [model, modelUsage(model, figures, input.models)]),
     ),
     permission_denials: input.denials,
-    // The one name that differs on this wire (CONVENTIONS section 1).
+    // The one name that differs in the SDK message format (spec R-SDK-5).
     terminal_reason: terminal.reason === 'max_budget_usd' ? 'budget_exhausted' : terminal.reason,
     stop: stopOf(terminal),
     uuid: input.uuid,
@@ -48,7 +48,7 @@ export function resultMessage(input: ResultInput): SdkResult {
   return { ...common, result: answer, ...(checked?.fits === true ? { structured_output: checked.value } : {}) }
 }
 
-/** The texts that readers of result lines know (000), whichever guard it was; else the signal's message. */
+/** The texts that readers of result lines know (spec R-SDK-13), whichever guard it was; else the signal's message. */
 function errorText({ reason, signal }: Terminal): string {
   const { limit } = signal.context
   if (reason === 'max_turns' && typeof limit === 'number') return `Reached maximum number of turns (${limit})`

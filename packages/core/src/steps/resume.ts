@@ -61,7 +61,7 @@ export function startOf(record: Extract<StepRecord, { readonly type: 'start' }>,
   return { ...state, transcript }
 }
 
-/** What was settled, plus the reservation of every request that is open, at worst case (DESIGN, rule 8). */
+/** What was settled, plus the reservation of every request that is open, at worst case (spec R-RES-5). */
 function ledgerOf(records: readonly StepRecord[]): LedgerSoFar {
   const open = new Map<string, Amount>()
   let settled = nothing

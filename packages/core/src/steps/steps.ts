@@ -4,7 +4,7 @@ import type { Lap, RunStart } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import type { Control } from './control.ts'
 
-/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (DESIGN, "Steps"). */
+/** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (spec R-STEP-2). */
 export type StepKey = string
 
 export interface EffectScope {
@@ -42,8 +42,8 @@ export type Came = Control | undefined | Promise<Control | undefined>
 
 /**
  * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
- * S1: the loop awaits only these promises, or all of several. S2: an effect returns data and never rejects; a rejection means that the driver failed.
- * S3: the first result of a key wins. S4: nothing that the loop decides by is read from anywhere else.
+ * The loop awaits only these promises, or all of several (spec R-STEP-1). An effect returns data and never rejects; a rejection means that the driver failed (R-STEP-3).
+ * The first result of a key wins (R-STEP-4). Nothing that the loop decides by is read from anywhere else (R-STEP-7).
  */
 export interface Steps {
   /** True while the open turn is answered from the record. */

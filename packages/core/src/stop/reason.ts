@@ -1,4 +1,4 @@
-/** The category of an ending (seed 002). Where a run ended is told by `TerminalReason`. */
+/** The category of an ending (spec R-END-2). Where a run ended is told by `TerminalReason`. */
 export type StopReason =
   | 'error'
   | 'stop_requested'
@@ -13,7 +13,7 @@ export type StopReason =
   | 'completed'
   | 'unknown'
 
-/** Lower is more urgent (DESIGN, "Why it stops"). */
+/** Lower is more urgent (spec R-STOP-2). */
 const priorities = {
   error: 0,
   stop_requested: 1,

@@ -29,7 +29,7 @@ interface StopException {
 
 const noContext: JsonObject = Object.freeze({})
 
-/** An immutable request to stop (seed 002). */
+/** An immutable request to stop (spec R-STOP-1). */
 export class StopSignal {
   readonly reason: StopReason
   readonly message: string
@@ -53,7 +53,7 @@ export class StopSignal {
 
   /**
    * The signal that a thrown `AgentStopException` stands for: its own signal's reason and message,
-   * both contexts merged (the exception's wins), and the exception's source where it names one (DESIGN, "Decisions").
+   * both contexts merged (the exception's wins), and the exception's source where it names one (spec R-STOP-7).
    */
   static fromStopException(exception: StopException): StopSignal {
     const { signal } = exception

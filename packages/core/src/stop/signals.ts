@@ -1,7 +1,7 @@
 import { StopReason } from './reason.ts'
 import { StopSignal, type StopSignalJson } from './signal.ts'
 
-/** An immutable list of signals in the order in which they were raised (seed 002). */
+/** An immutable list of signals in the order in which they were raised (spec R-STOP-3). */
 export class StopSignals implements Iterable<StopSignal> {
   static readonly #empty: StopSignals = new StopSignals([])
   readonly #signals: readonly StopSignal[]

@@ -13,7 +13,7 @@ export interface AgentStopInit {
 }
 
 /**
- * Thrown by a tool or a hook to stop the run (seed 002). Control flow, not an error: the turn is recorded,
+ * Thrown by a tool or a hook to stop the run (spec R-STOP-7). Control flow, not an error: the turn is recorded,
  * siblings that run finish, the rest are told "not run".
  * Its message is the signal's, else its own, else the reason.
  */

@@ -4,7 +4,7 @@ import type { StopReason } from './reason.ts'
 import type { StopSignal } from './signal.ts'
 import type { StopSignals } from './signals.ts'
 
-/** Where a run ended (DESIGN, "Why it stops"): a closed set. */
+/** Where a run ended (spec R-END-1): a closed set. */
 export type TerminalReason =
   | 'completed'
   | 'finish_reason'
@@ -31,7 +31,7 @@ export type TerminalReason =
   | 'image_error'
   | 'error'
 
-/** `subtype` of the result message (CONVENTIONS section 1). */
+/** `subtype` of the result message (spec R-SDK-11). */
 export type ResultSubtype =
   | 'success'
   | 'error_during_execution'
@@ -49,7 +49,7 @@ export interface Ending {
   readonly subtype: ResultSubtype
   /** Exit code of the terminal program; null where nobody is left to read it. */
   readonly exitCode: number | null
-  /** Whether a hook may ask to go on all the same (002). */
+  /** Whether a hook may ask to go on all the same (spec R-DEC-2). */
   readonly overridable: boolean
   /** Whether the caller may have asked for a last answer here (`wrapUp`). */
   readonly wrapsUp: boolean
@@ -220,13 +220,13 @@ export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): 
   return terminalOfReason[signal.reason]
 }
 
-/** What a run did, in figures (seed 004). */
+/** What a run did, in figures (spec R-END-7). */
 export interface RunSummary {
   readonly assistantMessages: number
   readonly toolResults: number
   /** Turns, for people: with those that a stop hook or the token target added. */
   readonly turns: number
-  /** Requests that reached the model: 004's iterations. */
+  /** Attempts that reached the model (spec R-LAP-9). */
   readonly requests: number
   /** The run's own requests; those of subagents are in `modelUsage`. */
   readonly usage: Usage

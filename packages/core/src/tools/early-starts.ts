@@ -2,7 +2,7 @@ import type { ContentBlock, ToolUseBlock } from '../messages.ts'
 import type { ToolResult } from './result.ts'
 
 /**
- * Read-only calls that started while the message still streamed: speculation, not steps (DESIGN, rule 1).
+ * Read-only calls that started while the message still streamed: speculation, not steps (spec R-TOOL-6).
  * E1: only leading read-only calls start. E2: once the message is on record, the call's own step takes the promise over.
  * E3: what is not taken over is discarded; a rejection of it is handled from the start.
  */

@@ -2,7 +2,7 @@ import { AgentExecution, AgentState } from '../agent-state.ts'
 import type { RunState } from '../state.ts'
 import { activeMs, committedUsd } from './drafts.ts'
 
-/** The run as hooks, tools and callers see it (seed 002). */
+/** The run as hooks, tools and callers see it (spec R-HOOK-1). */
 export function agentStateOf(state: RunState): AgentState {
   const { run, spent, transcript, continuation } = state
   const figures = {

@@ -48,7 +48,7 @@ function mayShare(call: ToolUseBlock, ports: Ports): boolean {
   return checked.valid && isReadOnly(tool, checked.input)
 }
 
-/** In a batch: permissions and pre-hooks in call order, then the effects together, then post-hooks in call order (DESIGN, rule 2). */
+/** In a batch: permissions and pre-hooks in call order, then the effects together, then post-hooks in call order (spec R-TOOL-4). */
 export async function runBatch(
   batch: readonly IndexedCall[],
   state: RunState,

@@ -59,7 +59,7 @@ function toolsUpperBound(ports: Ports): number {
 }
 
 /**
- * Reserves the worst case of a request, lowering the reply's cap to what fits (DESIGN, "Budgets").
+ * Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3).
  * `cap` is what would be asked for; `holdBack` keeps room for the last answer that `wrapUp` wants.
  */
 export function reserveRequest(

@@ -21,7 +21,7 @@ type ChildCall = {
   readonly input: unknown
 }
 
-/** A subagent: the same loop under the parent's Steps and ledger, aborted with it (DESIGN, `scope`). */
+/** A subagent: the same loop under the parent's Steps and ledger, aborted with it (spec R-SUB-1, R-SUB-5). */
 export async function runChild(what: ChildCall, state: RunState, ports: Ports, emit: Emit): Promise<ChildOutcome> {
   const { call, index, tool, input } = what
   const failed = (message: string): ChildOutcome => ({

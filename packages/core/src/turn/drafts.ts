@@ -114,7 +114,7 @@ function modelFailure(code: 'model' | 'prompt_too_long' | 'image', error: ModelE
   })
 }
 
-/** The kind as the wire's `error` field names it (CONVENTIONS section 1). */
+/** The kind as the `error` field of the SDK message format names it (spec R-SDK-12). */
 function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
   switch (error.kind) {
     case 'prompt_too_long':

@@ -90,7 +90,7 @@ export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promis
   return act(state, openCallsOf(state), noEarlyStarts, [], ports, emit)
 }
 
-/** The second line behind the ledger: what was spent is looked at after every message (000). */
+/** The second line behind the ledger: what was spent is looked at after every message (spec R-BUD-8). */
 function costDraft(state: RunState, ports: Ports): Draft | undefined {
   const { spentBeforeUsd, maxBudgetUsd } = ports.settings
   return spentBeforeUsd + committedUsd(state) >= maxBudgetUsd ? budgetDraft(state, ports) : undefined

@@ -20,7 +20,7 @@ export interface Preparation {
   readonly stops: readonly RaisedStop[]
 }
 
-/** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (DESIGN, "Decisions"). */
+/** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (spec R-PERM-1). */
 export function prepareCall(
   indexed: IndexedCall,
   state: RunState,

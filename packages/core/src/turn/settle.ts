@@ -51,7 +51,7 @@ function retryOutput(state: RunState, problem: string, emit: Emit): Outcome {
   )
 }
 
-/** Seed 003: runs the stop hooks. Block → prevent → pass. */
+/** Runs the stop hooks: block → prevent → pass (spec R-SHOOK-1, R-SHOOK-2). */
 async function stopHookStage(
   state: RunState,
   message: AssistantMessage,
@@ -148,7 +148,7 @@ function completedSignal(message = 'The model gave its answer'): StopSignal {
   return new StopSignal({ reason: 'completed', message, source: 'loop' })
 }
 
-/** Seed 003: below 90 % of the token target, and gaining, the answer is sent back for more. */
+/** Below 90 % of the token target, and gaining, the answer is sent back for more (spec R-GATE-2). */
 function tokenTarget(state: RunState, ports: Ports, emit: Emit): Outcome {
   const { spent, run } = state
   const { decision, tracker } = checkTokenBudget({

@@ -20,7 +20,7 @@ const check = (
   more: { budget?: number | null; agentId?: string } = {},
 ) => checkTokenBudget({ tracker: from, budget: 10_000, globalTurnTokens, now: 3_500, ...more })
 
-describe('the token-budget gate of seed 003', () => {
+describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
   test.each([
     ['a subagent', { agentId: 'agent' }],
     ['no budget', { budget: null }],

@@ -27,7 +27,7 @@ const asked = (text = 'go') => AgentState.empty({ agentId: 'agent', sessionId: '
 const base = (script: Parameters<typeof scriptedModel>[0], more = {}) =>
   AgentBuilder.base({ model: scriptedModel(script), clock: createFakeClock({ autoAdvance: true }), ...more })
 
-/** Seed 002's tool for handing in an answer. */
+/** A tool for handing in an answer (spec R-STOP-7). */
 class SubmitAnswerTool implements Tool<{ readonly answer: string }> {
   readonly name = 'submit_answer'
   readonly description = 'Hands in the answer.'
@@ -127,7 +127,7 @@ describe('UseGuards', () => {
   })
 })
 
-describe("seed 002's tools", () => {
+describe('tools that stop the agent (spec R-STOP-7)', () => {
   const build = (script: Parameters<typeof scriptedModel>[0]) =>
     base(script)
       .withCapability(new UseGuards({ maxSteps: 20, maxTokens: 16_000, maxExecutionTime: 60 }))
@@ -168,7 +168,7 @@ describe("seed 002's tools", () => {
 })
 
 describe('UseHook', () => {
-  test("registers a hook, like seed 002's summarizing one that goes on after the step limit", async () => {
+  test('registers a hook, like a summarizing one that goes on after the step limit', async () => {
     let left = 1
     const summarize = new CallableHook(
       (context: HookContext) => {

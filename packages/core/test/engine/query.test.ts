@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-SDK-1 to R-SDK-9, R-BUD-8.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, query, QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
@@ -21,7 +22,7 @@ async function all(messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> {
 }
 
 describe('the messages of a run', () => {
-  test('are those of CONVENTIONS, in order, whole', async () => {
+  test('are those of the SDK message format (spec R-SDK-3), in order, whole', async () => {
     const { messages } = await ask(
       [{ text: 'looking', ...calls({ name: 'Look', id: 't1', input: { path: 'a' } }) }, 'the answer'],
       {

@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-END-1, R-LAP-1, R-LAP-4.
 import { allowances, endings } from '@halting/core'
 import { explorePaths, scenarios } from '@halting/core/testing'
 import { expect, test } from 'vitest'

@@ -3,7 +3,7 @@ import { explore, scenarios, type Exploration, type Scenario } from '@halting/co
 import { describe, expect, test } from 'vitest'
 
 // Every scenario is explored to the last path, with a kill after every record of each. What came out is held against `golden.json`:
-// how many paths there were and where they ended. A change there is a change of what the loop does. `npm run golden` writes it anew.
+// how many paths there were and where they ended. A change there is a change of what the loop does. `node scripts/golden.mjs` writes it anew.
 
 export const golden = JSON.parse(
   readFileSync(new URL('golden.json', import.meta.url), 'utf8'),

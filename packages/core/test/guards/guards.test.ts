@@ -31,7 +31,7 @@ const view = (parts: Partial<GuardView> = {}): GuardView => ({
   ...parts,
 })
 
-describe("seed 002's guards say what was used and what the limit is", () => {
+describe('guards of limits (spec R-GUARD-2 to R-GUARD-5) say what was used and what the limit is', () => {
   test.each([
     [
       new StepsLimitHook(10),

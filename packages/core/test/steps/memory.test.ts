@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-STEP-4 to R-STEP-9, R-STEP-12.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, HaltingError, type StepKey, type StepRecord, type Steps } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'

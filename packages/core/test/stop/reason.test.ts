@@ -19,11 +19,11 @@ const priorities = {
 const reasons = Object.keys(priorities) as readonly StopReason[]
 
 describe('a stop reason is one of a closed set', () => {
-  test('the set is the one of seed 002 and DESIGN, most urgent first', () => {
+  test('the set is the one of spec R-STOP-2, most urgent first', () => {
     expect(StopReason.all).toEqual(reasons)
   })
 
-  test('every reason has the name of seed 002', () => {
+  test('every reason has a constant with its name', () => {
     const { ErrorForbade, StopRequested, UserRequested, StepsLimitReached, TokenLimitReached, CostLimitReached } =
       StopReason
     const { TimeLimitReached, RetryLimitReached, NoProgress, FinishReasonReceived, Completed, Unknown } = StopReason
@@ -47,7 +47,7 @@ describe('a stop reason is one of a closed set', () => {
 })
 
 describe('priority', () => {
-  test.each(reasons)('of %s is the number of DESIGN', (reason) => {
+  test.each(reasons)('of %s is the number of spec R-STOP-2', (reason) => {
     expect(StopReason.priority(reason)).toBe(priorities[reason])
   })
 

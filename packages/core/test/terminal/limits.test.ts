@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-END-1 to R-END-5, R-BUD-3.
 import { describe, expect, test } from 'vitest'
 import { noProgress, plainContext, StepsLimitHook, TokenUsageLimitHook } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -11,7 +11,7 @@ import { calls, hook, reader, tool } from '../support/harness.ts'
 import { expectEnding } from './ending.ts'
 import { table } from './table.ts'
 
-test('the table of endings is the one of DESIGN, row by row', () => {
+test('the table of endings is the one of spec R-END-1, row by row', () => {
   const rows = Object.entries(endings).map(([reason, { category, manner, toolResults, subtype, exitCode }]) => [
     reason,
     { category, manner, toolResults, subtype, exitCode },

@@ -1,6 +1,6 @@
 import type { StopReason, TerminalReason } from '../../src/index.ts'
 
-/** DESIGN's table of endings, frozen here: not read from src. */
+/** The table of endings (spec R-END-1), frozen here: not read from src. */
 export interface Row {
   readonly category: StopReason
   readonly manner: 'graceful' | 'immediate' | 'preemptive'

@@ -12,7 +12,7 @@ import {
   type Transition,
 } from '../../src/index.ts'
 
-// DESIGN's table of transitions, frozen here: not read from src.
+// The table of transitions (spec R-LAP-1), frozen here: not read from src.
 const table = {
   next_turn: ['turns', 0, 'run', true],
   user_input: ['turns', 0, 'run', true],
@@ -42,7 +42,7 @@ function spendAll(laps: readonly (readonly [Transition, boolean])[]): SpentLaps 
   return spent
 }
 
-test('the allowances are those of DESIGN, in its order', () => {
+test('the allowances are those of spec R-LAP-1, in its order', () => {
   expect(transitions).toEqual(Object.keys(table))
   const rows = Object.entries(allowances).map(([transition, { purse, laps, period, countsAsTurn }]) => [
     transition,

@@ -1,3 +1,4 @@
+// Holds rules of docs/spec.md: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction, type ContextDefence, type Transition } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

@@ -11,7 +11,7 @@ export interface FailedAnswer {
   readonly nowMs: number
 }
 
-/** The error that an HTTP status and its body stand for (CONVENTIONS section 7). */
+/** The error that an HTTP status and its body stand for in the Messages API. */
 export function apiError({ status, headers, body, url, nowMs }: FailedAnswer): ModelError {
   const said = readBody(body)
   const retryAfterMs = retryAfterMsOf(headers, nowMs)

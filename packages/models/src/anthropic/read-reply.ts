@@ -9,7 +9,7 @@ import { MessageAssembler } from './message-assembler.ts'
 /**
  * Reads the stream of one answer to its end.
  * A stream that breaks rejects while nothing was completed, which may be retried; after that its completed blocks are
- * kept, and `interrupted` says that more was to come (CONVENTIONS section 7).
+ * kept, and `interrupted` says that more was to come (spec R-REQ-7).
  * @throws ModelError
  */
 export async function readReply(exchange: Exchange, emit: (update: ModelUpdate) => void): Promise<ModelReply> {

@@ -176,7 +176,12 @@ function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
     scope: (name) => withMoments(inner.scope(name), steps, world),
     lap: (lap) => inner.lap(lap),
     control: (key, poll) => inner.control(key, poll),
-    sleep: (key, ms, options) => inner.sleep(key, ms, options),
+    async sleep(key, ms, options) {
+      const sleeping = inner.sleep(key, ms, options)
+      world.moment(`in ${key}`, steps.records.length)
+      await sleeping
+      world.moment(`after ${key}`, steps.records.length)
+    },
     wait: (key, options) => inner.wait(key, options),
     end: (terminal) => inner.end(terminal),
   }
