@@ -92,6 +92,43 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
   expect(end.text.stderr).toContain('Raise --max-budget-usd')
 })
 
+test('a budget of dollars holds, however much the model has to say', async () => {
+  const long = () => script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
+  for (const budget of ['0.05', '0.2']) {
+    const { stdout } = await run([
+      '-p',
+      'hi',
+      '--output-format',
+      'json',
+      '--max-budget-usd',
+      budget,
+      '--script',
+      long(),
+    ])
+    const result = linesOf(stdout).at(-1)
+    expect(result).toMatchObject({ type: 'result', terminal_reason: 'budget_exhausted' })
+    expect(result?.['total_cost_usd']).toBeLessThanOrEqual(Number(budget))
+    expect(result?.['total_cost_usd']).toBeGreaterThan(0)
+  }
+})
+
+test('a budget of tokens holds, however much the model has to say', async () => {
+  const replies = script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
+  const { stdout } = await run(['-p', 'hi', '--output-format', 'json', '--max-tokens', '15000', '--script', replies])
+  const result = linesOf(stdout).at(-1)
+  expect(result).toMatchObject({ type: 'result', terminal_reason: 'token_limit' })
+  // What a host reads: numbers by name.
+  const { input_tokens = 0, output_tokens = 0 } = result?.['usage'] as Readonly<Record<string, number>>
+  expect(input_tokens + output_tokens).toBeLessThanOrEqual(15_000)
+  expect(output_tokens).toBeGreaterThan(0)
+})
+
+test('a retry is told in units that people read', async () => {
+  const replies = script([{ error: { status: 529, headers: { 'retry-after': '2' } } }, { content: 'ok' }])
+  const { stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
+  expect(stderr).toMatch(/! overloaded(_error)?: trying again in 2\.0 s \(1 of \d+\)/)
+})
+
 test('token_limit: 3', async () => {
   const end = await bothWays(() => script([look('a'), look('b')]), ['--max-tokens', '1000'])
   expect(end).toMatchObject({

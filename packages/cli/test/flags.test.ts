@@ -116,6 +116,14 @@ test.each([
     ['--dangerously-skip-permissions', '--permission-mode', 'plan'],
     '--dangerously-skip-permissions and --permission-mode plan contradict each other.',
   ],
+  [
+    ['--tools', 'Read,Bogus'],
+    '--tools takes names of Bash, Edit, Glob, Grep, Read, TaskOutput, TaskStop, Write, default for all, or "" for none; there is no Bogus.',
+  ],
+  [
+    ['--tools', 'Rea'],
+    '--tools takes names of Bash, Edit, Glob, Grep, Read, TaskOutput, TaskStop, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+  ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],
   [
@@ -172,6 +180,13 @@ test('a rule for a tool that nobody knows is warned of', async () => {
     status: 0,
     stderr: 'halting: --disallowedTools: there is no tool Bsh. Did you mean Bash?\n',
   })
+})
+
+test('--allowedTools takes rules for tools of servers, and warns of one for a tool that nobody knows', async () => {
+  const replies = script([{ content: 'ok' }])
+  expect(
+    await run(['-p', 'hi', '--script', replies, '--allowedTools', 'mcp__a__b,Bogus', '--tools', 'default']),
+  ).toEqual({ status: 0, stdout: 'ok\n', stderr: 'halting: --allowedTools: there is no tool Bogus\n' })
 })
 
 test('--help names every flag', async () => {

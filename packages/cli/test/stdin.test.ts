@@ -44,13 +44,14 @@ test('a pipe that has begun is read to its end, however slow', async () => {
   expect(await running.ended).toEqual(seen)
 })
 
-test('without a prompt and with nothing on stdin it says how it is used', async () => {
-  expect(await run(['-p', '--script', expecting('x')])).toEqual({
-    status: 2,
-    stdout: '',
-    stderr:
-      'halting: There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.\n',
-  })
+test('without a prompt and with nothing on stdin it says how it is used, before it asks for a key', async () => {
+  for (const args of [['-p', '--script', expecting('x')], ['-p'], [], ['-p', ' ']])
+    expect(await run(args)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr:
+        'halting: There is no prompt. Write it behind -p (halting -p "What does this project do?"), or pipe it in.\n',
+    })
 })
 
 test('more than 10 MB on stdin is refused, with what to do instead', async () => {

@@ -128,11 +128,7 @@ export class AgentState {
 
   /** Text of the last assistant message. */
   lastAnswer(): string {
-    for (let index = this.transcript.length - 1; index >= 0; index--) {
-      const entry = this.transcript.at(index)
-      if (entry?.kind === 'assistant' && entry.error === undefined) return textOf(entry.message.content)
-    }
-    return ''
+    return textOf(this.transcript.lastReply()?.content ?? '')
   }
 
   withStopSignal(signal: StopSignal): AgentState {

@@ -138,8 +138,9 @@ function largestRequest(options: LoopOptions): number {
 }
 
 function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
-  if (settings.maxBudgetUsd !== Infinity) {
-    return { bounded: true, value: settings.maxBudgetUsd, because: 'maxBudgetUsd, reserved before each request' }
+  const budget = Math.min(settings.maxBudgetUsd, settings.maxRunUsd)
+  if (budget !== Infinity) {
+    return { bounded: true, value: budget, because: 'maxBudgetUsd, reserved before each request' }
   }
   if (!requests.bounded) return requests
   const prices = options.prices ?? noPrices

@@ -84,7 +84,7 @@ export class QueryEngine {
     this.#transcript = options.transcript ?? Transcript.empty()
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
     this.#ledger = Ledger.create({
-      nanos: settings.maxBudgetUsd === Infinity ? Infinity : nanosOf(settings.maxBudgetUsd),
+      nanos: nanosOf(settings.maxBudgetUsd),
     })
   }
 
@@ -150,14 +150,15 @@ export class QueryEngine {
     this.#current = current
     const translator = createTranslator({
       sessionId,
+      runId,
       includePartialMessages: this.#options.includePartialMessages ?? false,
       includeHookEvents: this.#options.includeHookEvents ?? false,
     })
     const denials: SdkPermissionDenial[] = []
-    yield this.#init(runId)
     try {
+      yield this.#init(runId)
       for await (const event of running) {
-        this.#options.onEvent?.(event)
+        this.#tell(event)
         collectDenials(event, denials)
         for (const message of translator.messages(event)) {
           yield message
@@ -165,7 +166,9 @@ export class QueryEngine {
         }
       }
     } finally {
-      await current.settle()
+      // Who leaves before the run began leaves nothing behind: no run, no prompt in the session.
+      if (running.hasStarted) await current.settle()
+      else if (this.#current === current) this.#current = undefined
     }
     const { terminal, state, sessionCostUsd, sessionUsage } = await current.settle()
     const { model, fallbackModel, output } = this.#options
@@ -180,6 +183,14 @@ export class QueryEngine {
       models: fallbackModel === undefined ? [model] : [model, fallbackModel],
       output,
     })
+  }
+
+  #tell(event: LoopEvent): void {
+    try {
+      this.#options.onEvent?.(event)
+    } catch {
+      // The run goes on; what a listener does with an event is its own affair.
+    }
   }
 
   #currentOf(running: Loop): Running {
@@ -201,10 +212,10 @@ export class QueryEngine {
 
   #start(start: ReturnType<typeof startRun>, runId: string): Loop {
     const { stepsFor, ...options } = this.#options
-    const { maxTokens } = settingsOf(options)
+    const { maxTokens, maxRunUsd } = settingsOf(options)
     const steps = stepsFor === undefined ? {} : { steps: stepsFor(runId) }
     const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)
-    const ledger = this.#ledger.branch(maxTokens === Infinity ? {} : { tokens: maxTokens })
+    const ledger = this.#ledger.branch({ tokens: maxTokens, nanos: nanosOf(maxRunUsd) })
     return loop(
       start,
       { ...options, ...steps, spentBeforeUsd },

@@ -85,6 +85,8 @@ export type LoopEvent =
       readonly name: string
       readonly input: unknown
       readonly message: string
+      /** For `Loop.answer`; null when the run ends instead of waiting. */
+      readonly key: string | null
     }
   | {
       readonly type: 'hook_start'

@@ -123,7 +123,7 @@ function summaryOf({ spent }: RunState): RunSummary {
 
 /** What belongs after a run is started and not waited for (spec R-END-9). */
 function startPostRun(state: RunState, ports: Ports, emit: Emit): void {
-  const last = lastAssistant(state)
+  const last = state.transcript.lastReply(state.startLength)
   if (ports.postRun.length === 0 || last === undefined || ports.steps.replaying) return
   const input: StopHookInput = stopHookInput(state, last, ports)
   for (const task of ports.postRun) {
@@ -137,14 +137,6 @@ function startPostRun(state: RunState, ports: Ports, emit: Emit): void {
       done(messageOf(error))
     }
   }
-}
-
-function lastAssistant(state: RunState): AssistantMessage | undefined {
-  for (let index = state.transcript.length - 1; index >= state.startLength; index--) {
-    const entry = state.transcript.at(index)
-    if (entry?.kind === 'assistant' && entry.error === undefined) return entry.message
-  }
-  return undefined
 }
 
 /** What broke the run: a callback that threw, or the driver. */

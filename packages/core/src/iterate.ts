@@ -2,17 +2,20 @@ import { createAbortScope, type AbortCause } from './cancel/abort.ts'
 import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { createLeftBehind, type LeftBehind } from './cancel/left-behind.ts'
 import type { Ledger } from './budget/ledger.ts'
+import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { createInbox, type OpenInbox } from './inbox.ts'
 import { broken, run } from './loop.ts'
+import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
 import { portsOf, type LoopOptions } from './options.ts'
 import type { Ended, Ports } from './ports.ts'
 import type { RunState } from './state.ts'
-import { createMemorySteps } from './steps/memory.ts'
+import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
+import type { PermissionDecision } from './tools/permission-decision.ts'
 
 /** A run that goes on, or has ended. */
 export interface Loop extends AsyncIterable<LoopEvent> {
@@ -20,10 +23,13 @@ export interface Loop extends AsyncIterable<LoopEvent> {
   readonly terminal: Promise<Terminal>
   /** The terminal and the state it ended in. */
   readonly ended: Promise<Ended>
+  readonly hasStarted: boolean
   /** Aborts what is in flight, and ends. */
   abort(cause?: AbortCause): void
   /** Ends at the next checkpoint, as `user_requested`. */
   stop(message?: string): void
+  /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. */
+  answer(key: string, decision: PermissionDecision): void
   /** A message that is taken at the next checkpoint. */
   steer(content: MessageContent): void
   /** A message that is taken when the run would end. */
@@ -46,7 +52,7 @@ export interface LoopContext {
  */
 export function loop(start: RunState, options: LoopOptions, context: LoopContext = {}): Loop {
   const clock = options.clock ?? systemClock
-  const abort = createAbortScope(options.signal)
+  const abort = createAbortScope()
   const inbox = context.inbox ?? createInbox()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const shared = context.ledger === undefined ? {} : { ledger: context.ledger }
@@ -62,6 +68,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const execute = async (): Promise<Ended> => {
     // Whoever starts a run has the rest of their turn to say more.
     await Promise.resolve()
+    if (options.signal !== undefined) abort.follow(options.signal)
     let deadline = noDeadline
     let ended: Ended
     try {
@@ -92,8 +99,17 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     get ended() {
       return started()
     },
+    get hasStarted() {
+      return running !== undefined
+    },
     abort: (cause = 'user') => abort.abort(cause),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
+    answer(key, decision) {
+      if (!('answer' in steps))
+        throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
+      // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
+      ;(steps as MemorySteps).answer(key, decision as Json)
+    },
     steer: (content) => inbox.put({ kind: 'steer', content }),
     followUp: (content) => inbox.put({ kind: 'follow_up', content }),
     [Symbol.asyncIterator]() {
@@ -143,20 +159,16 @@ function createEventQueue(): EventQueue {
   let head = 0
   let listening = false
   let closed = false
-  let wake: ((result: IteratorResult<LoopEvent>) => void) | undefined
+  let waiting: ((result: IteratorResult<LoopEvent>) => void)[] = []
   return {
     listen() {
       listening = true
     },
     put(value) {
       if (!listening) return
-      if (wake === undefined) {
-        queue.push(value)
-        return
-      }
-      const deliver = wake
-      wake = undefined
-      deliver({ done: false, value })
+      const deliver = waiting.shift()
+      if (deliver === undefined) queue.push(value)
+      else deliver({ done: false, value })
     },
     next() {
       const value = queue[head]
@@ -170,7 +182,7 @@ function createEventQueue(): EventQueue {
       }
       if (closed) return Promise.resolve(finished)
       return new Promise((resolve) => {
-        wake = resolve
+        waiting.push(resolve)
       })
     },
     drop() {
@@ -180,8 +192,8 @@ function createEventQueue(): EventQueue {
     },
     close() {
       closed = true
-      wake?.(finished)
-      wake = undefined
+      for (const deliver of waiting) deliver(finished)
+      waiting = []
     },
   }
 }

@@ -5,6 +5,7 @@ import { createHookRegistry } from './hooks/registry.ts'
 import type { Ended, Ports } from './ports.ts'
 import type { RunState } from './state.ts'
 import { StopSignal } from './stop/signal.ts'
+import { closeBrokenCalls } from './turn/close-calls.ts'
 import { actOnApproved, close, hear, unfinished } from './turn/hear.ts'
 import { draftOf, type Outcome } from './turn/outcome.ts'
 import { prepare } from './turn/prepare.ts'
@@ -47,11 +48,11 @@ export async function broken(thrown: unknown, state: RunState, ports: Ports, emi
     source: 'run',
   })
   const draft = draftOf('error', signal, { say: { error: 'unknown', message: error.message }, error })
-  const latest: RunState = {
-    ...state,
-    transcript: state.transcript.newest(),
-    continuation: state.continuation.withNewStopSignal(signal),
-  }
+  const { spent } = ports.progress
+  const reached = spent !== undefined && spent.request === state.spent.request ? spent : state.spent
+  const continuation = state.continuation.withNewStopSignal(signal)
+  const newest: RunState = { ...state, spent: reached, transcript: state.transcript.newest(), continuation }
+  const latest = closeBrokenCalls(newest, ports.progress, emit)
   const ended = await conclude(latest, draft, { ...ports, hooks: createHookRegistry(), postRun: [] }, emit)
   // A driver that failed cannot record the end either; the caller still gets it.
   await ports.steps.end(ended.terminal).catch(() => {})

@@ -23,6 +23,7 @@ import type { Terminal } from './stop/terminal.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
+import { createProgress } from './turn/progress.ts'
 
 /** Everything that a run can be given; all but the model has a default. */
 export interface LoopOptions {
@@ -91,7 +92,8 @@ export function settingsOf(options: LoopOptions): RunSettings {
   const settings: RunSettings = {
     system: options.system ?? '',
     maxTurns: options.maxTurns ?? 1_000,
-    maxBudgetUsd: Math.min(options.maxBudgetUsd ?? Infinity, guard.usd ?? Infinity),
+    maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
+    maxRunUsd: guard.usd ?? Infinity,
     maxTokens: Math.min(options.maxTokens ?? Infinity, guard.tokens ?? Infinity),
     maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
     tokenBudget: options.tokenBudget ?? null,
@@ -125,7 +127,7 @@ function guardBounds(options: LoopOptions): NonNullable<Guard['bounds']> {
 }
 
 function validate(settings: RunSettings, options: LoopOptions): void {
-  const { maxTurns, maxBudgetUsd } = settings
+  const { maxTurns } = settings
   if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
     throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
   }
@@ -133,11 +135,19 @@ function validate(settings: RunSettings, options: LoopOptions): void {
     if (!(settings[name] > 0))
       throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
   }
+  for (const name of ['maxRetries', 'maxSubagents', 'stopHookBlockCap', 'toolConcurrency'] as const) {
+    if (settings[name] !== Infinity && !Number.isInteger(settings[name])) {
+      throw new ConfigurationError(`${name} must be a whole number, but it is ${settings[name]}.`)
+    }
+  }
+  if (Number.isNaN(settings.tokenBudget))
+    throw new ConfigurationError('tokenBudget must be a number of tokens or null.')
+  if (!(settings.spentBeforeUsd >= 0)) throw new ConfigurationError('spentBeforeUsd must be at least 0.')
   for (const name of ['maxRetries', 'graceMs', 'maxSubagents', 'stopHookBlockCap'] as const) {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
   toolsByName(options.tools ?? [])
-  if (maxBudgetUsd === Infinity) return
+  if (Math.min(settings.maxBudgetUsd, settings.maxRunUsd) === Infinity) return
   for (const model of [options.model, options.fallbackModel]) {
     if (
       model === undefined ||
@@ -184,6 +194,7 @@ export function portsOf(options: LoopOptions, own: RunPorts): Ports {
     abort: own.abort,
     deadline: noDeadline,
     leftBehind: own.leftBehind,
+    progress: createProgress(),
     ledger: own.ledger ?? ledgerOf(settings),
     settings,
     limits: { maxTurns: settings.maxTurns, gateLaps: tokenGateBound(settings.tokenBudget) },
@@ -192,6 +203,6 @@ export function portsOf(options: LoopOptions, own: RunPorts): Ports {
 }
 
 export function ledgerOf(settings: RunSettings): Ledger {
-  const { maxBudgetUsd, maxTokens } = settings
-  return Ledger.create({ nanos: maxBudgetUsd === Infinity ? Infinity : nanosOf(maxBudgetUsd), tokens: maxTokens })
+  const maxUsd = Math.min(settings.maxBudgetUsd, settings.maxRunUsd)
+  return Ledger.create({ nanos: nanosOf(maxUsd), tokens: settings.maxTokens })
 }

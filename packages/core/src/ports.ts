@@ -19,6 +19,7 @@ import type { Steps } from './steps/steps.ts'
 import type { Terminal } from './stop/terminal.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
+import type { Progress } from './turn/progress.ts'
 
 /** Whether an answer fits what the caller wants. */
 export interface OutputSchema {
@@ -39,7 +40,10 @@ export type ErrorPolicy = (failure: {
 export interface RunSettings {
   readonly system: string
   readonly maxTurns: number
+  /** The session's budget: what was spent before this run counts. */
   readonly maxBudgetUsd: number
+  /** A cost guard's bound, for this run alone. */
+  readonly maxRunUsd: number
   readonly maxTokens: number
   readonly maxDurationMs: number
   /** The target of tokens to use up (spec R-GATE-1); null for none. */
@@ -88,6 +92,7 @@ export interface Ports {
   readonly abort: AbortScope
   readonly deadline: Deadline
   readonly leftBehind: LeftBehind
+  readonly progress: Progress
   readonly ledger: Ledger
   readonly settings: RunSettings
   readonly limits: AllowanceLimits

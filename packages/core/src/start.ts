@@ -42,8 +42,10 @@ export function startRun(options: StartOptions = {}): RunState {
       'Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.',
     )
   }
-  if (options.approvals !== undefined && openCallsOf(state).length > 0)
-    state = withSpent(state, { approvals: options.approvals })
+  if (options.approvals !== undefined && openCallsOf(state).length === 0) {
+    throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
+  }
+  if (options.approvals !== undefined) state = withSpent(state, { approvals: options.approvals })
   else state = closeOpenCalls(state, () => {}, 'it waited for approval, and something else was said instead')
   if (options.prompt === undefined) return state
   const message = { role: 'user', content: options.prompt } as const

@@ -99,6 +99,15 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return this.#log.entries.slice(start, this.length)
   }
 
+  /** The model's newest message from `start` on; messages of our own that tell of a failure are passed over. */
+  lastReply(start = 0): AssistantMessage | undefined {
+    for (let index = this.length - 1; index >= start; index--) {
+      const entry = this.#log.entries[index]
+      if (entry?.kind === 'assistant' && entry.error === undefined) return entry.message
+    }
+    return undefined
+  }
+
   /** The newest view of the same log: what was appended after this one, too. */
   newest(): Transcript {
     return this.#log.entries.length === this.length ? this : new Transcript(this.#log, this.#log.entries.length)

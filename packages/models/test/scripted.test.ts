@@ -1,5 +1,6 @@
 import { ConfigurationError } from '@halting/core'
-import type { ContentBlock, ModelMessage } from '@halting/core'
+import type { AssistantMessage, ContentBlock, ModelMessage } from '@halting/core'
+import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { parseScript, parseScriptText, readScript, scriptedModel, startScriptedServer } from '../src/scripted/index.ts'
 import type { Script, ScriptedFault, ScriptedModelOptions } from '../src/scripted/index.ts'
@@ -12,6 +13,11 @@ async function play(script: unknown, options?: ScriptedModelOptions) {
   const scripted = await scriptedModel(script, options)
   open.push(scripted)
   return scripted
+}
+
+function textOf(message: AssistantMessage | string): string {
+  const [block] = typeof message === 'string' ? [] : message.content
+  return block?.type === 'text' ? block.text : ''
 }
 
 const results = (text: string): ModelMessage => ({
@@ -100,6 +106,103 @@ describe('a script is played over real HTTP, reply after reply', () => {
     expect((await call(model)).reply?.message.content[0]).toMatchObject({
       input: { file_path: 'C:\\my "files"/a', other: '{{unknown}}' },
     })
+  })
+})
+
+describe("a reply keeps the request's max_tokens, as the service does", () => {
+  const long = '日本 "quoted" 😀\n'.repeat(1_000)
+  const ask = async (reply: unknown, maxTokens = 100) => {
+    const { model } = await play({ replies: [reply] })
+    const { reply: got, error } = await call(model, { request: requestOf({ maxTokens }) })
+    return got?.message ?? recordOf(error).message
+  }
+  const cut = { stop_reason: 'max_tokens', stop_sequence: null, usage: { output_tokens: 100 } }
+
+  test('a text is cut where the tokens end, between two characters', async () => {
+    const message = await ask({ content: long })
+    expect(message).toMatchObject({ ...cut, content: [{ type: 'text' }] })
+    const text = textOf(message)
+    expect(long.startsWith(text)).toBe(true)
+    expect(text.isWellFormed()).toBe(true)
+    expect(JSON.stringify([{ type: 'text', text }]).length).toBeGreaterThan(390)
+    expect(JSON.stringify([{ type: 'text', text }]).length).toBeLessThanOrEqual(400)
+  })
+
+  test('what the script declares is cut in its proportion', async () => {
+    const usage = { input_tokens: 5, output_tokens: 200 }
+    const message = await ask({ content: 'x'.repeat(1_000), stop_sequence: 'x', usage })
+    expect(message).toMatchObject({ ...cut, usage: { input_tokens: 5, output_tokens: 100 } })
+    expect(textOf(message).length).toBeGreaterThan(450)
+    expect(textOf(message).length).toBeLessThan(500)
+  })
+
+  test('a declared output that fits is believed, however long the text', async () => {
+    expect(await ask({ content: long, usage: { output_tokens: 100 } })).toMatchObject({
+      stop_reason: 'end_turn',
+      content: [{ type: 'text', text: long }],
+      usage: { output_tokens: 100 },
+    })
+  })
+
+  test('a call that does not fit is never there, nor what comes after it', async () => {
+    const write = { type: 'tool_use', name: 'Write', input: { content: long } }
+    expect(await ask({ content: ['First.', write, 'Last.'] })).toMatchObject({
+      ...cut,
+      content: [{ type: 'text', text: 'First.' }],
+    })
+  })
+
+  test('on the wire the call breaks off within its input; in one piece it is left out', async () => {
+    const write = { type: 'tool_use', name: 'Write', input: { content: long } }
+    const server = await startScriptedServer({ replies: [{ content: [write], repeat: 2 }] })
+    open.push(server)
+    const post = (stream: boolean) =>
+      fetch(`${server.url}/v1/messages`, { method: 'POST', body: JSON.stringify({ max_tokens: 50, stream }) })
+    const events = await (await post(true)).text()
+    const json = Array.from(events.matchAll(/"partial_json":(".*?[^\\]"|"")\}/g), ([, part = '""']) => JSON.parse(part))
+    expect(JSON.stringify(write.input).startsWith(json.join(''))).toBe(true)
+    expect(json.join('').length).toBeGreaterThan(50)
+    expect(events).toContain('"stop_reason":"max_tokens"')
+    expect(await (await post(false)).json()).toMatchObject({ content: [], stop_reason: 'max_tokens' })
+  })
+
+  test('a declared input that the request cannot have is refused', async () => {
+    const declared = { input_tokens: 90_000, cache_read_input_tokens: 10_000 }
+    expect(await ask({ content: 'x', usage: declared })).toMatch(
+      /^400 invalid_request_error: Reply 1 of the script declares 100000 input tokens, but the request has \d+ bytes, and no token is shorter than a byte\. Declare less, or nothing\.$/,
+    )
+  })
+
+  test('no script and no cap make a reply that is longer than the cap, or a text that the script does not have', async () => {
+    const part = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.record({
+        type: fc.constant('tool_use'),
+        name: fc.constant('T'),
+        input: fc.dictionary(fc.string(), fc.string()),
+      }),
+    )
+    const output = fc.option(fc.integer({ min: 0, max: 2_000 }), { nil: undefined })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(part, { minLength: 1, maxLength: 5 }),
+        output,
+        fc.integer({ min: 1, max: 300 }),
+        async (content, declared, maxTokens) => {
+          const usage = declared === undefined ? {} : { usage: { output_tokens: declared } }
+          const message = await ask({ content, ...usage }, maxTokens)
+          if (typeof message === 'string') throw new Error(message)
+          const whole = content.map((one) => (typeof one === 'string' ? one : JSON.stringify(one.input)))
+          expect(message.usage.output_tokens).toBeLessThanOrEqual(maxTokens)
+          message.content.forEach((block, index) => {
+            const said = block.type === 'text' ? block.text : JSON.stringify(block.type === 'tool_use' && block.input)
+            expect(whole[index]?.startsWith(said)).toBe(true)
+          })
+          if (message.stop_reason !== 'max_tokens') expect(message.content).toHaveLength(content.length)
+        },
+      ),
+      { numRuns: 60 },
+    )
   })
 })
 
@@ -206,6 +309,11 @@ describe('a script that is not right is refused with the place and what is right
       'an input that is no object',
       { replies: [{ content: [{ type: 'tool_use', name: 'R', input: 'x' }] }] },
       'script: replies[0].content[0].input must be an object, not "x".',
+    ],
+    [
+      'tokens that are no number',
+      { replies: [{ content: 'a', usage: { output_tokens: 'many' } }] },
+      'script: replies[0].usage.output_tokens must be a number, 0 or more, not "many".',
     ],
     [
       'a repeat of 0',

@@ -15,6 +15,7 @@ export type NanoUsd = number
 
 export function nanosOf(usd: number): NanoUsd {
   // A price sum like 0.1 + 0.2 carries noise in its last digits, which is taken off; any real part of a nano-dollar is rounded up.
+  if (usd === Infinity) return Infinity
   const exact = usd * 1e9
   const nearest = Math.round(exact)
   return Math.abs(exact - nearest) < 1e-3 ? nearest : Math.ceil(exact)

@@ -24,7 +24,7 @@ export class Agent {
   /** Runs to the end. The state that comes back always has a `stopReason()`. */
   async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
     const running = this.#loop(state, options)
-    if (options.onEvent !== undefined) for await (const event of running) options.onEvent(event)
+    if (options.onEvent !== undefined) for await (const event of running) tell(options, event)
     return after(state, (await running.ended).state)
   }
 
@@ -35,7 +35,7 @@ export class Agent {
     // The run tells its prompt too, which the state has already.
     const known = new Set(Array.from(state.transcript, ({ id }) => id))
     for await (const event of running) {
-      options.onEvent?.(event)
+      tell(options, event)
       if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
       if (event.type === 'lap') yield reached
     }
@@ -64,4 +64,13 @@ function after(before: AgentState, ended: RunState): AgentState {
   const view = agentStateOf(ended)
   const execution = view.execution()
   return execution === null ? before : before.withExecution(execution, ended.transcript, ended.spent.metadata)
+}
+
+/** What a listener does with an event is its own affair: the run goes on. */
+function tell({ onEvent }: ExecuteOptions, event: LoopEvent): void {
+  try {
+    onEvent?.(event)
+  } catch {
+    // Nothing is owed to a listener that fails.
+  }
 }

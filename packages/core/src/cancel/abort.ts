@@ -54,11 +54,13 @@ export interface AbortScope {
   abort(cause: AbortCause): void
   /** Calls back when aborted, at once if it already is. The returned function takes the listener away. */
   onAbort(listener: (cause: AbortCause) => void): () => void
+  /** Aborts when the caller's signal does, or has. */
+  follow(outer: AbortSignal): void
   /** Lets go of the caller's signal. */
   dispose(): void
 }
 
-export function createAbortScope(outer?: AbortSignal): AbortScope {
+export function createAbortScope(): AbortScope {
   const controller = new AbortController()
   const listeners = new Set<(cause: AbortCause) => void>()
   let cause: AbortCause | undefined
@@ -74,9 +76,8 @@ export function createAbortScope(outer?: AbortSignal): AbortScope {
       for (const listener of waiting) listener(why)
     }
   }
+  let outer: AbortSignal | undefined
   const onOuterAbort = (): void => abort(abortCauseOf(outer?.reason))
-  outer?.addEventListener('abort', onOuterAbort, { once: true })
-  if (outer?.aborted === true) onOuterAbort()
 
   return {
     signal: controller.signal,
@@ -93,6 +94,11 @@ export function createAbortScope(outer?: AbortSignal): AbortScope {
       return () => {
         listeners.delete(listener)
       }
+    },
+    follow(signal) {
+      outer = signal
+      signal.addEventListener('abort', onOuterAbort, { once: true })
+      if (signal.aborted) onOuterAbort()
     },
     dispose() {
       outer?.removeEventListener('abort', onOuterAbort)

@@ -8,7 +8,8 @@ export type Settled<T> =
   | { readonly kind: 'left'; readonly cause: AbortCause }
 
 /**
- * Waits for work that may be deaf to an abort: at most `graceMs` after it. Never rejects; `meaning` says what the settlement comes to.
+ * Waits for work that may be deaf to an abort: at most `graceMs` after it. `meaning` says what the settlement comes to;
+ * it rejects only when that throws.
  * A1: the work's own result wins when it comes in time. A2: a rejection that comes later is handled.
  */
 export function settleWithin<T, R>(
@@ -26,7 +27,7 @@ export function settleWithin<T, R>(
   }
   if (!isThenable(result)) return meaning({ kind: 'value', value: result })
   const promise = result
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let stopTimer: (() => void) | undefined
     let open = true
     const settle = (settled: Settled<T>): void => {
@@ -34,7 +35,11 @@ export function settleWithin<T, R>(
       open = false
       stopListening()
       stopTimer?.()
-      resolve(meaning(settled))
+      try {
+        resolve(meaning(settled))
+      } catch (error) {
+        reject(error)
+      }
     }
     const stopListening = abort.onAbort((cause) => {
       if (graceMs > 0) stopTimer = timers.after(graceMs, () => settle({ kind: 'left', cause }))

@@ -3,7 +3,7 @@ import { StopSignal } from '../stop/signal.ts'
 
 /** Asked at every checkpoint whether the run is to stop (spec R-ORD-7). May look anywhere: a flag, a key in a store. */
 export interface CanProvideCancellationSignal {
-  cancellationSignal(state: AgentState): StopSignal | undefined | Promise<StopSignal | undefined>
+  cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }
 
 export interface InMemoryCancellationOptions {
@@ -34,7 +34,12 @@ export class InMemoryCancellationSource implements CanProvideCancellationSignal 
 
   cancellationSignal(state: AgentState): StopSignal | undefined {
     if (this.#message === undefined) return undefined
-    if (this.#executionId !== undefined && this.#executionId !== state.executionId) return undefined
+    if (this.#executionId !== undefined && !isWithin(state.executionId, this.#executionId)) return undefined
     return StopSignal.userRequested(this.#message, { source: 'InMemoryCancellationSource' })
   }
+}
+
+/** True for the execution itself and for the subagents that it started. */
+function isWithin(executionId: string, root: string): boolean {
+  return executionId === root || executionId.startsWith(`${root}/`)
 }

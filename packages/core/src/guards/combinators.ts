@@ -2,7 +2,7 @@ import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
 import { defaultCheckpoints, type Checkpoint, type Guard, type GuardBounds } from './guard.ts'
 
-/** Stops when one of the guards does; of several signals the most urgent one. */
+/** Stops when one of the guards does, each looked at where it would be by itself; of several signals the most urgent one. */
 export function any(...guards: readonly Guard[]): Guard {
   return {
     name: `any(${names(guards)})`,
@@ -10,7 +10,8 @@ export function any(...guards: readonly Guard[]): Guard {
     looksAtTurns: guards.some((guard) => guard.looksAtTurns === true),
     bounds: lowest(guards),
     evaluate(view) {
-      return signalsOf(guards, view).highest() ?? undefined
+      const looking = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
+      return signalsOf(looking, view).highest() ?? undefined
     },
   }
 }
@@ -40,7 +41,7 @@ export function not(guard: Guard): Guard {
     checkpoints: checkpointsOf([guard]),
     looksAtTurns: guard.looksAtTurns === true,
     evaluate(view) {
-      if (guard.evaluate(view) !== undefined) return undefined
+      if (guard.evaluate(view) instanceof StopSignal) return undefined
       return new StopSignal({ reason: 'stop_requested', message: `${guard.name} does not hold`, source: name })
     },
   }

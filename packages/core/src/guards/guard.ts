@@ -41,7 +41,7 @@ export interface Guard {
   readonly bounds?: GuardBounds
   /** It needs `recentTurns`, which are hashed only when some guard does. */
   readonly looksAtTurns?: boolean
-  evaluate(view: GuardView): StopSignal | undefined
+  evaluate(view: GuardView): StopSignal | null | undefined
 }
 
 export const defaultCheckpoints: readonly Checkpoint[] = Object.freeze<Checkpoint[]>(['before_turn', 'after_tools'])

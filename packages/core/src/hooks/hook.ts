@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors.ts'
 import type { HookContext } from './context.ts'
 import type { HookTrigger } from './outcome.ts'
 
@@ -31,7 +32,13 @@ export class CallableHook implements Hook {
   declare readonly tools?: readonly string[]
   readonly #handle: Hook['handle']
 
+  /** @throws ConfigurationError without triggers: the hook would never be called. */
   constructor(handle: Hook['handle'], options: CallableHookOptions) {
+    // Plain JavaScript may leave them out.
+    const given = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
+    if (given.length === 0) {
+      throw new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }.")
+    }
     this.#handle = handle
     this.triggers = options.triggers
     this.priority = options.priority ?? 0

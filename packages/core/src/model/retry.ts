@@ -5,6 +5,9 @@ import type { ModelErrorJson } from './model-error.ts'
 const firstDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
+/** A service that asks for more patience than this is not waited for: the run ends and says so. */
+export const longestRetryWaitMs: number = 600_000
+
 /** Overloads in a row after which a fallback model is taken, when there is one. */
 export const overloadsBeforeFallback = 3
 

@@ -88,9 +88,5 @@ function searches(usage: Usage): number {
 
 /** The text of the run's last answer; '' when there is none. */
 export function lastAnswer({ transcript, startLength }: Pick<RunState, 'transcript' | 'startLength'>): string {
-  for (let index = transcript.length - 1; index >= startLength; index--) {
-    const entry = transcript.at(index)
-    if (entry?.kind === 'assistant' && entry.error === undefined) return textOf(entry.message.content)
-  }
-  return ''
+  return textOf(transcript.lastReply(startLength)?.content ?? '')
 }

@@ -6,6 +6,7 @@ import type { SdkAssistant, SdkMessage, SdkUser } from './messages.ts'
 
 export interface TranslateOptions {
   readonly sessionId: string
+  readonly runId: string
   /** Also the service's own events, as `stream_event`. */
   readonly includePartialMessages: boolean
   readonly includeHookEvents: boolean
@@ -22,7 +23,7 @@ export function createTranslator(options: TranslateOptions): Translator {
   let counter = 0
   /** Ids of messages that are in the transcript follow from it; the others are numbered. */
   const base = (name?: string) => ({
-    uuid: uuidOf(`${options.sessionId}/${name ?? `event:${counter++}`}`),
+    uuid: uuidOf(`${options.sessionId}/${name ?? `${options.runId}/event:${counter++}`}`),
     session_id: options.sessionId,
   })
 

@@ -30,6 +30,8 @@ export async function act(
   ports: Ports,
   emit: Emit,
 ): Promise<Outcome> {
+  ports.progress.begun.clear()
+  ports.progress.results.clear()
   const batches = batchesOf(calls, ports)
   const only = batches.length === 1 ? batches[0] : undefined
   const acted = await (only === undefined
@@ -133,6 +135,7 @@ async function next(state: RunState, acted: BatchRun, ports: Ports, emit: Emit):
   const hooking = runHooks('afterStep', guarded.state, ports, emit)
   const hooks = hooking instanceof Promise ? await hooking : hooking
   current = withHookMessages(hooks.state, hooks.messages, emit)
+  if (hooks.aborted !== undefined) return ends(current, abortDraft(hooks.aborted, 'tools', current, ports))
 
   const thrown = acted.stops.find((stop) => stop.origin === 'tool')
   if (thrown !== undefined) return ends(current, draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal))

@@ -1,4 +1,4 @@
-import { RunAbort, type AbortCause } from '../cancel/abort.ts'
+import type { AbortCause } from '../cancel/abort.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
@@ -133,7 +133,7 @@ function callModel(
   }
   const meaning = (settled: Settled<ModelReply>): Made => {
     open = false
-    if (settled.kind === 'value') return answered(settled.value, grant, model, state, ports)
+    if (settled.kind === 'value' && isReply(settled.value)) return answered(settled.value, grant, model, state, ports)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
       return {
@@ -143,7 +143,7 @@ function callModel(
         charge: unknownCharge(model, grant, state, ports),
       }
     }
-    const error = recordOf(settled.kind === 'threw' ? settled.error : new RunAbort(settled.cause))
+    const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
     return { kind: 'failed', error, charge: chargeOfFailure(error, model, grant, state, ports) }
   }
   return settleWithin(
@@ -154,6 +154,19 @@ function callModel(
     meaning,
   )
 }
+
+function isReply(reply: unknown): reply is ModelReply {
+  if (typeof reply !== 'object' || reply === null || !('message' in reply)) return false
+  const { message } = reply
+  if (typeof message !== 'object' || message === null || !('content' in message && 'usage' in message)) return false
+  return Array.isArray(message.content) && typeof message.usage === 'object' && message.usage !== null
+}
+
+const noReply = new ModelError({
+  kind: 'unknown',
+  message: 'The model adapter gave something that is no reply: { message: { content, usage, … } } is needed.',
+  retryable: false,
+}).toRecord()
 
 function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Made {
   const { message, interrupted } = reply

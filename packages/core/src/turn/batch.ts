@@ -86,13 +86,14 @@ export async function runBatch(
     if (call === undefined) continue
     current = ran.child === undefined ? at(current, ran) : ran.child.addTo(at(current, ran))
     const run: CallRun = { ...call, result: ran.value, durationMs: ran.durationMs }
+    ports.progress.results.set(call.call.id, ran.value)
     const finishing = finishCall(run, current, ports, emit)
     const finished = finishing instanceof Promise ? await finishing : finishing
     current = finished.state
     results.set(run.call.id, finished.result)
     messages.push(...finished.messages)
     stops.push(...finished.stops)
-    abort ??= finished.result.abort
+    abort ??= finished.result.abort ?? finished.abort
   }
   return { state: current, results, messages, stops: stops.toSorted((a, b) => a.index - b.index), pending, abort }
 }

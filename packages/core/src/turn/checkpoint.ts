@@ -1,4 +1,5 @@
 import type { CanProvideCancellationSignal } from '../cancel/source.ts'
+import { settleWithin } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { defaultCheckpoints, type Checkpoint, type GuardView } from '../guards/guard.ts'
@@ -54,15 +55,24 @@ async function pollSources(
 ): Promise<Control | undefined> {
   const signals = [...taken]
   for (const source of ports.cancellation) {
-    const signal = await askSource(source, state)
-    if (signal !== undefined) signals.push(signal.toJSON())
+    const signal = await settleWithin(
+      () => askSource(source, state),
+      ports.abort,
+      ports.settings.graceMs,
+      ports.timers,
+      (settled) => (settled.kind === 'value' ? settled.value : undefined),
+    )
+    if (signal) signals.push(signal.toJSON())
   }
   if (ports.abort.cause !== undefined) return { abort: ports.abort.cause }
   return signals.length === 0 ? undefined : { signals }
 }
 
 /** A source that throws cannot say whether the run is to stop: it stops, as `error`. */
-async function askSource(source: CanProvideCancellationSignal, state: RunState): Promise<StopSignal | undefined> {
+async function askSource(
+  source: CanProvideCancellationSignal,
+  state: RunState,
+): Promise<StopSignal | null | undefined> {
   try {
     return await source.cancellationSignal(agentStateOf(state))
   } catch (error) {
@@ -93,7 +103,7 @@ export function guardsAt(
   let next = state
   for (const guard of ports.guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
-    const signal = guard.evaluate(view)
+    const signal = guard.evaluate(view) ?? undefined
     const wasOverridden = next.spent.overridden.includes(guard.name)
     if (signal === undefined) {
       if (wasOverridden)

@@ -1,17 +1,28 @@
 import { createAbortScope } from '../cancel/abort.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import { addUsage, textOf, type ToolUseBlock } from '../messages.ts'
+import type { ToolUseBlock } from '../messages.ts'
+import { StepsLimitHook } from '../guards/limits.ts'
 import { closedInbox } from '../inbox.ts'
 import type { HookTrigger } from '../hooks/outcome.ts'
 import type { HookRegistry } from '../hooks/registry.ts'
 import type { Ended, Ports } from '../ports.ts'
-import { freshSpent, startState, withSpent, type RunIdentity, type RunState, type Spent } from '../state.ts'
+import { lastAnswer } from '../sdk/result.ts'
+import {
+  freshSpent,
+  startState,
+  withModelUsage,
+  withSpent,
+  type RunIdentity,
+  type RunState,
+  type Spent,
+} from '../state.ts'
 import { Transcript } from '../transcript.ts'
 import { interrupted, type ToolResult } from '../tools/result.ts'
 import { isAgentTool, type AnyAgentTool, type ChildRun } from '../tools/tool.ts'
 import type { ChildOutcome } from './calls.ts'
 import { sayUser } from './flow.ts'
+import { createProgress } from './progress.ts'
 import { toolDefinitionsOf } from '../tools/definitions.ts'
 
 type ChildCall = {
@@ -73,13 +84,15 @@ function portsOfChild(child: ChildRun, ports: Ports, name: string, abort: Ports[
     ...ports,
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
-    guards: ports.guards.filter((guard) => guard.bounds?.turns === undefined),
+    // Its turns are its own; every other guard looks at it too.
+    guards: ports.guards.filter((guard) => !(guard instanceof StepsLimitHook)),
     stopHooks: [],
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
     hooks: hooksOfChild(ports.hooks),
     steps: ports.steps.scope(name),
     inbox: closedInbox,
+    progress: createProgress(),
     abort,
     ledger: ports.ledger.branch(),
     limits: { maxTurns, gateLaps: 0 },
@@ -109,7 +122,7 @@ function resultOfChild({ terminal, state }: Ended): ToolResult {
     const { abort: _cause, ...result } = interrupted('parent', false)
     return result
   }
-  const answer = lastAnswerOf(state)
+  const answer = lastAnswer(state)
   const details = {
     reason: terminal.reason,
     message: terminal.signal.message,
@@ -129,21 +142,11 @@ function resultOfChild({ terminal, state }: Ended): ToolResult {
   return { end: 'failed', content, isError: true, details, error: why }
 }
 
-function lastAnswerOf(state: RunState): string {
-  for (let index = state.transcript.length - 1; index >= 0; index--) {
-    const entry = state.transcript.at(index)
-    if (entry?.kind === 'assistant' && entry.error === undefined) return textOf(entry.message.content)
-  }
-  return ''
-}
-
 function withChildSpent(state: RunState, child: Spent): RunState {
   const { spent } = state
-  const modelUsage: { [model: string]: Spent['modelUsage'][string] } = { ...spent.modelUsage }
+  let { modelUsage } = spent
   for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
-    const before = modelUsage[model]
-    modelUsage[model] =
-      before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
+    modelUsage = withModelUsage(modelUsage, model, usage, nanos)
   }
   return withSpent(state, {
     modelUsage,

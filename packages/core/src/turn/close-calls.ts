@@ -4,9 +4,10 @@ import { isToolResult, toolCallsOf, type AssistantMessage, type ToolUseBlock } f
 import type { Ports } from '../ports.ts'
 import { at, withSpent, type RunState } from '../state.ts'
 import type { EarlyStarts } from '../tools/early-starts.ts'
-import { interrupted, notRun, resultBlock, type ToolResult } from '../tools/result.ts'
+import { interrupted, notRun, resultBlock, unknownOutcome, type ToolResult } from '../tools/result.ts'
 import { sayUser } from './flow.ts'
 import { keyOf } from './keys.ts'
+import type { Progress } from './progress.ts'
 
 // Every call has a result, on every path: these are the places where one is written for a call that did not run.
 
@@ -28,6 +29,17 @@ export function closeOpenCalls(state: RunState, emit: Emit, why = 'the run ended
   return notRunAll(state, openCallsOf(state), why, emit)
 }
 
+/** A run that broke in the middle of its tools: what ended is told, what was begun is unknown, the rest did not run. */
+export function closeBrokenCalls(state: RunState, { begun, results }: Progress, emit: Emit): RunState {
+  const calls = openCallsOf(state)
+  if (calls.length === 0) return state
+  const blocks = calls.map(({ id }) =>
+    resultBlock(id, results.get(id) ?? (begun.has(id) ? unknownOutcome : notRun('the run broke before this call'))),
+  )
+  const next = sayUser(state, blocks, 'tool_results', emit)
+  return withSpent(next, { toolResults: next.spent.toolResults + blocks.length })
+}
+
 /** Calls at the end of the transcript that have no result yet. */
 export function openCallsOf(state: Pick<RunState, 'transcript'>): readonly ToolUseBlock[] {
   const answered = new Set<string>()
@@ -43,7 +55,10 @@ export function openCallsOf(state: Pick<RunState, 'transcript'>): readonly ToolU
   return []
 }
 
-/** Results for the calls of a message that was cut by an abort: those that an early start had finished, synthetic ones for the rest. */
+/**
+ * Results for the calls of a message that was cut by an abort: those of early starts, which heed the abort or are left behind
+ * within the grace time, and synthetic ones for the rest.
+ */
 export async function closeCalls(
   state: RunState,
   message: AssistantMessage,
@@ -58,23 +73,20 @@ export async function closeCalls(
     keyOf(state, `close:${state.spent.request}`),
     async () => {
       const results: ToolResult[] = []
-      for (const call of calls) results.push((await finishedEarly(early.take(call.id))) ?? interrupted(cause, false))
+      for (const call of calls) results.push((await early.take(call.id)) ?? interrupted(cause, false))
       return results
     },
     { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
   )
+  const stillRunning = calls.filter((_call, index) => step.value[index]?.stillRunning === true).map(({ id }) => id)
   const blocks = calls.map((call, index) => {
     const result = step.value[index] ?? interrupted(cause, false)
     emit({ type: 'tool_end', callId: call.id, name: call.name, end: result.end, durationMs: 0 })
     return resultBlock(call.id, result)
   })
   const next = sayUser(at(state, step), blocks, 'tool_results', emit)
-  return withSpent(next, { toolResults: next.spent.toolResults + blocks.length })
-}
-
-/** The early result if it is there already: an abort waits for nothing. */
-async function finishedEarly(work: Promise<ToolResult> | undefined): Promise<ToolResult | undefined> {
-  if (work === undefined) return undefined
-  const result = await Promise.race([work, Promise.resolve().then(() => undefined)])
-  return result?.end === 'done' || result?.end === 'failed' ? result : undefined
+  return withSpent(next, {
+    toolResults: next.spent.toolResults + blocks.length,
+    stillRunning: [...next.spent.stillRunning, ...stillRunning],
+  })
 }

@@ -23,7 +23,7 @@ export function abortDraft(cause: AbortCause, place: 'streaming' | 'tools', stat
       })
     }
     case 'budget':
-      return draftOf('max_budget_usd', costLimitSignal(committedUsd(state), ports.settings.maxBudgetUsd, source), {
+      return draftOf('max_budget_usd', budgetSignal(state, ports, source), {
         wrapsUp: false,
       })
     case 'abandoned':
@@ -65,8 +65,17 @@ export function maxTurnsDraft(state: RunState, ports: Ports): Draft {
   })
 }
 
+/** The budget that is used up: the session's, or a cost guard's for this run. */
+export function budgetSignal(state: RunState, { settings }: Ports, source: string): StopSignal {
+  const { maxBudgetUsd, maxRunUsd, spentBeforeUsd } = settings
+  const used = committedUsd(state)
+  return maxRunUsd < maxBudgetUsd - spentBeforeUsd
+    ? costLimitSignal(used, maxRunUsd, source)
+    : costLimitSignal(spentBeforeUsd + used, maxBudgetUsd, source)
+}
+
 export function budgetDraft(state: RunState, ports: Ports): Draft {
-  return draftOf('max_budget_usd', costLimitSignal(committedUsd(state), ports.settings.maxBudgetUsd, 'max_budget_usd'))
+  return draftOf('max_budget_usd', budgetSignal(state, ports, 'max_budget_usd'))
 }
 
 /** The model failed for good. `attempts` above 1: retries ran out. */
@@ -135,4 +144,16 @@ export function activeMs(state: RunState): number {
 /** What was spent, worst cases included. */
 export function committedUsd(state: RunState): number {
   return usdOf(state.spent.nanos + state.spent.unknownNanos)
+}
+
+/** The run's tokens are used up in the middle of a reply. */
+export function loweredTokensDraft(state: RunState, ports: Ports): Draft {
+  const { totalTokens } = state.spent
+  const limit = ports.settings.maxTokens
+  const message = `Token limit reached: ${totalTokens}/${limit}; the reply was cut at what was left`
+  return draftOf(
+    'token_limit',
+    new StopSignal({ reason: 'token_limit', message, context: { used: totalTokens, limit }, source: 'ledger' }),
+    { raisedBy: ['ledger'] },
+  )
 }

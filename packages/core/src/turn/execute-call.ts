@@ -79,11 +79,19 @@ function runTool(
   })
 }
 
-function resultOf(output: ToolOutput | string): ToolResult {
+/** Whatever a tool gives has a meaning: nothing is an empty result, and what is neither text nor blocks is told as JSON. */
+function resultOf(output: unknown): ToolResult {
   if (typeof output === 'string') return { end: 'done', content: output, isError: false }
+  if (output === undefined || output === null) return { end: 'done', content: '(no output)', isError: false }
+  if (!isToolOutput(output)) return { end: 'done', content: JSON.stringify(output) ?? '(no output)', isError: false }
   const { content, isError = false, details } = output
   const end = isError ? 'failed' : 'done'
   return details === undefined ? { end, content, isError } : { end, content, isError, details }
+}
+
+function isToolOutput(output: unknown): output is ToolOutput {
+  if (typeof output !== 'object' || output === null || !('content' in output)) return false
+  return typeof output.content === 'string' || Array.isArray(output.content)
 }
 
 function resultOfThrow(thrown: unknown, ports: Ports): ToolResult {

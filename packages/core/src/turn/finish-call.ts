@@ -1,3 +1,4 @@
+import type { AbortCause } from '../cancel/abort.ts'
 import type { Emit } from '../events.ts'
 import { textOf, type MessageContent } from '../messages.ts'
 import type { Ports } from '../ports.ts'
@@ -12,6 +13,8 @@ export interface FinishedCall {
   readonly result: ToolResult
   readonly messages: readonly MessageContent[]
   readonly stops: readonly RaisedStop[]
+  /** One of its hooks was cut by an abort. */
+  readonly abort?: AbortCause
 }
 
 /** What comes after a call: its event, post-hooks, the error policy. */
@@ -52,16 +55,20 @@ async function lookAfter(run: CallRun, state: RunState, ports: Ports, emit: Emit
     if (outcome.prevented !== undefined) stop(preventedBy(hook, outcome.prevented), 'post_tool_hook', hook)
   }
   const messages = [...after.messages]
+  let abort = after.aborted
   if (failure !== undefined) {
     const error = { source: 'tool', name: call.name, message: failure } as const
     const onError = await runHooks('onError', current, ports, emit, { toolCall, callIndex: index, error })
     current = withSignalsHeld(onError, current)
     messages.push(...onError.messages)
+    abort ??= onError.aborted
     for (const { hook, signal } of onError.raised) stop(signal, 'hook', hook)
     if (ports.settings.errorPolicy?.(error) === true) stop(policySignal('tool', call.name, failure), 'hook', null)
   }
   const replaced = after.outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
-  return { state: current, result: replaced === undefined ? result : { ...result, content: replaced }, messages, stops }
+  const told = replaced === undefined ? result : { ...result, content: replaced }
+  const finished = { state: current, result: told, messages, stops }
+  return abort === undefined ? finished : { ...finished, abort }
 }
 
 function preventedBy(hook: string, reason: string): StopSignal {

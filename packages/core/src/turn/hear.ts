@@ -7,7 +7,7 @@ import { StopSignals } from '../stop/signals.ts'
 import { toolCallsOf } from '../messages.ts'
 import { act } from './act.ts'
 import { controlAt, type Controlled } from './checkpoint.ts'
-import { abortDraft, budgetDraft, committedUsd } from './drafts.ts'
+import { abortDraft, budgetDraft, committedUsd, loweredTokensDraft } from './drafts.ts'
 import { noEarlyStarts } from '../tools/early-starts.ts'
 import { closeCalls, notRunAll, openCallsOf } from './close-calls.ts'
 import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
@@ -45,6 +45,7 @@ export function hear(reply: Answer, ports: Ports, emit: Emit): Outcome | Promise
 
 /** The checkpoint after a reply. */
 function look(reply: Answer, hooks: HookRun, ports: Ports, emit: Emit): Outcome | Promise<Outcome> {
+  if (hooks.aborted !== undefined) return endAborted(reply, hooks.state, hooks.aborted, ports, emit)
   const control = controlAt('after_reply', hooks.state, ports, emit)
   if (control instanceof Promise) return control.then((came) => goOnWith(reply, hooks, came, ports, emit))
   return goOnWith(reply, hooks, control, ports, emit)
@@ -60,7 +61,7 @@ function goOnWith(
   const { message, calls, early } = reply
   const current = control.state
   if (control.abort !== undefined) return endAborted(reply, current, control.abort, ports, emit)
-  const stop = costDraft(current, ports) ?? standing(current)
+  const stop = costDraft(current, ports) ?? tokensDraft(current, ports) ?? standing(current)
   if (stop !== undefined) {
     const closed = notRunAll(current, calls, `the run stopped (${stop.signal.toString()})`, emit)
     return ends(withHookMessages(closed, hooks.messages, emit), stop)
@@ -94,6 +95,11 @@ export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promis
 function costDraft(state: RunState, ports: Ports): Draft | undefined {
   const { spentBeforeUsd, maxBudgetUsd } = ports.settings
   return spentBeforeUsd + committedUsd(state) >= maxBudgetUsd ? budgetDraft(state, ports) : undefined
+}
+
+/** A service that wrote more than it was asked for: the ledger could not keep that in bounds, and it is not passed over. */
+function tokensDraft(state: RunState, ports: Ports): Draft | undefined {
+  return state.spent.totalTokens > ports.settings.maxTokens ? loweredTokensDraft(state, ports) : undefined
 }
 
 /** The last answer at a limit was given, or could not be: the ending stays that of the limit. */

@@ -1,4 +1,5 @@
 import type { AbortCause } from '../cancel/abort.ts'
+import { settleWithin } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { MessageContent, ToolUseBlock } from '../messages.ts'
@@ -139,7 +140,7 @@ async function permitted(
       ? { call, tool, readOnly }
       : { call, tool, readOnly, hookDecision: verdict.permission }
   const key = keyOf(state, `permission:${state.spent.request}:${index}:${call.id}`)
-  const step = await ports.steps.run<PermissionDecision>(key, () => decide(request, ports), {
+  const step = await ports.steps.run<PermissionDecision>(key, async () => decideInTime(request, ports), {
     signal: ports.abort.signal,
     emit,
     onOpen: 'rerun',
@@ -150,7 +151,7 @@ async function permitted(
     step.value.behavior === 'ask' ? await approval(step.value.message, what, current, ports, emit) : step.value
   if (decision === undefined) {
     const message = step.value.behavior === 'ask' ? step.value.message : ''
-    emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
+    emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key: null })
     return { ...beside, state: current, prepared: { kind: 'pending', message } }
   }
   if (decision.behavior !== 'allow') return answered(what, current, deny(call, decision.message, emit), beside)
@@ -163,6 +164,18 @@ async function permitted(
 
 function withAgentCounted(state: RunState, tool: AnyTool): RunState {
   return isAgentTool(tool) ? withSpent(state, { subagents: state.spent.subagents + 1 }) : state
+}
+
+/** A dialog may stand open when the run is aborted: nobody waits for it then. */
+function decideInTime(request: PermissionRequest, ports: Ports): PermissionDecision | Promise<PermissionDecision> {
+  const { abort, settings, timers } = ports
+  return settleWithin(
+    () => decide(request, ports),
+    abort,
+    settings.graceMs,
+    timers,
+    (settled) => (settled.kind === 'value' ? settled.value : { behavior: 'deny', message: 'Interrupted by user' }),
+  )
 }
 
 /** A rule set that throws denies: nothing runs that nobody allowed. */
@@ -211,8 +224,8 @@ async function approval(
   const given = state.spent.approvals?.[call.id]
   if (given !== undefined) return given
   if (ports.settings.onAsk === 'end') return undefined
-  emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message })
   const key = keyOf(state, `approval:${state.spent.request}:${index}:${call.id}`)
+  emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
   ports.deadline.pause()
   const answer = await ports.steps.wait<PermissionDecision>(key, { signal: ports.abort.signal })
   ports.deadline.goOn()

@@ -4,21 +4,22 @@ import type { Ports } from '../ports.ts'
 import { entryId, withSpent, type RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { usdOf } from '../budget/prices.ts'
-import { costLimitSignal } from '../guards/limits.ts'
 import {
-  budgetDraft,
   abortDraft,
-  committedUsd,
+  budgetDraft,
+  budgetSignal,
   imageErrorDraft,
+  loweredTokensDraft,
   modelErrorDraft,
   promptTooLongDraft,
 } from './drafts.ts'
 import type { Refusal } from './charge.ts'
 import { closeCalls } from './close-calls.ts'
+import { compactBy, estimateRequest } from './context.ts'
+import { canEscalate, currentModel } from './current-model.ts'
 import { say, sayUser } from './flow.ts'
 import { draftOf, ends, goesOn, type Draft, type Outcome, type Route } from './outcome.ts'
-import { compactBy, estimateRequest } from './prepare.ts'
-import { canEscalate, currentModel, withReply, type Answer, type Reply } from './respond.ts'
+import { withReply, type Answer, type Reply } from './respond.ts'
 
 /** Every reply that is not a plain answer: what way on there is, and the ending if there is none. */
 export function recover(reply: Exclude<Reply, Answer>, ports: Ports, emit: Emit): Outcome | Promise<Outcome> {
@@ -48,17 +49,9 @@ function recoverFailure(state: RunState, error: ModelErrorJson, attempts: number
 /** A refused reservation: the run stops before the call. */
 function refusalDraft(refusal: Refusal, state: RunState, ports: Ports): Draft {
   if (refusal.currency === 'usd') {
-    const used = committedUsd(state)
-    const signal = new StopSignal({
-      ...costLimitSignal(used, ports.settings.maxBudgetUsd, 'ledger').toJSON(),
-      context: {
-        used,
-        limit: ports.settings.maxBudgetUsd,
-        neededUsd: usdOf(refusal.needed),
-        availableUsd: usdOf(refusal.available),
-      },
-    })
-    return draftOf('max_budget_usd', signal)
+    const budget = budgetSignal(state, ports, 'ledger')
+    const figures = { neededUsd: usdOf(refusal.needed), availableUsd: usdOf(refusal.available) }
+    return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), context: { ...budget.context, ...figures } }))
   }
   const { totalTokens } = state.spent
   const limit = ports.settings.maxTokens
@@ -144,17 +137,6 @@ export function recoverCut(reply: Answer, ports: Ports, emit: Emit): Outcome {
 
 const resumeMessage: string =
   'Your reply was cut off at the output limit. Go on exactly where it stopped, without an apology or a summary; break what is left into smaller parts.'
-
-function loweredTokensDraft(state: RunState, ports: Ports): Draft {
-  const { totalTokens } = state.spent
-  const limit = ports.settings.maxTokens
-  const message = `Token limit reached: ${totalTokens}/${limit}; the reply was cut at what was left`
-  return draftOf(
-    'token_limit',
-    new StopSignal({ reason: 'token_limit', message, context: { used: totalTokens, limit }, source: 'ledger' }),
-    { raisedBy: ['ledger'] },
-  )
-}
 
 /** A stream that broke after completed text: resumed once, then an error. */
 export function recoverBroken(reply: Answer, error: ModelErrorJson, emit: Emit): Outcome {

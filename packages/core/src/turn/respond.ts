@@ -3,8 +3,7 @@ import type { Emit } from '../events.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
 import { inputTokensOf, toolCallsOf } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
-import type { Model } from '../model/model.ts'
-import { overloadsBeforeFallback, retryDelayMs } from '../model/retry.ts'
+import { longestRetryWaitMs, overloadsBeforeFallback, retryDelayMs } from '../model/retry.ts'
 import type { Ports } from '../ports.ts'
 import { at, entryId, withSpent, type RunState } from '../state.ts'
 import { noEarlyStarts, type EarlyStarts } from '../tools/early-starts.ts'
@@ -13,6 +12,7 @@ import { makeAttempt, type Attempt } from './attempt.ts'
 import { chargeOf, type Grant, type Refusal } from './charge.ts'
 import { startEarly } from './early.ts'
 import { say } from './flow.ts'
+import { currentModel, outputCap } from './current-model.ts'
 import { keyOf } from './keys.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 
@@ -46,8 +46,8 @@ export interface Answer {
 export async function respond(state: RunState, ports: Ports, emit: Emit): Promise<Reply> {
   const closing = state.spent.closing !== null
   let current = state
-  const model = modelOf(current, ports)
-  const cap = capOf(current, model)
+  const model = currentModel(current, ports)
+  const cap = outputCap(current, model)
   let overloads = 0
   for (let attempt = 1; ; attempt++) {
     const { request } = current.spent
@@ -55,6 +55,7 @@ export async function respond(state: RunState, ports: Ports, emit: Emit): Promis
     emit({ type: 'model_start', request, attempt, model: model.id })
     const step = await makeAttempt({ attempt, model, cap, closing }, current, ports, emit, early)
     current = accounted(current, step, emit, attempt)
+    ports.progress.spent = current.spent
     const result = step.value
     switch (result.kind) {
       case 'answered':
@@ -73,10 +74,10 @@ export async function respond(state: RunState, ports: Ports, emit: Emit): Promis
         if (overloads >= overloadsBeforeFallback && canFallBack(current, ports)) {
           return { kind: 'overloaded', state: current, error, attempts: attempt }
         }
-        if (!error.retryable || attempt > ports.settings.maxRetries)
-          return { kind: 'failed', state: current, error, attempts: attempt }
         const key = keyOf(current, `retry:${request}.${attempt}`)
         const delayMs = retryDelayMs(attempt, error, key)
+        if (!error.retryable || attempt > ports.settings.maxRetries || delayMs > longestRetryWaitMs)
+          return { kind: 'failed', state: current, error, attempts: attempt }
         emit({ type: 'retry', request, attempt, maxRetries: ports.settings.maxRetries, delayMs, error })
         await ports.steps.sleep(key, delayMs, { signal: ports.abort.signal })
         continue
@@ -96,28 +97,8 @@ const lostError: ModelErrorJson = {
   billed: 'unknown',
 }
 
-function modelOf(state: RunState, ports: Ports): Model {
-  const { inRun } = state.spent.laps
-  return (inRun.model_fallback ?? 0) > 0 && ports.fallbackModel !== null ? ports.fallbackModel : ports.model
-}
-
-export { modelOf as currentModel }
-
 function canFallBack(state: RunState, ports: Ports): boolean {
   return ports.fallbackModel !== null && (state.spent.laps.inRun.model_fallback ?? 0) < allowances.model_fallback.laps
-}
-
-/** What is asked for: the default cap, or all that the model can once a reply was cut. */
-function capOf(state: RunState, model: Model): number {
-  const escalated = (state.spent.laps.inRun.max_output_tokens_escalate ?? 0) > 0
-  return escalated
-    ? model.maxOutputTokens
-    : Math.min(model.defaultOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens)
-}
-
-export function canEscalate(state: RunState, ports: Ports): boolean {
-  const model = modelOf(state, ports)
-  return capOf(state, model) < model.maxOutputTokens
 }
 
 function accounted(state: RunState, step: StepResult<Attempt>, emit: Emit, attempt: number): RunState {

@@ -25,6 +25,7 @@ export function runCall(
 ): Ran | Promise<Ran> {
   if (prepared.kind === 'answer') return { value: prepared.result, at: 0, durationMs: 0 }
   const { call, index, tool, input } = prepared
+  ports.progress.begun.add(call.id)
   if (isAgentTool(tool)) return runAgent({ call, index, tool, input }, state, ports, emit)
   const readOnly = isReadOnly(tool, input)
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'

@@ -1,3 +1,4 @@
+import type { AbortCause } from '../cancel/abort.ts'
 import type { Emit } from '../events.ts'
 import { messageOf } from '../errors.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
@@ -22,6 +23,8 @@ export interface HookRun {
   readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
   /** The hook that asked to go on, if one did. */
   readonly continuedBy: string | null
+  /** A hook was cut by an abort, or not called because of one: that is on record, so the run ends of it. */
+  readonly aborted: AbortCause | undefined
 }
 
 type Subject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'error'> & {
@@ -47,7 +50,14 @@ export function runHooks(
 ): HookRun | Promise<HookRun> {
   const hooks = ports.hooks.for(trigger, subject.toolCall?.name)
   if (hooks.length > 0) return callHooks(hooks, trigger, state, ports, emit, subject)
-  return { state, messages: noMessages, outcomes: noOutcomes, raised: nothingRaised, continuedBy: null }
+  return {
+    state,
+    messages: noMessages,
+    outcomes: noOutcomes,
+    raised: nothingRaised,
+    continuedBy: null,
+    aborted: undefined,
+  }
 }
 
 async function callHooks(
@@ -89,7 +99,8 @@ async function callHooks(
     }
     if (outcome.blocked !== undefined || outcome.aborted !== undefined) break
   }
-  return { state: current, messages, outcomes, raised, continuedBy }
+  const aborted = outcomes.at(-1)?.outcome.aborted
+  return { state: current, messages, outcomes, raised, continuedBy, aborted }
 }
 
 function callHook(
@@ -121,7 +132,10 @@ function callHook(
 function outcomeOf(settled: Settled<HookContext>): HookOutcome {
   switch (settled.kind) {
     case 'value':
-      return settled.value.outcome()
+      // Plain JavaScript may give anything back.
+      return settled.value instanceof HookContext
+        ? settled.value.outcome()
+        : { error: 'A hook must return the context it was given, or nothing.' }
     case 'threw':
       return outcomeOfThrow(settled.error)
     case 'left':

@@ -80,7 +80,7 @@ async function stopHookStage(
     if (outcome.systemMessage !== undefined)
       current = attach(current, { type: 'informational', message: outcome.systemMessage }, emit)
     // An empty reason does not block: there would be nothing to tell the model.
-    if (outcome.block !== undefined && outcome.block.trim() !== '') blocks.push(outcome.block)
+    if (typeof outcome.block === 'string' && outcome.block.trim() !== '') blocks.push(outcome.block)
     if (outcome.prevent !== undefined) prevented ??= { hook: hook.id, reason: outcome.prevent }
   }
   if (blocks.length > 0) return sendBack(current, blocks, ports, emit)

@@ -25,7 +25,14 @@ describe('a hard budget', () => {
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'cost_limit',
       message: `Reached maximum budget ($${input + 1_023})`,
-      context: { used: 0, limit: input + 1_023, neededUsd: input + 1_024, availableUsd: input + 1_023 },
+      context: {
+        used: 0,
+        usedUsd: 0,
+        limit: input + 1_023,
+        limitUsd: input + 1_023,
+        neededUsd: input + 1_024,
+        availableUsd: input + 1_023,
+      },
       source: 'ledger',
     })
     expect((await asked(input + 1_024)).model.requests[0]?.maxTokens).toBe(1_024)

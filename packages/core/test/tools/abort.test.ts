@@ -200,6 +200,12 @@ test('exactly one terminal also when the driver fails, at whichever record', asy
   }
 })
 
+function following(signal: AbortSignal) {
+  const scope = createAbortScope()
+  scope.follow(signal)
+  return scope
+}
+
 describe('the scope of an abort', () => {
   test('reads the cause from the reason of a signal', () => {
     expect([new RunAbort('time'), 'interrupt', 'nonsense', undefined, new Error('x')].map(abortCauseOf)).toEqual([
@@ -213,7 +219,7 @@ describe('the scope of an abort', () => {
 
   test('calls each listener once, also one that comes late, and lets go of the outer signal', () => {
     const controller = new AbortController()
-    const scope = createAbortScope(controller.signal)
+    const scope = following(controller.signal)
     const heard: string[] = []
     scope.onAbort((cause) => heard.push(`a ${cause}`))
     scope.onAbort((cause) => heard.push(`b ${cause}`))()
@@ -221,13 +227,13 @@ describe('the scope of an abort', () => {
     scope.abort('user')
     scope.onAbort((cause) => heard.push(`c ${cause}`))
     expect([heard, scope.cause, scope.signal.aborted]).toEqual([['a terminated', 'c terminated'], 'terminated', true])
-    const other = createAbortScope(new AbortController().signal)
+    const other = following(new AbortController().signal)
     other.dispose()
     expect(other.cause).toBeUndefined()
   })
 
   test('is aborted at once when the outer signal already is', () => {
-    expect(createAbortScope(AbortSignal.abort('interrupt')).cause).toBe('interrupt')
+    expect(following(AbortSignal.abort('interrupt')).cause).toBe('interrupt')
   })
 })
 

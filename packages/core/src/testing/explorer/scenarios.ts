@@ -81,7 +81,7 @@ const deviating: readonly Scenario[] = [
   },
   {
     name: 'tool hooks',
-    replies: ['write read read', 'text'],
+    replies: ['read write', 'text'],
     hooks: ['beforeToolUse', 'afterToolUse', 'afterStep', 'onStop'],
     depth: 2,
     deviations: 2,

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { elapsed, moneyAtMost } from '../src/io/figures.ts'
+
+test.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [1_000, '1.0 s'],
+  [59_949, '59.9 s'],
+  [59_999, '1 min 0 s'],
+  [119_900, '2 min 0 s'],
+  [600_000, '10 min 0 s'],
+  [3_599_900, '1 h'],
+  [5_400_000, '1 h 30 min'],
+  [90_000_000, '25 h'],
+])('%i ms are %s', (ms, shown) => {
+  expect(elapsed(ms)).toBe(shown)
+})
+
+test.each([
+  [0.000_01, '$0.0001'],
+  [0.1, '$0.1000'],
+  [0.123_41, '$0.1235'],
+  [1.201, '$1.21'],
+])('at most %f dollars are at most %s', (usd, shown) => {
+  expect(moneyAtMost(usd)).toBe(shown)
+})
