@@ -80,13 +80,13 @@ export async function runBatch(
     only === undefined
       ? await runTogether(prepared, current, early, ports, emit)
       : [await runCall(only, current, early, ports, emit)]
+  for (const [place, ran] of runs.entries()) ports.progress.results.set(prepared[place]?.call.id ?? '', ran.value)
   let abort: AbortCause | undefined
   for (const [place, ran] of runs.entries()) {
     const call = prepared[place]
     if (call === undefined) continue
     current = ran.child === undefined ? at(current, ran) : ran.child.addTo(at(current, ran))
     const run: CallRun = { ...call, result: ran.value, durationMs: ran.durationMs }
-    ports.progress.results.set(call.call.id, ran.value)
     const finishing = finishCall(run, current, ports, emit)
     const finished = finishing instanceof Promise ? await finishing : finishing
     current = finished.state

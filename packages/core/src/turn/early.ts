@@ -27,6 +27,9 @@ export function startEarly(state: RunState, ports: Ports, emit: Emit): EarlyStar
       // The call's own step will ask again and tell of it.
       return undefined
     }
-    return Promise.resolve(executeCall({ call, tool, input: checked.input, idempotencyKey }, state, ports, emit))
+    const work = Promise.resolve(executeCall({ call, tool, input: checked.input, idempotencyKey }, state, ports, emit))
+    // Nobody may come to take it over: a rejection is handled from the start.
+    work.catch(() => {})
+    return work
   })
 }

@@ -83,10 +83,19 @@ function runTool(
 function resultOf(output: unknown): ToolResult {
   if (typeof output === 'string') return { end: 'done', content: output, isError: false }
   if (output === undefined || output === null) return { end: 'done', content: '(no output)', isError: false }
-  if (!isToolOutput(output)) return { end: 'done', content: JSON.stringify(output) ?? '(no output)', isError: false }
+  if (!isToolOutput(output)) return { end: 'done', content: writtenOut(output), isError: false }
   const { content, isError = false, details } = output
   const end = isError ? 'failed' : 'done'
   return details === undefined ? { end, content, isError } : { end, content, isError, details }
+}
+
+function writtenOut(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '(no output)'
+  } catch {
+    // A circular object, or a number too large for JSON.
+    return String(value)
+  }
 }
 
 function isToolOutput(output: unknown): output is ToolOutput {

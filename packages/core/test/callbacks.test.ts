@@ -1,0 +1,324 @@
+// Holds rules of docs/spec.md: R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: whatever a callback does has a meaning.
+import { describe, expect, test } from 'vitest'
+import {
+  CallableHook,
+  ConfigurationError,
+  loop,
+  startRun,
+  type Guard,
+  type HookContext,
+  type LoopEvent,
+  type LoopOptions,
+  type Model,
+  type StopHookOutcome,
+  type ToolOutput,
+} from '../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedModel } from '../src/testing/index.ts'
+import {
+  calls,
+  dollarATokenPrices,
+  hanging,
+  hook,
+  reader,
+  resultTexts,
+  tick,
+  tool,
+  toolEnds,
+  until,
+  type Given,
+  type Going,
+} from './support/harness.ts'
+import { ended, watched } from './support/watched.ts'
+
+const never = <T>() => new Promise<T>(() => {})
+/** What plain JavaScript may hand over where the types say something else. */
+const untyped = (value: unknown): never => value as never
+const toolsAtWork = (going: Going) => until(() => going.events.some(({ type }) => type === 'tool_start')).then(tick)
+
+describe('what a tool gives', () => {
+  test.each([
+    ['nothing', undefined, '(no output)'],
+    ['null', null, '(no output)'],
+    ['a number', 42, '42'],
+    ['an object without content', { lines: 3 }, '{"lines":3}'],
+    ['content of another kind', { content: 7 }, '{"content":7}'],
+    ['a function', () => 1, '(no output)'],
+  ])('%s, is told as a result, also when it comes later', async (_what, given, text) => {
+    const tools = [
+      tool('Now', () => untyped(given)),
+      tool('Later', async () => untyped(given)),
+      reader('Read', async () => untyped(given)),
+    ]
+    const result = await ended([calls('Now', 'Later', 'Read'), 'done'], { tools })
+    expect([result.terminal.reason, resultTexts(result), Object.values(toolEnds(result))]).toEqual([
+      'completed',
+      [text, text, text],
+      ['done', 'done', 'done'],
+    ])
+  })
+
+  test.each([
+    ['a big integer', () => 10n],
+    ['a circle', () => { const circle: { self?: unknown } = {}; circle.self = circle; return circle }], // prettier-ignore
+  ])('%s, which JSON cannot hold, ends in one call and not in the run', async (_what, give) => {
+    for (const execute of [() => untyped(give()), async () => untyped(give())]) {
+      const result = await ended([calls('Odd'), 'done'], { tools: [tool('Odd', execute)] })
+      expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.any(String)]])
+    }
+  })
+})
+
+test('a tool that started early and gives what JSON cannot hold, ends in one call and not in the run', async () => {
+  const odd = reader('Odd', async () => untyped(10n))
+  const result = await ended([{ ...calls('Odd'), before: tick }, 'done'], { tools: [odd] })
+  expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.any(String)]])
+})
+
+describe('what a hook gives', () => {
+  test.each(['beforeStep', 'beforeInference', 'beforeToolUse', 'afterToolUse', 'afterStep'] as const)(
+    'that is no context, at %s, is reported as an error and decides nothing',
+    async (trigger) => {
+      const told: unknown[] = []
+      const hooks = [
+        hook(trigger, () => untyped({}), { id: 'odd' }),
+        hook('onError', (context: HookContext) => void told.push(context.error)),
+      ]
+      const result = await ended([calls('Write'), 'done'], { tools: [tool('Write', 'written')], hooks })
+      const message = 'A hook must return the context it was given, or nothing.'
+      const outcomes = result.events.flatMap((event) =>
+        event.type === 'hook_end' && event.hook === 'odd' ? [event.outcome] : [],
+      )
+      const times = trigger.endsWith('ToolUse') || trigger === 'afterStep' ? 1 : 2
+      expect([result.terminal.reason, resultTexts(result), outcomes, told]).toEqual([
+        'completed',
+        ['written'],
+        Array.from({ length: times }, () => ({ error: message })),
+        Array.from({ length: times }, () => ({ source: 'hook', name: 'odd', message })),
+      ])
+    },
+  )
+
+  test.each([7, true, {}, null])('a stop hook that blocks with %j blocks nothing', async (block) => {
+    const outcome: StopHookOutcome = { block: untyped(block) }
+    const { terminal, model } = await ended(['done'], { stopHooks: [{ id: 'odd', handle: () => outcome }] })
+    expect([terminal.reason, model.requests.length]).toEqual(['completed', 1])
+  })
+
+  test('without triggers it would never be called, and says so when it is made', () => {
+    for (const options of [undefined, {}, { triggers: [] }]) {
+      expect(() => new CallableHook(() => {}, untyped(options))).toThrow(
+        new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }."),
+      )
+    }
+  })
+})
+
+describe('what a model gives', () => {
+  const giving = (call: Model['call']): ScriptedModel => ({ ...scriptedModel([]), call })
+  const content = [{ type: 'text', text: 'hello' }]
+
+  test.each([
+    ['nothing', undefined],
+    ['no message', {}],
+    ['a message without usage', { message: { role: 'assistant', id: 'm', model: 'x', content } }],
+    ['a message without content', { message: { role: 'assistant', id: 'm', model: 'x', usage: {} } }],
+  ])('%s, is no reply: the run ends and says what is needed', async (_what, reply) => {
+    for (const call of [() => untyped(reply), async () => untyped(reply)] as const) {
+      const { terminal } = await ended([], { model: giving(call) })
+      expect([terminal.reason, terminal.signal.message]).toEqual([
+        'model_error',
+        expect.stringContaining('{ message: { content, usage, … } } is needed'),
+      ])
+    }
+  })
+
+  test('more than it was asked for ends the run at its token limit, and no call of it runs', async () => {
+    for (const reply of [{ text: 'long' }, { text: 'long', ...calls('Write') }]) {
+      const ran: string[] = []
+      const result = await ended([{ ...reply, usage: { output_tokens: 50_000 } }], {
+        tools: [tool('Write', () => (ran.push('Write'), 'x'))],
+        maxTokens: 40_000,
+      })
+      const { terminal } = result
+      expect([terminal.reason, terminal.signal.context, ran]).toEqual([
+        'token_limit',
+        { used: 50_010, limit: 40_000 },
+        [],
+      ])
+    }
+  })
+
+  test('a request to wait 25 hours ends the run at once', async () => {
+    const clock = createFakeClock()
+    const retryAfterMs = 25 * 3_600_000
+    const { terminal, model, events } = await ended(
+      [{ error: { kind: 'rate_limit', message: 'Come back tomorrow', status: 429, retryAfterMs } }, 'never'],
+      { clock },
+    )
+    expect([terminal.reason, terminal.durationMs, model.requests.length, clock.now(), clock.pending]).toEqual([
+      'model_error',
+      0,
+      1,
+      0,
+      0,
+    ])
+    expect(terminal.signal.message).toContain('Come back tomorrow')
+    expect(events.filter(({ type }) => type === 'retry')).toEqual([])
+  })
+})
+
+describe('what never settles', () => {
+  test('a permission rule is not waited for after an abort, and nothing runs', async () => {
+    const ran: string[] = []
+    const going = watched([calls('Write', 'Write', 'Read')], {
+      tools: [tool('Write', () => (ran.push('Write'), 'x')), reader('Read', () => (ran.push('Read'), 'x'))],
+      permissions: { denies: () => undefined, decide: () => never() },
+    })
+    await toolsAtWork(going)
+    going.loop.abort()
+    const result = await going.end()
+    const text = 'Interrupted by user'
+    expect([result.terminal.reason, resultTexts(result), ran]).toEqual(['aborted_tools', [text, text, text], []])
+  })
+
+  test('a cancellation source is not waited for after an abort', async () => {
+    const asked: string[] = []
+    const going = watched(['never'], {
+      cancellation: [{ cancellationSignal: () => (asked.push('asked'), never()) }],
+    })
+    const reading = going.loop.ended
+    await until(() => asked.length === 1)
+    going.loop.abort()
+    await reading
+    const { terminal, model } = await going.end()
+    expect([terminal.reason, model.requests.length]).toEqual(['aborted_streaming', 0])
+  })
+})
+
+describe('a callback that throws', () => {
+  const bug = (): never => {
+    throw new Error('bug')
+  }
+  const tools = [tool('Write', 'written'), tool('Fail', bug), reader('Read'), reader('FailRead', bug)]
+
+  test('prices, ends the run as an error, and nothing hangs', async () => {
+    const given: Given = { prices: { ...dollarATokenPrices, cost: bug }, tools }
+    for (const script of [['done'], [calls('Write'), 'done']]) {
+      const { terminal } = await ended(script, given)
+      expect([terminal.reason, terminal.error?.message]).toEqual(['error', 'The run broke: bug'])
+    }
+  })
+
+  test.each([
+    ['after_reply', 2],
+    ['after_tools', 1],
+    ['before_turn', 1],
+  ] as const)('a guard at %s, leaves what was paid in the figures', async (checkpoint, spent) => {
+    let requests = 0
+    const guard: Guard = {
+      name: 'broken',
+      checkpoints: [checkpoint],
+      evaluate: () => (requests > 0 ? bug() : undefined),
+    }
+    const result = await ended(() => (requests++ === 0 ? calls('Write') : 'done'), {
+      prices: dollarATokenPrices,
+      stopWhen: guard,
+      tools,
+    })
+    const { reason, costUsd, summary } = result.terminal
+    expect([reason, costUsd, summary.usage.input_tokens, summary.requests, summary.turns]).toEqual([
+      'error',
+      15 * spent,
+      10 * spent,
+      spent,
+      spent,
+    ])
+  })
+
+  test('an error policy, leaves each call with what became of it', async () => {
+    const result = await ended([calls('Write', 'Fail', 'Write')], { tools, errorPolicy: bug })
+    expect([result.terminal.reason, resultTexts(result)]).toEqual([
+      'error',
+      ['written', 'bug', 'Not run: the run broke before this call'],
+    ])
+    const two = await ended([calls('Fail', 'Write')], { tools, errorPolicy: bug })
+    expect(resultTexts(two)).toEqual(['bug', 'Not run: the run broke before this call'])
+  })
+
+  test('an error policy, leaves calls that ran together with their own results', async () => {
+    const result = await ended([calls('FailRead', 'Read')], { tools, errorPolicy: bug })
+    expect([result.terminal.reason, resultTexts(result)]).toEqual(['error', ['bug', 'read']])
+  })
+})
+
+describe('a person who is waited for', () => {
+  const asking: Pick<LoopOptions, 'permissions' | 'tools'> = {
+    permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) },
+    tools: [tool('Write', 'written')],
+  }
+  const needed = (events: readonly LoopEvent[]) =>
+    events.flatMap((event) => (event.type === 'approval_needed' ? [event] : []))
+  const event = { type: 'approval_needed', callId: 'call_0_0', name: 'Write', input: {}, message: 'May I?' }
+
+  test('answers by the key of the event', async () => {
+    const going = watched([calls('Write'), 'done'], { ...asking, onAsk: 'wait' })
+    await until(() => needed(going.events).length === 1)
+    const key = 'run1/approval:1:0:call_0_0'
+    expect(needed(going.events)).toEqual([{ ...event, key }])
+    going.loop.answer(key, { behavior: 'allow' })
+    const result = await going.end()
+    expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written']])
+  })
+
+  test('has no key to answer by when the run ends instead', async () => {
+    const { terminal, events } = await ended([calls('Write')], asking)
+    expect([terminal.reason, needed(events)]).toEqual(['needs_approval', [{ ...event, key: null }]])
+  })
+})
+
+test('a deaf tool that started early is named when the message is cut', async () => {
+  const cut = ({ signal }: { readonly signal: AbortSignal }) =>
+    new Promise<void>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+  const started: string[] = []
+  const deaf = reader('Deaf', () => (started.push('Deaf'), never<ToolOutput>()))
+  const going = watched([{ ...calls('Deaf'), before: cut }], { tools: [deaf, hanging('Hang')] })
+  await until(() => started.length === 1)
+  going.loop.abort()
+  const result = await going.end()
+  expect([result.terminal.reason, result.terminal.stillRunning, resultTexts(result)]).toEqual([
+    'aborted_streaming',
+    ['call_0_0'],
+    [expect.stringContaining('may still be at work')],
+  ])
+})
+
+test('two readers of one iterator are both answered', async () => {
+  const running = loop(startRun({ prompt: 'go' }), {
+    model: scriptedModel([calls('Read'), 'done']),
+    tools: [reader('Read')],
+    clock: createFakeClock(),
+  })
+  const iterator = running[Symbol.asyncIterator]()
+  const types: string[] = []
+  for (let open = true; open;) {
+    const both = await Promise.all([iterator.next(), iterator.next()])
+    for (const step of both) if (step.done !== true) types.push(step.value.type)
+    open = both.every(({ done }) => done !== true)
+  }
+  expect([types.slice(0, 2), types.at(-1), types.filter((type) => type === 'run_end').length]).toEqual([
+    ['run_start', 'message'],
+    'run_end',
+    1,
+  ])
+})
+
+test.each([
+  ['toolConcurrency', 0.5, 'toolConcurrency must be a whole number, but it is 0.5.'],
+  ['maxRetries', 1.5, 'maxRetries must be a whole number, but it is 1.5.'],
+  ['tokenBudget', NaN, 'tokenBudget must be a number of tokens or null.'],
+])('%s of %d is refused before anything runs', (name, value, message) => {
+  const options = { model: scriptedModel([]), [name]: value }
+  expect(() => loop(startRun({ prompt: 'go' }), options)).toThrow(new ConfigurationError(message))
+})

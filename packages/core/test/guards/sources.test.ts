@@ -1,0 +1,92 @@
+// Holds rules of docs/spec.md: R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
+import { describe, expect, test } from 'vitest'
+import {
+  any,
+  FinishReasonHook,
+  InMemoryCancellationSource,
+  noProgress,
+  StepsLimitHook,
+  type AgentTool,
+  type Guard,
+  type ModelRequest,
+} from '../../src/index.ts'
+import type { ScriptedReply } from '../../src/testing/index.ts'
+import { calls, reader, resultTexts, type Given, type Run } from '../support/harness.ts'
+import { ended } from '../support/watched.ts'
+
+describe('guards and cancellation sources', () => {
+  test('that give null mean nothing', async () => {
+    const guard: Guard = { name: 'null', checkpoints: ['before_turn', 'after_reply', 'after_tools'], evaluate: () => null } // prettier-ignore
+    const result = await ended([calls('Read'), 'done'], {
+      stopWhen: [guard, any(guard)],
+      cancellation: [{ cancellationSignal: () => null }, { cancellationSignal: async () => null }],
+      tools: [reader('Read')],
+    })
+    expect([result.terminal.reason, String(result.terminal.signals)]).toEqual([
+      'completed',
+      'completed: The model gave its answer',
+    ])
+  })
+
+  test('joined by any, are looked at where each would be by itself', async () => {
+    const given: Given = {
+      stopWhen: any(new FinishReasonHook(['stop_sequence']), new StepsLimitHook(2)),
+      tools: [reader('Read')],
+    }
+    const answered = await ended([calls('Read'), 'done'], given)
+    const called = await ended([calls('Read'), calls('Read'), 'never'], given)
+    const finished = await ended([{ text: 'x', stopReason: 'stop_sequence' }], given)
+    expect([answered, called, finished].map(({ terminal }) => terminal.reason)).toEqual([
+      'completed',
+      'max_turns',
+      'finish_reason',
+    ])
+  })
+})
+
+describe('a subagent', () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+  /** The main loop calls the agent, which calls Read for ever. */
+  const script = ({ messages }: ModelRequest): ScriptedReply => {
+    if (messages[0]?.content === 'sub') return calls('Read')
+    return messages.length === 1 ? calls('Agent') : 'done'
+  }
+  const ofChild = ({ model }: Run) => model.requests.filter(({ messages }) => messages[0]?.content === 'sub').length
+
+  test('keeps a guard that is joined to a limit of steps', async () => {
+    const result = await ended(script, {
+      stopWhen: any(noProgress(), new StepsLimitHook(50)),
+      tools: [agent, reader('Read')],
+    })
+    expect([result.terminal.reason, resultTexts(result), ofChild(result) < 20]).toEqual([
+      'completed',
+      [expect.stringContaining('The agent was stopped before it was done (no_progress: No progress')],
+      true,
+    ])
+  })
+
+  test('is stopped by the cancellation of the run that started it, and not by that of another', async () => {
+    const reasons = []
+    for (const executionId of ['session/run1', 'session/run', 'session/run1/agent', 'other/run1']) {
+      const source = new InMemoryCancellationSource({ executionId })
+      const result = await ended(script, {
+        cancellation: [source],
+        tools: [agent, reader('Read', () => (source.cancel('enough'), 'x'))],
+        maxTurns: 3,
+      })
+      reasons.push([result.terminal.reason, ofChild(result)])
+    }
+    expect(reasons).toEqual([
+      ['user_requested', 1],
+      ['completed', 3],
+      ['completed', 3],
+      ['completed', 3],
+    ])
+  })
+})
