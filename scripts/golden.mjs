@@ -26,9 +26,17 @@ async function gather() {
       const child = fork(self, ['work'])
       const next = () => {
         const name = waiting.shift()
-        if (name === undefined) return void (child.kill(), resolve())
+        if (name === undefined) {
+          child.kill()
+          resolve()
+          return
+        }
         child.once('message', (found) => {
-          if (found.failed !== undefined) return void (child.kill(), reject(new Error(found.failed)))
+          if (found.failed !== undefined) {
+            child.kill()
+            reject(new Error(found.failed))
+            return
+          }
           console.log(`${found.paths} paths, ${found.kills} kills: ${name}`)
           explored.set(name, found)
           next()

@@ -1,6 +1,6 @@
 import type { Emit } from '../events.ts'
 import type { Ports } from '../ports.ts'
-import { at, type RunState } from '../state.ts'
+import type { RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { terminalOf } from '../stop/terminal.ts'
 import { defendContext } from './context.ts'
