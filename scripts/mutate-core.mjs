@@ -142,7 +142,7 @@ const mutations = [
   [
     'order: cost before standing signals',
     'turn/hear.ts',
-    'costDraft(current, ports) ?? standing(current)',
+    'costDraft(current, ports) ?? tokensDraft(current, ports) ?? standing(current)',
     'standing(current) ?? costDraft(current, ports)',
   ],
   [

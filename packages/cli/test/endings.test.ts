@@ -80,14 +80,14 @@ test('--wrap-up gives a last answer at the limit, which stays the ending', async
 })
 
 test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
-  const dear = { ...look('a'), usage: { input_tokens: 400_000, output_tokens: 10 } }
-  const end = await bothWays(() => script([dear, look('b')], priced), ['--max-budget-usd', '0.9'])
+  const dear = { ...look('a'), usage: { input_tokens: 5_000, output_tokens: 1_000 }, repeat: 9 }
+  const end = await bothWays(() => script([dear], priced), ['--max-budget-usd', '0.06'])
   expect(end).toMatchObject({
     ...oneResult,
     statuses: [3, 3],
     subtype: 'error_max_budget_usd',
     reason: 'budget_exhausted',
-    errors: ['Reached maximum budget ($0.9)'],
+    errors: ['Reached maximum budget ($0.06)'],
   })
   expect(end.text.stderr).toContain('Raise --max-budget-usd')
 })
@@ -118,7 +118,7 @@ test('a budget of tokens holds, however much the model has to say', async () => 
   const result = linesOf(stdout).at(-1)
   expect(result).toMatchObject({ type: 'result', terminal_reason: 'token_limit' })
   // What a host reads: numbers by name.
-  const { input_tokens = 0, output_tokens = 0 } = result?.['usage'] as Readonly<Record<string, number>>
+  const { input_tokens = 0, output_tokens = 0 } = (result?.['usage'] ?? {}) as Readonly<Record<string, number>>
   expect(input_tokens + output_tokens).toBeLessThanOrEqual(15_000)
   expect(output_tokens).toBeGreaterThan(0)
 })
@@ -145,6 +145,14 @@ test('time_limit: 3, also while a command runs', async () => {
     ['--max-duration', '1500ms', '--allowedTools', 'Bash'],
   )
   expect(end).toMatchObject({ ...oneResult, statuses: [3, 3], subtype: 'error_during_execution', reason: 'time_limit' })
+})
+
+test('the line about a cut request tells what it may have cost', async () => {
+  const replies = script([{ content: 'Never whole.', fault: { kind: 'hang', at: 'within' } }], priced)
+  const { stderr } = await run(['-p', 'hi', '--max-duration', '1500ms', '--script', replies])
+  expect(stderr).toMatch(
+    /^halting: time_limit: .+ \([^)]*0 tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\n$/,
+  )
 })
 
 test('no_progress: 3, by itself', async () => {

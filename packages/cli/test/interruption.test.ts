@@ -122,18 +122,6 @@ test('Ctrl-C while the model replies keeps what there is and ends as aborted_str
   })
 })
 
-test('Ctrl-C while the model replies tells what that reply may have cost', async () => {
-  const replies = script(
-    [{ content: ['One.', 'Two.'], fault: { kind: 'hang', at: 'within', block: 1 } }],
-    'claude-sonnet-5-5',
-  )
-  const running = start(['-p', 'hi', '--verbose', '--script', replies])
-  await running.says('One.')
-  running.child.kill('SIGINT')
-  const { stderr } = await running.ended
-  expect(stderr).toMatch(/\nhalting: aborted_streaming: .+ \(1 turn, 0 tokens, up to \$\d\.\d{2,4}, [^)]+\)\.\n$/)
-})
-
 test('a reader that has gone is noticed with the next line: the run is abandoned, quietly', async () => {
   const [gate, file] = [join(here(), 'gate'), join(here(), 'pid-behind-the-gate')]
   const wait = `while [ ! -e ${gate} ]; do sleep 0.02; done`

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 import type { AssistantMessage, ContentBlock, ModelMessage } from '@halting/core'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { parseScript, parseScriptText, readScript, scriptedModel, startScriptedServer } from '../src/scripted/index.ts'
 import type { Script, ScriptedFault, ScriptedModelOptions } from '../src/scripted/index.ts'
@@ -123,7 +123,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     expect(message).toMatchObject({ ...cut, content: [{ type: 'text' }] })
     const text = textOf(message)
     expect(long.startsWith(text)).toBe(true)
-    expect(text.isWellFormed()).toBe(true)
+    expect(Buffer.from(text).toString()).toBe(text)
     expect(JSON.stringify([{ type: 'text', text }]).length).toBeGreaterThan(390)
     expect(JSON.stringify([{ type: 'text', text }]).length).toBeLessThanOrEqual(400)
   })
@@ -159,9 +159,11 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
     const post = (stream: boolean) =>
       fetch(`${server.url}/v1/messages`, { method: 'POST', body: JSON.stringify({ max_tokens: 50, stream }) })
     const events = await (await post(true)).text()
-    const json = Array.from(events.matchAll(/"partial_json":(".*?[^\\]"|"")\}/g), ([, part = '""']) => JSON.parse(part))
-    expect(JSON.stringify(write.input).startsWith(json.join(''))).toBe(true)
-    expect(json.join('').length).toBeGreaterThan(50)
+    const data = Array.from(events.matchAll(/^data: (.*)$/gm), ([, line = '']) => JSON.parse(line))
+    const json = data.map(({ delta }) => delta?.partial_json ?? '').join('')
+    expect(json.length).toBeGreaterThan(50)
+    expect(JSON.stringify(write.input).startsWith(json)).toBe(true)
+    expect(JSON.stringify(write.input)).not.toBe(json)
     expect(events).toContain('"stop_reason":"max_tokens"')
     expect(await (await post(false)).json()).toMatchObject({ content: [], stop_reason: 'max_tokens' })
   })
@@ -198,7 +200,8 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
             const said = block.type === 'text' ? block.text : JSON.stringify(block.type === 'tool_use' && block.input)
             expect(whole[index]?.startsWith(said)).toBe(true)
           })
-          if (message.stop_reason !== 'max_tokens') expect(message.content).toHaveLength(content.length)
+          const isWhole = message.content.length === content.length
+          expect(isWhole || message.stop_reason === 'max_tokens').toBe(true)
         },
       ),
       { numRuns: 60 },

@@ -40,7 +40,6 @@ export function warningsOf(flags: Flags): readonly string[] {
   const lists = [
     ['--allowedTools', flags.allowedTools],
     ['--disallowedTools', flags.disallowedTools],
-    ['--tools', flags.tools?.filter((name) => name !== 'default' && name !== 'none')],
   ] as const
   return lists.flatMap(([flag, rules = []]) => rules.flatMap((rule) => unknownToolWarning(flag, rule) ?? []))
 }

@@ -1,5 +1,5 @@
 import { endings, type Terminal, type TerminalReason } from '@halting/core'
-import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
+import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 
 /** The one thing to do next after an ending that is no success. */
 const advice: { readonly [reason in TerminalReason]: string } = {
@@ -51,13 +51,17 @@ export function endingLine(terminal: Terminal, errorKind?: string): string {
   return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
 }
 
-/** `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without the cost where there was none, or no price. */
-export function figuresOf({ summary, costUsd, durationMs }: Terminal): string {
+/**
+ * `3 turns, 1,234 tokens, $0.0123, 4.5 s`; without the cost where there was none, or no price. `up to $0.0456` is what
+ * it may come to with requests of which nobody said what they cost: aborted ones, lost ones.
+ */
+export function figuresOf({ summary, costUsd, committedUsd, durationMs }: Terminal): string {
   const { input, output } = tokensOf(summary.usage)
   return [
     many(summary.turns, 'turn'),
     `${counted(input + output)} tokens`,
     ...(costUsd > 0 ? [money(costUsd)] : []),
+    ...(committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []),
     elapsed(durationMs),
   ].join(', ')
 }

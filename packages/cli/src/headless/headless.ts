@@ -13,12 +13,15 @@ import { runPrompt } from './run.ts'
 /** `halting -p`: one prompt, one run, one ending. Returns the exit code. */
 export async function headless(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, env, cwd, stdin } = program
-  if (words.length === 0 && stdin.isTTY) throw noPrompt()
+  const [written = ''] = words
+  if (written.trim() === '' && stdin.isTTY) throw noPrompt()
   const toolbox = openToolbox(flags, cwd, env)
+  // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
+  const piped = written.trim() === '' ? await promptOf(written, program) : undefined
   const models = await openModels(flags, program)
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
-    const prompt = await promptOf(words, program)
+    const prompt = piped ?? (await promptOf(written, program))
     const interruption = watchInterruption(output)
     try {
       const report = createReport(flags, output, styleFor(output.isTerminal.stderr, env))
@@ -32,7 +35,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
 }
 
 /** What was written as an argument, and then what was piped in. */
-async function promptOf([written = '']: readonly string[], { stdin, output }: Program): Promise<string> {
+async function promptOf(written: string, { stdin, output }: Program): Promise<string> {
   const hasPrompt = written.trim() !== ''
   const piped = await readPiped(stdin, output, hasPrompt)
   const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')

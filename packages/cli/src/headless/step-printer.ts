@@ -1,5 +1,5 @@
 import type { ContentBlock, SdkAssistant, SdkMessage, SdkUser } from '@halting/core'
-import { oneLine, printable } from '../io/figures.ts'
+import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { inputSummary, resultSummary } from './summaries.ts'
 
@@ -44,6 +44,6 @@ export function createStepPrinter(
     if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width - 2)}`))
     if (message.subtype !== 'api_retry') return
     const { attempt, max_retries: most, retry_delay_ms: delayMs, error } = message
-    line(style.yellow(`! ${error}: trying again in ${Math.round(delayMs)} ms (${attempt} of ${most})`))
+    line(style.yellow(`! ${error}: trying again in ${elapsed(delayMs)} (${attempt} of ${most})`))
   }
 }

@@ -14,11 +14,21 @@ export function money(usd: number): string {
   return `$${usd.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
 }
 
-/** `850 ms`, `12.3 s`, `4 min 5 s`. */
+/** The same, rounded up: for what was not exceeded. */
+export function moneyAtMost(usd: number): string {
+  const unit = usd < 1 ? 10_000 : 100
+  // A little less: 0.1 is not quite a tenth.
+  return money(Math.ceil(usd * unit - 1e-6) / unit)
+}
+
+/** `850 ms`, `12.3 s`, `4 min 5 s`, `25 h`. */
 export function elapsed(ms: number): string {
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`
+  if (Math.round(ms) < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  const minutes = Math.round(seconds / 60)
+  return `${counted(Math.floor(minutes / 60))} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`
 }
 
 /** The text in one line of at most so many characters. */

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { createCodingTools, createPermissions, type RulePermissions, Workspace } from '@halting/agent'
 import type { AnyTool } from '@halting/core'
 import type { Flags, PermissionModeName } from '../flags/flags.ts'
+import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
@@ -29,7 +30,10 @@ export function openToolbox(flags: Flags, cwd: string, env: Readonly<Record<stri
   })
   const all = createCodingTools(workspace)
   const hidden = new Set(permissions.toolsHiddenByDeny(all.map(({ name }) => name)))
-  const wanted = wantedTools(flags.tools)
+  const wanted = wantedTools(
+    flags.tools,
+    all.map(({ name }) => name),
+  )
   return { workspace, permissions, tools: all.filter(({ name }) => !hidden.has(name) && (wanted?.has(name) ?? true)) }
 }
 
@@ -37,8 +41,17 @@ export function modeOf({ permissionMode, dangerouslySkipPermissions }: Flags): P
   return dangerouslySkipPermissions === true ? 'bypassPermissions' : (permissionMode ?? 'default')
 }
 
-function wantedTools(names: readonly string[] | undefined): ReadonlySet<string> | undefined {
-  return names === undefined || names.includes('default') ? undefined : new Set(names)
+function wantedTools(
+  names: readonly string[] = ['default'],
+  known: readonly string[],
+): ReadonlySet<string> | undefined {
+  const stranger = names.find((name) => name !== 'default' && name !== 'none' && !known.includes(name))
+  if (stranger === undefined) return names.includes('default') ? undefined : new Set(names)
+  const meant = nearest(stranger, known)
+  throw new UsageError(
+    `--tools takes names of ${known.toSorted().join(', ')}, default for all, or "" for none; there is no ${stranger}.` +
+      (meant === undefined ? '' : ` Did you mean ${meant}?`),
+  )
 }
 
 function directoryOf(path: string, cwd: string): string {

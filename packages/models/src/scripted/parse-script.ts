@@ -42,18 +42,16 @@ function checkReply(check: Checker, value: unknown, at: string): void {
   checkContent(check, reply.content, `${at}.content`)
   for (const field of ['stop_reason', 'stop_sequence'] as const) check.optional(reply, at, field, 'text')
   check.optional(reply, at, 'pace_ms', 'number')
-  if (reply.usage !== undefined) check.object(reply.usage, `${at}.usage`, usageFields)
+  if (reply.usage !== undefined) checkUsage(check, reply.usage, `${at}.usage`)
   if (reply.fault !== undefined) checkFault(check, reply.fault, `${at}.fault`)
 }
 
-const usageFields = [
-  'input_tokens',
-  'output_tokens',
-  'cache_creation_input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation',
-  'server_tool_use',
-]
+const tokenFields = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
+
+function checkUsage(check: Checker, value: unknown, at: string): void {
+  const usage = check.object(value, at, [...tokenFields, 'cache_creation', 'server_tool_use'])
+  for (const field of tokenFields) check.optional(usage, at, field, 'number')
+}
 
 function checkContent(check: Checker, content: unknown, at: string): void {
   if (typeof content === 'string') return

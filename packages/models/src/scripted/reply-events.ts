@@ -1,6 +1,9 @@
 import { noUsage } from '@halting/core'
 import type { JsonObject, Usage } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
+import { capReply } from './cap-reply.ts'
+import type { CappedReply } from './cap-reply.ts'
+import { estimatedTokens } from './estimated-tokens.ts'
 import type { ScriptedBlock, ScriptedFault, ScriptedMessage } from './script.ts'
 
 /** One step of an answer: an event to send, or the fault that ends it. */
@@ -13,27 +16,36 @@ export interface ReplyContext {
   readonly request: number
   /** The model that was asked for. */
   readonly model: string
-  readonly requestBytes: number
+  /** The body of the request. */
+  readonly requestText: string
+  /** The request's `max_tokens`; Infinity when it has none. */
+  readonly maxTokens: number
 }
 
 /** The message as the API would give it in one piece. */
 export function replyMessage(reply: ScriptedMessage, context: ReplyContext): JsonObject {
-  const content = blocksOf(reply, context)
+  return messageOf(reply, cappedOf(reply, context), context)
+}
+
+function messageOf(reply: ScriptedMessage, capped: CappedReply, context: ReplyContext): JsonObject {
+  const { blocks: content, isCut } = capped
+  const ownReason = reply.stop_reason ?? (content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn')
   return {
     id: `msg_scripted_${context.request}`,
     type: 'message',
     role: 'assistant',
     model: context.model,
     content,
-    stop_reason: reply.stop_reason ?? (content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'),
-    stop_sequence: reply.stop_sequence ?? null,
-    usage: { ...usageOf(reply, content, context) },
+    stop_reason: isCut ? 'max_tokens' : ownReason,
+    stop_sequence: isCut ? null : (reply.stop_sequence ?? null),
+    usage: { ...usageOf(reply, capped, context) },
   }
 }
 
 /** The same message as events, with its fault in its place. */
 export function replySteps(reply: ScriptedMessage, context: ReplyContext): readonly StreamStep[] {
-  const message = replyMessage(reply, context)
+  const capped = cappedOf(reply, context)
+  const message = messageOf(reply, capped, context)
   const { stop_reason, stop_sequence } = message
   const usage = message.usage as JsonObject
   const fault = (at: ScriptedFault['at'], block?: number): readonly StreamStep[] =>
@@ -48,8 +60,7 @@ export function replySteps(reply: ScriptedMessage, context: ReplyContext): reado
     usage: { ...usage, output_tokens: 1 },
   }
   const steps: StreamStep[] = [event({ type: 'message_start', message: start }), ...fault('start')]
-  blocksOf(reply, context).forEach((block, index) => {
-    const [open, deltas] = blockParts(block)
+  partsOf(capped).forEach(([open, deltas], index) => {
     const middle = Math.ceil(deltas.length / 2)
     const delta = (part: JsonObject): StreamStep => event({ type: 'content_block_delta', index, delta: part })
     steps.push(event({ type: 'content_block_start', index, content_block: open }))
@@ -64,6 +75,10 @@ export function replySteps(reply: ScriptedMessage, context: ReplyContext): reado
 
 function event(event: JsonObject): StreamStep {
   return { kind: 'event', event }
+}
+
+function cappedOf(reply: ScriptedMessage, context: ReplyContext): CappedReply {
+  return capReply(blocksOf(reply, context), reply.usage?.output_tokens, context.maxTokens)
 }
 
 function blocksOf({ content }: ScriptedMessage, { request }: ReplyContext): readonly JsonObject[] {
@@ -82,7 +97,14 @@ function complete(block: ScriptedBlock, request: number, index: number): JsonObj
 }
 
 /** What `content_block_start` shows of a block, and the deltas that bring the rest. */
-function blockParts(block: JsonObject): readonly [JsonObject, readonly JsonObject[]] {
+type BlockParts = readonly [JsonObject, readonly JsonObject[]]
+
+function partsOf({ blocks, broken }: CappedReply): readonly BlockParts[] {
+  const parts = blocks.map(blockParts)
+  return broken === undefined ? parts : [...parts, callParts(broken.call, broken.json)]
+}
+
+function blockParts(block: JsonObject): BlockParts {
   switch (stringOf(block.type)) {
     case 'text':
       return [{ ...block, text: '' }, pieces(stringOf(block.text)).map((text) => ({ type: 'text_delta', text }))]
@@ -94,13 +116,16 @@ function blockParts(block: JsonObject): readonly [JsonObject, readonly JsonObjec
           { type: 'signature_delta', signature: stringOf(block.signature) },
         ],
       ]
-    case 'tool_use': {
-      const json = ['', ...pieces(JSON.stringify(block.input))]
-      return [{ ...block, input: {} }, json.map((partial) => ({ type: 'input_json_delta', partial_json: partial }))]
-    }
+    case 'tool_use':
+      return callParts(block, JSON.stringify(block.input))
     default:
       return [block, []]
   }
+}
+
+function callParts(call: JsonObject, json: string): BlockParts {
+  const deltas = ['', ...pieces(json)].map((partial) => ({ type: 'input_json_delta', partial_json: partial }))
+  return [{ ...call, input: {} }, deltas]
 }
 
 /** Pieces of some 24 characters, fewer and longer ones for long texts; never within a character. */
@@ -114,11 +139,6 @@ function pieces(text: string): readonly string[] {
   return all
 }
 
-function usageOf(reply: ScriptedMessage, content: readonly JsonObject[], context: ReplyContext): Usage {
-  return {
-    ...noUsage,
-    input_tokens: Math.ceil(context.requestBytes / 4),
-    output_tokens: Math.ceil(JSON.stringify(content).length / 4),
-    ...reply.usage,
-  }
+function usageOf(reply: ScriptedMessage, { outputTokens }: CappedReply, { requestText }: ReplyContext): Usage {
+  return { ...noUsage, input_tokens: estimatedTokens(requestText), ...reply.usage, output_tokens: outputTokens }
 }

@@ -37,10 +37,13 @@ interface Reply {
 export interface ScriptedMessage extends Reply {
   /** Texts and blocks, in order; a single text may stand alone. */
   readonly content: string | readonly (string | ScriptedBlock)[]
-  /** `tool_use` when the content asks for a tool, else `end_turn`. */
+  /** `tool_use` when the content asks for a tool, else `end_turn`; `max_tokens` in any case where the reply is cut. */
   readonly stop_reason?: string
   readonly stop_sequence?: string
-  /** Input is a quarter of the request's bytes and output a quarter of the content's, where nothing is said. */
+  /**
+   * Input is a quarter of the request's characters and output a quarter of the content's, where nothing is said. Output
+   * beyond the request's `max_tokens` is cut there; more input than the request has bytes is refused.
+   */
   readonly usage?: Partial<Usage>
   /** Milliseconds between two events. */
   readonly pace_ms?: number

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isJsonObject } from '@halting/core'
+import { inputTokensOf, isJsonObject, noUsage } from '@halting/core'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { answer } from './answer.ts'
+import { estimatedTokens } from './estimated-tokens.ts'
 import { lastUserText } from './last-user-text.ts'
 import { parseScript } from './parse-script.ts'
 import type { Script, ScriptedReply } from './script.ts'
@@ -58,7 +59,7 @@ export async function startScriptedServer(
       return refuse(response, 404, 'not_found_error', `There is no ${seen.method} ${seen.path} here.`)
     }
     if (path === '/v1/messages/count_tokens') {
-      return sendJson(response, 200, { input_tokens: Math.ceil(seen.text.length / 4) })
+      return sendJson(response, 200, { input_tokens: estimatedTokens(seen.text) })
     }
     requests.push(seen)
     const reply = replies[requests.length - 1]
@@ -69,7 +70,8 @@ export async function startScriptedServer(
     await answer(reply, response, {
       request: requests.length,
       model: stringOf(seen.body.model) || 'scripted',
-      requestBytes: Buffer.byteLength(seen.text),
+      requestText: seen.text,
+      maxTokens: maxTokensOf(seen.body),
       isStreamed: seen.body.stream === true,
       signal: closing.signal,
     })
@@ -129,18 +131,34 @@ function parseBody(text: string): JsonObject {
   }
 }
 
+/** Clients that name no cap get the whole reply. */
+function maxTokensOf({ max_tokens: cap }: JsonObject): number {
+  return typeof cap === 'number' && cap > 0 ? cap : Infinity
+}
+
 /** Why this request gets no reply; undefined when it does. */
 function problemOf(
   reply: ScriptedReply | undefined,
-  { body }: SeenRequest,
+  { body, text }: SeenRequest,
   number: number,
   count: number,
 ): string | undefined {
   if (reply === undefined) return `The script has ${count} replies and this is request ${number}: it is exhausted.`
   const found = lastUserText(body)
-  if (reply.expect === undefined || found.includes(reply.expect)) return undefined
+  if (reply.expect === undefined || found.includes(reply.expect)) return inputProblemOf(reply, text, number)
   const shown = found.length > 500 ? `${found.slice(0, 500)}…` : found
   return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${shown}"`
+}
+
+/** No service bills more tokens than it was sent bytes: budgets rely on it. */
+function inputProblemOf(reply: ScriptedReply, text: string, number: number): string | undefined {
+  const declared = 'error' in reply ? 0 : inputTokensOf({ ...noUsage, ...reply.usage })
+  const bytes = Buffer.byteLength(text)
+  if (declared <= bytes) return undefined
+  return (
+    `Reply ${number} of the script declares ${declared} input tokens, but the request has ${bytes} bytes, ` +
+    'and no token is shorter than a byte. Declare less, or nothing.'
+  )
 }
 
 function withVariables(script: Script, variables: Readonly<Record<string, string>>): Script {
