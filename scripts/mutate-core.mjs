@@ -262,7 +262,7 @@ async function seen(name, file, from, to, ...more) {
 
 function run(folder) {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(folder, 'probe.js'), golden], { timeout: 300_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [join(folder, 'probe.js'), golden], { timeout: 100_000 }, (error, stdout, stderr) => {
       if (error === null) return resolve({ verdict: 'SURVIVED', why: '' })
       const why = error.killed
         ? 'it did not halt'

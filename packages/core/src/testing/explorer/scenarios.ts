@@ -155,6 +155,22 @@ const deviating: readonly Scenario[] = [
     deviations: 2,
     options: { maxTurns: 2 },
   },
+  {
+    name: 'a budget met and a stop at once',
+    replies: ['read', 'text'],
+    inbox: true,
+    depth: 2,
+    deviations: 1,
+    options: { maxBudgetUsd: 1, spentBeforeUsd: 0.9994 },
+  },
+  {
+    name: 'an abort beside a stop',
+    replies: ['read', 'text'],
+    hooks: ['afterInference'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 2,
+  },
   { name: 'leaving early', replies: ['read write', 'text', 'task', 'hang'], abandons: true, depth: 3, deviations: 2 },
   {
     name: 'writing tools that fail, stop or are deaf',
