@@ -11,7 +11,11 @@ import { build } from 'esbuild'
 const source = fileURLToPath(new URL('../packages/core/src', import.meta.url))
 const golden = fileURLToPath(new URL('../packages/core/test/explorer/golden.json', import.meta.url))
 
-/** [name, file, what stands there, what stands there instead] */
+/**
+ * [name, file, what stands there, what stands there instead]
+ * Not here: the results for calls of a refusal and of a last answer. `conclude` closes open calls as well, so without them only the words change;
+ * tests hold those.
+ */
 const mutations = [
   [
     'allowance: every route',
@@ -92,18 +96,7 @@ const mutations = [
     /const closed = notRunAll\(current, calls[^\n]*/,
     'const closed = current',
   ],
-  [
-    'result: refusal with calls',
-    'turn/hear.ts',
-    /return \{ \.\.\.outcome, state: notRunAll\(outcome\.state[^\n]*/,
-    'return outcome',
-  ],
-  [
-    'result: calls in a last answer',
-    'turn/hear.ts',
-    /current = notRunAll\(current, toolCallsOf\(reply\.message\)[^\n]*/,
-    '',
-  ],
+
   ['result: calls after a stop', 'turn/act.ts', 'results.set(call.id, skipped)', ''],
   [
     'result: a run that breaks',

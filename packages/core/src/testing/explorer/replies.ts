@@ -10,6 +10,7 @@ export type ReplyKind =
   | 'read write'
   | 'write read read'
   | 'reads'
+  | 'read halt'
   | 'unknown tool'
   | 'invalid input'
   | 'task'
@@ -72,6 +73,8 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return answer(place, ['Write'])
     case 'reads':
       return answer(place, ['Read', 'Read', 'Read'])
+    case 'read halt':
+      return answer(place, ['Read', 'Halt'])
     case 'read write':
       return answer(place, ['Read', 'Write'])
     case 'write read read':

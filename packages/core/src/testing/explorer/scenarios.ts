@@ -4,6 +4,8 @@ import { CallableHook } from '../../hooks/hook.ts'
 import { plainContext, type Compaction } from '../../context/port.ts'
 import type { MessageContent } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
+import { AgentStopException } from '../../stop/stop-exception.ts'
+import type { AnyTool } from '../../tools/tool.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
@@ -20,6 +22,21 @@ const room: Compaction['run'] = async () => ({
   preTokens: 90,
   postTokens: 9,
 })
+
+const reader: AnyTool = {
+  name: 'Read',
+  description: '',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute: () => 'the same',
+}
+const halter: AnyTool = {
+  ...reader,
+  name: 'Halt',
+  execute: () => {
+    throw new AgentStopException({ message: 'done with it' })
+  },
+}
 
 /** Everything that may deviate, a few deviations at a time. */
 const deviating: readonly Scenario[] = [
@@ -171,6 +188,22 @@ const deviating: readonly Scenario[] = [
     depth: 1,
     deviations: 2,
   },
+  {
+    name: 'a tool that stops beside a hook that prevents',
+    replies: ['read halt', 'text'],
+    hooks: ['afterToolUse'],
+    depth: 2,
+    deviations: 2,
+    options: { tools: [reader, halter] },
+  },
+  {
+    name: 'a hook that prevents beside a call that waits',
+    replies: ['reads', 'text'],
+    permissions: true,
+    hooks: ['afterToolUse'],
+    depth: 1,
+    deviations: 2,
+  },
   { name: 'leaving early', replies: ['read write', 'text', 'task', 'hang'], abandons: true, depth: 3, deviations: 2 },
   {
     name: 'writing tools that fail, stop or are deaf',
@@ -198,18 +231,14 @@ const stubborn: readonly Scenario[] = [
     noProgress: true,
     options: {
       maxTurns: 40,
-      tools: [
-        { name: 'Read', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => 'the same' },
-      ],
+      tools: [reader],
     },
   }),
   forever('the same call, seen, with a last answer', 'read', {
     noProgress: true,
     options: {
       wrapUp: true,
-      tools: [
-        { name: 'Read', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => 'the same' },
-      ],
+      tools: [reader],
     },
   }),
   forever('cut', 'cut'),
