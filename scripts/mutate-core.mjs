@@ -13,8 +13,8 @@ const golden = fileURLToPath(new URL('../packages/core/test/explorer/golden.json
 
 /**
  * [name, file, what stands there, what stands there instead]
- * Not here: the results for calls of a refusal and of a last answer. `conclude` closes open calls as well, so without them only the words change;
- * tests hold those.
+ * Not here: the results for calls of a refusal, of a last answer and of a run that breaks. `conclude` closes open calls as well, so without them
+ * only the words change; tests hold those.
  */
 const mutations = [
   [
@@ -99,11 +99,12 @@ const mutations = [
 
   ['result: calls after a stop', 'turn/act.ts', 'results.set(call.id, skipped)', ''],
   [
-    'result: a run that breaks',
-    'finish.ts',
-    "draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)",
-    'state',
+    'result: what is still open at the end',
+    'turn/close-calls.ts',
+    'return toolCallsOf(entry.message).filter(',
+    'return toolCallsOf({ content: [] }).filter(',
   ],
+
   ['result: approvals that never came', 'start.ts', /else state = closeOpenCalls\([^\n]*/, ''],
   ['result: unknown outcome', 'turn/run-call.ts', "onOpen: reruns ? 'rerun' : () => unknownOutcome", "onOpen: 'rerun'"],
   [
