@@ -17,7 +17,7 @@ function behaviorUnder(rule: string, name: string, input: unknown): PermissionDe
 
 /** Whether a rule that denies reading reaches a path below the working directory. */
 function reaches(pattern: string, path: string): boolean {
-  return createPermissions({ cwd: '/work', deny: [`Read(${pattern})`] }).deniesReading(`/work/${path}`)
+  return createPermissions({ cwd: '/project', deny: [`Read(${pattern})`] }).deniesReading(`/project/${path}`)
 }
 
 describe('patterns with *', () => {
