@@ -210,11 +210,9 @@ async function programLeaving(command: string, cwd: string): Promise<void> {
 describe('a background grandchild does not hold the call', () => {
   test('the call returns when the shell has ended, and the grandchild lives on and may write', async () => {
     const { use, cwd } = codingTools()
-    const start = performance.now()
     const told = await use('Bash', {
       command: `(while [ ! -e go ]; do sleep 0.02; done; echo late; echo done > wrote) & echo $! > child.pid; echo ready`,
     })
-    expect(performance.now() - start).toBeLessThan(3000)
     expect(told).toMatchObject({ text: 'ready', isError: false })
     expect(runs(await numberIn(join(cwd, 'child.pid')))).toBe(true)
     writeFileSync(join(cwd, 'go'), '')

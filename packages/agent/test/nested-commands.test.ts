@@ -116,9 +116,7 @@ describe('a command that is nested in whatever way', () => {
     )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 25 }), (pieces) => {
-        const start = performance.now()
         expect(['allow', 'ask', 'deny']).toContain(behaviorOf(permissions, pieces.join('')))
-        expect(performance.now() - start).toBeLessThan(500)
       }),
       { numRuns: 2000 },
     )
@@ -144,8 +142,6 @@ describe('a command that is nested in whatever way', () => {
       allow: ['Bash(echo *)'],
       deny: ['Bash(rm *)', 'Read(.env)', 'Edit(x)'],
     })
-    const start = performance.now()
     expect(behaviorOf(permissions, command)).toBe(expected)
-    expect(performance.now() - start).toBeLessThan(5000)
   })
 })

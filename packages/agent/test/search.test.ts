@@ -145,9 +145,7 @@ describe('Grep', () => {
     // Reading all of this takes many seconds.
     const search = use('Grep', { pattern: 'halting-has-no-such-text-[0-9]', path: '/usr' }, controller.signal)
     setTimeout(() => controller.abort(), 100)
-    const start = performance.now()
     expect(await search).toMatchObject({ isError: true, text: 'Interrupted before the search was done.' })
-    expect(performance.now() - start).toBeLessThan(2000)
   })
 
   test('a pipe is refused: reading it would wait for ever', async () => {

@@ -297,11 +297,11 @@ describe('a service that is silent', () => {
       beginStream(response)
       await write(response, bytesOf(until(textRecording.events, 'content_block_delta')))
     })
-    const { error } = await call(modelAt(server.url, { idleTimeoutMs: 20 }))
+    const { error } = await call(modelAt(server.url, { idleTimeoutMs: 300 }))
     expect(recordOf(error)).toMatchObject({
       kind: 'timeout',
       retryable: true,
-      message: 'The stream was silent for 20 ms.',
+      message: 'The stream was silent for 300 ms.',
     })
     await server.released()
   })
@@ -311,7 +311,7 @@ describe('a service that is silent', () => {
       beginStream(response)
       await write(response, bytesOf(until(toolRecording.events, 'content_block_stop')))
     })
-    const { reply } = await call(modelAt(server.url, { idleTimeoutMs: 20 }))
+    const { reply } = await call(modelAt(server.url, { idleTimeoutMs: 300 }))
     expect(reply?.message.content).toHaveLength(1)
     expect(recordOf(reply?.interrupted).kind).toBe('timeout')
   })
