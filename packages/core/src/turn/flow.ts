@@ -18,3 +18,8 @@ export function sayUser(state: RunState, content: MessageContent, origin: UserOr
 export function attach(state: RunState, attachment: Attachment, emit: Emit): RunState {
   return say(state, { kind: 'attachment', id: entryId(state, attachment.type), attachment }, emit)
 }
+
+/** A turn, or a further attempt at one, begins. */
+export function tellTurn({ spent }: RunState, emit: Emit): void {
+  emit({ type: 'turn_start', request: spent.request, turn: spent.turns + (spent.turnBegins ? 1 : 0) })
+}

@@ -15,6 +15,7 @@ import { standingDraft } from './prepare.ts'
 import { recoverBroken, recoverCut, recoverWindow, refused, resumePaused } from './recover.ts'
 import { withReply, type Answer, type Reply } from './respond.ts'
 import { runHooks, withHookMessages, type HookRun } from './run-hooks.ts'
+import { tellTurn } from './flow.ts'
 import { settle } from './settle.ts'
 
 /** A reply that the model did not end by itself, and that holds no complete call to go on with. */
@@ -87,7 +88,7 @@ async function endAborted(
 
 /** A run that goes on with calls that waited for a person: they are acted on before the model is asked again. */
 export function actOnApproved(state: RunState, ports: Ports, emit: Emit): Promise<Outcome> {
-  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns + (state.spent.turnBegins ? 1 : 0) })
+  tellTurn(state, emit)
   return act(state, openCallsOf(state), noEarlyStarts, [], ports, emit)
 }
 

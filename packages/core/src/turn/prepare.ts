@@ -7,6 +7,7 @@ import { defendContext } from './context.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft } from './drafts.ts'
 import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
+import { tellTurn } from './flow.ts'
 import { runHooks, withHookMessages, type HookRun } from './run-hooks.ts'
 
 /** Ready for a request, or the run ends before it. */
@@ -14,7 +15,7 @@ export type Prepared = { readonly kind: 'ready'; readonly state: RunState } | Ou
 
 /** Before a turn: abort → standing signals → inbox → context. (The reservation is part of the request's own step.) */
 export async function prepare(state: RunState, ports: Ports, emit: Emit): Promise<Prepared> {
-  emit({ type: 'turn_start', request: state.spent.request, turn: state.spent.turns + (state.spent.turnBegins ? 1 : 0) })
+  tellTurn(state, emit)
   // The last answer at a limit: the ending is decided, and nothing new is taken in.
   if (state.spent.closing !== null) return { kind: 'ready', state }
   const controlled = controlAt('before_turn', state, ports, emit)

@@ -7,10 +7,11 @@ import type { HookOutcome, HookTrigger } from '../hooks/outcome.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
 import type { MessageContent } from '../messages.ts'
 import type { Ports } from '../ports.ts'
-import { at, entryId, withEntry, withSpent, type RunState } from '../state.ts'
+import { at, withSpent, type RunState } from '../state.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { agentStateOf } from './agent-view.ts'
+import { sayUser } from './flow.ts'
 import { keyOf } from './keys.ts'
 
 /** What all hooks of one trigger came to. */
@@ -184,15 +185,6 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
 /** Puts messages of hooks into the transcript, where they may stand. */
 export function withHookMessages(state: RunState, messages: readonly MessageContent[], emit: Emit): RunState {
   let next = state
-  for (const content of messages) {
-    const entry = {
-      kind: 'user',
-      id: entryId(next, 'hook'),
-      message: { role: 'user', content },
-      origin: 'hook',
-    } as const
-    next = withEntry(next, entry)
-    emit({ type: 'message', entry })
-  }
+  for (const content of messages) next = sayUser(next, content, 'hook', emit)
   return next
 }
