@@ -2,6 +2,7 @@ import { allowances, transitions, type Transition } from './allowance.ts'
 import { tokenGateBound } from './budget/token-target.ts'
 import { noPrices } from './budget/prices.ts'
 import { plainContext } from './context/port.ts'
+import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
 import type { RunSettings } from './ports.ts'
 import { isAgentTool } from './tools/tool.ts'
@@ -134,7 +135,12 @@ function tokensBound(requests: Bound, options: LoopOptions, settings: RunSetting
 }
 
 function largestRequest(options: LoopOptions): number {
-  return Math.max(...modelsOf(options).map((model) => model.contextWindow + model.maxOutputTokens))
+  return Math.max(...modelsOf(options).map((model) => largestInput(model) + model.maxOutputTokens))
+}
+
+/** Each use of a tool of the service's own reads the whole window again. */
+function largestInput({ contextWindow, maxServerToolUses = 0 }: Model): number {
+  return contextWindow * (1 + maxServerToolUses)
 }
 
 function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
@@ -146,7 +152,11 @@ function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings):
   const prices = options.prices ?? noPrices
   let dearest = 0
   for (const model of modelsOf(options)) {
-    const usd = prices.worstCase(model.id, { inputTokens: model.contextWindow, outputTokens: model.maxOutputTokens })
+    const usd = prices.worstCase(model.id, {
+      inputTokens: largestInput(model),
+      outputTokens: model.maxOutputTokens,
+      serverToolUses: model.maxServerToolUses ?? 0,
+    })
     if (usd === undefined) return { bounded: false, because: `there is no price for ${model.id}` }
     dearest = Math.max(dearest, usd)
   }

@@ -1,3 +1,11 @@
+import type { Json, JsonObject } from './json.ts'
+
+/**
+ * How the service wrote a block, where the shape that all share cannot say it: a number that JavaScript would round, a
+ * field that the service wants back. Only the adapter that wrote it reads it, and no other service is sent it.
+ */
+export type BlockOrigin = { readonly api: string; readonly [field: string]: Json | undefined }
+
 /**
  * Messages as the Messages API writes them: the wire, the record and the library share one shape.
  * Blocks that this library does not know are carried along untouched.
@@ -6,6 +14,7 @@ export interface TextBlock {
   readonly type: 'text'
   readonly text: string
   readonly citations?: unknown
+  readonly origin?: BlockOrigin
 }
 
 export interface ToolUseBlock {
@@ -13,6 +22,7 @@ export interface ToolUseBlock {
   readonly id: string
   readonly name: string
   readonly input: unknown
+  readonly origin?: BlockOrigin
 }
 
 export interface ToolResultBlock {
@@ -25,7 +35,9 @@ export interface ToolResultBlock {
 export interface ThinkingBlock {
   readonly type: 'thinking'
   readonly thinking: string
+  /** Empty where the service signs nothing. */
   readonly signature: string
+  readonly origin?: BlockOrigin
 }
 
 export interface RedactedThinkingBlock {
@@ -90,11 +102,22 @@ export interface AssistantMessage {
   readonly content: readonly ContentBlock[]
   readonly stop_reason: ModelStopReason | null
   readonly stop_sequence?: string | null
+  /** What a service says about a refusal. */
+  readonly stop_details?: JsonObject
+  /** Where the service's own tools ran code; a later request names it to find the files again. */
+  readonly container?: JsonObject
   readonly usage: Usage
+  /** The id of the `Model` that was asked. What is signed for one model is shown to no other. */
+  readonly by?: string
 }
 
 /** What a model is shown: user and assistant messages, nothing else. */
-export type ModelMessage = UserMessage | { readonly role: 'assistant'; readonly content: readonly ContentBlock[] }
+export type ModelMessage =
+  | UserMessage
+  | ({ readonly role: 'assistant'; readonly content: readonly ContentBlock[] } & Pick<
+      AssistantMessage,
+      'by' | 'container'
+    >)
 
 /** Tokens of one request or a sum of many, as the API counts them. `input_tokens` are the uncached ones. */
 export type Usage = {

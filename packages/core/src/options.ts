@@ -147,15 +147,22 @@ function validate(settings: RunSettings, options: LoopOptions): void {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
   toolsByName(options.tools ?? [])
-  if (Math.min(settings.maxBudgetUsd, settings.maxRunUsd) === Infinity) return
   for (const model of [options.model, options.fallbackModel]) {
-    if (
-      model === undefined ||
-      (options.prices ?? noPrices).worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) !== undefined
-    )
-      continue
+    if (model !== undefined) checkBudgetable(model, options.prices ?? noPrices, settings)
+  }
+}
+
+/** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
+function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
+  const isInDollars = Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
+  if (isInDollars && prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) === undefined) {
     throw new ConfigurationError(
       `There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`,
+    )
+  }
+  if ((isInDollars || settings.maxTokens !== Infinity) && model.maxServerToolUses === Infinity) {
+    throw new ConfigurationError(
+      `${model.id} may use tools of the service's own without end, so a budget cannot be kept. Give each a max_uses.`,
     )
   }
 }

@@ -183,8 +183,16 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
       return projectUser(messages, entry)
     case 'assistant': {
       if (entry.error !== undefined) return messages
+      const { by, container } = entry.message
       const content = sendable(entry.message.content)
-      if (content.length > 0) messages.push({ role: 'assistant', content })
+      if (content.length > 0) {
+        messages.push({
+          role: 'assistant',
+          content,
+          ...(by !== undefined && { by }),
+          ...(container !== undefined && { container }),
+        })
+      }
       return messages
     }
     case 'attachment':

@@ -3,8 +3,16 @@ import type { Usage } from '../messages.ts'
 /** What models cost, in US dollars. Undefined for a model without a price: 'unknown' rather than a near match. */
 export interface Prices {
   cost(model: string, usage: Usage): number | undefined
-  /** The most that a request with so many tokens can be billed: all input at the dearest rate. Never below `cost` of any usage within them. */
-  worstCase(model: string, tokens: { readonly inputTokens: number; readonly outputTokens: number }): number | undefined
+  /** The most that such a request can be billed: all input at the dearest rate. Never below `cost` of any usage within it. */
+  worstCase(model: string, request: RequestBound): number | undefined
+}
+
+/** What a request cannot exceed. */
+export interface RequestBound {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Uses of the service's own tools, each of which may have a fee; 0 when absent. */
+  readonly serverToolUses?: number
 }
 
 /** No price for any model: costs are zero in the figures, and a dollar budget is a configuration error. */

@@ -1,4 +1,5 @@
 import type { ContentBlock, MessageContent, ModelMessage } from '../messages.ts'
+import type { Model } from '../model/model.ts'
 
 /** Counting tokens before the provider does. */
 export interface Tokens {
@@ -9,8 +10,10 @@ export interface Tokens {
 /** Four characters a token: a guess that needs no table. */
 export const roughTokens: Tokens = Object.freeze<Tokens>({ estimate: (text) => Math.ceil(text.length / 4) })
 
-/** Images are billed by size, not by bytes; no current model bills more than this for one. */
+/** Images are billed by size, not by bytes; no model bills more than this for one, unless its port says so. */
 const imageUpperBound = 6_000
+/** A compressed document may hold more text than it has bytes; no model reads more than this. */
+const documentUpperBound = 1_000_000
 /** Roles, block frames and what services add around a message. */
 const messageOverhead = 16
 
@@ -24,26 +27,31 @@ export function upperBoundOfText(text: string): number {
   return bytes
 }
 
-export function upperBoundOfMessages(messages: readonly ModelMessage[], from = 0): number {
+export function upperBoundOfMessages(
+  messages: readonly ModelMessage[],
+  { maxImageTokens = imageUpperBound }: Pick<Model, 'maxImageTokens'>,
+  from = 0,
+): number {
   let bound = 0
   for (let index = from; index < messages.length; index++) {
     const message = messages[index]
-    if (message !== undefined) bound += messageOverhead + upperBoundOfContent(message.content)
+    if (message !== undefined) bound += messageOverhead + upperBoundOfContent(message.content, maxImageTokens)
   }
   return bound
 }
 
-function upperBoundOfContent(content: MessageContent): number {
+function upperBoundOfContent(content: MessageContent, imageTokens: number): number {
   if (typeof content === 'string') return upperBoundOfText(content)
   let bound = 0
-  for (const block of content) bound += messageOverhead + upperBoundOfBlock(block)
+  for (const block of content) bound += messageOverhead + upperBoundOfBlock(block, imageTokens)
   return bound
 }
 
-function upperBoundOfBlock(block: ContentBlock): number {
+function upperBoundOfBlock(block: ContentBlock, imageTokens: number): number {
   if (block.type === 'text') return upperBoundOfText(block.text)
-  if (block.type === 'image') return imageUpperBound
-  if (block.type === 'tool_result') return 64 + upperBoundOfContent(block.content)
+  if (block.type === 'image') return imageTokens
+  if (block.type === 'document') return documentUpperBound
+  if (block.type === 'tool_result') return 64 + upperBoundOfContent(block.content, imageTokens)
   return upperBoundOfText(JSON.stringify(block))
 }
 

@@ -46,6 +46,8 @@ export interface ModelReply {
    * A break before that is a rejection, which may be retried.
    */
   readonly interrupted?: ModelError
+  /** `unknown` when the service told no usage for a whole reply: it is charged at its worst case. */
+  readonly billed?: 'unknown'
 }
 
 /** The port to a model. Implementations are stateless between calls as far as the run can see. */
@@ -58,6 +60,13 @@ export interface Model {
   readonly maxOutputTokens: number
   /** What is asked for unless a reply was cut: the default cap. `maxOutputTokens` when absent. */
   readonly defaultOutputTokens?: number
+  /**
+   * Most uses of the service's own tools that one request may have; none when absent. Each may be billed a fee, and
+   * reads the prompt again. Infinity when nobody said: a dollar or token budget is then a configuration error.
+   */
+  readonly maxServerToolUses?: number
+  /** Most input tokens that one image is billed as; 6,000 when absent. */
+  readonly maxImageTokens?: number
   /**
    * Makes one attempt; never retries by itself.
    * @throws ModelError for everything that the service or the way to it can do wrong.

@@ -169,11 +169,17 @@ const noReply = new ModelError({
 }).toRecord()
 
 function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Made {
-  const { message, interrupted } = reply
+  const { message, interrupted, billed } = reply
   // A broken stream tells no final usage: what it may have cost is the worst case.
-  const charge =
-    interrupted === undefined ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)
-  return { kind: 'answered', message, interrupted: interrupted?.toRecord() ?? null, grant, charge }
+  const isTold = interrupted === undefined && billed !== 'unknown'
+  const charge = isTold ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)
+  return {
+    kind: 'answered',
+    message: { ...message, by: model.id },
+    interrupted: interrupted?.toRecord() ?? null,
+    grant,
+    charge,
+  }
 }
 
 function chargeOfFailure(error: ModelErrorJson, model: Model, grant: Grant, state: RunState, ports: Ports): Charge {
@@ -216,6 +222,7 @@ function createPartial(model: Model): Partial {
         content,
         stop_reason: null,
         usage: noUsage,
+        by: model.id,
       }
     },
   }

@@ -36,16 +36,21 @@ export type Refusal = {
 /** What services add to a request around what they were sent. */
 const requestOverhead = 1_000
 
-/** The most input tokens that the next request can be billed for: the provider's own count, and bytes for what came since. */
-function inputUpperBound(state: RunState, ports: Ports): number {
+/**
+ * The most input tokens that the next request can be billed for: the provider's own count, and bytes for what came
+ * since. Each use of a tool of the service's own reads everything again, and what it found: at most the window.
+ */
+function inputUpperBound(state: RunState, ports: Ports, model: Model): number {
   const { counted } = state.spent
   const messages = state.transcript.messages()
-  if (counted.tokens > 0 && counted.length <= messages.length) {
-    return counted.tokens + upperBoundOfMessages(messages, counted.length)
-  }
-  return (
-    requestOverhead + upperBoundOfText(ports.settings.system) + toolsUpperBound(ports) + upperBoundOfMessages(messages)
-  )
+  const isCounted = counted.tokens > 0 && counted.length <= messages.length
+  const sent = isCounted
+    ? counted.tokens + upperBoundOfMessages(messages, model, counted.length)
+    : requestOverhead +
+      upperBoundOfText(ports.settings.system) +
+      toolsUpperBound(ports) +
+      upperBoundOfMessages(messages, model)
+  return sent + (model.maxServerToolUses ?? 0) * Math.max(sent, model.contextWindow)
 }
 
 const toolBounds = new WeakMap<object, number>()
@@ -71,7 +76,7 @@ export function reserveRequest(
 ): { readonly grant: Grant | Refusal; readonly reservation: Reservation | undefined } {
   const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
   if (!ports.ledger.limited) return { grant: free, reservation: undefined }
-  const input = inputUpperBound(state, ports)
+  const input = inputUpperBound(state, ports, model)
   const available = ports.ledger.available()
   const useful = Math.min(cap, ports.settings.minUsefulTokens)
   const worst = (output: number): Amount => worstCase(model, input, output, ports)
@@ -115,7 +120,8 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
 }
 
 function worstCase(model: Model, inputTokens: number, outputTokens: number, ports: Ports): Amount {
-  const usd = ports.prices.worstCase(model.id, { inputTokens, outputTokens }) ?? 0
+  const serverToolUses = model.maxServerToolUses ?? 0
+  const usd = ports.prices.worstCase(model.id, { inputTokens, outputTokens, serverToolUses }) ?? 0
   return { nanos: nanosOf(usd), tokens: inputTokens + outputTokens }
 }
 
@@ -126,7 +132,8 @@ export function chargeFor(model: Model, usage: Usage, ports: Ports): Charge {
 
 /** For an attempt that was aborted, dropped or lost: what was taken aside, or the worst case where nothing had to be. */
 export function unknownCharge(model: Model, grant: Grant, state: RunState, ports: Ports): Charge {
-  const worst = grant.tokens > 0 ? grant : worstCase(model, inputUpperBound(state, ports), grant.maxTokens, ports)
+  const worst =
+    grant.tokens > 0 ? grant : worstCase(model, inputUpperBound(state, ports, model), grant.maxTokens, ports)
   return { model: model.id, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 

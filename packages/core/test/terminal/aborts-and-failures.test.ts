@@ -30,6 +30,7 @@ describe('aborts', () => {
     expect(asked.engine.transcript.messages()[1]).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'half a' }],
+      by: 'scripted',
     })
   })
 

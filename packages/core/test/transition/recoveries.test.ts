@@ -47,7 +47,7 @@ describe('transition: pause_turn', () => {
     expect(said({ state })).toEqual([])
     expect(model.requests[1]?.messages).toEqual([
       { role: 'user', content: 'go' },
-      { role: 'assistant', content: [{ type: 'text', text: 'searching' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'searching' }], by: 'scripted' },
     ])
     expect(terminal.summary.turns).toBe(1)
   })
@@ -69,7 +69,7 @@ describe('transition: max_output_tokens_escalate', () => {
     ])
     expect(messages).toEqual([
       { role: 'user', content: 'go' },
-      { role: 'assistant', content: [{ type: 'text', text: 'whole' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'whole' }], by: 'scripted' },
     ])
   })
 
