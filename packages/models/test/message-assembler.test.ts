@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject, ModelUpdate } from '@halting/core'
 import * as fc from 'fast-check'
 import { MessageAssembler } from '../src/anthropic/message-assembler.ts'
-import type { Assembled, Progress } from '../src/anthropic/message-assembler.ts'
+import type { Assembled, Progress } from '../src/service/stream-reader.ts'
 import { createEventStream } from '../src/http/event-stream.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
 

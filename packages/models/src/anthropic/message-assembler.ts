@@ -1,27 +1,11 @@
 import { isJsonObject, noUsage } from '@halting/core'
 import type { AssistantMessage, ContentBlock, Json, JsonObject, ModelUpdate, Usage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
-import { applyDelta, closeBlock, openBlock } from './open-block.ts'
-import type { OpenBlock } from './open-block.ts'
+import { more, violation } from '../service/stream-reader.ts'
+import type { Assembled, Progress } from '../service/stream-reader.ts'
+import { applyDelta, closeBlock, messagesOrigin, openBlock } from './open-block.ts'
+import type { OpenBlock, OriginOf } from './open-block.ts'
 import { mergeUsage, readUsage } from './usage.ts'
-
-/** What an event means for the reading of the stream. */
-export type Progress =
-  | { readonly kind: 'more' | 'ping' | 'end' }
-  /** The service gave up after it had begun to answer. */
-  | { readonly kind: 'error_event'; readonly error: Json | undefined }
-  /** The stream is not what the Messages API sends: something was lost or came twice. */
-  | { readonly kind: 'violation'; readonly why: string }
-
-/** What stands at the end of a stream, however it ended. */
-export type Assembled =
-  | { readonly kind: 'complete'; readonly message: AssistantMessage }
-  /** The stream broke; `message` holds the completed blocks. */
-  | { readonly kind: 'partial'; readonly message: AssistantMessage }
-  /** The stream broke before anything was completed that can be kept. */
-  | { readonly kind: 'nothing' }
-
-const more: Progress = { kind: 'more' }
 
 /**
  * Makes a message out of the events of the Messages API. Knows neither network nor time.
@@ -33,6 +17,7 @@ const more: Progress = { kind: 'more' }
  */
 export class MessageAssembler {
   readonly #emit: (update: ModelUpdate) => void
+  readonly #originOf: OriginOf
   readonly #open = new Map<number, OpenBlock>()
   readonly #completed = new Map<number, ContentBlock>()
   /** The newest call of which only what follows tells whether it was cut. */
@@ -41,17 +26,23 @@ export class MessageAssembler {
   #usage: Usage = noUsage
   #stopReason: string | null = null
   #stopSequence: string | null = null
+  #stopDetails: JsonObject | undefined
+  #container: JsonObject | undefined
+  #isUsageTold = false
 
-  constructor(emit: (update: ModelUpdate) => void) {
+  /** `originOf` is another one for services whose events were put into this shape. */
+  constructor(emit: (update: ModelUpdate) => void, originOf: OriginOf = messagesOrigin) {
     this.#emit = emit
+    this.#originOf = originOf
   }
 
-  take(event: JsonObject): Progress {
+  /** `text` is the JSON that the event was read from: with it, blocks keep what JavaScript's values cannot hold. */
+  take(event: JsonObject, text?: string): Progress {
     switch (stringOf(event.type)) {
       case 'message_start':
         return this.#takeStart(event.message)
       case 'content_block_start':
-        return this.#takeBlockStart(event)
+        return this.#takeBlockStart(event, text)
       case 'content_block_delta':
         return this.#takeBlockDelta(event)
       case 'content_block_stop':
@@ -74,9 +65,13 @@ export class MessageAssembler {
     const isComplete = this.#stopReason !== null && this.#start !== undefined
     if (isComplete) {
       // Some services leave out `content_block_stop` after the last block.
-      for (const [index, open] of [...this.#open].toSorted(([a], [b]) => a - b)) this.#close(index, open)
+      for (const [index, open] of [...this.#open].toSorted(([a], [b]) => a - b)) {
+        // One that is open in a reply that was cut was cut itself.
+        if (!isCut(this.#stopReason) || closeBlock(open, this.#originOf).kind === 'complete') this.#close(index, open)
+      }
       if (!isCut(this.#stopReason)) this.#trustDoubtful()
-      return { kind: 'complete', message: this.#message([...this.#blocks()]) }
+      const message = this.#message([...this.#blocks()])
+      return this.#isUsageTold ? { kind: 'complete', message } : { kind: 'complete', message, billed: 'unknown' }
     }
     const blocks = withoutUnanswered([...this.#blocks()])
     if (this.#start === undefined || !blocks.some(isWorthKeeping)) return { kind: 'nothing' }
@@ -89,6 +84,7 @@ export class MessageAssembler {
     this.#start = message
     this.#usage = readUsage(message.usage)
     this.#takeReason(message)
+    this.#isUsageTold = this.#stopReason !== null && isTold(message.usage)
     // A reply that costs the service no thought, such as the next call of a running program, comes whole at the start.
     for (const [index, block] of listOf(message.content).entries()) {
       if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start holds no content')
@@ -97,14 +93,14 @@ export class MessageAssembler {
     return more
   }
 
-  #takeBlockStart({ index, content_block: block }: JsonObject): Progress {
+  #takeBlockStart({ index, content_block: block }: JsonObject, text: string | undefined): Progress {
     if (this.#start === undefined) return violation('a block began before the message')
     if (typeof index !== 'number' || !isJsonObject(block) || typeof block.type !== 'string') {
       return violation('content_block_start holds no block')
     }
     if (this.#open.has(index) || this.#isClosed(index)) return violation(`block ${index} began twice`)
     this.#trustDoubtful()
-    this.#open.set(index, openBlock(block))
+    this.#open.set(index, openBlock(block, text))
     return more
   }
 
@@ -132,19 +128,22 @@ export class MessageAssembler {
   #takeMessageDelta({ delta, usage }: JsonObject): Progress {
     if (this.#start === undefined) return violation('message_delta came before the message')
     this.#usage = mergeUsage(this.#usage, usage)
+    this.#isUsageTold ||= isTold(usage)
     if (!isJsonObject(delta)) return more
     this.#takeReason(delta)
     return more
   }
 
-  #takeReason({ stop_reason, stop_sequence }: JsonObject): void {
+  #takeReason({ stop_reason, stop_sequence, stop_details, container }: JsonObject): void {
+    if (isJsonObject(stop_details)) this.#stopDetails = stop_details
+    if (isJsonObject(container)) this.#container = container
     if (typeof stop_reason === 'string') this.#stopReason = stop_reason
     if (typeof stop_sequence === 'string') this.#stopSequence = stop_sequence
   }
 
   #close(index: number, open: OpenBlock): void {
     this.#open.delete(index)
-    const closed = closeBlock(open)
+    const closed = closeBlock(open, this.#originOf)
     if (closed.kind === 'complete') this.#complete(index, closed.block)
     else {
       this.#trustDoubtful()
@@ -184,13 +183,16 @@ export class MessageAssembler {
       content,
       stop_reason: this.#stopReason,
       stop_sequence: this.#stopSequence,
+      ...(this.#stopDetails !== undefined && { stop_details: this.#stopDetails }),
+      ...(this.#container !== undefined && { container: this.#container }),
       usage: this.#usage,
     }
   }
 }
 
-function violation(why: string): Progress {
-  return { kind: 'violation', why }
+/** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
+function isTold(usage: Json | undefined): boolean {
+  return isJsonObject(usage) && typeof usage.output_tokens === 'number'
 }
 
 /** Stop reasons that may fall in the middle of a call. */

@@ -1,18 +1,31 @@
 import { isJsonObject } from '@halting/core'
-import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import type { BlockOrigin, ContentBlock, Json, JsonObject } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
+import { compact, isExact, valueText } from './exact-json.ts'
 
 /** A content block that is being streamed: what `content_block_start` said, and what the deltas added. */
 export interface OpenBlock {
   readonly start: JsonObject
+  /** The JSON text of `start`, where it says more than `start` does. */
+  readonly startText: string | undefined
   text: string
   inputJson: string
   signature: string | undefined
   readonly citations: Json[]
 }
 
-export function openBlock(start: JsonObject): OpenBlock {
-  return { start, text: '', inputJson: '', signature: undefined, citations: [] }
+/** `eventText` is the JSON of the event that began the block. */
+export function openBlock(start: JsonObject, eventText?: string): OpenBlock {
+  const startText = eventText === undefined ? undefined : valueText(eventText, 'content_block')
+  const isSaid = startText === undefined || isExact(startText, start)
+  return {
+    start,
+    startText: isSaid ? undefined : startText,
+    text: '',
+    inputJson: '',
+    signature: undefined,
+    citations: [],
+  }
 }
 
 /** What a delta did to its block. A delta of a kind that this library does not know is left alone. */
@@ -63,9 +76,9 @@ export type ClosedBlock =
   | { readonly kind: 'complete'; readonly block: ContentBlock }
   | { readonly kind: 'doubtful'; readonly block: ContentBlock }
 
-export function closeBlock(open: OpenBlock): ClosedBlock {
+export function closeBlock(open: OpenBlock, originOf: OriginOf): ClosedBlock {
   const { start, text } = open
-  if (takesInput(open)) return closeCall(open)
+  if (takesInput(open)) return closeCall(open, originOf)
   switch (stringOf(start.type)) {
     case 'text':
       return complete({
@@ -74,15 +87,16 @@ export function closeBlock(open: OpenBlock): ClosedBlock {
         ...(open.citations.length > 0 && { citations: [...listOf(start.citations), ...open.citations] }),
       })
     case 'thinking':
-      return complete({
-        ...start,
-        thinking: stringOf(start.thinking) + text,
-        signature: open.signature ?? stringOf(start.signature),
-      })
+      return complete(
+        withOrigin(
+          { ...start, thinking: stringOf(start.thinking) + text, signature: open.signature ?? stringOf(start.signature) },
+          originOf(open),
+        ),
+      )
     case 'compaction':
       return complete(text === '' ? start : { ...start, content: stringOf(start.content) + text })
     default:
-      return complete(start)
+      return complete(withOrigin(start, originOf(open)))
   }
 }
 
@@ -92,17 +106,35 @@ function takesInput({ start }: OpenBlock): boolean {
   return type === 'tool_use' || type.endsWith('_tool_use')
 }
 
-function closeCall({ start, inputJson }: OpenBlock): ClosedBlock {
+function closeCall(open: OpenBlock, originOf: OriginOf): ClosedBlock {
+  const { start, inputJson } = open
   if (inputJson.trim() === '') {
     // A service may give the whole input at the start, as it does for calls made by code.
     const input = isJsonObject(start.input) ? start.input : {}
-    const block = blockOf({ ...start, input })
+    const block = blockOf(withOrigin({ ...start, input }, originOf(open)))
     return Object.keys(input).length > 0 ? { kind: 'complete', block } : { kind: 'doubtful', block }
   }
   const input = parseInput(inputJson)
-  if (input !== undefined) return complete({ ...start, input })
+  if (input !== undefined) return complete(withOrigin({ ...start, input }, originOf(open, input)))
   // The API takes objects only. In this shape it can be sent back, and the tool's own schema tells the model.
   return { kind: 'doubtful', block: blockOf({ ...start, input: { INVALID_JSON: inputJson } }) }
+}
+
+/** How the service wrote a block that has come to its end, where the block itself does not say it; `input` is the streamed one. */
+export type OriginOf = (open: OpenBlock, input?: JsonObject) => BlockOrigin | undefined
+
+/** A block of the Messages API is sent again as it came, also where JavaScript's values cannot hold what it says. */
+export const messagesOrigin: OriginOf = ({ start, startText, inputJson }, input) => {
+  const json = input === undefined ? startText : isExact(inputJson, input) ? undefined : withInput(start, inputJson)
+  return json === undefined ? undefined : { api: 'messages', json }
+}
+
+function withOrigin(block: JsonObject, origin: BlockOrigin | undefined): JsonObject {
+  return origin === undefined ? block : { ...block, origin }
+}
+
+function withInput({ input: _, ...start }: JsonObject, inputJson: string): string {
+  return `${JSON.stringify(start).slice(0, -1)},"input":${compact(inputJson)}}`
 }
 
 function parseInput(json: string): JsonObject | undefined {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { noUsage } from '@halting/core'
+import { isJsonObject, noUsage } from '@halting/core'
 import type { Json, JsonObject } from '@halting/core'
 
 /** One recorded message: its events as they came. */
@@ -11,7 +11,7 @@ export interface Recording {
 const folder = new URL('../fixtures/', import.meta.url)
 
 export const recordings: readonly Recording[] = readdirSync(folder)
-  .filter((file) => file.endsWith('.chunks.txt'))
+  .filter((file) => file.startsWith('anthropic-') && file.endsWith('.chunks.txt'))
   .flatMap((file) => {
     const messages: JsonObject[][] = []
     for (const line of readFileSync(new URL(file, folder), 'utf8').split('\n')) {
@@ -64,7 +64,7 @@ export function messageOf(events: readonly JsonObject[]): JsonObject {
     if (delta.type === 'input_json_delta') inputs.set(index, (inputs.get(index) ?? '') + text(delta.partial_json))
   }
   for (const [index, json] of inputs) if (json !== '') content[index]!.input = JSON.parse(json) as Json
-  const { id, model, stop_reason, stop_sequence } = message
+  const { id, model, stop_reason, stop_sequence, stop_details, container } = message
   return {
     role: 'assistant',
     id,
@@ -72,6 +72,8 @@ export function messageOf(events: readonly JsonObject[]): JsonObject {
     content,
     stop_reason,
     stop_sequence,
+    ...(isJsonObject(stop_details) && { stop_details }),
+    ...(isJsonObject(container) && { container }),
     usage: {
       ...noUsage,
       ...(usage.cache_creation !== undefined && { cache_creation: usage.cache_creation }),

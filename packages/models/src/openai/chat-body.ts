@@ -1,0 +1,51 @@
+import type { JsonObject, ModelRequest, ToolDefinition } from '@halting/core'
+import { createBodies } from '../bytes/bodies.ts'
+import type { TurnKind } from '../bytes/wire-format.ts'
+import { chatMessagesOf } from './chat-messages.ts'
+import type { ChatDialect } from './chat-messages.ts'
+
+export interface ChatBodyOptions extends ChatDialect {
+  readonly model: string
+  readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
+  /** Further fields of every request; ours go before those of the same name. */
+  readonly extraBody?: JsonObject | undefined
+}
+
+/** Each message is a value by itself. */
+const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
+
+/** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
+export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+  const { model, outputLimitField, extraBody = {} } = options
+  const bodies = createBodies({
+    render: (message) => ({
+      kind: single,
+      first: '',
+      rest: chatMessagesOf(message, options)
+        .map((one) => JSON.stringify(one))
+        .join(','),
+    }),
+  })
+  const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
+  const extra = Object.entries(extraBody)
+    .filter(([name, value]) => !ours.includes(name) && value !== undefined)
+    .map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    .join('')
+  let head: { readonly system: string; readonly tools: readonly ToolDefinition[]; readonly text: string } | undefined
+  return ({ system, tools, toolChoice, messages, maxTokens }) => {
+    if (head?.system !== system || head.tools !== tools) head = { system, tools, text: headOf(model, system, tools) }
+    const choice = tools.length > 0 && toolChoice === 'none' ? ',"tool_choice":"none"' : ''
+    const limit = `,"${outputLimitField}":${maxTokens}`
+    const streaming = ',"stream":true,"stream_options":{"include_usage":true}'
+    return bodies(head.text, messages, `]${choice}${limit}${streaming}${extra}}`)
+  }
+}
+
+function headOf(model: string, system: string, tools: readonly ToolDefinition[]): string {
+  const listed = tools.map(({ name, description, input_schema }) =>
+    JSON.stringify({ type: 'function', function: { name, description, parameters: input_schema } }),
+  )
+  const first = system.trim() === '' ? '' : JSON.stringify({ role: 'system', content: system })
+  const named = `{"model":${JSON.stringify(model)}${listed.length === 0 ? '' : `,"tools":[${listed.join(',')}]`}`
+  return `${named},"messages":[${first}`
+}

@@ -1,0 +1,78 @@
+import { isJsonObject } from '@halting/core'
+import type { Json, JsonObject } from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+
+/** Where a service puts what its model thought. It is sent back under the same name. */
+export type ReasoningField = 'reasoning_content' | 'reasoning' | 'content'
+
+/** One piece of a reply, in the order in which its parts are read. */
+export type DeltaPart =
+  | { readonly kind: 'reasoning'; readonly text: string; readonly field: ReasoningField }
+  /** Reasoning in the shape of the service behind a router, with what that one signed. */
+  | { readonly kind: 'reasoning_details'; readonly details: readonly JsonObject[] }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'refusal'; readonly text: string }
+  | { readonly kind: 'call'; readonly piece: JsonObject }
+
+/** The parts of a `delta`, or of the `message` of an answer that came whole. */
+export function partsOf(delta: JsonObject): readonly DeltaPart[] {
+  const parts: DeltaPart[] = []
+  for (const field of ['reasoning_content', 'reasoning'] as const) {
+    const text = stringOf(delta[field])
+    // A service that gives both gives the same twice.
+    if (text !== '' && parts.length === 0) parts.push({ kind: 'reasoning', text, field })
+  }
+  const details = listOf(delta.reasoning_details).filter(isJsonObject)
+  if (details.length > 0) parts.push({ kind: 'reasoning_details', details })
+  parts.push(...contentParts(delta.content))
+  const refusal = stringOf(delta.refusal)
+  if (refusal !== '') parts.push({ kind: 'refusal', text: refusal })
+  for (const piece of listOf(delta.tool_calls)) if (isJsonObject(piece)) parts.push({ kind: 'call', piece })
+  // What there was before `tool_calls`.
+  const { function_call: called } = delta
+  if (isJsonObject(called)) parts.push({ kind: 'call', piece: { index: 0, function: called } })
+  return parts
+}
+
+/** A text, or a list of parts among which may be what was thought. */
+function contentParts(content: Json | undefined): readonly DeltaPart[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }]
+  return listOf(content).flatMap((part): readonly DeltaPart[] => {
+    if (!isJsonObject(part)) return []
+    if (part.type === 'thinking') {
+      const text = typeof part.thinking === 'string' ? part.thinking : textsOf(part.thinking)
+      return text === '' ? [] : [{ kind: 'reasoning', text, field: 'content' }]
+    }
+    const text = stringOf(part.text)
+    return text === '' ? [] : [{ kind: 'text', text }]
+  })
+}
+
+function textsOf(parts: Json | undefined): string {
+  return listOf(parts)
+    .map((part) => (isJsonObject(part) ? stringOf(part.text) : ''))
+    .join('')
+}
+
+/** Pieces of one detail have its place and type; their texts are joined, and of the rest the last word counts. */
+export function mergeDetails(before: readonly JsonObject[], pieces: readonly JsonObject[]): readonly JsonObject[] {
+  const merged: JsonObject[] = [...before]
+  for (const piece of pieces) {
+    const at = merged.findIndex(({ type, index }) => type === piece.type && (index ?? null) === (piece.index ?? null))
+    const known = merged[at]
+    if (known === undefined) merged.push(piece)
+    else merged[at] = joinDetail(known, piece)
+  }
+  return merged
+}
+
+function joinDetail(known: JsonObject, piece: JsonObject): JsonObject {
+  const joined: Record<string, Json | undefined> = { ...known }
+  for (const [field, value] of Object.entries(piece)) {
+    const before = known[field]
+    const isText = field === 'text' || field === 'summary' || field === 'data'
+    if (isText && typeof before === 'string' && typeof value === 'string') joined[field] = before + value
+    else if (value !== null && value !== undefined) joined[field] = value
+  }
+  return joined
+}

@@ -1,0 +1,144 @@
+import { isText, isToolResult, isToolUse, textOf } from '@halting/core'
+import type {
+  BlockOrigin,
+  ContentBlock,
+  ImageBlock,
+  Json,
+  JsonObject,
+  ModelMessage,
+  ThinkingBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+} from '@halting/core'
+import { listOf, stringOf } from '../json-fields.ts'
+import { madeId } from './call-pieces.ts'
+import { mergeDetails } from './chat-delta.ts'
+import { chatApi } from './chat-reader.ts'
+
+export interface ChatDialect {
+  /** The id of the model that is asked: what is thought by another one is not shown to it. */
+  readonly id: string
+  /** Ids of calls are nine letters and digits, and nothing else (Mistral). */
+  readonly hasShortCallIds: boolean
+}
+
+/** A message as the messages of a chat completion request: none, one or several. */
+export function chatMessagesOf(message: ModelMessage, dialect: ChatDialect): readonly JsonObject[] {
+  if (message.role === 'assistant') return assistantMessages(message.content, message.by, dialect)
+  if (typeof message.content === 'string') return userMessages([{ type: 'text', text: message.content }])
+  const results = message.content.filter(isToolResult)
+  return [
+    ...results.map((result) => resultMessage(result, dialect)),
+    // Results are texts in this protocol: images in them follow in a message of the user.
+    ...userMessages([...results.flatMap(imagesOf), ...message.content.filter((block) => !isToolResult(block))]),
+  ]
+}
+
+function userMessages(blocks: readonly ContentBlock[]): readonly JsonObject[] {
+  const parts = blocks.map(partOf).filter((part) => part !== undefined)
+  if (parts.length === 0) return []
+  const texts = parts.map(({ text }) => text)
+  // Many services take texts only: a list is for where there is something else.
+  const content = texts.every((text) => typeof text === 'string') ? texts.join('\n\n') : parts
+  return [{ role: 'user', content }]
+}
+
+function partOf(block: ContentBlock): JsonObject | undefined {
+  if (isText(block)) return block.text.trim() === '' ? undefined : { type: 'text', text: block.text }
+  if (block.type === 'image') return { type: 'image_url', image_url: { url: imageUrl(block as ImageBlock) } }
+  if (block.type === 'document') return { type: 'text', text: '[A document that cannot be shown to this model.]' }
+  return undefined
+}
+
+function imageUrl({ source }: ImageBlock): string {
+  return source.url ?? `data:${source.media_type ?? 'image/png'};base64,${source.data ?? ''}`
+}
+
+function imagesOf({ tool_use_id, content }: ToolResultBlock): readonly ContentBlock[] {
+  if (typeof content === 'string') return []
+  const images = content.filter(({ type }) => type === 'image')
+  return images.length === 0 ? [] : [{ type: 'text', text: `Images in the result of call ${tool_use_id}:` }, ...images]
+}
+
+function resultMessage({ tool_use_id, content, is_error }: ToolResultBlock, dialect: ChatDialect): JsonObject {
+  const text = typeof content === 'string' ? content : content.map(resultText).join('\n')
+  // The protocol has no other place to say so.
+  const told = is_error === true && !/^error/i.test(text) ? `Error: ${text}` : text
+  return { role: 'tool', tool_call_id: callId(tool_use_id, dialect), content: told }
+}
+
+function resultText(block: ContentBlock): string {
+  if (isText(block)) return block.text
+  return block.type === 'image' ? '[An image; it follows.]' : JSON.stringify(block)
+}
+
+function assistantMessages(
+  content: readonly ContentBlock[],
+  by: string | undefined,
+  dialect: ChatDialect,
+): readonly JsonObject[] {
+  const text = textOf(content)
+  const calls = content.filter(isToolUse).map((call) => chatCall(call, dialect))
+  if (text.trim() === '' && calls.length === 0) return []
+  const thoughts = by === undefined || by === dialect.id ? content.filter(isOwnThought) : []
+  const reasoning = reasoningOf(thoughts)
+  const { content: thoughtParts, ...fields } = reasoning
+  const shown = text.trim() === '' ? null : text
+  return [
+    {
+      role: 'assistant',
+      content: thoughtParts === undefined ? shown : [...listOf(thoughtParts), ...textParts(shown)],
+      ...fields,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+  ]
+}
+
+function textParts(text: string | null): readonly JsonObject[] {
+  return text === null ? [] : [{ type: 'text', text }]
+}
+
+function chatCall({ id, name, input, origin }: ToolUseBlock, dialect: ChatDialect): JsonObject {
+  const own = origin?.api === chatApi ? origin : undefined
+  // The text as the model wrote it: another one would not be found in the service's cache.
+  const written = typeof own?.arguments === 'string' ? own.arguments : JSON.stringify(input ?? {})
+  return {
+    id: callId(id, dialect),
+    type: 'function',
+    function: { name, arguments: written },
+    ...(own?.extra_content !== undefined && { extra_content: own.extra_content }),
+  }
+}
+
+/** The longest id that the strictest of the others takes. */
+const longestCallId = 40
+
+/** An id that this service takes: another one may have made it. The same for the call and its result. */
+function callId(id: string, { hasShortCallIds }: ChatDialect): string {
+  if (hasShortCallIds) return /^[a-zA-Z0-9]{9}$/.test(id) ? id : madeId(id)
+  return id.length > longestCallId ? `call_${madeId(id)}` : id
+}
+
+type OwnThought = ThinkingBlock & { readonly origin: BlockOrigin }
+
+/** What a service of this kind thought; the thoughts of others are signed for them. */
+function isOwnThought(block: ContentBlock): block is OwnThought {
+  return block.type === 'thinking' && (block as ThinkingBlock).origin?.api === chatApi
+}
+
+/** What was thought, in the fields that it came in: services that think between calls want it back. */
+function reasoningOf(thoughts: readonly OwnThought[]): { readonly [field: string]: Json } {
+  let fields: { readonly [field: string]: Json } = {}
+  let details: readonly JsonObject[] = []
+  for (const { thinking, origin } of thoughts) {
+    const pieces = listOf(origin.details) as readonly JsonObject[]
+    details = mergeDetails(details, pieces)
+    const field = stringOf(origin.field)
+    if (thinking === '' || field === '') continue
+    if (field === 'content') {
+      const part = { type: 'thinking', thinking: [{ type: 'text', text: thinking }] }
+      fields = { ...fields, content: [...listOf(fields.content), part] }
+    } else fields = { ...fields, [field]: stringOf(fields[field]) + thinking }
+  }
+  return details.length > 0 ? { ...fields, reasoning_details: details } : fields
+}

@@ -1,0 +1,279 @@
+import { isJsonObject } from '@halting/core'
+import type { BlockOrigin, Json, JsonObject, ModelRequest, ModelUpdate, Usage } from '@halting/core'
+import { MessageAssembler } from '../anthropic/message-assembler.ts'
+import type { OpenBlock } from '../anthropic/open-block.ts'
+import { listOf, stringOf } from '../json-fields.ts'
+import { violation } from '../service/stream-reader.ts'
+import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
+import { CallPieces, madeId } from './call-pieces.ts'
+import type { PieceCall } from './call-pieces.ts'
+import { mergeDetails, partsOf } from './chat-delta.ts'
+import type { DeltaPart, ReasoningField } from './chat-delta.ts'
+import { readChatUsage } from './chat-usage.ts'
+
+/** The `origin.api` of what this protocol wrote. */
+export const chatApi = 'chat_completions'
+
+const ping: Progress = { kind: 'ping' }
+const news: Progress = { kind: 'more' }
+
+/**
+ * Reads a stream of chat completion chunks: puts it into the shape of the Messages API, event by event, and lets the
+ * same assembler make the message, so that one set of rules holds for all services.
+ *
+ * R1: a call is complete when its input is one whole object, or when the reply ended by itself; never when it was cut.
+ * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
+ * R3: without a report of usage, what the reply cost is unknown.
+ */
+export class ChatReader implements StreamReader {
+  readonly #emit: (update: ModelUpdate) => void
+  readonly #assembler: MessageAssembler
+  readonly #calls: CallPieces
+  readonly #told = new Map<PieceCall, ToldCall>()
+  readonly #model: string
+  readonly #seed: string
+  #hasBegun = false
+  #blocks = 0
+  /** The block of text or reasoning that goes on. */
+  #running: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
+  #field: ReasoningField | undefined
+  #details: readonly JsonObject[] = []
+  #finishReason: string | undefined
+  #isOver = false
+  #isRefusal = false
+  #usage: Usage | undefined
+
+  constructor(model: string, { idempotencyKey }: ModelRequest, emit: (update: ModelUpdate) => void) {
+    this.#emit = emit
+    this.#model = model
+    this.#seed = idempotencyKey
+    this.#calls = new CallPieces(idempotencyKey)
+    this.#assembler = new MessageAssembler(emit, (open, input) => this.#originOf(open, input))
+  }
+
+  take(chunk: JsonObject): Progress {
+    if (isError(chunk.error) || chunk.type === 'error' || chunk.object === 'error') {
+      return { kind: 'error_event', error: chunk.error ?? chunk }
+    }
+    const choice = listOf(chunk.choices).find((one) => isJsonObject(one) && (one.index ?? 0) === 0)
+    const usageBefore = this.#usage
+    this.#usage = readChatUsage(reportOf(chunk, choice)) ?? this.#usage
+    if (!isJsonObject(choice)) return this.#usage === usageBefore ? ping : news
+    const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
+    const parts = isJsonObject(delta) ? partsOf(delta) : []
+    if (!this.#hasBegun) this.#begin(chunk)
+    for (const part of parts) {
+      const progress = this.#takePart(part)
+      if (progress.kind !== 'more') return progress
+    }
+    const reason = stringOf(choice.finish_reason)
+    if (reason === '') return parts.length > 0 ? news : ping
+    return this.#takeReason(reason, choice)
+  }
+
+  end(): void {
+    this.#isOver = true
+  }
+
+  takeWhole(answer: JsonObject): boolean {
+    if (!listOf(answer.choices).some(isJsonObject)) return false
+    this.end()
+    return this.take(answer).kind === 'more'
+  }
+
+  finish(): Assembled {
+    const isComplete = this.#hasBegun && (this.#finishReason !== undefined || (this.#isOver && this.#blocks > 0))
+    if (!isComplete) return this.#assembler.finish()
+    this.#closeAll()
+    const stop_reason = this.#stopReason()
+    this.#feed({
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence: null },
+      ...(this.#usage !== undefined && { usage: this.#usage }),
+    })
+    this.#feed({ type: 'message_stop' })
+    return this.#assembler.finish()
+  }
+
+  #begin({ id, model }: JsonObject): void {
+    this.#hasBegun = true
+    const message = {
+      id: stringOf(id) || `chat-${madeId(this.#seed)}`,
+      type: 'message',
+      role: 'assistant',
+      model: stringOf(model) || this.#model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 0, output_tokens: 0 },
+    }
+    this.#feed({ type: 'message_start', message })
+  }
+
+  #takePart(part: DeltaPart): Progress {
+    switch (part.kind) {
+      case 'reasoning':
+        this.#field ??= part.field
+        return this.#say('thinking', part.text)
+      case 'reasoning_details':
+        this.#details = mergeDetails(this.#details, part.details)
+        this.#run('thinking')
+        return news
+      case 'refusal':
+        this.#isRefusal = true
+        return this.#say('text', part.text)
+      case 'text':
+        return this.#say('text', part.text)
+      case 'call':
+        return this.#takeCall(part.piece)
+    }
+  }
+
+  #say(kind: 'text' | 'thinking', text: string): Progress {
+    const delta = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text }
+    return this.#feed({ type: 'content_block_delta', index: this.#run(kind), delta })
+  }
+
+  /** The index of the block of this kind that goes on, or begins. */
+  #run(kind: 'text' | 'thinking'): number {
+    if (this.#running?.kind === kind) return this.#running.index
+    this.#closeRunning()
+    const index = this.#blocks++
+    this.#running = { kind, index }
+    const block = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
+    this.#feed({ type: 'content_block_start', index, content_block: block })
+    return index
+  }
+
+  #closeRunning(): void {
+    if (this.#running === undefined) return
+    this.#feed({ type: 'content_block_stop', index: this.#running.index })
+    this.#running = undefined
+  }
+
+  #takeCall(piece: JsonObject): Progress {
+    const outcome = this.#calls.take(piece)
+    if (outcome.kind === 'misfit') return violation(outcome.why)
+    this.#closeRunning()
+    const { call } = outcome
+    // An empty object may be all of the input, or what comes before its pieces.
+    if (call.name === '' || call.input.trim() === '{}') return news
+    this.#tell(call)
+    if (call.scanner.isWhole()) this.#closeCall(call)
+    return news
+  }
+
+  /** Tells what is new of a call. */
+  #tell(call: PieceCall): ToldCall {
+    let told = this.#told.get(call)
+    if (told === undefined) {
+      told = { index: this.#blocks++, length: 0, isClosed: false }
+      this.#told.set(call, told)
+      const block = { type: 'tool_use', id: call.id, name: call.name || namelessTool, input: {} }
+      this.#feed({ type: 'content_block_start', index: told.index, content_block: block })
+    }
+    if (call.input.length > told.length) {
+      const delta = { type: 'input_json_delta', partial_json: call.input.slice(told.length) }
+      told.length = call.input.length
+      this.#feed({ type: 'content_block_delta', index: told.index, delta })
+    }
+    return told
+  }
+
+  #closeCall(call: PieceCall): void {
+    const told = this.#tell(call)
+    if (told.isClosed) return
+    told.isClosed = true
+    this.#feed({ type: 'content_block_stop', index: told.index })
+  }
+
+  #takeReason(reason: string, choice: JsonObject): Progress {
+    if (isFailure(reason)) {
+      return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
+    }
+    this.#finishReason = reason
+    this.#closeAll()
+    return news
+  }
+
+  /** A call that is still open in a reply that was cut was cut itself. */
+  #closeAll(): void {
+    this.#closeRunning()
+    const meaning = meaningOf(this.#finishReason)
+    const isCut = meaning === 'max_tokens' || meaning === 'model_context_window_exceeded'
+    for (const call of this.#calls.calls) if (!isCut || call.scanner.isWhole()) this.#closeCall(call)
+  }
+
+  #stopReason(): string {
+    const meaning = meaningOf(this.#finishReason)
+    if (meaning !== 'end_turn' && meaning !== 'tool_use') return meaning
+    // Services do not agree on what a reply with calls ends with.
+    if (this.#told.size > 0) return 'tool_use'
+    return this.#isRefusal ? 'refusal' : 'end_turn'
+  }
+
+  #feed(event: JsonObject): Progress {
+    this.#emit({ type: 'api_event', event })
+    return this.#assembler.take(event)
+  }
+
+  /** What the service wants back with a block, and the text of an input that its object does not give again. */
+  #originOf({ start, inputJson }: OpenBlock, input?: JsonObject): BlockOrigin | undefined {
+    if (start.type === 'thinking') {
+      const details: readonly Json[] = this.#details
+      const origin = { api: chatApi, field: this.#field ?? 'reasoning', ...(details.length > 0 && { details }) }
+      this.#details = []
+      return origin
+    }
+    const extra = this.#calls.calls.find(({ id }) => id === start.id)?.extra
+    const isSaid = input === undefined || JSON.stringify(input) === inputJson
+    if (extra === undefined && isSaid) return undefined
+    return {
+      api: chatApi,
+      ...(!isSaid && { arguments: inputJson }),
+      ...(extra !== undefined && { extra_content: extra }),
+    }
+  }
+}
+
+/** What has been told of a call. */
+interface ToldCall {
+  readonly index: number
+  length: number
+  isClosed: boolean
+}
+
+/** A call must have a name to be answered; that there is no such tool is what the model is told. */
+const namelessTool = 'unknown_tool'
+
+function meaningOf(finishReason = 'stop'): string {
+  return (Object.hasOwn(stopReasonOf, finishReason) ? stopReasonOf[finishReason] : undefined) ?? finishReason
+}
+
+const stopReasonOf: { readonly [finishReason: string]: string } = {
+  stop: 'end_turn',
+  eos: 'end_turn',
+  eos_token: 'end_turn',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  length: 'max_tokens',
+  max_tokens: 'max_tokens',
+  model_length: 'model_context_window_exceeded',
+  content_filter: 'refusal',
+  sensitive: 'refusal',
+}
+
+/** Finish reasons of replies that the service did not bring to their end. */
+function isFailure(reason: string): boolean {
+  return ['error', 'abort', 'network_error', 'insufficient_system_resource'].includes(reason)
+}
+
+function isError(error: Json | undefined): boolean {
+  return isJsonObject(error) || (typeof error === 'string' && error !== '')
+}
+
+function reportOf(chunk: JsonObject, choice: Json | undefined): Json | undefined {
+  if (isJsonObject(chunk.usage)) return chunk.usage
+  if (isJsonObject(chunk.x_groq) && isJsonObject(chunk.x_groq.usage)) return chunk.x_groq.usage
+  return isJsonObject(choice) ? choice.usage : undefined
+}

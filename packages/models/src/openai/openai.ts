@@ -1,0 +1,94 @@
+import type { JsonObject, Model } from '@halting/core'
+import { releaseBody } from '../bytes/bodies.ts'
+import { figuresOf } from '../prices/catalogue.ts'
+import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
+import type { ServiceOptions } from '../service/endpoint.ts'
+import { callService, limitsOf } from '../service/service-model.ts'
+import type { Protocol } from '../service/service-model.ts'
+import { createChatBody } from './chat-body.ts'
+import { ChatReader } from './chat-reader.ts'
+
+export interface OpenAiOptions extends ServiceOptions {
+  /** The id that the service knows the model by. */
+  readonly model: string
+  /** The id it is priced and reported by, when that is another one. */
+  readonly id?: string | undefined
+  /** Tokens of input and output that fit; from the price snapshot, or 128,000. */
+  readonly contextWindow?: number | undefined
+  /** The longest reply there is, in tokens; from the price snapshot, or 16,384. */
+  readonly maxOutputTokens?: number | undefined
+  /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
+  readonly defaultOutputTokens?: number | undefined
+  /** Most input tokens that one image is billed as; 6,000 when absent. */
+  readonly maxImageTokens?: number | undefined
+  /** What the limit of the reply is called: OpenAI's own service wants `max_completion_tokens`, most others `max_tokens`. */
+  readonly outputLimitField?: 'max_tokens' | 'max_completion_tokens' | undefined
+  /** Further fields of every request, such as `reasoning_effort` or `temperature`. */
+  readonly extraBody?: JsonObject | undefined
+  /** What a person sets the address and the key with, for errors that say so. */
+  readonly settings?: { readonly baseUrl: string; readonly key: string } | undefined
+}
+
+export interface OpenAiCompatibleOptions extends OpenAiOptions {
+  readonly baseUrl: string
+}
+
+const openAiBaseUrl = 'https://api.openai.com/v1'
+
+/**
+ * A model of OpenAI, over its chat completions.
+ * @throws ConfigurationError for an address, a key or a header that no request can be made with.
+ */
+export function openai(options: OpenAiOptions): Model {
+  return openaiCompatible({ ...options, baseUrl: options.baseUrl ?? openAiBaseUrl })
+}
+
+/**
+ * A model behind any service that speaks OpenAI's chat completions: vLLM, Ollama, llama.cpp, OpenRouter, Groq, DeepSeek,
+ * Mistral and others. `baseUrl` is what comes before `/chat/completions`, mostly with `/v1` at its end.
+ * @throws ConfigurationError for an address, a key or a header that no request can be made with.
+ */
+export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
+  const { model, id = model, settings } = options
+  const figures = figuresOf(id)
+  const maxOutputTokens = options.maxOutputTokens ?? figures?.maxOutputTokens ?? 16_384
+  const keys = keyRingOf(options, (apiKey) => ['authorization', `Bearer ${apiKey}`])
+  const limits = limitsOf(options)
+  const url = urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl)
+  const { hostname } = new URL(url)
+  const protocol: Protocol = {
+    url,
+    headers: headersOf({}, options.headers),
+    words: {
+      name: 'the chat completions API',
+      baseUrlSetting: settings?.baseUrl ?? 'OPENAI_BASE_URL',
+      keySetting: settings?.key ?? 'OPENAI_API_KEY',
+    },
+    body: createChatBody({
+      model,
+      id,
+      hasShortCallIds: isUnder(hostname, 'mistral.ai'),
+      outputLimitField: options.outputLimitField ?? limitFieldOf(hostname),
+      extraBody: options.extraBody,
+    }),
+    release: releaseBody,
+    reader: (request, emit) => new ChatReader(model, request, emit),
+  }
+  return {
+    id,
+    contextWindow: options.contextWindow ?? figures?.contextWindow ?? 128_000,
+    maxOutputTokens,
+    defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
+    ...(options.maxImageTokens !== undefined && { maxImageTokens: options.maxImageTokens }),
+    call: (request, call) => callService(protocol, keys, limits, request, call),
+  }
+}
+
+function limitFieldOf(hostname: string): 'max_tokens' | 'max_completion_tokens' {
+  const isOpenAis = isUnder(hostname, 'openai.com') || isUnder(hostname, 'openai.azure.com')
+  return isOpenAis ? 'max_completion_tokens' : 'max_tokens'
+}
+
+function isUnder(hostname: string, domain: string): boolean {
+  return hostname === domain || hostname.endsWith(`.${domain}`)
+}

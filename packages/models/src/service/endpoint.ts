@@ -1,0 +1,68 @@
+import { ConfigurationError } from '@halting/core'
+import { fixedKeys, renewableKeys } from './credentials.ts'
+import type { CredentialSource, KeyHeader, KeyRing } from './credentials.ts'
+import { checkHeader } from './headers.ts'
+
+/** How a service is reached; the same for every protocol. */
+export interface ServiceOptions {
+  /** Sent as the service's key header. */
+  readonly apiKey?: string | undefined
+  /** Sent as `authorization: Bearer …`. */
+  readonly authToken?: string | undefined
+  /** Gives the key instead, and another one when that is refused; see `commandCredentials` for a key helper. */
+  readonly credentials?: CredentialSource | undefined
+  /** Where the service is found. */
+  readonly baseUrl?: string | undefined
+  /** Further headers; they go before our own of the same name. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Most that a stream may be silent, in milliseconds; 300,000 when absent. */
+  readonly idleTimeoutMs?: number | undefined
+  /** Most that may pass until the answer begins, and then between two events other than `ping`; 600,000 when absent. */
+  readonly requestTimeoutMs?: number | undefined
+  /** Stands in for `fetch`. Without it proxies are taken from the environment. */
+  readonly fetch?: typeof globalThis.fetch | undefined
+}
+
+/** @throws ConfigurationError for a key that cannot be sent. */
+export function keyRingOf({ apiKey, authToken, credentials }: ServiceOptions, keyHeader: KeyHeader): KeyRing {
+  if (credentials !== undefined) return renewableKeys(credentials, keyHeader)
+  return fixedKeys({ apiKey, authToken }, keyHeader)
+}
+
+/**
+ * Our own headers with those of the user over them.
+ * @throws ConfigurationError for one that cannot be sent.
+ */
+export function headersOf(
+  own: Readonly<Record<string, string>>,
+  users: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {
+    accept: 'text/event-stream',
+    'content-type': 'application/json',
+    'user-agent': 'halting',
+    ...own,
+  }
+  for (const [name, value] of Object.entries(users)) headers[name.toLowerCase()] = value.trim()
+  for (const [name, value] of Object.entries(headers)) checkHeader(name, value)
+  return headers
+}
+
+/**
+ * The address of a path under a base URL.
+ * @throws ConfigurationError for a base URL that no request can be made to.
+ */
+export function urlUnder(baseUrl: string, path: string, example: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    throw new ConfigurationError(`The base URL "${baseUrl}" is not the address of a service. Write it like ${example}.`)
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ConfigurationError(
+      `The base URL of ${url.host} holds a user name or password. Send it as a header instead.`,
+    )
+  }
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`
+  url.hash = ''
+  return url.href
+}

@@ -1,0 +1,18 @@
+import { ConfigurationError } from '@halting/core'
+
+/**
+ * @throws ConfigurationError for a name or a value that cannot be sent. The value is not repeated in the message: it
+ * may be a secret.
+ */
+export function checkHeader(name: string, value: string, meaning = `the header ${name}`): void {
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
+    throw new ConfigurationError(
+      `"${name}" is no name for a header. ANTHROPIC_CUSTOM_HEADERS holds one "Name: value" a line.`,
+    )
+  }
+  if (!/^[\t\u{20}-\u{7e}\u{80}-\u{ff}]*$/u.test(value)) {
+    throw new ConfigurationError(
+      `A character in ${meaning} cannot be sent. Was it copied with a line break or a quote?`,
+    )
+  }
+}

@@ -1,0 +1,91 @@
+import { isJsonObject, ModelError } from '@halting/core'
+import type { JsonObject, ModelReply } from '@halting/core'
+import { createEventStream } from '../http/event-stream.ts'
+import type { ServerSentEvent } from '../http/event-stream.ts'
+import type { BodyEnd, Exchange } from '../http/exchange.ts'
+import { requestIdOf, streamError } from './service-error.ts'
+import type { ServiceWords } from './service-error.ts'
+import type { Progress, StreamReader } from './stream-reader.ts'
+
+/**
+ * Reads the stream of one answer to its end.
+ * A stream that breaks rejects while nothing was completed, which may be retried; after that its completed blocks are
+ * kept, and `interrupted` says that more was to come (spec R-REQ-7).
+ * @throws ModelError
+ */
+export async function readReply(exchange: Exchange, reader: StreamReader, words: ServiceWords): Promise<ModelReply> {
+  const requestId = requestIdOf(exchange.response.headers)
+  const events = createEventStream()
+  let failure: ModelError | undefined
+
+  const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
+    const progress = progressOf(received, reader, words)
+    if (progress.kind === 'more') exchange.deadlines.advanced()
+    if (progress.kind === 'error_event') failure = streamError(progress.error, requestId)
+    if (progress.kind === 'violation') failure = broken(progress.why, requestId)
+    return progress.kind === 'more' || progress.kind === 'ping' ? 'more' : 'enough'
+  }
+
+  const end = await exchange.read((bytes) => {
+    const fed = events.feed(bytes)
+    if (fed === 'too_long') {
+      failure = broken('one event was longer than any service sends', requestId)
+      return 'enough'
+    }
+    return fed.some((event) => takeEvent(event) === 'enough') ? 'enough' : 'more'
+  })
+  const assembled = reader.finish()
+  if (assembled.kind === 'complete') return replyOf(assembled)
+  const error = failure ?? endError(end, requestId)
+  if (assembled.kind === 'nothing') throw error
+  return { message: assembled.message, interrupted: error }
+}
+
+/** An answer that came whole; undefined when this is none. */
+export function readWhole(body: string, reader: StreamReader): ModelReply | undefined {
+  const answer = parseJson(body)
+  if (!isJsonObject(answer) || !reader.takeWhole(answer)) return undefined
+  const assembled = reader.finish()
+  return assembled.kind === 'complete' ? replyOf(assembled) : undefined
+}
+
+function replyOf({ message, billed }: Extract<ReturnType<StreamReader['finish']>, { kind: 'complete' }>): ModelReply {
+  return billed === undefined ? { message } : { message, billed }
+}
+
+const nothingNew: Progress = { kind: 'ping' }
+
+function progressOf({ event: name, data }: ServerSentEvent, reader: StreamReader, words: ServiceWords): Progress {
+  if (data === '') return nothingNew
+  if (data === '[DONE]') {
+    reader.end()
+    return { kind: 'end' }
+  }
+  const value = parseJson(data)
+  // Gateways are known to put an error of their own shape, or plain words, into an `error` event.
+  if (name === 'error') return reader.take(errorEvent(value, data), data)
+  if (!isJsonObject(value)) return { kind: 'violation', why: `it held something that is no event of ${words.name}` }
+  return reader.take(value, data)
+}
+
+function errorEvent(value: unknown, data: string): JsonObject {
+  if (isJsonObject(value) && value.error !== undefined) return { type: 'error', error: value.error }
+  return { type: 'error', error: isJsonObject(value) ? value : { message: data } }
+}
+
+function endError(end: BodyEnd, requestId: string | null): ModelError {
+  if (end.kind === 'broken') return end.error
+  return broken('it ended before the reply did', requestId)
+}
+
+function broken(why: string, requestId: string | null): ModelError {
+  return new ModelError({ kind: 'connection', message: `The stream of the reply broke: ${why}.`, requestId })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,111 @@
+import { ModelError } from '@halting/core'
+import type { ModelCallOptions, ModelReply, ModelRequest, ModelUpdate } from '@halting/core'
+import { openExchange } from '../http/exchange.ts'
+import { fetchFor } from '../http/fetch.ts'
+import type { Exchange, ExchangeOptions } from '../http/exchange.ts'
+import type { KeyRing } from './credentials.ts'
+import type { ServiceOptions } from './endpoint.ts'
+import { readReply, readWhole } from './read-reply.ts'
+import { requestIdOf, serviceError } from './service-error.ts'
+import type { ServiceWords } from './service-error.ts'
+import type { StreamReader } from './stream-reader.ts'
+
+/** What sets one service's protocol apart from another's. */
+export interface Protocol {
+  /** Where requests go. */
+  readonly url: string
+  /** What stands above each of them, but for the credentials. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly words: ServiceWords
+  body(request: ModelRequest): Uint8Array<ArrayBuffer>
+  /** Nobody will read this body any more. */
+  release(body: Uint8Array<ArrayBuffer>): void
+  reader(request: ModelRequest, emit: (update: ModelUpdate) => void): StreamReader
+}
+
+export type CallLimits = Omit<ExchangeOptions, 'signal'>
+
+export function limitsOf({ idleTimeoutMs = 300_000, requestTimeoutMs = 600_000, fetch }: ServiceOptions): CallLimits {
+  return { idleTimeoutMs, requestTimeoutMs, fetch: fetch ?? fetchFor }
+}
+
+/**
+ * Makes one attempt at a request: sends it, and reads the answer to its end.
+ * @throws ModelError, or the reason of the run's signal.
+ */
+export async function callService(
+  protocol: Protocol,
+  keys: KeyRing,
+  limits: CallLimits,
+  request: ModelRequest,
+  { signal, emit }: ModelCallOptions,
+): Promise<ModelReply> {
+  signal.throwIfAborted()
+  const key = await keys.current(signal)
+  const body = protocol.body(request)
+  try {
+    const opened = await openExchange(
+      {
+        url: protocol.url,
+        // A header that the user wrote goes before a key.
+        headers: { ...key.headers, ...protocol.headers, 'idempotency-key': headerSafe(request.idempotencyKey) },
+        body,
+      },
+      { ...limits, signal },
+    )
+    if (opened.kind === 'failed') throw opened.error
+    const { exchange } = opened
+    try {
+      const { status } = exchange.response
+      if (status === 401) throw await keys.refused(key, await failure(exchange, protocol), signal)
+      if (status !== 200) throw await failure(exchange, protocol)
+      keys.accepted(key)
+      // Nothing is told of a call that was aborted.
+      const reader = protocol.reader(request, (update) => {
+        if (!signal.aborted) emit(update)
+      })
+      return await read(exchange, reader, protocol)
+    } finally {
+      exchange.dispose()
+    }
+  } finally {
+    protocol.release(body)
+  }
+}
+
+function read(exchange: Exchange, reader: StreamReader, protocol: Protocol): Promise<ModelReply> {
+  const type = exchange.response.headers.get('content-type') ?? 'text/event-stream'
+  const isStream = type.startsWith('text/event-stream')
+  return isStream ? readReply(exchange, reader, protocol.words) : readOther(exchange, reader, protocol)
+}
+
+/** Keys are made of names that people gave, in any script; headers are ASCII. */
+function headerSafe(key: string): string {
+  return key.replaceAll(/[^\w./:@-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}`)
+}
+
+const errorBodyBytes = 65_536
+/** A whole answer is as long as a stream may be. */
+const wholeBodyBytes = 64_000_000
+
+async function failure(exchange: Exchange, { url, words }: Protocol): Promise<ModelError> {
+  const { status, headers } = exchange.response
+  const body = await exchange.text(errorBodyBytes)
+  return serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
+}
+
+/** A 200 that is no stream: an error of a gateway, a whole answer, or something else altogether. */
+async function readOther(exchange: Exchange, reader: StreamReader, { url, words }: Protocol): Promise<ModelReply> {
+  const { status, headers } = exchange.response
+  const type = headers.get('content-type') ?? 'nothing'
+  const body = await exchange.text(type.includes('json') ? wholeBodyBytes : errorBodyBytes)
+  const whole = readWhole(body, reader)
+  if (whole !== undefined) return whole
+  if (body.includes('"error"')) throw serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
+  throw new ModelError({
+    kind: 'invalid_request',
+    status,
+    message: `${url} answered with ${type} instead of a stream of events. Is the base URL right?`,
+    requestId: requestIdOf(headers),
+  })
+}
