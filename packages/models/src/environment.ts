@@ -2,56 +2,65 @@ import { ConfigurationError } from '@halting/core'
 import type { Model } from '@halting/core'
 import { anthropic } from './anthropic/anthropic.ts'
 import type { AnthropicOptions } from './anthropic/anthropic.ts'
+import { isLoopback } from './http/proxy.ts'
+import { openaiCompatible } from './openai/openai.ts'
+import type { OpenAiOptions } from './openai/openai.ts'
+import type { ServiceOptions } from './service/endpoint.ts'
+import { chatServices, modelNamed } from './services.ts'
+import type { ChatService } from './services.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+type Own<Options> = Partial<Omit<Options, 'model' | 'id'>>
+
 /** What a program decides itself; it goes before the environment. */
-export type ModelSettings = Partial<Omit<AnthropicOptions, 'model' | 'id'>>
+export interface ModelSettings extends Own<ServiceOptions> {
+  readonly contextWindow?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+  readonly defaultOutputTokens?: number | undefined
+  /** For models of the Messages API alone. */
+  readonly anthropic?: Own<AnthropicOptions> | undefined
+  /** For models behind chat completions alone. */
+  readonly openai?: Own<OpenAiOptions> | undefined
+}
 
 /** The model that is asked when nobody names one. */
 export const defaultModelName = 'claude-sonnet-5-5'
 
 /**
  * The model with this name, reached as the environment says. Without a name ANTHROPIC_MODEL
- * decides, and then the default.
- * @throws ConfigurationError for a name of no known service, and when the key is missing.
+ * decides, and then the default. `claude-…` and `anthropic/…` are models of the Messages API; `gpt-…`, `openai/…`,
+ * `openai-compatible/…` (whatever OPENAI_BASE_URL points to), `ollama/…` and the names of further services are models
+ * behind chat completions.
+ * @throws ConfigurationError for a name of no known service, and when the key or the address is missing.
  */
 export function modelFromEnvironment(name: string | undefined, env: Environment, settings: ModelSettings = {}): Model {
   const wanted = name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName
-  const model = anthropicName(wanted)
-  if (model === undefined) {
+  const named = modelNamed(wanted)
+  if (named === undefined) {
+    const prefixes = ['anthropic', ...chatServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
     throw new ConfigurationError(
-      `No supported service has a model "${wanted}". Supported are Anthropic models: claude-…, or anthropic/ with any ` +
-        'name that the service at ANTHROPIC_BASE_URL knows.',
+      `No supported service has a model "${wanted}". Write claude-… or gpt-…, or put the service before the name: ` +
+        `${prefixes.join(', ')}. openai-compatible/ is whatever OPENAI_BASE_URL points to.`,
     )
   }
-  return anthropicFromEnvironment(model, env, settings)
+  const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
+  return named.kind === 'anthropic'
+    ? anthropicFromEnvironment(named.model, env, { ...common, ...forAnthropic })
+    : chatFromEnvironment(named.model, named.service, env, { ...common, ...forOpenAi })
 }
 
-function anthropicName(name: string): string | undefined {
-  if (name.startsWith('claude-')) return name
-  const rest = name.startsWith('anthropic/') ? name.slice('anthropic/'.length) : ''
-  return rest === '' ? undefined : rest
-}
-
-function anthropicFromEnvironment(model: string, env: Environment, settings: ModelSettings): Model {
-  const fromEnvironment: AnthropicOptions = {
-    model,
+function anthropicFromEnvironment(model: string, env: Environment, settings: Own<AnthropicOptions>): Model {
+  const options: AnthropicOptions = {
+    ...limitsFrom(env),
     apiKey: read(env, 'ANTHROPIC_API_KEY'),
     authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
     baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
-    headers: customHeaders(read(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''),
-    contextWindow: readCount(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'),
-    defaultOutputTokens: readCount(env, 'CLAUDE_CODE_MAX_OUTPUT_TOKENS'),
-    requestTimeoutMs: readCount(env, 'API_TIMEOUT_MS'),
-    idleTimeoutMs: readCount(env, 'CLAUDE_STREAM_IDLE_TIMEOUT_MS'),
-  }
-  const options: AnthropicOptions = {
-    ...fromEnvironment,
     ...withoutUndefined(settings),
-    headers: { ...fromEnvironment.headers, ...settings.headers },
+    model,
+    headers: { ...customHeaders(read(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
   }
-  if (!hasCredentials(options) && !isLoopback(options.baseUrl)) {
+  if (!hasCredentials(options) && !isOnThisMachine(options.baseUrl)) {
     throw new ConfigurationError(
       `No key for ${model}. Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN for a gateway), ` +
         'or point ANTHROPIC_BASE_URL to a service on this machine.',
@@ -60,21 +69,84 @@ function anthropicFromEnvironment(model: string, env: Environment, settings: Mod
   return anthropic(options)
 }
 
-function withoutUndefined(settings: ModelSettings): ModelSettings {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
+function chatFromEnvironment(
+  model: string,
+  service: ChatService,
+  env: Environment,
+  settings: Own<OpenAiOptions>,
+): Model {
+  const { prefix, baseUrlVariable, keyVariable, needsKey } = service
+  const id = `${prefix}/${model}`
+  const baseUrl = settings.baseUrl ?? baseUrlFrom(service, env)
+  if (baseUrl === undefined) {
+    throw new ConfigurationError(
+      `${id} needs the address of its service. Set ${baseUrlVariable ?? 'baseUrl'}, like http://localhost:8000/v1.`,
+    )
+  }
+  const options = {
+    ...limitsFrom(env),
+    apiKey: keyVariable && read(env, keyVariable),
+    ...withoutUndefined(settings),
+    model,
+    id,
+    baseUrl,
+    headers: { ...(prefix === 'openai' && openAiHeaders(env)), ...settings.headers },
+    settings: { baseUrl: baseUrlVariable ?? 'baseUrl', key: keyVariable ?? 'apiKey' },
+  }
+  if (needsKey && !hasCredentials(options) && !isOnThisMachine(baseUrl)) {
+    throw new ConfigurationError(`No key for ${id}. Set ${keyVariable ?? 'apiKey'}.`)
+  }
+  return openaiCompatible(options)
 }
 
-function hasCredentials({ apiKey, authToken, headers = {} }: AnthropicOptions): boolean {
+function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: ChatService, env: Environment): string | undefined {
+  const said = baseUrlVariable && read(env, baseUrlVariable)
+  if (said === undefined || said === '') return baseUrl
+  return prefix === 'ollama' ? ollamaUrl(said) : said
+}
+
+/** OLLAMA_HOST may be a host, a host and a port, or an address; a server that listens everywhere is here. */
+function ollamaUrl(host: string): string {
+  const address = /^https?:\/\//i.test(host) ? host : `http://${host}`
+  if (!URL.canParse(address)) return host
+  const url = new URL(address)
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  if (url.port === '' && !/^https?:\/\//i.test(host)) url.port = '11434'
+  return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`
+}
+
+function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
+  const organization = read(env, 'OPENAI_ORG_ID')
+  const project = read(env, 'OPENAI_PROJECT_ID')
+  return {
+    ...(organization !== undefined && { 'openai-organization': organization }),
+    ...(project !== undefined && { 'openai-project': project }),
+  }
+}
+
+function limitsFrom(env: Environment): Pick<ModelSettings, 'idleTimeoutMs' | 'requestTimeoutMs'> & ModelSizes {
+  return {
+    contextWindow: readCount(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'),
+    defaultOutputTokens: readCount(env, 'CLAUDE_CODE_MAX_OUTPUT_TOKENS'),
+    requestTimeoutMs: readCount(env, 'API_TIMEOUT_MS'),
+    idleTimeoutMs: readCount(env, 'CLAUDE_STREAM_IDLE_TIMEOUT_MS'),
+  }
+}
+
+type ModelSizes = Pick<ModelSettings, 'contextWindow' | 'defaultOutputTokens'>
+
+function withoutUndefined<Fields extends object>(settings: Fields): Partial<Fields> {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Fields>
+}
+
+function hasCredentials({ apiKey, authToken, credentials, headers = {} }: ServiceOptions): boolean {
   const names = new Set(Object.keys(headers).map((header) => header.toLowerCase()))
-  return apiKey !== undefined || authToken !== undefined || names.has('authorization') || names.has('x-api-key')
+  if (apiKey !== undefined || authToken !== undefined || credentials !== undefined) return true
+  return names.has('authorization') || names.has('x-api-key') || names.has('api-key')
 }
 
-function isLoopback(baseUrl: string | undefined): boolean {
-  if (baseUrl === undefined || !URL.canParse(baseUrl)) return false
-  const { hostname } = new URL(baseUrl)
-  return (
-    hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || hostname.startsWith('127.')
-  )
+function isOnThisMachine(baseUrl: string | undefined): boolean {
+  return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname)
 }
 
 /** One `Name: value` a line. */

@@ -67,6 +67,8 @@ const table: readonly Row[] = [
   [400, 'invalid_request_error', 'ask again', { 'x-should-retry': 'true' }, 'invalid_request', true],
 ]
 
+const keyHint = ' (the key comes from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper)'
+
 describe('an HTTP error has the kind of its status and of what the service says', () => {
   const cases = table.map(([status, type, message, headers, kind, retryable, retryAfterMs = null]) => ({
     said: { status, type, message, headers },
@@ -81,7 +83,7 @@ describe('an HTTP error has the kind of its status and of what the service says'
     expect(recordOf((await call(modelAt(server.url))).error)).toEqual({
       ...expected,
       status,
-      message: `${status} ${type}: ${message}`,
+      message: `${status} ${type}: ${message}${status === 401 ? keyHint : ''}`,
       requestId: 'req_head',
       usage: null,
       billed: 'nothing',

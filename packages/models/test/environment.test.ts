@@ -30,15 +30,92 @@ describe('the name chooses the model', () => {
     expect(modelFromEnvironment(name, { ...key, ...env }).id).toBe(id)
   })
 
-  test.each(['gpt-5', 'openai/gpt-5', 'ollama/qwen', 'sonnet', 'anthropic/', ''])(
+  const openAiKey = { OPENAI_API_KEY: 'key' }
+  test.each([
+    ['gpt-5', openAiKey, 'openai/gpt-5', 400_000],
+    ['o3', openAiKey, 'openai/o3', 200_000],
+    ['openai/gpt-5', openAiKey, 'openai/gpt-5', 400_000],
+    ['openai/gpt-5', { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' }, 'openai/gpt-5', 400_000],
+    [
+      'openai-compatible/org/model',
+      { OPENAI_BASE_URL: 'https://vllm.example/v1' },
+      'openai-compatible/org/model',
+      128_000,
+    ],
+    ['ollama/qwen3:8b', {}, 'ollama/qwen3:8b', 128_000],
+    ['openrouter/some/model', { OPENROUTER_API_KEY: 'key' }, 'openrouter/some/model', 128_000],
+  ])('%s with %j is behind chat completions', (name, env, id, contextWindow) => {
+    expect(modelFromEnvironment(name, env as Record<string, string>)).toMatchObject({ id, contextWindow })
+  })
+
+  test.each(['sonnet', 'anthropic/', 'openai/', 'opal', 'nobody/model', ''])(
     '%j is refused with what is supported',
     (name) => {
       expect(refusal(() => modelFromEnvironment(name, key))).toBe(
-        `No supported service has a model "${name}". Supported are Anthropic models: claude-…, or anthropic/ with any name ` +
-          'that the service at ANTHROPIC_BASE_URL knows.',
+        `No supported service has a model "${name}". Write claude-… or gpt-…, or put the service before the name: ` +
+          'anthropic/, openai/, openai-compatible/, ollama/, openrouter/, groq/, deepseek/, mistral/, xai/, google/, ' +
+          'moonshotai/. openai-compatible/ is whatever OPENAI_BASE_URL points to.',
       )
     },
   )
+})
+
+describe('a service behind chat completions', () => {
+  test.each([
+    ['gpt-5', {}, 'No key for openai/gpt-5. Set OPENAI_API_KEY.'],
+    ['gpt-5', key, 'No key for openai/gpt-5. Set OPENAI_API_KEY.'],
+    ['groq/llama', {}, 'No key for groq/llama. Set GROQ_API_KEY.'],
+    [
+      'openai-compatible/mine',
+      { OPENAI_API_KEY: 'key' },
+      'openai-compatible/mine needs the address of its service. Set OPENAI_BASE_URL, like http://localhost:8000/v1.',
+    ],
+  ])('%s with %j is refused: %s', (name, env, message) => {
+    expect(refusal(() => modelFromEnvironment(name, env as Record<string, string>))).toBe(message)
+  })
+
+  const requestTo = async (name: string, envAt: (url: string) => Record<string, string>) => {
+    const seen: Record<string, unknown>[] = []
+    const server = await startRawServer((response, request) => {
+      seen.push({ url: request.url, ...request.headers })
+      beginStream(response)
+      response.end('data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    })
+    const { reply } = await call(modelFromEnvironment(name, envAt(server.url)))
+    expect(reply?.message.content).toEqual([{ type: 'text', text: 'hi' }])
+    return { headers: seen[0], body: JSON.parse(server.bodies[0]!.toString()) as object }
+  }
+
+  test('is asked at its address with its key, organization and project', async () => {
+    const { headers, body } = await requestTo('openai/gpt-5', (url) => ({
+      OPENAI_BASE_URL: `${url}/v1/`,
+      OPENAI_API_KEY: 'key',
+      OPENAI_ORG_ID: 'org',
+      OPENAI_PROJECT_ID: 'project',
+      ANTHROPIC_API_KEY: 'not for them',
+      ANTHROPIC_CUSTOM_HEADERS: 'X-Team: not for them',
+    }))
+    expect(headers).toMatchObject({
+      url: '/v1/chat/completions',
+      authorization: 'Bearer key',
+      'openai-organization': 'org',
+      'openai-project': 'project',
+    })
+    expect(JSON.stringify(headers)).not.toContain('not for them')
+    expect(body).toMatchObject({ model: 'gpt-5', max_tokens: 100, stream: true })
+  })
+
+  test.each([
+    ['its address', (url: string) => url],
+    ['its host and port', (url: string) => url.replace('http://', '')],
+    ['every address', (url: string) => url.replace('http://127.0.0.1', '0.0.0.0')],
+    ['its address with a path', (url: string) => `${url}/v1/`],
+  ])('Ollama is asked where OLLAMA_HOST says: %s', async (_name, written) => {
+    const { headers, body } = await requestTo('ollama/qwen3:8b', (url) => ({ OLLAMA_HOST: written(url) }))
+    expect(headers).toMatchObject({ url: '/v1/chat/completions' })
+    expect(headers).not.toHaveProperty('authorization')
+    expect(body).toMatchObject({ model: 'qwen3:8b' })
+  })
 })
 
 describe('a key is needed', () => {

@@ -81,6 +81,10 @@ export function networkError(thrown: unknown, url: string): ModelError {
   const { code, message } = rootOf(thrown)
   const wording = Object.hasOwn(wordings, code) ? wordings[code] : undefined
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
+  // The standard of `fetch` keeps requests from ports of other protocols.
+  if (message === 'bad port') {
+    return new ModelError({ ...notUsable, message: `No request may go to the port of ${host}. Is the base URL right?` })
+  }
   const said = code === '' || message.includes(code) ? message : `${message} (${code})`
   return new ModelError({
     kind: 'connection',

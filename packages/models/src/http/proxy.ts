@@ -81,8 +81,8 @@ function placeOf({ url, variable }: Proxy): Place {
 
 /** What the proxy did wrong; undefined when it was the service behind it. */
 function failureOfProxy(thrown: unknown, { host, port }: Place, { variable }: Proxy): ModelError | undefined {
-  const cause = thrown instanceof Error ? thrown.cause : undefined
-  const status = /^Proxy response \((\d+)\)/.exec(messageOf(cause))?.[1]
+  const causes = causesOf(thrown)
+  const status = causes.map((cause) => /^Proxy response \((\d+)\)/.exec(messageOf(cause))?.[1]).find(Boolean)
   if (status === '407') {
     return notUsable(`The proxy at ${host} wants a user name and a password. Put them into ${variable}.`, thrown)
   }
@@ -95,21 +95,33 @@ function failureOfProxy(thrown: unknown, { host, port }: Place, { variable }: Pr
       cause: thrown,
     })
   }
-  if (!isConnectError(cause, port)) return undefined
+  const cause = causes.find((one) => isConnectError(one, port))
+  if (cause === undefined) return undefined
   return new ModelError({
     kind: 'connection',
-    message: `The proxy at ${host} cannot be reached (${String(cause.code)}). Is ${variable} right?`,
+    message: `The proxy at ${host} cannot be reached (${codeOf(cause)}). Is ${variable} right?`,
     billed: 'nothing',
     cause: thrown,
   })
 }
 
+/** What was thrown, what that was caused by, and so on. */
+function causesOf(thrown: unknown): readonly unknown[] {
+  const causes: unknown[] = []
+  for (let cause = thrown; cause instanceof Error && causes.length < 8; cause = cause.cause) causes.push(cause)
+  return causes
+}
+
 /** A failure to connect, to the port of the proxy or to a name that is not known: only the proxy's is looked up here. */
-function isConnectError(cause: unknown, port: string): cause is Error & { readonly code: unknown } {
+function isConnectError(cause: unknown, port: string): boolean {
   if (!(cause instanceof Error) || !('code' in cause)) return false
   if (cause.code === 'ENOTFOUND' || cause.code === 'EAI_AGAIN' || cause.code === 'UND_ERR_CONNECT_TIMEOUT') return true
   if (!('syscall' in cause) || cause.syscall !== 'connect') return false
   return !('port' in cause) || String(cause.port) === port
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
 }
 
 function notUsable(message: string, cause?: unknown): ModelError {

@@ -31,7 +31,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
   return new ModelError({
     kind,
     status,
-    message: wordingOf({ status, kind, said, headers, url }, words),
+    message: wordingOf({ status, said, headers, url }, words),
     retryAfterMs,
     requestId: requestIdOf(headers) ?? said.requestId,
     ...retryableOf(headers, status),
@@ -155,13 +155,12 @@ function retryableOf(headers: Headers, status: number): { readonly retryable?: b
 
 interface Worded {
   readonly status: number
-  readonly kind: ModelErrorKind
   readonly said: Said
   readonly headers: Headers
   readonly url: string
 }
 
-function wordingOf({ status, kind, said, headers, url }: Worded, words: ServiceWords): string {
+function wordingOf({ status, said, headers, url }: Worded, words: ServiceWords): string {
   const location = headers.get('location')
   if (status >= 300 && status < 400) {
     const place = location ?? 'nowhere'
@@ -170,7 +169,7 @@ function wordingOf({ status, kind, said, headers, url }: Worded, words: ServiceW
   if (said.isApi) {
     const name = [said.type, said.code].find((part) => part !== '') ?? ''
     const told = `${status}${name === '' ? '' : ` ${name}`}: ${said.message}`
-    return kind === 'authentication_failed' ? `${told} (the key comes from ${words.keySetting})` : told
+    return status === 401 ? `${told} (the key comes from ${words.keySetting})` : told
   }
   const rest = said.message === '' ? 'an empty body' : `"${said.message}"`
   return status === 404

@@ -38,8 +38,9 @@ export async function callService(
   keys: KeyRing,
   limits: CallLimits,
   request: ModelRequest,
-  { signal, emit }: ModelCallOptions,
+  call: ModelCallOptions,
 ): Promise<ModelReply> {
+  const { signal } = call
   signal.throwIfAborted()
   const key = await keys.current(signal)
   const body = protocol.body(request)
@@ -62,7 +63,7 @@ export async function callService(
       keys.accepted(key)
       // Nothing is told of a call that was aborted.
       const reader = protocol.reader(request, (update) => {
-        if (!signal.aborted) emit(update)
+        if (!signal.aborted) call.emit(update)
       })
       return await read(exchange, reader, protocol)
     } finally {

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { platform } from 'node:os'
+import type { CredentialSource } from './credentials.ts'
+
+export interface CommandCredentialOptions {
+  /** How long a key is used before the command is run again, in milliseconds; 300,000 when absent. */
+  readonly ttlMs?: number | undefined
+  /** How long the command may take, in milliseconds; 60,000 when absent. */
+  readonly timeoutMs?: number | undefined
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number
+}
+
+/**
+ * Keys that a command prints (the setting `apiKeyHelper`). It is run by the shell when a key is first needed, when the
+ * last one is older than `ttlMs`, and when the service refused it. What it prints is the key; what it writes to its
+ * standard error is told when it fails, what it printed never is.
+ * The key goes out as API key and as bearer token: services that want the one do not look at the other.
+ */
+export function commandCredentials(command: string, options: CommandCredentialOptions = {}): CredentialSource {
+  const { ttlMs = 300_000, timeoutMs = 60_000, now = () => performance.now() } = options
+  let last: { readonly key: string; readonly at: number } | undefined
+  return async ({ refused, signal }) => {
+    const isUsable = last !== undefined && last.key !== refused?.apiKey && now() - last.at < ttlMs
+    if (last === undefined || !isUsable) last = { key: await runHelper(command, timeoutMs, signal), at: now() }
+    return { apiKey: last.key, authToken: last.key }
+  }
+}
+
+const longestKey = 65_536
+
+function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'], detached: platform() !== 'win32' })
+    let printed = ''
+    let complaint = ''
+    const settle = (outcome: { readonly key: string } | { readonly error: Error }): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      if ('key' in outcome) resolve(outcome.key)
+      else reject(outcome.error)
+    }
+    const leave = (error: Error): void => {
+      settle({ error })
+      end(child)
+    }
+    // The reason of an abort is whatever the caller gave.
+    const onAbort = (): void => leave(signal.reason as Error)
+    const timer = setTimeout(() => leave(new Error(`apiKeyHelper took longer than ${timeoutMs / 1000} s`)), timeoutMs)
+    signal.addEventListener('abort', onAbort, { once: true })
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (printed.length < longestKey) printed += text
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      if (complaint.length < 500) complaint += text
+    })
+    child.once('error', (error) => settle({ error }))
+    child.once('close', (code, ended) => {
+      const key = printed.trim()
+      if (code === 0 && key !== '') return settle({ key })
+      const how = code === 0 ? 'printed no key' : `failed with ${code === null ? String(ended) : `exit code ${code}`}`
+      const said = complaint.trim().slice(0, 300)
+      settle({ error: new Error(`apiKeyHelper ${how}${said === '' ? '' : `: ${said}`}`) })
+    })
+  })
+}
+
+/** Ends the command and what it started. */
+function end(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    if (platform() === 'win32') child.kill('SIGKILL')
+    else process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}

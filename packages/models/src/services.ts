@@ -1,0 +1,63 @@
+/** A service that speaks chat completions, and where a person says how to reach it. */
+export interface ChatService {
+  /** Comes before a model's name, with a slash. */
+  readonly prefix: string
+  /** Its address, where it has one of its own. */
+  readonly baseUrl?: string
+  /** The variable that holds another address. */
+  readonly baseUrlVariable?: string
+  /** The variable that holds the key. */
+  readonly keyVariable?: string
+  readonly needsKey: boolean
+}
+
+/** Prefixes are those of the price snapshot, where it knows the service. */
+export const chatServices: readonly ChatService[] = [
+  {
+    prefix: 'openai',
+    baseUrl: 'https://api.openai.com/v1',
+    baseUrlVariable: 'OPENAI_BASE_URL',
+    keyVariable: 'OPENAI_API_KEY',
+    needsKey: true,
+  },
+  { prefix: 'openai-compatible', baseUrlVariable: 'OPENAI_BASE_URL', keyVariable: 'OPENAI_API_KEY', needsKey: false },
+  { prefix: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', baseUrlVariable: 'OLLAMA_HOST', needsKey: false },
+  known('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
+  known('groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY'),
+  known('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
+  known('mistral', 'https://api.mistral.ai/v1', 'MISTRAL_API_KEY'),
+  known('xai', 'https://api.x.ai/v1', 'XAI_API_KEY'),
+  known('google', 'https://generativelanguage.googleapis.com/v1beta/openai', 'GEMINI_API_KEY'),
+  known('moonshotai', 'https://api.moonshot.ai/v1', 'MOONSHOT_API_KEY'),
+]
+
+function known(prefix: string, baseUrl: string, keyVariable: string): ChatService {
+  return { prefix, baseUrl, keyVariable, needsKey: true }
+}
+
+/** A model, and the service that has it. */
+export type NamedModel =
+  | { readonly kind: 'anthropic'; readonly model: string }
+  | { readonly kind: 'chat'; readonly model: string; readonly service: ChatService }
+
+/** What a model's name means; undefined for a name of no known service. A service's own names may have slashes too. */
+export function modelNamed(name: string): NamedModel | undefined {
+  if (/^claude-./.test(name)) return { kind: 'anthropic', model: name }
+  const [prefix = '', ...rest] = name.split('/')
+  const model = rest.join('/')
+  if (model === '') return isOpenAis(name) ? { kind: 'chat', model: name, service: openaiService() } : undefined
+  if (prefix === 'anthropic') return { kind: 'anthropic', model }
+  const service = chatServices.find((one) => one.prefix === prefix)
+  return service && { kind: 'chat', model, service }
+}
+
+/** Bare names that only OpenAI uses. */
+function isOpenAis(name: string): boolean {
+  return /^(gpt-.|chatgpt-.|codex-.|o\d+(-|$))/.test(name)
+}
+
+function openaiService(): ChatService {
+  const service = chatServices.find(({ prefix }) => prefix === 'openai')
+  if (service === undefined) throw new Error('the list of services has no openai')
+  return service
+}

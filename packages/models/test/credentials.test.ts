@@ -1,0 +1,202 @@
+import { execFileSync } from 'node:child_process'
+import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { RunAbort } from '@halting/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { commandCredentials } from '../src/index.ts'
+import type { Credential, CredentialSource } from '../src/index.ts'
+import { call, modelAt, recordOf } from './support/call.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+import { bytesOf, recordings } from './support/recordings.ts'
+
+/** A service that takes some keys and answers 401 to all others; it remembers what it was shown. */
+async function startGuarded(takes: (key: string) => boolean) {
+  const seen: string[] = []
+  const server = await startRawServer((response, request) => {
+    const key = String(request.headers['x-api-key'] ?? request.headers.authorization)
+    seen.push(key)
+    if (takes(key)) {
+      beginStream(response)
+      response.end(bytesOf(recordings[0]!.events))
+    } else {
+      response.writeHead(401, { 'content-type': 'application/json' })
+      response.end('{"type":"error","error":{"type":"authentication_error","message":"expired"}}')
+    }
+  })
+  return { seen, url: server.url }
+}
+
+function modelWith(url: string, credentials: CredentialSource) {
+  return modelAt(url, { apiKey: undefined, credentials })
+}
+
+const refusedAgain = { kind: 'authentication_failed', status: 401, retryable: false, billed: 'nothing' }
+const worthARetry = { ...refusedAgain, retryable: true }
+
+describe('a 401 refreshes the credentials once', () => {
+  test('and the next attempt is made with the new ones', async () => {
+    const { seen, url } = await startGuarded((key) => key === 'new')
+    const asked: (Credential | null)[] = []
+    const model = modelWith(url, ({ refused }) => {
+      asked.push(refused)
+      return { apiKey: refused === null ? 'old' : 'new' }
+    })
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    expect((await call(model)).reply).toBeDefined()
+    expect((await call(model)).reply).toBeDefined()
+    expect(seen).toEqual(['old', 'new', 'new'])
+    expect(asked).toEqual([null, { apiKey: 'old' }, null])
+  })
+
+  test('and not again for credentials that a refresh gave and the service never took', async () => {
+    const { seen, url } = await startGuarded(() => false)
+    let refreshes = 0
+    const model = modelWith(url, ({ refused }) => {
+      if (refused !== null) refreshes++
+      return { apiKey: `key ${refreshes}` }
+    })
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    expect(recordOf((await call(model)).error)).toMatchObject(refusedAgain)
+    expect([seen, refreshes]).toEqual([['key 0', 'key 1'], 1])
+  })
+
+  test('again when those that it gave expire after they were taken', async () => {
+    let valid = 'key 0'
+    const { seen, url } = await startGuarded((key) => key === valid)
+    let count = 0
+    const model = modelWith(url, ({ refused }) => ({ apiKey: `key ${refused === null ? count : ++count}` }))
+    expect((await call(model)).reply).toBeDefined()
+    valid = 'key 1'
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    expect((await call(model)).reply).toBeDefined()
+    valid = 'key 2'
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    expect((await call(model)).reply).toBeDefined()
+    expect(seen).toEqual(['key 0', 'key 0', 'key 1', 'key 1', 'key 2'])
+  })
+
+  test('once for all requests that were refused together', async () => {
+    const { url } = await startGuarded((key) => key === 'new')
+    let refreshes = 0
+    const model = modelWith(url, async ({ refused }) => {
+      if (refused === null) return { apiKey: 'old' }
+      refreshes++
+      await new Promise((resolve) => void setImmediate(resolve))
+      return { apiKey: 'new' }
+    })
+    const first = await Promise.all([call(model), call(model), call(model)])
+    expect(first.map(({ error }) => recordOf(error).retryable)).toEqual([true, true, true])
+    expect(refreshes).toBe(1)
+    const second = await Promise.all([call(model), call(model), call(model)])
+    expect(second.every(({ reply }) => reply !== undefined)).toBe(true)
+  })
+
+  test('but a refresh that gives the same again is none', async () => {
+    const { url } = await startGuarded(() => false)
+    const model = modelWith(url, () => ({ authToken: 'same' }))
+    expect(recordOf((await call(model)).error)).toMatchObject(refusedAgain)
+  })
+
+  test('and a key that never changes is simply wrong', async () => {
+    const { url } = await startGuarded(() => false)
+    expect(recordOf((await call(modelAt(url, { apiKey: 'fixed' }))).error)).toMatchObject({
+      ...refusedAgain,
+      message:
+        '401 authentication_error: expired (the key comes from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper)',
+    })
+  })
+
+  test('a source that fails ends the attempt with its reason, and is asked again at the next', async () => {
+    const { url } = await startGuarded((key) => key === 'Bearer new')
+    let isDown = true
+    const model = modelWith(url, ({ refused }) => {
+      if (refused === null) return { authToken: 'old' }
+      if (isDown) throw new Error('the login service is down')
+      return { authToken: 'new' }
+    })
+    expect(recordOf((await call(model)).error)).toMatchObject({
+      kind: 'authentication_failed',
+      retryable: false,
+      billed: 'nothing',
+      message: 'No key could be had: the login service is down',
+    })
+    isDown = false
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    expect((await call(model)).reply).toBeDefined()
+  })
+
+  test('a credential that cannot be sent is told without its value', async () => {
+    const { url } = await startGuarded(() => true)
+    const { error } = await call(modelWith(url, () => ({ apiKey: '“secret”' })))
+    expect(recordOf(error).message).toMatch(/^No key could be had: A character in the API key cannot be sent/)
+    expect(recordOf(error).message).not.toContain('secret')
+  })
+})
+
+describe('apiKeyHelper', () => {
+  const folder = (): string => {
+    const path = mkdtempSync(join(tmpdir(), 'halting-key-'))
+    onTestFinished(() => rmSync(path, { recursive: true }))
+    return path
+  }
+  const ask = (source: CredentialSource, refused: Credential | null = null, signal = new AbortController().signal) =>
+    Promise.resolve(source({ refused, signal }))
+
+  test('prints the key, which is kept until it is too old or refused', async () => {
+    const runs = join(folder(), 'runs')
+    writeFileSync(runs, '')
+    const command = `printf x >> '${runs}'; printf 'key%s\\n' "$(wc -c < '${runs}' | tr -d ' ')"`
+    let now = 0
+    const source = commandCredentials(command, { ttlMs: 1000, now: () => now })
+    const key = (n: number): Credential => ({ apiKey: `key${n}`, authToken: `key${n}` })
+    expect(await ask(source)).toEqual(key(1))
+    now = 999
+    expect(await ask(source)).toEqual(key(1))
+    now = 1000
+    expect(await ask(source)).toEqual(key(2))
+    expect(await ask(source, key(2))).toEqual(key(3))
+    // Another request was refused with the older one: there is a newer one already.
+    expect(await ask(source, key(2))).toEqual(key(3))
+    expect(readFileSync(runs, 'utf8')).toBe('xxx')
+  })
+
+  test('a 401 runs it again, once', async () => {
+    const runs = join(folder(), 'runs')
+    writeFileSync(runs, '')
+    const { seen, url } = await startGuarded((key) => key === 'key2')
+    const command = `printf x >> '${runs}'; printf 'key%s' "$(wc -c < '${runs}' | tr -d ' ')"`
+    const model = modelWith(url, commandCredentials(command))
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    expect((await call(model)).reply).toBeDefined()
+    expect(seen).toEqual(['key1', 'key2'])
+  })
+
+  test.each([
+    ['printf secret; echo no token >&2; exit 3', 'apiKeyHelper failed with exit code 3: no token'],
+    ['true', 'apiKeyHelper printed no key'],
+    ['kill -9 $$', 'apiKeyHelper failed with SIGKILL'],
+  ])('%s: %s', async (command, message) => {
+    await expect(ask(commandCredentials(command))).rejects.toThrow(message)
+  })
+
+  test('that hangs is ended, with what it started', async () => {
+    // Its reader is at the end when the last writer is gone.
+    const pipe = join(folder(), 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const isOver = new Promise((resolve) => void createReadStream(pipe).on('end', resolve).resume())
+    const command = `sleep 1000 > '${pipe}' & wait`
+    await expect(ask(commandCredentials(command, { timeoutMs: 1000 }))).rejects.toThrow(
+      'apiKeyHelper took longer than 1 s',
+    )
+    await isOver
+  })
+
+  test('an abort does not wait for it', async () => {
+    const controller = new AbortController()
+    const reason = new RunAbort('user')
+    const asked = ask(commandCredentials('sleep 1000'), null, controller.signal)
+    controller.abort(reason)
+    await expect(asked).rejects.toBe(reason)
+  })
+})

@@ -1,0 +1,155 @@
+import { createServer, request as httpRequest } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { patientDispatcher } from '../src/http/dispatcher.ts'
+import { proxyFor } from '../src/http/proxy.ts'
+import { call, modelAt, recordOf } from './support/call.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+
+const { events } = recordings[0]!
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+/** A proxy that leads every name to one port of this machine, and remembers what it was asked. */
+async function startProxy(port: number, answer: 'leads' | number = 'leads') {
+  const asked: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
+    asked.push(`${incoming.method} ${incoming.url}`)
+    if (answer !== 'leads') return void outgoing.writeHead(answer).end()
+    const { method, headers } = incoming
+    const onward = httpRequest({ port, host: '127.0.0.1', method, headers, path: new URL(incoming.url!).pathname })
+    onward.on('response', (response) => response.pipe(outgoing.writeHead(response.statusCode!, response.headers)))
+    incoming.pipe(onward)
+  })
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? 'without a password'}`)
+    sockets.add(socket)
+    if (answer !== 'leads') return void socket.end(`HTTP/1.1 ${answer} no\r\n\r\n`)
+    const onward = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      onward.pipe(socket)
+      socket.pipe(onward)
+    })
+    sockets.add(onward)
+    for (const one of [socket, onward]) one.on('error', () => {})
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
+    await new Promise<void>((resolve) => void server.close(() => resolve()))
+  })
+  return { asked, host: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+async function startService() {
+  const server = await startRawServer((response) => {
+    beginStream(response)
+    response.end(bytesOf(events))
+  })
+  return { ...server, port: Number(new URL(server.url).port) }
+}
+
+describe('a request goes through the proxy that the environment names', () => {
+  test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY'])('%s', async (variable) => {
+    const service = await startService()
+    const proxy = await startProxy(service.port)
+    vi.stubEnv(variable, `http://me:secret@${proxy.host}`)
+    const { reply } = await call(modelAt('http://models.example:8080'))
+    expect(reply).toEqual({ message: messageOf(events) })
+    expect(proxy.asked).toHaveLength(1)
+    expect(proxy.asked[0]).toContain('models.example:8080')
+    expect(service.bodies).toHaveLength(1)
+  })
+
+  test('not to this machine itself, which a proxy cannot reach', async () => {
+    const service = await startService()
+    const proxy = await startProxy(service.port)
+    vi.stubEnv('HTTP_PROXY', `http://${proxy.host}`)
+    expect((await call(modelAt(service.url))).reply).toEqual({ message: messageOf(events) })
+    expect(proxy.asked).toEqual([])
+  })
+})
+
+describe('which proxy', () => {
+  const env = { HTTP_PROXY: 'http://plain.example:1', HTTPS_PROXY: 'http://secure.example:2' }
+  test.each([
+    ['http://a.example', env, 'http://plain.example:1'],
+    ['https://a.example', env, 'http://secure.example:2'],
+    ['https://a.example', { ...env, https_proxy: 'http://small.example:3' }, 'http://small.example:3'],
+    ['https://a.example', { HTTP_PROXY: 'http://plain.example:1' }, undefined],
+    ['https://a.example', { all_proxy: 'http://all.example:4' }, 'http://all.example:4'],
+    ['https://a.example', { HTTPS_PROXY: ' ' }, undefined],
+    ['https://a.example', { ...env, NO_PROXY: '*' }, undefined],
+    ['https://a.example', { ...env, NO_PROXY: 'b.example, a.example' }, undefined],
+    ['https://api.a.example', { ...env, NO_PROXY: 'a.example' }, undefined],
+    ['https://api.a.example', { ...env, no_proxy: '.a.example' }, undefined],
+    ['https://api.a.example', { ...env, no_proxy: '*.a.example' }, undefined],
+    ['https://nota.example', { ...env, no_proxy: 'a.example' }, 'http://secure.example:2'],
+    ['https://a.example', { ...env, no_proxy: 'a.example:443' }, undefined],
+    ['https://a.example:8443', { ...env, no_proxy: 'a.example:443' }, 'http://secure.example:2'],
+    ['https://127.0.0.1:8443', env, undefined],
+    ['http://localhost:11434', env, undefined],
+    ['http://[::1]:8080', env, undefined],
+  ])('%s with %j: %s', (url, variables, expected) => {
+    expect(proxyFor(new URL(url), variables)?.url).toBe(expected)
+  })
+})
+
+describe('a proxy that fails is told as what it is, without its password', () => {
+  const failWith = async (value: string) => {
+    vi.stubEnv('HTTPS_PROXY', value)
+    const record = recordOf((await call(modelAt('https://models.example'))).error)
+    expect(record.message).not.toContain('secret')
+    return record
+  }
+
+  test('one that is not there', async () => {
+    expect(await failWith('http://me:secret@127.0.0.1:1')).toMatchObject({
+      kind: 'connection',
+      retryable: true,
+      billed: 'nothing',
+      message: 'The proxy at 127.0.0.1:1 cannot be reached (ECONNREFUSED). Is HTTPS_PROXY right?',
+    })
+  })
+
+  test('one that wants a password', async () => {
+    const { host } = await startProxy(1, 407)
+    expect(await failWith(host)).toMatchObject({
+      retryable: false,
+      message: `The proxy at ${host} wants a user name and a password. Put them into HTTPS_PROXY.`,
+    })
+  })
+
+  test('one that does not reach the service', async () => {
+    const { host } = await startProxy(1, 502)
+    expect(await failWith(`http://${host}`)).toMatchObject({
+      retryable: true,
+      message: `The proxy at ${host} (HTTPS_PROXY) answered 502 instead of connecting to the service.`,
+    })
+  })
+
+  test('one of a kind that cannot be used', async () => {
+    expect(await failWith('socks5://me:secret@127.0.0.1:1080')).toMatchObject({
+      retryable: false,
+      message:
+        'The proxy in HTTPS_PROXY begins with socks5://. Write it like http://proxy.example:8080, or unset the variable.',
+    })
+  })
+})
+
+test("the limits of Node's own client can be set, so that ours are the only ones", async () => {
+  const Dispatcher = patientDispatcher({ headersTimeout: 0, bodyTimeout: 0 })!.constructor as new (
+    limits: object,
+  ) => object
+  const dispatcher = new Dispatcher({ headersTimeout: 100, bodyTimeout: 100 })
+  const { url } = await startRawServer(() => {})
+  const request = fetch(url, { method: 'POST', body: '', ...{ dispatcher } })
+  await expect(request).rejects.toMatchObject({ cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } })
+})

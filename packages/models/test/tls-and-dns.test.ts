@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { createServer as createPlainServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { Agent, fetch as undiciFetch } from 'undici'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { call, modelAt, recordOf } from './support/call.ts'
+import { startRawServer } from './support/raw-server.ts'
+
+const pem = (name: string): string => readFileSync(new URL(`fixtures/tls/${name}.pem`, import.meta.url), 'utf8')
+
+/** A service behind TLS with one of the certificates among the fixtures. */
+async function startTls(name: string): Promise<string> {
+  const server = createServer({ key: pem(`${name}.key`), cert: pem(`${name}.cert`) }, (_request, response) => {
+    response.end('no one gets here')
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
+  return `https://localhost:${(server.address() as AddressInfo).port}`
+}
+
+/** A client that trusts these certificates, and looks names up as it is told. */
+function fetchWith(connect: NonNullable<Agent.Options['connect']>): typeof globalThis.fetch {
+  const dispatcher = new Agent({ connect })
+  onTestFinished(() => dispatcher.destroy())
+  // The same interfaces of the web, declared twice.
+  return ((input, init) => undiciFetch(input as string, { ...(init as object), dispatcher })) as typeof globalThis.fetch
+}
+
+const useless = { kind: 'connection', retryable: false, billed: 'nothing', status: null }
+
+describe('a certificate that cannot be trusted is told with what to do, and not tried again', () => {
+  test('a self-signed one', async () => {
+    const url = await startTls('self-signed')
+    expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
+      ...useless,
+      message: expect.stringMatching(
+        /^The certificate of localhost:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. Behind a proxy that opens TLS, name its certificate in NODE_EXTRA_CA_CERTS\.$/,
+      ),
+    })
+  })
+
+  test('one for another name', async () => {
+    const url = await startTls('other-name')
+    const fetch = fetchWith({ ca: pem('other-name.cert') })
+    expect(recordOf((await call(modelAt(url, { fetch }))).error)).toMatchObject({
+      ...useless,
+      message: expect.stringMatching(
+        /^The certificate at localhost:\d+ is for another name .*Is the base URL right\?$/,
+      ),
+    })
+  })
+
+  test('one that has expired', async () => {
+    const url = await startTls('expired')
+    const fetch = fetchWith({ ca: pem('expired.cert') })
+    expect(recordOf((await call(modelAt(url, { fetch }))).error)).toMatchObject({
+      ...useless,
+      message: expect.stringMatching(/^The certificate of localhost:\d+ has expired .*Check the clock/),
+    })
+  })
+
+  test('no certificate at all: the service does not speak TLS', async () => {
+    const { url } = await startRawServer(() => {})
+    const { error } = await call(modelAt(url.replace('http:', 'https:')))
+    expect(recordOf(error)).toMatchObject({
+      ...useless,
+      message: expect.stringMatching(/does not speak TLS .*Should the base URL begin with http:\/\/\?$/),
+    })
+  })
+})
+
+test('a name without an address is told, and tried again', async () => {
+  const fetch = fetchWith({
+    lookup: (hostname, _options, answer) => {
+      const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
+      answer(error, '', 4)
+    },
+  })
+  expect(recordOf((await call(modelAt('https://api.example', { fetch }))).error)).toMatchObject({
+    kind: 'connection',
+    retryable: true,
+    billed: 'nothing',
+    message: 'No address is known for api.example (ENOTFOUND). Check the network, the DNS and the base URL.',
+  })
+})
+
+test('a service that is not there is told, and tried again', async () => {
+  const port = await freePort()
+  const { error } = await call(modelAt(`http://127.0.0.1:${port}`))
+  expect(recordOf(error)).toMatchObject({
+    kind: 'connection',
+    retryable: true,
+    billed: 'nothing',
+    message: `Nothing listens at http://127.0.0.1:${port} (ECONNREFUSED). Is the service running, and is the base URL right?`,
+  })
+})
+
+test('a port that no request may go to is told, and not tried again', async () => {
+  expect(recordOf((await call(modelAt('http://127.0.0.1:1'))).error)).toMatchObject({
+    ...useless,
+    message: 'No request may go to the port of 127.0.0.1:1. Is the base URL right?',
+  })
+})
+
+/** A port that something listened on a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createPlainServer()
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => void server.close(() => resolve()))
+  return port
+}
