@@ -149,6 +149,16 @@ function isOnThisMachine(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname)
 }
 
+/**
+ * The variable that the key of this model comes from; `none` when there is none.
+ * Without a name it is that of the model that is asked when nobody names one.
+ */
+export function keySourceOf(name: string | undefined, env: Environment): string {
+  const named = modelNamed(name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
+  const variables = named?.kind === 'chat' ? [named.service.keyVariable] : ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
+  return variables.find((variable) => variable !== undefined && read(env, variable) !== undefined) ?? 'none'
+}
+
 /** One `Name: value` a line. */
 function customHeaders(text: string): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}

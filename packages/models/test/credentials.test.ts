@@ -184,7 +184,12 @@ describe('apiKeyHelper', () => {
     // Its reader is at the end when the last writer is gone.
     const pipe = join(folder(), 'pipe')
     execFileSync('mkfifo', [pipe])
-    const isOver = new Promise((resolve) => void createReadStream(pipe).on('end', resolve).resume())
+    const isOver = new Promise<void>(
+      (resolve) =>
+        void createReadStream(pipe)
+          .on('end', () => resolve())
+          .resume(),
+    )
     const command = `sleep 1000 > '${pipe}' & wait`
     await expect(ask(commandCredentials(command, { timeoutMs: 1000 }))).rejects.toThrow(
       'apiKeyHelper took longer than 1 s',

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { patientDispatcher } from '../src/http/dispatcher.ts'
+import { patientDispatcher, withDispatcher } from '../src/http/dispatcher.ts'
 import { proxyFor } from '../src/http/proxy.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
@@ -150,6 +150,6 @@ test("the limits of Node's own client can be set, so that ours are the only ones
   ) => object
   const dispatcher = new Dispatcher({ headersTimeout: 100, bodyTimeout: 100 })
   const { url } = await startRawServer(() => {})
-  const request = fetch(url, { method: 'POST', body: '', ...{ dispatcher } })
+  const request = fetch(url, withDispatcher({ method: 'POST', body: '' }, dispatcher))
   await expect(request).rejects.toMatchObject({ cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } })
 })

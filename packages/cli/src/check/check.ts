@@ -12,6 +12,7 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   const { output, env, cwd } = program
   const toolbox = openToolbox(flags, cwd, env)
   const models = await describeModels(flags, program)
+  for (const warning of models.warnings) output.err(`halting: ${warning}\n`)
   const bounds = certificate(await queryOptionsOf(flags, program, toolbox, models))
   const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
   output.out(

@@ -7,6 +7,9 @@ export type PermissionModeName = (typeof permissionModes)[number]
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 export type ErrorPolicyName = (typeof errorPolicies)[number]
 
+export const efforts = ['low', 'medium', 'high', 'max'] as const
+export type EffortName = (typeof efforts)[number]
+
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
 export interface Flags {
   readonly print?: boolean
@@ -20,6 +23,11 @@ export interface Flags {
   readonly model?: string
   readonly fallbackModel?: string
   readonly script?: string
+  readonly settings?: string
+  readonly betas?: readonly string[]
+  /** Tokens of a reply that may be thought; 0 for none. */
+  readonly maxThinkingTokens?: number
+  readonly effort?: EffortName
   readonly systemPrompt?: string
   readonly systemPromptFile?: string
   readonly appendSystemPrompt?: string

@@ -1,4 +1,4 @@
-import { errorPolicies, type FlagName, type Flags, outputFormats, permissionModes } from './flags.ts'
+import { efforts, errorPolicies, type FlagName, type Flags, outputFormats, permissionModes } from './flags.ts'
 import { isToolName } from './tool-names.ts'
 import {
   choice,
@@ -10,6 +10,7 @@ import {
   type Reading,
   single,
   text,
+  thinkingTokens,
   tokens,
   uuid,
   wholeNumber,
@@ -99,7 +100,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'value',
     value: 'NAME',
     read: filledText,
-    meaning: 'The model to ask, such as claude-sonnet-5-5',
+    meaning: 'The model to ask, such as claude-sonnet-5-5, gpt-5, ollama/qwen3 or openai-compatible/NAME',
   },
   fallbackModel: {
     names: ['--fallback-model'],
@@ -116,6 +117,39 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     value: 'FILE',
     read: filledText,
     meaning: 'A scripted model instead of a real one: answers from a file, over HTTP on this machine, without a key',
+  },
+  settings: {
+    names: ['--settings'],
+    group: 'model',
+    kind: 'value',
+    value: 'FILE',
+    read: filledText,
+    meaning: 'Settings from this file, or JSON itself: apiKeyHelper, modelPrices',
+  },
+  betas: {
+    names: ['--betas'],
+    group: 'model',
+    kind: 'list',
+    value: 'NAMES',
+    read: list,
+    takesMore: isBetaName,
+    meaning: 'Beta features of the Messages API to ask for',
+  },
+  maxThinkingTokens: {
+    names: ['--max-thinking-tokens'],
+    group: 'model',
+    kind: 'value',
+    value: 'N',
+    read: thinkingTokens,
+    meaning: 'Tokens of a reply that the model may think with; 0 for none',
+  },
+  effort: {
+    names: ['--effort'],
+    group: 'model',
+    kind: 'value',
+    value: 'LEVEL',
+    read: choice(efforts),
+    meaning: 'How much the model is to think: low, medium, high or max',
   },
   systemPrompt: {
     names: ['--system-prompt'],
@@ -284,9 +318,14 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */
 export const laterFlags: readonly string[] = (
-  '-r --resume -c --continue --fork-session --resume-session-at --settings --setting-sources --mcp-config ' +
-  '--strict-mcp-config --agents --permission-prompt-tool --betas --max-thinking-tokens --effort'
+  '-r --resume -c --continue --fork-session --resume-session-at --setting-sources --mcp-config ' +
+  '--strict-mcp-config --agents --permission-prompt-tool'
 ).split(' ')
+
+/** Betas are dated: what looks otherwise is the prompt. */
+function isBetaName(argument: string): boolean {
+  return /^[a-z\d-]+-\d{4}-\d{2}-\d{2}$/.test(argument)
+}
 
 /** An empty list means: no tools. It must not be lost on the way. */
 function toolList(given: string): Reading<readonly string[]> {

@@ -31,6 +31,14 @@ export function tokens(given: string): Reading<number> {
     : { expected: 'a number of tokens, such as 200000 or 200k' }
 }
 
+/** The API wants at least 1,024 where there are any. */
+export function thinkingTokens(given: string): Reading<number> {
+  const value = Number(given)
+  return /^\d+$/.test(given) && (value === 0 || value >= 1_024) && Number.isSafeInteger(value)
+    ? { value }
+    : { expected: 'a number of tokens of at least 1024, or 0 for none' }
+}
+
 export function dollars(given: string): Reading<number> {
   const value = Number(given)
   return /^\d*\.?\d+$/.test(given) && value > 0 && Number.isFinite(value)

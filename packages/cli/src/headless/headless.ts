@@ -19,6 +19,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
   const piped = written.trim() === '' ? await promptOf(written, program) : undefined
   const models = await openModels(flags, program)
+  for (const warning of models.warnings) output.err(`halting: ${warning}\n`)
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
     const prompt = piped ?? (await promptOf(written, program))

@@ -1,51 +1,112 @@
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import type { Model } from '@halting/core'
-import { anthropic, modelFromEnvironment, type ModelSettings } from '@halting/models'
+import { loadSettings, type Settings } from '@halting/agent'
+import type { Model, Prices } from '@halting/core'
+import {
+  anthropic,
+  commandCredentials,
+  type CredentialSource,
+  createPrices,
+  keySourceOf,
+  modelFromEnvironment,
+  type ModelSettings,
+  parsePriceOverrides,
+} from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 
-/** The models of a run, and what has to be ended after it. */
+/** The models of a run, what they cost, and what has to be ended after it. */
 export interface Models {
   readonly model: Model
   readonly fallbackModel?: Model
+  readonly prices: Prices
   /** Where the key comes from, as `system/init` tells it. */
   readonly apiKeySource: string
+  /** What the person should know of their settings. */
+  readonly warnings: readonly string[]
   close(): Promise<void>
 }
 
-/** @throws ConfigurationError for a model that cannot be asked, and for a script that is not right. */
-export async function openModels(flags: Flags, { env, cwd }: Pick<Program, 'env' | 'cwd'>): Promise<Models> {
-  if (flags.script !== undefined) return scriptedModels(flags.script, flags, cwd)
-  return { ...environmentModels(flags, env), apiKeySource: keySource(env), close: async () => undefined }
+type Surroundings = Pick<Program, 'env' | 'cwd'>
+
+/** @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
+export async function openModels(flags: Flags, surroundings: Surroundings): Promise<Models> {
+  const { settings, ...loaded } = await loadFor(flags, surroundings)
+  const { env, cwd } = surroundings
+  if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd)), ...loaded }
+  const credentials = helperOf(settings, env)
+  const apiKeySource = credentials === undefined ? keySourceOf(flags.model, env) : 'apiKeyHelper'
+  const models = environmentModels(flags, env, { anthropic: { credentials } })
+  return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
 
 /** The same models for looking at only: nothing is asked of them, so no key is needed. */
-export async function describeModels(
-  flags: Flags,
-  { env, cwd }: Pick<Program, 'env' | 'cwd'>,
-): Promise<Pick<Models, 'model' | 'fallbackModel'>> {
-  if (flags.script === undefined) return environmentModels(flags, env, { apiKey: 'not-needed' })
-  const models = await scriptedModels(flags.script, flags, cwd)
+export async function describeModels(flags: Flags, surroundings: Surroundings): Promise<Omit<Models, 'close'>> {
+  const { settings: _, ...loaded } = await loadFor(flags, surroundings)
+  if (flags.script === undefined) {
+    return { ...environmentModels(flags, surroundings.env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
+  }
+  const models = await scriptedModels(flags.script, flags, surroundings.cwd)
   await models.close()
-  return models
+  return { ...models, ...loaded }
+}
+
+interface Loaded extends Pick<Models, 'prices' | 'warnings'> {
+  readonly settings: Settings
+}
+
+async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
+  const home = env['HOME'] ?? homedir()
+  const { settings, warnings } = await loadSettings({ cwd, home, env, given: flags.settings })
+  const { modelPrices } = settings
+  const prices = createPrices(modelPrices === undefined ? {} : parsePriceOverrides(modelPrices))
+  return { settings, warnings, prices }
+}
+
+/** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */
+function helperOf({ apiKeyHelper }: Settings, env: Program['env']): CredentialSource | undefined {
+  if (apiKeyHelper === undefined || keySourceOf('anthropic/any', env) !== 'none') return undefined
+  const ttlMs = Number(env['CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
+  return commandCredentials(apiKeyHelper, ttlMs > 0 ? { ttlMs } : {})
 }
 
 function environmentModels(
   flags: Flags,
   env: Program['env'],
-  settings: ModelSettings = {},
+  settings: ModelSettings,
 ): Pick<Models, 'model' | 'fallbackModel'> {
-  const model = modelFromEnvironment(flags.model, env, settings)
+  const all = { ...settings, ...flagSettings(flags, settings) }
+  const model = modelFromEnvironment(flags.model, env, all)
   if (flags.fallbackModel === undefined) return { model }
-  return { model, fallbackModel: modelFromEnvironment(flags.fallbackModel, env, settings) }
+  return { model, fallbackModel: modelFromEnvironment(flags.fallbackModel, env, all) }
+}
+
+/** What flags say of how a model is to think, for each protocol in its own words. */
+function flagSettings(
+  { betas, maxThinkingTokens = 0, effort }: Flags,
+  { anthropic: own }: ModelSettings,
+): Pick<ModelSettings, 'anthropic' | 'openai'> {
+  const thinking = maxThinkingTokens > 0 ? ({ type: 'enabled', budgetTokens: maxThinkingTokens } as const) : undefined
+  // The highest that chat completions know.
+  const reasoning = effort === 'max' ? 'high' : effort
+  return {
+    anthropic: { ...own, betas, thinking, effort },
+    ...(reasoning !== undefined && { openai: { extraBody: { reasoning_effort: reasoning } } }),
+  }
 }
 
 /** A server on this machine that speaks the Messages API, and the adapter for that API against it. */
-async function scriptedModels(path: string, flags: Flags, cwd: string): Promise<Models> {
+async function scriptedModels(
+  path: string,
+  flags: Flags,
+  cwd: string,
+): Promise<Pick<Models, 'model' | 'fallbackModel' | 'apiKeySource' | 'close'>> {
   const { readScript, startScriptedServer } = await import('@halting/models/scripted')
   const script = await readScript(resolve(cwd, path))
   const server = await startScriptedServer(script, { source: path, variables: { cwd } })
-  const modelNamed = (name: string): Model => anthropic({ model: name, baseUrl: server.url, apiKey: 'scripted' })
+  const own = flagSettings(flags, {}).anthropic
+  const modelNamed = (name: string): Model =>
+    anthropic({ ...own, model: name, baseUrl: server.url, apiKey: 'scripted' })
   const model = modelNamed(flags.model ?? script.model ?? 'scripted')
   return {
     model,
@@ -53,9 +114,4 @@ async function scriptedModels(path: string, flags: Flags, cwd: string): Promise<
     apiKeySource: 'none',
     close: () => server.close(),
   }
-}
-
-function keySource(env: Program['env']): string {
-  const names = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'] as const
-  return names.find((name) => (env[name]?.trim() ?? '') !== '') ?? 'none'
 }

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { platform, release } from 'node:os'
 import { resolve } from 'node:path'
 import { messageOf, type QueryOptions } from '@halting/core'
-import { createPrices } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -21,9 +20,9 @@ export async function queryOptionsOf(
   flags: Flags,
   { env, cwd }: Pick<Program, 'env' | 'cwd'>,
   { workspace, permissions, tools }: Toolbox,
-  models: Pick<Models, 'model' | 'fallbackModel'> & Partial<Pick<Models, 'apiKeySource'>>,
+  models: Omit<Models, 'close' | 'warnings'>,
 ): Promise<QueryOptions> {
-  const { model, fallbackModel, apiKeySource = 'none' } = models
+  const { model, fallbackModel, prices, apiKeySource } = models
   const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
   const names = tools.map(({ name }) => name)
   const ours = (): string =>
@@ -43,7 +42,7 @@ export async function queryOptionsOf(
     system: [own, appended, schema?.instruction].filter((part) => part !== undefined && part !== '').join('\n\n'),
     tools,
     permissions,
-    prices: createPrices(),
+    prices,
     ...limitsOf(flags, env),
     ...(schema === undefined ? {} : { output: schema.output }),
     sessionId: flags.sessionId ?? randomUUID(),

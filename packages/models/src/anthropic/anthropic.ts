@@ -1,4 +1,5 @@
 import type { JsonObject, Model } from '@halting/core'
+import { releaseBody } from '../bytes/bodies.ts'
 import { figuresOf } from '../prices/catalogue.ts'
 import { keyRingOf } from '../service/endpoint.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
@@ -7,10 +8,9 @@ import { endpointOf } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { messagesReader } from './messages-reader.ts'
 import { createRequestBody } from './request-body.ts'
+import type { RequestBodyOptions } from './request-body.ts'
 
-export interface AnthropicOptions extends EndpointOptions {
-  /** The id that the service knows the model by. */
-  readonly model: string
+export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptions, 'id'> {
   /** The id it is priced and reported by, when that is another one. */
   readonly id?: string | undefined
   /** Tokens of input and output that fit; from the price snapshot, or 200,000. */
@@ -31,6 +31,7 @@ export function anthropic(options: AnthropicOptions): Model {
   const maxOutputTokens = options.maxOutputTokens ?? figures?.maxOutputTokens ?? 64_000
   const keys = keyRingOf(options, (apiKey) => ['x-api-key', apiKey])
   const limits = limitsOf(options)
+  const { serverTools = [] } = options
   const protocol: Protocol = {
     ...endpointOf(options),
     words: {
@@ -38,8 +39,8 @@ export function anthropic(options: AnthropicOptions): Model {
       baseUrlSetting: 'ANTHROPIC_BASE_URL',
       keySetting: 'ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper',
     },
-    body: createRequestBody({ model: options.model, id }),
-    release() {},
+    body: createRequestBody({ ...options, id }),
+    release: releaseBody,
     reader: (_request, emit) => messagesReader(emit),
   }
   return {
@@ -47,6 +48,14 @@ export function anthropic(options: AnthropicOptions): Model {
     contextWindow: options.contextWindow ?? figures?.contextWindow ?? 200_000,
     maxOutputTokens,
     defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
+    ...(serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools) }),
     call: (request, call) => callService(protocol, keys, limits, request, call),
   }
+}
+
+/** How often the service may use its own tools in one request; Infinity where one of them may without end. */
+function usesOf(serverTools: readonly JsonObject[]): number {
+  let uses = 0
+  for (const { max_uses } of serverTools) uses += typeof max_uses === 'number' && max_uses >= 0 ? max_uses : Infinity
+  return uses
 }

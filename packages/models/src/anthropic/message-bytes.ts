@@ -1,58 +1,42 @@
+import { isJsonObject } from '@halting/core'
 import type { ContentBlock, ModelMessage } from '@halting/core'
+import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
 
-type Bytes = Uint8Array
-
-/** One message as it goes over the wire; the parts are views of the whole. */
-export interface MessageBytes {
-  readonly role: 'user' | 'assistant'
-  /** With a comma before it: `,{"role":…,"content":[…]}`. */
-  readonly whole: Bytes
-  /** Its tool results, joined with commas. They come first, in its own content and in that of a merged message. */
-  readonly results: Bytes
-  /** Its other blocks, joined with commas. */
-  readonly others: Bytes
+const userTurn: TurnKind = {
+  opening: '{"role":"user","content":[',
+  closing: ']}',
+  merges: true,
+  takesBreakpoint: true,
+}
+const assistantTurn: TurnKind = {
+  opening: '{"role":"assistant","content":[',
+  closing: ']}',
+  merges: false,
+  takesBreakpoint: false,
 }
 
-/**
- * B1: a message is serialized once in its life; a request costs what was added since the one before. Whoever changes a
- *     message in place breaks this, which the type forbids.
- * B2: the message itself is never written to: breakpoints are added to the bytes.
- */
-const known = new WeakMap<ModelMessage, MessageBytes>()
-
-export function bytesOf(message: ModelMessage): MessageBytes {
-  const before = known.get(message)
-  if (before !== undefined) return before
-  const bytes = serialize(message)
-  known.set(message, bytes)
-  return bytes
-}
-
-function serialize({ role, content }: ModelMessage): MessageBytes {
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content } as const] : content
+/** What a message is on the wire, for the model known by `id`. The message itself, which is shared, is not written to. */
+export function renderMessage(message: ModelMessage, id: string): Rendered {
+  const { role, content } = message
+  if (typeof content === 'string') {
+    const text = { type: 'text', text: content } as const
+    return { kind: userTurn, first: '', rest: isSendable(text) ? JSON.stringify(text) : '' }
+  }
+  if (role === 'assistant') {
+    const sendable = content.filter((block) => isSendable(block) && isMeantFor(id, block, message))
+    return { kind: assistantTurn, first: '', rest: sendable.map(replyText).join(',') }
+  }
   const results: string[] = []
   const others: string[] = []
-  for (const block of blocks) {
-    if (!isSendable(block)) continue
-    const isResult = role === 'user' && block.type === 'tool_result'
-    ;(isResult ? results : others).push(JSON.stringify(withoutBreakpoint(block)))
+  for (const block of content) {
+    if (isSendable(block)) (block.type === 'tool_result' ? results : others).push(textOf(block))
   }
-  return layOut(role, results.join(','), others.join(','))
+  return { kind: userTurn, first: results.join(','), rest: others.join(',') }
 }
 
-function layOut(role: 'user' | 'assistant', results: string, others: string): MessageBytes {
-  const head = `,{"role":"${role}","content":[`
-  const between = results !== '' && others !== '' ? ',' : ''
-  const whole = Buffer.from(`${head}${results}${between}${others}]}`)
-  const start = head.length
-  const end = whole.length - ']}'.length
-  const middle = start + Buffer.byteLength(results)
-  return {
-    role,
-    whole,
-    results: whole.subarray(start, middle),
-    others: whole.subarray(middle + between.length, end),
-  }
+/** Whether a message was written by another model than the one known by `id`. Nobody's is taken for its own. */
+export function isForeign(message: ModelMessage, id: string): boolean {
+  return message.role === 'assistant' && message.by !== undefined && message.by !== id
 }
 
 /** The API refuses text without a visible character, also its own. */
@@ -60,9 +44,64 @@ function isSendable(block: ContentBlock): boolean {
   return block.type !== 'text' || block.text.trim() !== ''
 }
 
-/** Breakpoints are placed by rule and there may be four: those that came along would be too many. */
-function withoutBreakpoint(block: ContentBlock): object {
-  if (!('cache_control' in block)) return block
-  const { cache_control: _, ...rest } = block
-  return rest
+/** What one model signed another cannot check; what nobody signed the API refuses. */
+function isMeantFor(id: string, block: ContentBlock, message: ModelMessage): boolean {
+  if (block.type === 'thinking') return block.signature !== '' && !isForeign(message, id)
+  return block.type !== 'redacted_thinking' || !isForeign(message, id)
+}
+
+/** A block that came back: as the API wrote it, where that was kept because the block alone does not tell. */
+function replyText(block: ContentBlock): string {
+  if (!('origin' in block)) return textOf(block)
+  const { origin } = block
+  if (!isJsonObject(origin) || origin.api !== 'messages' || typeof origin.json !== 'string') return textOf(block)
+  return isSameBlock(origin.json, block) ? origin.json : textOf(block)
+}
+
+/** A record may have been written by anyone: what is sent as it stands must be a block, and without a breakpoint. */
+function isSameBlock(json: string, { type }: ContentBlock): boolean {
+  try {
+    const parsed: unknown = JSON.parse(json)
+    return isJsonObject(parsed) && parsed.type === type && withoutOurs(parsed) === parsed
+  } catch {
+    return false
+  }
+}
+
+function textOf(block: ContentBlock): string {
+  return JSON.stringify(withoutOurs(block))
+}
+
+/**
+ * A block without what is ours (`origin`), and without breakpoints: they are placed by rule and there may be four, so
+ * those that came along would be too many, also those in the content of a result or a document. The same block when
+ * there is none.
+ */
+function withoutOurs(block: object): object {
+  if (!isJsonObject(block)) return block
+  let changed: Record<string, unknown> | undefined
+  if ('cache_control' in block || ('origin' in block && isOrigin(block.origin))) {
+    const { cache_control: _, origin, ...rest } = block
+    changed = rest
+    if (origin !== undefined && !isOrigin(origin)) changed.origin = origin
+  }
+  const content = withoutOursIn(block.content)
+  if (content !== block.content) (changed ??= { ...block }).content = content
+  if (isJsonObject(block.source)) {
+    const source = withoutOursIn(block.source.content)
+    if (source !== block.source.content) (changed ??= { ...block }).source = { ...block.source, content: source }
+  }
+  return changed ?? block
+}
+
+function withoutOursIn(content: unknown): unknown {
+  if (!Array.isArray(content)) return content
+  const blocks: readonly unknown[] = content
+  const cleaned = blocks.map((block) => (isJsonObject(block) ? withoutOurs(block) : block))
+  return cleaned.some((block, index) => block !== blocks[index]) ? cleaned : content
+}
+
+/** A field of the service's own may have the name. */
+function isOrigin(value: unknown): boolean {
+  return isJsonObject(value) && typeof value.api === 'string'
 }

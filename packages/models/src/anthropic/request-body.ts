@@ -1,110 +1,114 @@
-import type { ModelMessage, ModelRequest, ToolDefinition } from '@halting/core'
-import { bytesOf } from './message-bytes.ts'
-import type { MessageBytes } from './message-bytes.ts'
+import type { JsonObject, ModelMessage, ModelRequest, ToolDefinition } from '@halting/core'
+import { createBodies } from '../bytes/bodies.ts'
+import { isForeign, renderMessage } from './message-bytes.ts'
 
-type Bytes = Uint8Array
+export interface RequestBodyOptions {
+  /** The id that the service knows the model by. */
+  readonly model: string
+  /** The id of the `Model`: what is signed in a message `by` another is not shown to this one. */
+  readonly id: string
+  /** Whether the service is asked to keep the prompt for the next request; true when absent. */
+  readonly caching?: boolean | undefined
+  /** How long it keeps it; `5m` when absent. An hour costs more to write. */
+  readonly cacheTtl?: '5m' | '1h' | undefined
+  readonly thinking?: Thinking | undefined
+  readonly effort?: 'low' | 'medium' | 'high' | 'max' | undefined
+  /** The service's own tools, as it wants them listed: `{ type: 'web_search_20250305', name: 'web_search' }`. */
+  readonly serverTools?: readonly JsonObject[] | undefined
+}
 
-/** What the API is to see as one message: a message, or neighbouring user messages. Never empty. */
-type Turn = readonly [MessageBytes, ...MessageBytes[]]
-
-const breakpoint = ',"cache_control":{"type":"ephemeral"}}'
-const breakpointBytes = Buffer.from(breakpoint)
+export type Thinking =
+  /** Tokens of a reply that may go to thinking. Where a reply is cut shorter, so is this. */
+  { readonly type: 'enabled'; readonly budgetTokens: number } | { readonly type: 'adaptive' }
 
 /**
- * The body of a request, as one buffer.
+ * Makes the bodies of one model's requests, each as one buffer. It is lent: see `Bodies`.
+ *
  * Cache breakpoints stand after the tools, after the system prompt and after the two newest user turns: the newest
  * writes what the next request will read, the one before it reads what the last request wrote. Four is the most.
+ * What changes between requests of a run stands behind the messages, so that those need not move.
  */
-export function requestBody(model: string, request: ModelRequest): Uint8Array<ArrayBuffer> {
-  const { system, tools, toolChoice, messages, maxTokens } = request
-  const head =
-    `{"model":${JSON.stringify(model)},"max_tokens":${maxTokens},"stream":true` +
-    (system.trim() === '' ? '' : `,"system":[${marked(JSON.stringify({ type: 'text', text: system }))}]`)
-  const parts: Bytes[] = [Buffer.from(head)]
-  if (tools.length > 0) parts.push(toolsBytes(tools))
-  if (tools.length > 0 && toolChoice === 'none') parts.push(Buffer.from(',"tool_choice":{"type":"none"}'))
-  parts.push(Buffer.from(',"messages":['))
-  pushTurns(parts, turnsOf(messages))
-  parts.push(Buffer.from(']}'))
-  return join(parts)
-}
-
-function turnsOf(messages: readonly ModelMessage[]): readonly Turn[] {
-  const turns: [MessageBytes, ...MessageBytes[]][] = []
-  for (const message of messages) {
-    const bytes = bytesOf(message)
-    if (bytes.results.length === 0 && bytes.others.length === 0) continue
-    const last = turns.at(-1)
-    if (last !== undefined && bytes.role === 'user' && last[0].role === 'user') last.push(bytes)
-    else turns.push([bytes])
-  }
-  return turns
-}
-
-function pushTurns(parts: Bytes[], turns: readonly Turn[]): void {
-  const marks = newestUserTurns(turns)
-  turns.forEach((turn, index) => {
-    const [first, ...more] = turn
-    const whole = more.length === 0 ? first.whole : merged(turn)
-    const bytes = index === 0 ? whole.subarray(1) : whole
-    // Every message ends with a block; the breakpoint goes in before the brace of that.
-    if (marks.has(turn)) parts.push(bytes.subarray(0, -'}]}'.length), breakpointBytes, closing)
-    else parts.push(bytes)
+export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
+  const { id, serverTools = [] } = options
+  const fields = breakpointFields(options)
+  const headOf = createHeads(options.model, serverTools, fields)
+  const bodies = createBodies({
+    render: (message) => renderMessage(message, id),
+    breakpoints: { turns: fields === '' ? 0 : 2, fields },
   })
-}
-
-const opening = Buffer.from(',{"role":"user","content":[')
-const closing = Buffer.from(']}')
-const comma = Buffer.from(',')
-
-/** User messages as one: all tool results, then the rest. */
-function merged(turn: Turn): Bytes {
-  const contents = [...turn.map(({ results }) => results), ...turn.map(({ others }) => others)]
-  const parts: Bytes[] = [opening]
-  for (const content of contents) {
-    if (content.length === 0) continue
-    if (parts.length > 1) parts.push(comma)
-    parts.push(content)
+  return (request) => {
+    const { system, tools, messages, maxTokens } = request
+    let tail = `],"max_tokens":${maxTokens},"stream":true`
+    if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
+    tail += thinkingField(options.thinking, maxTokens)
+    if (options.effort !== undefined) tail += `,"output_config":${JSON.stringify({ effort: options.effort })}`
+    const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
+    if (container !== undefined) tail += `,"container":${JSON.stringify(container)}`
+    return bodies(headOf(system, tools), messages, `${tail}}`)
   }
-  return join([...parts, closing])
 }
 
-function newestUserTurns(turns: readonly Turn[]): ReadonlySet<Turn> {
-  const newest = new Set<Turn>()
-  for (let index = turns.length - 1; index >= 0 && newest.size < 2; index--) {
-    const turn = turns[index]
-    if (turn?.[0].role === 'user') newest.add(turn)
+function breakpointFields({ caching = true, cacheTtl = '5m' }: RequestBodyOptions): string {
+  if (!caching) return ''
+  return `,"cache_control":{"type":"ephemeral"${cacheTtl === '1h' ? ',"ttl":"1h"' : ''}}`
+}
+
+type Heads = (system: string, tools: readonly ToolDefinition[]) => string
+
+/** The list of tools and the system prompt seldom change within a run: their text is made once for as long as they do not. */
+function createHeads(model: string, serverTools: readonly JsonObject[], fields: string): Heads {
+  const served = serverTools.map(({ cache_control: _, ...tool }) => JSON.stringify(tool))
+  const known = new WeakMap<readonly ToolDefinition[], { readonly tools: string; system: string; head: string }>()
+  const start = `{"model":${JSON.stringify(model)}`
+  const headOf = (tools: string, system: string): string =>
+    `${start}${tools}${systemField(system, fields)},"messages":[`
+  return (system, tools) => {
+    const before = known.get(tools)
+    if (before?.system === system) return before.head
+    const text = before?.tools ?? toolsField(tools, served, fields)
+    const head = headOf(text, system)
+    known.set(tools, { tools: text, system, head })
+    return head
   }
-  return newest
 }
 
-const knownTools = new WeakMap<readonly ToolDefinition[], Bytes>()
-
-/** The list of tools seldom changes within a run: it is serialized once for as long as it is the same list. */
-function toolsBytes(tools: readonly ToolDefinition[]): Bytes {
-  const before = knownTools.get(tools)
-  if (before !== undefined) return before
-  const texts = tools.map(({ name, description, input_schema }) => JSON.stringify({ name, description, input_schema }))
-  texts.push(marked(texts.pop() ?? '{}'))
-  const bytes = Buffer.from(`,"tools":[${texts.join(',')}]`)
-  knownTools.set(tools, bytes)
-  return bytes
+function toolsField(tools: readonly ToolDefinition[], served: readonly string[], fields: string): string {
+  const own = tools.map(({ name, description, input_schema }) => JSON.stringify({ name, description, input_schema }))
+  const texts = [...own, ...served]
+  const last = texts.pop()
+  return last === undefined ? '' : `,"tools":[${[...texts, withFields(last, fields)].join(',')}]`
 }
 
-function marked(block: string): string {
-  return block.slice(0, -1) + breakpoint
+function systemField(system: string, fields: string): string {
+  if (system.trim() === '') return ''
+  return `,"system":[${withFields(JSON.stringify({ type: 'text', text: system }), fields)}]`
 }
 
-/** One buffer: a body made of a stream with a piece a message was measured ten times slower. */
-function join(parts: readonly Bytes[]): Uint8Array<ArrayBuffer> {
-  let length = 0
-  for (const part of parts) length += part.length
-  // Every byte of it is written below.
-  const body = Buffer.allocUnsafeSlow(length)
-  let offset = 0
-  for (const part of parts) {
-    body.set(part, offset)
-    offset += part.length
+function withFields(block: string, fields: string): string {
+  return `${block.slice(0, -1)}${fields}}`
+}
+
+/** The least that the API takes for thinking, and the least that is left for the answer. */
+const leastThinkingTokens = 1_024
+const leastAnswerTokens = 1_024
+
+function thinkingField(thinking: Thinking | undefined, maxTokens: number): string {
+  if (thinking === undefined) return ''
+  if (thinking.type === 'adaptive') return ',"thinking":{"type":"adaptive"}'
+  const budget = Math.min(thinking.budgetTokens, maxTokens - leastAnswerTokens)
+  return budget < leastThinkingTokens ? '' : `,"thinking":{"type":"enabled","budget_tokens":${budget}}`
+}
+
+/** Where the service's own tools last ran code for this model: files of theirs are found there again. */
+function containerOf(messages: readonly ModelMessage[], id: string): string | undefined {
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index]
+    if (message?.role !== 'assistant' || message.container === undefined || isForeign(message, id)) continue
+    const { id: container, expires_at: expiry } = message.container
+    if (typeof container !== 'string' || container === '') continue
+    // The service refuses one that is gone; it makes a new one when it is told of none.
+    const isGone = typeof expiry === 'string' && Date.parse(expiry) <= Date.now()
+    return isGone ? undefined : container
   }
-  return body
+  return undefined
 }

@@ -1,4 +1,3 @@
-import { ConfigurationError } from '@halting/core'
 import { snapshotTable } from './snapshot.ts'
 
 /** US dollars a million tokens. */
@@ -14,6 +13,8 @@ export interface PriceTier {
 }
 
 export interface ModelPrice extends PriceTier {
+  /** US dollars a thousand web searches that the service makes by itself; 10 when absent. */
+  readonly webSearch?: number
   /** Other rates for a whole request whose prompt is longer than so many tokens. */
   readonly tiers?: readonly (PriceTier & { readonly inputTokensAbove: number })[]
 }
@@ -23,7 +24,7 @@ export interface ModelFigures {
   readonly maxOutputTokens: number
 }
 
-/** One tier, in whole millionths of a dollar a million tokens. */
+/** One tier, in whole millionths of a millionth of a dollar: of a token, or of a search. */
 export interface Rates {
   /** Holds for prompts longer than this. */
   readonly above: number
@@ -32,25 +33,34 @@ export interface Rates {
   readonly read: number
   readonly write5m: number
   readonly write1h: number
+  readonly search: number
 }
 
 interface Entry extends ModelFigures {
   readonly price: ModelPrice
 }
 
+/** The fee of the Anthropic API, in US dollars a thousand searches. */
+const anthropicWebSearch = 10
+
 /** The tiers of a model, lowest first; undefined for a model that nobody gave a price. */
 export function findRates(model: string, overrides: ReadonlyMap<string, ModelPrice>): readonly Rates[] | undefined {
-  const price = overrides.get(model.replace(/^anthropic\//, '')) ?? find(model)?.price
+  const price = overrides.get(bareId(model)) ?? find(model)?.price
   if (price === undefined) return undefined
   const before = rates.get(price)
   if (before !== undefined) return before
   const tiers = [{ ...price, inputTokensAbove: 0 }, ...(price.tiers ?? [])]
-    .map((tier) => ratesOf(tier, model))
+    .map((tier) => ratesOf(tier, price.webSearch ?? anthropicWebSearch))
     .toSorted((a, b) => a.above - b.above)
   rates.set(price, tiers)
   return tiers
 }
 const rates = new WeakMap<ModelPrice, readonly Rates[]>()
+
+/** `claude-x` and `anthropic/claude-x` are one model. */
+export function bareId(model: string): string {
+  return model.replace(/^anthropic\//, '')
+}
 
 /** What the snapshot knows of a model's sizes. */
 export function figuresOf(model: string): ModelFigures | undefined {
@@ -64,23 +74,18 @@ function find(model: string): Entry | undefined {
 }
 let entries: ReadonlyMap<string, Entry> | undefined
 
-function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, model: string): Rates {
+function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, webSearch: number): Rates {
   const { input, output, cacheRead = input, cacheWrite, inputTokensAbove: above } = tier
-  const hour = tier.cacheWrite1h ?? (cacheWrite === undefined ? input : 2 * input)
-  const all = { above, input, output, read: cacheRead, write5m: cacheWrite ?? input, write1h: hour }
-  for (const [name, value] of Object.entries(all)) {
-    if (typeof value !== 'number' || !(value >= 0) || value === Infinity) {
-      throw new ConfigurationError(`The price of ${model} is not usable: ${name} is ${String(value)}, not dollars.`)
-    }
-  }
+  // A dollar a million tokens is a millionth of a dollar a token.
   const millionths = (dollars: number): number => Math.round(dollars * 1e6)
   return {
     above,
-    input: millionths(all.input),
-    output: millionths(all.output),
-    read: millionths(all.read),
-    write5m: millionths(all.write5m),
-    write1h: millionths(all.write1h),
+    input: millionths(input),
+    output: millionths(output),
+    read: millionths(cacheRead),
+    write5m: millionths(cacheWrite ?? input),
+    write1h: millionths(tier.cacheWrite1h ?? (cacheWrite === undefined ? input : 2 * input)),
+    search: Math.round(webSearch * 1e9),
   }
 }
 
@@ -100,6 +105,8 @@ function parseLine(line: string): [string, Entry] {
   const [contextWindow = 0, maxOutputTokens = 0, ...first] = words.map(Number)
   const price = {
     ...tierOf(first),
+    // Other services bill their searches in ways of their own, and report none in the usage.
+    ...(id.startsWith('anthropic/') ? {} : { webSearch: 0 }),
     tiers: tiers.map((text) => {
       const [inputTokensAbove = 0, ...rest] = text.trim().split(/\s+/).map(Number)
       return { inputTokensAbove, ...tierOf(rest) }

@@ -1,20 +1,23 @@
 import { inputTokensOf } from '@halting/core'
-import type { Prices, Usage } from '@halting/core'
-import { findRates } from './catalogue.ts'
-import type { Rates, ModelPrice } from './catalogue.ts'
+import type { Prices, RequestBound, Usage } from '@halting/core'
+import { bareId, findRates } from './catalogue.ts'
+import type { Rates } from './catalogue.ts'
+import { parsePriceOverrides } from './parse-overrides.ts'
+import type { PriceOverrides } from './parse-overrides.ts'
 
-/** Prices by model id, over those of the snapshot: a whole entry takes the place of a whole entry. */
-export type PriceOverrides = Readonly<Record<string, ModelPrice>>
+export type { PriceOverrides } from './parse-overrides.ts'
 
 /**
  * Prices from the snapshot, with overrides before it. Ids are exact, but `claude-x` and `anthropic/claude-x` are one.
  *
- * P1: `worstCase` is never below `cost` of any usage within its tokens: both count in whole millionths of a
+ * P1: `worstCase` is never below `cost` of any usage within its tokens and uses: both count in whole millionths of a
  *     millionth of a dollar, so that no rounding comes between them.
- * P2: fees a piece (web searches) are not in here: whoever allows server tools reserves and adds them.
+ * P2: fees a piece are part of both. A use of a tool of the service's own is reserved at the fee of a web search, the
+ *     only one that the usage tells of.
+ * @throws ConfigurationError for overrides that are no prices.
  */
 export function createPrices(overrides: PriceOverrides = {}): Prices {
-  const own = new Map(Object.entries(overrides).map(([id, price]) => [id.replace(/^anthropic\//, ''), price]))
+  const own = new Map(Object.entries(parsePriceOverrides(overrides)).map(([id, price]) => [bareId(id), price]))
   return {
     cost(model, usage) {
       const tiers = findRates(model, own)
@@ -24,13 +27,9 @@ export function createPrices(overrides: PriceOverrides = {}): Prices {
       const rates = applicable(tiers, promptTokens).at(-1)
       return rates === undefined ? undefined : dollars(costAt(rates, usage))
     },
-    worstCase(model, { inputTokens, outputTokens }) {
+    worstCase(model, bound) {
       const tiers = findRates(model, own)
-      if (tiers === undefined) return undefined
-      const rates = applicable(tiers, inputTokens)
-      const input = Math.max(...rates.map((rate) => Math.max(rate.input, rate.read, rate.write5m, rate.write1h)))
-      const output = Math.max(...rates.map((rate) => rate.output))
-      return dollars(input * inputTokens + output * outputTokens)
+      return tiers === undefined ? undefined : dollars(worstCaseAt(applicable(tiers, bound.inputTokens), bound))
     },
   }
 }
@@ -48,8 +47,33 @@ function costAt(rates: Rates, usage: Usage): number {
     rates.read * usage.cache_read_input_tokens +
     rates.write5m * (written - hour) +
     rates.write1h * hour +
-    rates.output * usage.output_tokens
+    rates.output * usage.output_tokens +
+    rates.search * (usage.server_tool_use?.web_search_requests ?? 0)
   )
+}
+
+/** A smaller prompt may fall into a dearer tier: the dearest of those that it can reach counts. */
+function worstCaseAt(tiers: readonly Rates[], { inputTokens, outputTokens, serverToolUses = 0 }: RequestBound): number {
+  const dearest = (rate: (rates: Rates) => number): number => Math.max(...tiers.map(rate))
+  return (
+    times(
+      inputTokens,
+      dearest(({ input, read, write5m, write1h }) => Math.max(input, read, write5m, write1h)),
+    ) +
+    times(
+      outputTokens,
+      dearest(({ output }) => output),
+    ) +
+    times(
+      serverToolUses,
+      dearest(({ search }) => search),
+    )
+  )
+}
+
+/** What is free stays free, also without a bound on how much of it there is. */
+function times(count: number, rate: number): number {
+  return rate === 0 ? 0 : count * rate
 }
 
 /** Rates are in dollars a million tokens, kept as whole millionths. */

@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { ConfigurationError, isJsonObject, messageOf } from '@halting/core'
+import type { JsonObject } from '@halting/core'
+import { settingsPlaces } from './places.ts'
+import type { PlacesOptions, SettingsLevel } from './places.ts'
+
+/** What settings files say of what this version serves. */
+export interface Settings {
+  /** A command that prints an API key. */
+  readonly apiKeyHelper?: string
+  /** Prices by model id; a model that several files name has the price of the most urgent one. Not checked yet. */
+  readonly modelPrices?: JsonObject
+}
+
+export interface LoadedSettings {
+  readonly settings: Settings
+  /** What a person should know: a setting that is there and does not count. */
+  readonly warnings: readonly string[]
+}
+
+export interface LoadOptions extends PlacesOptions {
+  /** What `--settings` gives: a file, or JSON itself. */
+  readonly given?: string | undefined
+}
+
+interface SettingsFile {
+  readonly level: SettingsLevel
+  readonly name: string
+  readonly content: JsonObject
+}
+
+const served = ['apiKeyHelper', 'modelPrices'] as const
+
+/**
+ * Reads the settings files, the most urgent first (see `settingsPlaces`). What runs a command or sets a price counts
+ * only where the person or an administrator wrote it: a project that was cloned must not decide that.
+ * @throws ConfigurationError for a file that is not readable, no JSON, or holds a value of the wrong kind.
+ */
+export async function loadSettings(options: LoadOptions): Promise<LoadedSettings> {
+  const files = await readFiles(options)
+  const warnings: string[] = []
+  let settings: Settings = {}
+  for (const file of files) {
+    if (file.level === 'flag') warnings.push(...unserved(file))
+    const own = settingsOf(file)
+    if (isOfProject(file)) {
+      for (const name of served) if (own[name] !== undefined) warnings.push(notFromProject(name, file))
+      continue
+    }
+    settings = { ...own, ...settings, ...mergedPrices(own, settings) }
+  }
+  return { settings, warnings }
+}
+
+function mergedPrices(less: Settings, more: Settings): Pick<Settings, 'modelPrices'> {
+  if (less.modelPrices === undefined && more.modelPrices === undefined) return {}
+  return { modelPrices: { ...less.modelPrices, ...more.modelPrices } }
+}
+
+function isOfProject({ level }: SettingsFile): boolean {
+  return level === 'project' || level === 'local'
+}
+
+function notFromProject(setting: string, { name }: SettingsFile): string {
+  return `${setting} in ${name} does not count: it is read from your own settings and from --settings only.`
+}
+
+/** A file that was named on purpose is not passed over in silence. */
+function unserved({ name, content }: SettingsFile): readonly string[] {
+  const others = Object.keys(content).filter((key) => !(served as readonly string[]).includes(key))
+  if (others.length === 0) return []
+  return [`${name} holds what this version does not serve yet: ${others.join(', ')}. It is passed over.`]
+}
+
+async function readFiles(options: LoadOptions): Promise<readonly SettingsFile[]> {
+  const { given, cwd } = options
+  const places = settingsPlaces(options)
+  const found = await Promise.all(
+    places.map(async ({ level, path }): Promise<SettingsFile | undefined> => {
+      const text = await readIfThere(path)
+      return text === undefined ? undefined : { level, name: path, content: parse(text, path) }
+    }),
+  )
+  const files = found.filter((file) => file !== undefined)
+  if (given === undefined) return files
+  const flag = await readGiven(given, cwd)
+  return [
+    ...files.filter(({ level }) => level === 'managed'),
+    flag,
+    ...files.filter(({ level }) => level !== 'managed'),
+  ]
+}
+
+async function readGiven(given: string, cwd: string): Promise<SettingsFile> {
+  if (given.trimStart().startsWith('{')) {
+    return { level: 'flag', name: '--settings', content: parse(given, 'What --settings gives') }
+  }
+  const path = resolve(cwd, given)
+  const text = await readIfThere(path)
+  if (text === undefined) {
+    throw new ConfigurationError(`--settings takes a file that is there, or JSON; "${given}" is neither.`)
+  }
+  return { level: 'flag', name: given, content: parse(text, given) }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.`)
+  }
+}
+
+function parse(text: string, name: string): JsonObject {
+  if (text.trim() === '') return {}
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (thrown) {
+    throw new ConfigurationError(`${name} is no JSON: ${messageOf(thrown)}. Mend it, or take it away.`)
+  }
+  if (!isJsonObject(value)) throw new ConfigurationError(`${name} must hold one JSON object.`)
+  return value
+}
+
+/** @throws ConfigurationError */
+function settingsOf({ name, content }: SettingsFile): Settings {
+  const { apiKeyHelper, modelPrices } = content
+  if (apiKeyHelper !== undefined && (typeof apiKeyHelper !== 'string' || apiKeyHelper.trim() === '')) {
+    throw new ConfigurationError(`apiKeyHelper in ${name} must be a command, as text.`)
+  }
+  if (modelPrices !== undefined && !isJsonObject(modelPrices)) {
+    throw new ConfigurationError(`modelPrices in ${name} must be an object: prices by model id.`)
+  }
+  return {
+    ...(apiKeyHelper !== undefined && { apiKeyHelper }),
+    ...(modelPrices !== undefined && { modelPrices }),
+  }
+}

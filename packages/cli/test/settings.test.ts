@@ -1,0 +1,129 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+interface Seen {
+  readonly url: string | undefined
+  readonly headers: IncomingMessage['headers']
+  readonly body: { readonly [field: string]: unknown }
+}
+
+const messages = [
+  {
+    type: 'message_start',
+    message: { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], usage: {} },
+  },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hello' } },
+  { type: 'content_block_stop', index: 0 },
+  {
+    type: 'message_delta',
+    delta: { stop_reason: 'end_turn' },
+    usage: { input_tokens: 1_000_000, output_tokens: 100_000 },
+  },
+  { type: 'message_stop' },
+]
+
+/** A service that takes any key but the refused one, and speaks both protocols. */
+async function startService(refused = 'nothing'): Promise<{ url: string; seen: Seen[] }> {
+  const seen: Seen[] = []
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    let body = ''
+    for await (const piece of request.setEncoding('utf8')) body += String(piece)
+    seen.push({ url: request.url, headers: request.headers, body: JSON.parse(body) as Seen['body'] })
+    if (request.headers['x-api-key'] === refused) {
+      response.writeHead(401, { 'content-type': 'application/json' })
+      return void response.end('{"type":"error","error":{"type":"authentication_error","message":"expired"}}')
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const isChat = request.url?.endsWith('/chat/completions') === true
+    const events = isChat ? [{ choices: [{ delta: { content: 'hello' }, finish_reason: 'stop' }] }] : messages
+    response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
+  }
+  const server: Server = createServer((request, response) => void serve(request, response))
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+}
+
+test('apiKeyHelper gives the key, and another one when that is refused', async () => {
+  const service = await startService('key1')
+  const runs = join(here(), 'runs')
+  writeFileSync(runs, '')
+  const helper = `printf x >> '${runs}'; printf 'key%s' "$(wc -c < '${runs}' | tr -d ' ')"`
+  mkdirSync(join(here(), '.halting'), { recursive: true })
+  writeFileSync(join(here(), '.halting/settings.json'), JSON.stringify({ apiKeyHelper: helper }))
+  const work = join(here(), 'work')
+  mkdirSync(work)
+  const env = { ANTHROPIC_BASE_URL: service.url }
+  const ended = await run(['-p', 'hi', '--output-format', 'stream-json', '--verbose'], { env, cwd: work })
+  expect(ended).toMatchObject({ status: 0, stderr: '' })
+  const lines = ended.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly [field: string]: unknown })
+  expect(lines[0]).toMatchObject({ subtype: 'init', apiKeySource: 'apiKeyHelper' })
+  expect(lines.find(({ subtype }) => subtype === 'api_retry')).toMatchObject({
+    error_status: 401,
+    error: 'authentication_failed',
+  })
+  expect(service.seen.map(({ headers }) => headers['x-api-key'])).toEqual(['key1', 'key2'])
+  // A key of the environment goes before it.
+  await run(['-p', 'hi'], { env: { ...env, ANTHROPIC_API_KEY: 'own' }, cwd: work })
+  expect(service.seen.at(-1)?.headers['x-api-key']).toBe('own')
+  writeFileSync(join(here(), '.halting/settings.json'), '{}')
+})
+
+test('a model without a price gets one from the settings, and then a dollar budget', async () => {
+  const service = await startService()
+  const env = { ANTHROPIC_BASE_URL: service.url }
+  const asked = ['-p', 'hi', '--model', 'anthropic/ours', '--max-budget-usd', '1']
+  const refused = await run(asked, { env })
+  expect(refused).toMatchObject({ status: 2, stdout: '' })
+  expect(refused.stderr).toContain('There is no price for ours')
+  const settings = JSON.stringify({ modelPrices: { ours: { input: 0.1, output: 2 } } })
+  const { stdout, status } = await run([...asked, '--settings', settings, '--output-format', 'json'], { env })
+  expect([status, (JSON.parse(stdout) as { total_cost_usd: number }).total_cost_usd]).toEqual([0, 0.3])
+})
+
+test('settings that are not right are told, and nothing runs', async () => {
+  const wrong = await run(['-p', 'hi', '--settings', '{"modelPrices":{"m":{"inptu":1,"output":2}}}'])
+  expect(wrong).toMatchObject({ status: 2, stdout: '' })
+  expect(wrong.stderr).toContain('inptu')
+  expect(await run(['-p', 'hi', '--settings', 'none.json'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'halting: --settings takes a file that is there, or JSON; "none.json" is neither.\n',
+  })
+})
+
+describe('how a model is to think goes out in the words of its service', () => {
+  test('the Messages API', async () => {
+    const service = await startService()
+    const env = { ANTHROPIC_BASE_URL: service.url }
+    const flags = ['--max-thinking-tokens', '4000', '--effort', 'max', '--betas', 'one-2025-01-01', 'two-2025-01-01']
+    expect(await run(['-p', 'hi', ...flags], { env })).toMatchObject({ status: 0, stdout: 'hello\n' })
+    expect(service.seen[0]).toMatchObject({
+      headers: { 'anthropic-beta': 'one-2025-01-01,two-2025-01-01' },
+      body: { thinking: { type: 'enabled', budget_tokens: 4000 }, output_config: { effort: 'max' } },
+    })
+  })
+
+  test('chat completions', async () => {
+    const service = await startService()
+    const env = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'key' }
+    const ended = await run(['-p', 'hi', '--model', 'gpt-5', '--effort', 'low'], { env })
+    expect(ended).toMatchObject({ status: 0, stdout: 'hello\n' })
+    expect(service.seen[0]).toMatchObject({
+      url: '/v1/chat/completions',
+      headers: { authorization: 'Bearer key' },
+      body: { model: 'gpt-5', reasoning_effort: 'low' },
+    })
+  })
+})

@@ -1,0 +1,116 @@
+import type { ModelMessage } from '@halting/core'
+import type { Home, RenderedMessage, RenderedMessages } from './rendered-messages.ts'
+import { Slab } from './slab.ts'
+import { lengthOf, markedTurns, settleTurn, turnsOf, writeTurn } from './turns.ts'
+import type { Turn } from './turns.ts'
+import type { TurnKind, WireFormat } from './wire-format.ts'
+
+/**
+ * The bytes of one conversation, in the order in which they are sent: the head, the settled turns, and what the newest
+ * request has besides. The next request writes over the last of these, so it costs what was added.
+ *
+ * C1: a settled turn is written once and never again. A turn is settled when no message can join it and no breakpoint
+ *     can stand in it any more, however the list grows.
+ * C2: while a body is lent nothing in it is written to: whoever asks meanwhile leaves it the memory and takes a copy.
+ * C3: a list is continued only as far as its messages are those that were settled; any other list begins anew.
+ */
+export class Conversation implements Home {
+  readonly #format: WireFormat
+  readonly #renderings: RenderedMessages
+  readonly #slab = new Slab()
+  #head = ''
+  /** Where the messages begin, and where the settled ones end. */
+  #base = 0
+  #settledEnd = 0
+  /** Messages of the list up to the end of the settled turns, and what became of them. */
+  readonly #messages: ModelMessage[] = []
+  readonly #rendered: RenderedMessage[] = []
+  #lastKind: TurnKind | null = null
+  #lent: Uint8Array | null = null
+
+  constructor(format: WireFormat, renderings: RenderedMessages) {
+    this.#format = format
+    this.#renderings = renderings
+  }
+
+  settledBytes(at: number, length: number): Uint8Array {
+    return this.#slab.view(this.#base + at, this.#base + at + length)
+  }
+
+  /** The turns of a list after the settled ones; undefined when it does not go on from those. */
+  openTurns(messages: readonly ModelMessage[]): readonly Turn[] | undefined {
+    if (!this.#holds(messages)) return undefined
+    const open = turnsOf(messages, this.#messages.length, this.#renderings)
+    if (this.#lastKind === null) return open
+    // C1: a shorter list of the same messages may need a breakpoint, or end, in what is settled here.
+    const { breakpoints } = this.#format
+    const isEnough = open.length > 0 && markedTurns(open, breakpoints).length === (breakpoints?.turns ?? 0)
+    const isMerged = this.#lastKind.merges && open[0]?.kind === this.#lastKind
+    return isEnough && !isMerged ? open : undefined
+  }
+
+  /** The body of a request, lent until it is given back with `release`. */
+  body(head: string, messages: readonly ModelMessage[], open: readonly Turn[], tail: string): Uint8Array<ArrayBuffer> {
+    const slab = this.#slab
+    if (this.#lent !== null) slab.leave(this.#settledEnd)
+    slab.truncate(this.#settledEnd)
+    this.#setHead(head)
+    slab.reserve(lengthOf(open) + tail.length)
+    const { breakpoints } = this.#format
+    const marked = markedTurns(open, breakpoints)
+    const settled = Math.min(marked[0] ?? open.length, open.length - 1)
+    this.#settle(messages, open, settled)
+    open.forEach((turn, index) => {
+      if (index >= settled) writeTurn(slab, turn, marked.includes(index) ? (breakpoints?.fields ?? '') : '')
+    })
+    slab.write(tail)
+    const body = slab.view(0, slab.length)
+    this.#lent = body
+    return body
+  }
+
+  release(body: Uint8Array): void {
+    if (this.#lent === body) this.#lent = null
+  }
+
+  /** C3 */
+  #holds(messages: readonly ModelMessage[]): boolean {
+    const mine = this.#messages
+    if (messages.length < mine.length) return false
+    for (let index = 0; index < mine.length; index++) {
+      const message = messages[index]
+      if (message === mine[index]) continue
+      if (message === undefined || this.#renderings.of(message) !== this.#rendered[index]) return false
+      // Another object around the same content, as a fork and a replay make them.
+      mine[index] = message
+    }
+    return true
+  }
+
+  #setHead(head: string): void {
+    if (head === this.#head) return
+    const bytes = Buffer.from(head)
+    this.#slab.replaceStart(this.#base, bytes)
+    this.#settledEnd += bytes.length - this.#base
+    this.#base = bytes.length
+    this.#head = head
+  }
+
+  #settle(messages: readonly ModelMessage[], open: readonly Turn[], count: number): void {
+    const next = open[count]
+    if (count <= 0 || next === undefined) return
+    for (let index = 0; index < count; index++) {
+      const turn = open[index]
+      if (turn === undefined) continue
+      settleTurn(this.#slab, turn, this, this.#base)
+      this.#lastKind = turn.kind
+    }
+    for (let index = this.#messages.length; index < next.from; index++) {
+      const message = messages[index]
+      if (message === undefined) continue
+      this.#messages.push(message)
+      this.#rendered.push(this.#renderings.of(message))
+    }
+    this.#settledEnd = this.#slab.length
+  }
+}
