@@ -1,8 +1,8 @@
 import { deepFreeze } from '@halting/core'
 import type { ContentBlock, ModelMessage, ModelRequest } from '@halting/core'
-import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { requestBody } from '../src/anthropic/request-body.ts'
+import { releaseBody } from '../src/bytes/bodies.ts'
+import { createRequestBody } from '../src/anthropic/request-body.ts'
 import { requestOf } from './support/call.ts'
 
 const mark = { cache_control: { type: 'ephemeral' } }
@@ -12,8 +12,19 @@ interface Body {
   readonly [field: string]: unknown
 }
 
+const created = (): ((parts: Partial<ModelRequest>) => string) => {
+  const bodyOf = createRequestBody({ model: 'm', id: 'm' })
+  return (parts) => {
+    const body = bodyOf(requestOf(parts))
+    const text = Buffer.from(body).toString()
+    releaseBody(body)
+    return text
+  }
+}
+
 function bodyOf(parts: Partial<ModelRequest>): Body {
-  return JSON.parse(Buffer.from(requestBody('m', requestOf(parts))).toString()) as Body
+  // What comes out is what was written by the code under test; a wrong shape fails the comparison.
+  return JSON.parse(created()(parts)) as Body
 }
 
 const call = (id: string): ModelMessage => ({
@@ -54,8 +65,19 @@ describe('cache breakpoints', () => {
     const messages: ModelMessage[] = Array.from({ length: 9 }, (_, index) =>
       index % 2 === 0 ? { role: 'user', content: marked } : { role: 'assistant', content: marked },
     )
-    const text = Buffer.from(requestBody('m', requestOf({ system: 's', messages }))).toString()
+    const nested: ModelMessage = {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: '1', content: marked },
+        { type: 'document', source: { type: 'content', content: marked }, ...mark },
+      ],
+    }
+    const text = created()({ system: 's', messages: [...messages, nested, nested] })
     expect(text.match(/cache_control/g)).toHaveLength(3)
+    // What only looks like one is an argument.
+    const input = { cache_control: 1, content: [mark], source: { content: [mark] } }
+    const asked = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'Set', input }] } as const
+    expect(bodyOf({ messages: [asked] }).messages).toEqual([asked])
   })
 
   test('are not written into the messages, which are shared', () => {
@@ -67,15 +89,16 @@ describe('cache breakpoints', () => {
 
   test('move on: the prefix before the newest one is the same bytes in the next request', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
-    const plain = (bytes: Uint8Array): string =>
-      Buffer.from(bytes)
-        .toString()
-        .replaceAll(/,"cache_control":\{[^}]*\}/g, '')
-    let before = plain(requestBody('m', requestOf({ messages })))
+    const textOf = created()
+    const upToTheLast = (): string => {
+      const plain = textOf({ messages }).replaceAll(/,"cache_control":\{[^}]*\}/g, '')
+      return plain.slice(0, plain.lastIndexOf(']'))
+    }
+    let before = upToTheLast()
     for (let turn = 0; turn < 10; turn++) {
       messages.push(call(`${turn}`), result(`${turn}`))
-      const after = plain(requestBody('m', requestOf({ messages })))
-      expect(after.startsWith(before.slice(0, -']}'.length))).toBe(true)
+      const after = upToTheLast()
+      expect(after.slice(0, before.length)).toBe(before)
       before = after
     }
   })
@@ -136,59 +159,111 @@ describe('messages become what the API accepts', () => {
     })
     expect(JSON.stringify(messages[1]!.content)).toBe(JSON.stringify(content))
   })
-
-  test('any list of messages gives one JSON text with the same blocks', () => {
-    const block = fc.oneof(
-      fc.record({ type: fc.constant('text'), text: fc.string({ unit: 'binary', minLength: 1 }) }),
-      fc.record({
-        type: fc.constant('tool_use'),
-        id: fc.string(),
-        name: fc.string(),
-        input: fc.dictionary(fc.string(), fc.jsonValue()),
-      }),
-      fc.record({ type: fc.constant('tool_result'), tool_use_id: fc.string(), content: fc.string() }),
-    )
-    const message = fc.record({
-      role: fc.constantFrom('user', 'assistant'),
-      content: fc.array(block, { maxLength: 4 }),
-    })
-    fc.assert(
-      fc.property(fc.array(message, { maxLength: 8 }), (messages) => {
-        const sent = bodyOf({ messages })
-          .messages.flatMap(({ content }) => content)
-          .map(({ cache_control: _, ...rest }) => JSON.stringify(rest))
-        const given = messages
-          .flatMap(({ content }) => content)
-          .filter((part) => !(part.type === 'text' && 'text' in part && part.text.trim() === ''))
-          .map((part) => JSON.stringify(part))
-        expect(sent.toSorted()).toEqual(given.toSorted())
-      }),
-    )
-  })
 })
 
 describe('a request costs what was added', () => {
   test('a message is serialized once, however many requests it is in', () => {
     const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
+    const textOf = created()
     const stringify = vi.spyOn(JSON, 'stringify')
     try {
       for (let turn = 0; turn < 200; turn++) {
         messages.push(call(`${turn}`), result(`${turn}`))
-        requestBody('m', requestOf({ messages }))
+        textOf({ messages, tools: [], system: 'Be brief.' })
       }
-      // A block a message, and the name of the model a request.
+      // A block a message, and the system prompt, as each of these requests has a list of tools of its own.
       expect(stringify.mock.calls.length).toBe(1 + 200 * 2 + 200)
     } finally {
       stringify.mockRestore()
     }
   })
-})
 
-test('toolChoice none keeps the tools listed and forbids their use', () => {
-  const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
-  expect(bodyOf({ tools: [tool], toolChoice: 'none' })).toMatchObject({
-    tools: [{ name: 'Read' }],
-    tool_choice: { type: 'none' },
+  test('tools and the system prompt are serialized once for as long as they are the same', () => {
+    const textOf = created()
+    const tools = [{ name: 'Read', description: 'Reads.', input_schema: { type: 'object' } }] as const
+    const messages = [{ role: 'user', content: 'go' }] as const
+    const first = textOf({ messages, tools, system: 'Be brief.' })
+    const stringify = vi.spyOn(JSON, 'stringify')
+    try {
+      expect(textOf({ messages, tools, system: 'Be brief.' })).toBe(first)
+      expect(stringify).not.toHaveBeenCalled()
+      expect(textOf({ messages, tools, system: 'Be long.' })).toBe(first.replace('brief', 'long'))
+      expect(stringify.mock.calls.length).toBe(1)
+    } finally {
+      stringify.mockRestore()
+    }
   })
-  expect(bodyOf({ tools: [], toolChoice: 'none' })).not.toHaveProperty('tool_choice')
+
+  test('and no more at turn 1,000 than at turn 10, also in bytes that are written', () => {
+    const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
+    const textOf = created()
+    const write = vi.spyOn(Buffer.prototype, 'write')
+    const set = vi.spyOn(Buffer.prototype, 'set')
+    const writtenAt: number[] = []
+    try {
+      for (let turn = 1; turn <= 1_000; turn++) {
+        messages.push(call(`id${1_000 + turn}`), result(`id${1_000 + turn}`))
+        write.mockClear()
+        textOf({ messages })
+        writtenAt[turn] = write.mock.results.reduce((sum, { value }) => sum + Number(value), 0)
+      }
+      expect(writtenAt.slice(10)).toEqual(writtenAt.slice(10).map(() => writtenAt[10]))
+      // Of whole copies there are only those to larger buffers.
+      expect(set.mock.calls.length).toBeLessThan(60)
+    } finally {
+      write.mockRestore()
+      set.mockRestore()
+    }
+  })
+
+  test('every beginning of a conversation, with and without something else after it, is what it is by itself', () => {
+    const said = { role: 'user', content: 'and' } as const
+    const messages: ModelMessage[] = [said]
+    for (let turn = 0; turn < 6; turn++) messages.push(call(`${turn}`), result(`${turn}`))
+    messages.push(call('last'))
+    const ends = [[], [said], [call('x')], [call('x'), said]]
+    for (const caching of [true, false]) {
+      for (let length = 0; length <= messages.length; length++) {
+        for (const end of ends) {
+          const known = createRequestBody({ model: 'm', id: 'm', caching })
+          known(requestOf({ messages }))
+          const list = [...messages.slice(0, length), ...end]
+          const alone = createRequestBody({ model: 'm', id: 'm', caching })
+          expect(Buffer.from(known(requestOf({ messages: list }))).toString()).toBe(
+            Buffer.from(alone(requestOf({ messages: list }))).toString(),
+          )
+        }
+      }
+    }
+  })
+
+  test('forks, replays and compacted lists do not serialize again what was in another list', () => {
+    let serialized = 0
+    const input = {
+      toJSON(): object {
+        serialized++
+        return {}
+      },
+    }
+    const asked = (id: string): ModelMessage => ({
+      role: 'assistant',
+      content: [{ type: 'tool_use', id, name: 'X', input }],
+    })
+    const messages: ModelMessage[] = [{ role: 'user', content: 'go' }]
+    const textOf = created()
+    for (let turn = 0; turn < 10; turn++) {
+      messages.push(asked(`${turn}`), result(`${turn}`))
+      textOf({ messages })
+    }
+    const whole = textOf({ messages })
+    const projectedAgain = messages.map((message) => ({ ...message }))
+    expect(textOf({ messages: projectedAgain })).toBe(whole)
+    const compacted: ModelMessage[] = [{ role: 'user', content: 'summary' }, ...messages.slice(-2)]
+    expect(textOf({ messages: compacted })).toBe(created()({ messages: compacted }))
+    const fork = messages.slice(0, 9)
+    expect(textOf({ messages: fork })).toBe(created()({ messages: fork }))
+    expect(textOf({ messages })).toBe(whole)
+    // Two adapters of their own compared the fork, with four calls, and the compacted list, with one.
+    expect(serialized).toBe(10 + 4 + 1)
+  })
 })

@@ -1,5 +1,5 @@
 import { isJsonObject } from '@halting/core'
-import type { ContentBlock, ModelMessage } from '@halting/core'
+import type { BlockOrigin, ContentBlock, ModelMessage } from '@halting/core'
 import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
 
 const userTurn: TurnKind = {
@@ -44,8 +44,13 @@ function isSendable(block: ContentBlock): boolean {
   return block.type !== 'text' || block.text.trim() !== ''
 }
 
-/** What one model signed another cannot check; what nobody signed the API refuses. */
+/**
+ * What one model signed another cannot check; what nobody signed the API refuses. Of what came through another protocol
+ * only text and calls mean something here.
+ */
 function isMeantFor(id: string, block: ContentBlock, message: ModelMessage): boolean {
+  const isShared = block.type === 'text' || block.type === 'tool_use'
+  if (!isShared && 'origin' in block && isOrigin(block.origin) && block.origin.api !== 'messages') return false
   if (block.type === 'thinking') return block.signature !== '' && !isForeign(message, id)
   return block.type !== 'redacted_thinking' || !isForeign(message, id)
 }
@@ -102,6 +107,6 @@ function withoutOursIn(content: unknown): unknown {
 }
 
 /** A field of the service's own may have the name. */
-function isOrigin(value: unknown): boolean {
+function isOrigin(value: unknown): value is BlockOrigin {
   return isJsonObject(value) && typeof value.api === 'string'
 }

@@ -89,7 +89,11 @@ export function closeBlock(open: OpenBlock, originOf: OriginOf): ClosedBlock {
     case 'thinking':
       return complete(
         withOrigin(
-          { ...start, thinking: stringOf(start.thinking) + text, signature: open.signature ?? stringOf(start.signature) },
+          {
+            ...start,
+            thinking: stringOf(start.thinking) + text,
+            signature: open.signature ?? stringOf(start.signature),
+          },
           originOf(open),
         ),
       )

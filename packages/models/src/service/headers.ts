@@ -16,3 +16,8 @@ export function checkHeader(name: string, value: string, meaning = `the header $
     )
   }
 }
+
+/** Idempotency keys are made of names that people gave, in any script; headers are ASCII. */
+export function headerSafe(key: string): string {
+  return key.replaceAll(/[^\w./:@-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}`)
+}

@@ -1,0 +1,172 @@
+import { isJsonObject, messageOf, ModelError } from '@halting/core'
+import type { JsonObject, ModelErrorKind } from '@halting/core'
+import { networkError } from '../http/network-error.ts'
+import { stringOf } from '../json-fields.ts'
+import { requestIdOf, serviceError, streamError } from '../service/service-error.ts'
+import type { ServiceWords } from '../service/service-error.ts'
+import { jsonCopyOf } from './json-copy.ts'
+import { headersOf } from './part-source.ts'
+
+/** Where something was thrown. */
+export interface CallPlace {
+  readonly provider: string
+  /** `opening` is `doStream`; what is thrown there by no service may have cost nothing. */
+  readonly phase: 'opening' | 'streaming'
+  /** Of the answer, where there was one. */
+  readonly headers: Headers
+  readonly nowMs: number
+}
+
+/**
+ * The error that something thrown by a model of the AI SDK stands for. Its error classes are known by their name and
+ * shape: hosts may hold several copies of the package, and we load none.
+ */
+export function callError(thrown: unknown, place: CallPlace): ModelError {
+  if (thrown instanceof ModelError) return thrown
+  const error = fieldsOf(thrown)
+  if (isCallError(error)) return answerError(thrown, error, place)
+  const name = stringField(error, 'name')
+  const kind = Object.hasOwn(kindOfName, name) ? kindOfName[name] : undefined
+  if (kind !== undefined) return usageError(thrown, kind, place)
+  if (name === 'TimeoutError') return new ModelError({ kind: 'timeout', message: messageOf(thrown), cause: thrown })
+  if (isOfNetwork(thrown)) return networkError(thrown, urlOf(error, place))
+  if (place.phase === 'streaming' || brokenNames.has(name)) return brokenBy(thrown, place)
+  return new ModelError({
+    kind: 'unknown',
+    message: `${place.provider} failed: ${messageOf(thrown)}`,
+    retryable: false,
+    cause: thrown,
+  })
+}
+
+/** The error of an `error` part: something thrown, or what the service said, as it said it. */
+export function partError(error: unknown, place: CallPlace): ModelError {
+  if (error instanceof Error || isCallError(fieldsOf(error))) return callError(error, place)
+  return streamError(jsonCopyOf(error), requestIdOf(place.headers))
+}
+
+/** Errors of the AI SDK that no further try at the same request would avoid. */
+const kindOfName: { readonly [name: string]: ModelErrorKind } = {
+  AI_NoSuchModelError: 'model_not_found',
+  AI_NoSuchProviderError: 'model_not_found',
+  AI_LoadAPIKeyError: 'authentication_failed',
+  AI_LoadSettingError: 'invalid_request',
+  AI_InvalidArgumentError: 'invalid_request',
+  AI_InvalidPromptError: 'invalid_request',
+  AI_UnsupportedFunctionalityError: 'invalid_request',
+}
+
+/** What the service sent was cut, or is not what the provider's package knows. */
+const brokenNames: ReadonlySet<string> = new Set([
+  'AI_EmptyResponseBodyError',
+  'AI_InvalidResponseDataError',
+  'AI_JSONParseError',
+  'AI_NoContentGeneratedError',
+  'AI_TypeValidationError',
+])
+
+function usageError(thrown: unknown, kind: ModelErrorKind, { phase }: CallPlace): ModelError {
+  const message = messageOf(thrown)
+  const isAboutImages = kind === 'invalid_request' && /image/i.test(message)
+  return new ModelError({
+    kind: isAboutImages ? 'image' : kind,
+    message,
+    ...(phase === 'opening' && { billed: 'nothing' }),
+    cause: thrown,
+  })
+}
+
+const callErrorMarker = Symbol.for('vercel.ai.error.AI_APICallError')
+
+/** An `APICallError`, or what has its shape: the errors of a gateway. */
+function isCallError(error: Fields): boolean {
+  if (callErrorMarker in error || stringField(error, 'name') === 'AI_APICallError') return true
+  return typeof error.statusCode === 'number' && typeof error.isRetryable === 'boolean'
+}
+
+function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelError {
+  const { statusCode: status } = error
+  const responseBody = stringField(error, 'responseBody')
+  const url = urlOf(error, place)
+  // Without an answer, or with one that could not be read to its end, it is the connection that failed.
+  if (typeof status !== 'number' || (status < 300 && responseBody === '')) return networkError(thrown, url)
+  const headers = error.responseHeaders === undefined ? place.headers : headersOf(error.responseHeaders)
+  const late = lateError(status, responseBody)
+  if (late !== undefined) return streamError(late, requestIdOf(headers))
+  const body = responseBody === '' ? JSON.stringify({ message: messageOf(thrown) }) : responseBody
+  const found = serviceError({ status, headers, body, url, nowMs: place.nowMs }, wordsFor(place.provider))
+  // A provider may know a refusal of its service that passes.
+  const passes = error.isRetryable === true && found.kind === 'invalid_request'
+  const retryable = found.retryable || passes
+  return new ModelError({ ...found.toRecord(), retryable, cause: thrown })
+}
+
+/** An error that came first in a stream, after a 200: the AI SDK makes up a status for it. */
+function lateError(status: number, body: string): JsonObject | undefined {
+  if (status !== 500 && status !== 529) return undefined
+  const said = parseJson(body)
+  if (!isJsonObject(said) || Object.keys(said).length !== 2) return undefined
+  return stringOf(said.type).endsWith('_error') && typeof said.message === 'string' ? said : undefined
+}
+
+function wordsFor(provider: string): ServiceWords {
+  return {
+    name: `the service that the provider "${provider}" speaks to`,
+    baseUrlSetting: 'the base URL of the provider',
+    keySetting: 'the settings of the provider',
+  }
+}
+
+/** Whether `fetch`, a socket or an abort of the provider's own is behind it. */
+function isOfNetwork(thrown: unknown): boolean {
+  let error = thrown
+  for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
+    if (
+      'code' in error &&
+      typeof error.code === 'string' &&
+      /^(E[A-Z]|UND_ERR|CERT_|DEPTH_|SELF_|UNABLE_)/.test(error.code)
+    )
+      return true
+    if (error.name === 'AbortError' || /^(fetch failed|failed to fetch|terminated|network error)$/i.test(error.message))
+      return true
+    error = error.cause
+  }
+  return false
+}
+
+function brokenBy(thrown: unknown, { headers }: CallPlace): ModelError {
+  return new ModelError({
+    kind: 'connection',
+    message: `The stream of the reply broke: ${messageOf(thrown)}`,
+    requestId: requestIdOf(headers),
+    cause: thrown,
+  })
+}
+
+/** What the place is called in a message. A provider that gives no address is named instead. */
+function urlOf(error: Fields, { provider }: CallPlace): string {
+  const given = stringField(error, 'url')
+  if (URL.canParse(given)) return given
+  const named = `http://${provider.replaceAll(/[^\w.-]+/g, '-')}`
+  return URL.canParse(named) ? named : 'http://service'
+}
+
+type Fields = { readonly [name: string | symbol]: unknown }
+
+function fieldsOf(thrown: unknown): Fields {
+  // Reading a field of an object gives something or undefined, which is all that is done with it.
+  return typeof thrown === 'object' && thrown !== null ? (thrown as Fields) : {}
+}
+
+function stringField(fields: Fields, name: string): string {
+  const value = fields[name]
+  return typeof value === 'string' ? value : ''
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

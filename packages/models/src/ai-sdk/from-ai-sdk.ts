@@ -1,0 +1,84 @@
+import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import { ConfigurationError } from '@halting/core'
+import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '@halting/core'
+import { figuresOf } from '../prices/catalogue.ts'
+import { callError } from './call-error.ts'
+import { callOptionsOf } from './call-options.ts'
+import { headersOf, openParts } from './part-source.ts'
+import { readParts } from './read-parts.ts'
+
+export interface AiSdkOptions {
+  /** The id it is priced and reported by, such as `openai/gpt-5`; the model's own `modelId` when absent. */
+  readonly id?: string | undefined
+  /** Tokens of input and output that fit; from the price snapshot, or 128,000. */
+  readonly contextWindow?: number | undefined
+  /** The longest reply there is, in tokens; from the price snapshot, or 16,384. */
+  readonly maxOutputTokens?: number | undefined
+  /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
+  readonly defaultOutputTokens?: number | undefined
+  /** Most uses of the service's own tools in one request, where `providerOptions` or the model switch such tools on. */
+  readonly maxServerToolUses?: number | undefined
+  /** Further headers; they go before our own of the same name. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Handed to the provider with every request. */
+  readonly providerOptions?: SharedV3ProviderOptions | undefined
+  /** Most that a stream may be silent, in milliseconds; 300,000 when absent. */
+  readonly idleTimeoutMs?: number | undefined
+  /** Most that may pass until the answer begins, in milliseconds; 600,000 when absent. */
+  readonly requestTimeoutMs?: number | undefined
+}
+
+/**
+ * Any model of the AI SDK. The package of its provider is the host's; of `@ai-sdk/provider` only types are used.
+ * @throws ConfigurationError for something that is no `LanguageModelV3`.
+ */
+export function fromAiSdk(model: LanguageModelV3, options: AiSdkOptions = {}): Model {
+  refuseOtherVersions(model)
+  const id = options.id ?? model.modelId
+  const figures = figuresOf(id)
+  const maxOutputTokens = options.maxOutputTokens ?? figures?.maxOutputTokens ?? 16_384
+  const { idleTimeoutMs = 300_000, requestTimeoutMs = 600_000, maxServerToolUses, headers, providerOptions } = options
+  const { provider, modelId } = model
+  return {
+    id,
+    contextWindow: options.contextWindow ?? figures?.contextWindow ?? 128_000,
+    maxOutputTokens,
+    defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
+    ...(maxServerToolUses !== undefined && { maxServerToolUses }),
+    async call(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
+      const { signal } = call
+      const opened = await openParts(
+        (abortSignal) =>
+          model.doStream({ ...callOptionsOf(request, { id, provider, headers, providerOptions }), abortSignal }),
+        { signal, idleTimeoutMs, requestTimeoutMs },
+      )
+      if (opened.kind === 'failed') {
+        throw callError(opened.thrown, { provider, phase: 'opening', headers: headersOf({}), nowMs: Date.now() })
+      }
+      try {
+        return await readParts(opened.source, {
+          provider,
+          modelId,
+          messageId: `msg_${request.idempotencyKey}`,
+          // Nothing is told of a call that was aborted.
+          emit: (update) => {
+            if (!signal.aborted) call.emit(update)
+          },
+        })
+      } finally {
+        opened.source.dispose()
+      }
+    },
+  }
+}
+
+function refuseOtherVersions(model: LanguageModelV3): void {
+  // What comes here from JavaScript may be the model of another version, or the name of one.
+  const version: unknown = model.specificationVersion
+  if (version === 'v3' && typeof model.doStream === 'function') return
+  const what = typeof version === 'string' ? `a model of version ${version}` : `a ${typeof model}`
+  throw new ConfigurationError(
+    `fromAiSdk wants a LanguageModelV3 of the AI SDK and was given ${what}. ` +
+      'Make it with a provider package that implements version v3, such as createOpenAI(…)("gpt-5").',
+  )
+}

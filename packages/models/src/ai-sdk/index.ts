@@ -1,0 +1,2 @@
+export { fromAiSdk } from './from-ai-sdk.ts'
+export type { AiSdkOptions } from './from-ai-sdk.ts'

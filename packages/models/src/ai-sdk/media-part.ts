@@ -1,0 +1,56 @@
+import type { LanguageModelV3FilePart, LanguageModelV3TextPart } from '@ai-sdk/provider'
+import { isJsonObject } from '@halting/core'
+import type { ContentBlock, JsonObject } from '@halting/core'
+
+/**
+ * An image, a document or a search result that somebody attached. What the AI SDK has no form for is told as text;
+ * undefined for a block that is none of these.
+ */
+export function mediaPart(block: ContentBlock): LanguageModelV3FilePart | LanguageModelV3TextPart | undefined {
+  switch (block.type) {
+    case 'image':
+      return filePart(block.source, 'image/*') ?? text('[An image that cannot be shown here.]')
+    case 'document':
+      return documentPart(block)
+    case 'search_result':
+      return text(`${field(block, 'title')} (${field(block, 'source')})\n${textsIn(block.content)}`)
+    default:
+      return undefined
+  }
+}
+
+function documentPart(block: { readonly [field: string]: unknown }): LanguageModelV3FilePart | LanguageModelV3TextPart {
+  const title = field(block, 'title')
+  const source: unknown = block.source
+  const file = filePart(source, 'application/pdf')
+  if (file !== undefined) return title === '' ? file : { ...file, filename: title }
+  const words = isJsonObject(source) ? field(source, 'data') || textsIn(source.content) : ''
+  if (words === '') return text(`[A document${title === '' ? '' : ` "${title}"`} that cannot be shown here.]`)
+  return text(title === '' ? words : `${title}\n${words}`)
+}
+
+function filePart(source: unknown, anyType: string): LanguageModelV3FilePart | undefined {
+  if (!isJsonObject(source)) return undefined
+  const { type, media_type: given, data, url } = source
+  const mediaType = typeof given === 'string' ? given : anyType
+  if (type === 'base64' && typeof data === 'string') return { type: 'file', data, mediaType }
+  if (type === 'url' && typeof url === 'string' && URL.canParse(url)) {
+    return { type: 'file', data: new URL(url), mediaType }
+  }
+  return undefined
+}
+
+function textsIn(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.flatMap((part: unknown) => (isJsonObject(part) ? [field(part, 'text')] : [])).join('\n')
+}
+
+function field(block: JsonObject | { readonly [field: string]: unknown }, name: string): string {
+  const value = block[name]
+  return typeof value === 'string' ? value : ''
+}
+
+function text(words: string): LanguageModelV3TextPart {
+  return { type: 'text', text: words }
+}

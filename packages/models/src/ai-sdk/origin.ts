@@ -1,0 +1,42 @@
+import type { SharedV3ProviderOptions } from '@ai-sdk/provider'
+import { isJsonObject } from '@halting/core'
+import type { BlockOrigin, ContentBlock, JsonObject } from '@halting/core'
+import { jsonCopyOf } from './json-copy.ts'
+
+/** The name by which blocks that came through the AI SDK are known again. */
+const api = 'ai_sdk'
+
+/** `metadata` is what the provider wants back with the block: signatures, ids of items, citations. */
+export function originOf(provider: string, metadata: JsonObject | undefined): BlockOrigin {
+  return metadata === undefined ? { api, provider } : { api, provider, metadata }
+}
+
+/** A provider may tell metadata at a block's start, with its deltas and at its end; the newest of a name counts. */
+export function mergeMetadata(before: JsonObject | undefined, told: unknown): JsonObject | undefined {
+  const copy = jsonCopyOf(told)
+  if (!isJsonObject(copy) || Object.keys(copy).length === 0) return before
+  const merged: Record<string, JsonObject[string]> = { ...before }
+  for (const [name, fields] of Object.entries(copy)) {
+    const known = merged[name]
+    merged[name] = isJsonObject(known) && isJsonObject(fields) ? { ...known, ...fields } : fields
+  }
+  return merged
+}
+
+/** Whether the block came from this provider. */
+export function isFrom(provider: string, block: ContentBlock): boolean {
+  const origin = originIn(block)
+  return origin?.api === api && origin.provider === provider
+}
+
+/** What the provider wants back with a block that came from it. */
+export function providerOptionsOf(block: ContentBlock): { readonly providerOptions?: SharedV3ProviderOptions } {
+  const metadata = originIn(block)?.metadata
+  // It is what the provider gave, which the AI SDK types as a record of JSON objects.
+  return isJsonObject(metadata) ? { providerOptions: metadata as SharedV3ProviderOptions } : {}
+}
+
+function originIn(block: ContentBlock): JsonObject | undefined {
+  const origin: unknown = 'origin' in block ? block.origin : undefined
+  return isJsonObject(origin) ? origin : undefined
+}

@@ -1,0 +1,324 @@
+import { isJsonObject } from '@halting/core'
+import type { JsonObject, ModelUpdate } from '@halting/core'
+import { MessageAssembler } from '../anthropic/message-assembler.ts'
+import { stringOf } from '../json-fields.ts'
+import type { Assembled } from '../service/stream-reader.ts'
+import { BlockLog } from './block-log.ts'
+import { fileBlock } from './file-block.ts'
+import { jsonCopyOf } from './json-copy.ts'
+import { reportedUsage } from './reported-usage.ts'
+import { stopReasonOf } from './stop-reason.ts'
+import { beginsInput, ToolInputs } from './tool-inputs.ts'
+
+export interface PartReaderOptions {
+  readonly provider: string
+  /** The model's name, when the service does not tell it. */
+  readonly modelId: string
+  /** The message's id, when the service does not tell it. */
+  readonly messageId: string
+  readonly emit: (update: ModelUpdate) => void
+}
+
+/** What a part means for the reading of the stream. */
+export type PartProgress =
+  | { readonly kind: 'more' | 'end' }
+  /** Something was lost or came twice. */
+  | { readonly kind: 'violation'; readonly why: string }
+  /** The service gave up. */
+  | { readonly kind: 'error'; readonly error: unknown }
+  /** The service wants something that cannot be given. */
+  | { readonly kind: 'unusable'; readonly why: string }
+
+const more: PartProgress = { kind: 'more' }
+
+/**
+ * Makes a message out of the parts of an AI SDK stream, by telling them to a `MessageAssembler` as the events of the
+ * Messages API that they amount to: A1 to A4 are its rules, and hold here.
+ *
+ * D1: a call exists with its `tool-call` part. What `tool-input-*` parts tell before is told on and decides nothing.
+ * D2: a call whose input cannot be read is held until the message has ended without being cut.
+ * D3: parts that have no place in a message (warnings, sources, what is not known) are told on as they are.
+ */
+export class PartReader {
+  readonly #options: PartReaderOptions
+  readonly #assembler: MessageAssembler
+  readonly #log: BlockLog
+  readonly #inputs = new ToolInputs()
+  /** Blocks of text and reasoning that are being written, by kind and id. */
+  readonly #open = new Map<string, number>()
+  readonly #held: (readonly JsonObject[])[] = []
+  #id: string
+  #model: string
+  #isStarted = false
+  #blocks = 0
+  #hasCalls = false
+  #hasContent = false
+
+  constructor(options: PartReaderOptions) {
+    this.#options = options
+    this.#log = new BlockLog(options.provider, options.emit)
+    this.#assembler = new MessageAssembler(this.#log.pass)
+    this.#id = options.messageId
+    this.#model = options.modelId
+  }
+
+  take(part: unknown): PartProgress {
+    if (!isJsonObject(part)) return violation('it held something that is no part of the AI SDK')
+    switch (part.type) {
+      case 'text-start':
+        return this.#begin('text', { type: 'text', text: '' }, part)
+      case 'text-delta':
+        return this.#add('text', { type: 'text_delta', text: part.delta }, part)
+      case 'text-end':
+        return this.#end('text', part)
+      case 'reasoning-start':
+        return this.#begin('reasoning', { type: 'thinking', thinking: '', signature: '' }, part)
+      case 'reasoning-delta':
+        return this.#add('reasoning', { type: 'thinking_delta', thinking: part.delta }, part)
+      case 'reasoning-end':
+        return this.#end('reasoning', part)
+      case 'tool-input-start':
+        return this.#beginInput(part)
+      case 'tool-input-delta':
+        return this.#addInput(part)
+      case 'tool-call':
+        return this.#takeCall(part)
+      case 'tool-result':
+        return part.preliminary === true ? this.#tellOn(part) : this.#takeResult(part)
+      case 'tool-approval-request':
+        return {
+          kind: 'unusable',
+          why:
+            `${this.#options.provider} asks for leave to run a tool of its own, which nobody can give here. ` +
+            'Switch that tool off, or set it up so that it runs without approval.',
+        }
+      case 'file':
+        return this.#takeFile(part)
+      case 'response-metadata':
+        return this.#takeMetadata(part)
+      case 'finish':
+        return this.#takeFinish(part)
+      case 'error':
+        return { kind: 'error', error: part.error }
+      case 'tool-input-end':
+      case 'raw':
+        return more
+      case 'stream-start':
+        return Array.isArray(part.warnings) && part.warnings.length > 0 ? this.#tellOn(part) : more
+      default:
+        return this.#tellOn(part)
+    }
+  }
+
+  /** Call it once, after the last part. */
+  finish(): Assembled {
+    const assembled = this.#assembler.finish()
+    if (assembled.kind === 'nothing') return assembled
+    const { message } = assembled
+    return { ...assembled, message: { ...message, content: this.#log.asTold(message.content) } }
+  }
+
+  #begin(kind: string, block: JsonObject, part: JsonObject): PartProgress {
+    const key = keyOf(kind, part)
+    if (this.#open.has(key)) return violation('a block began twice')
+    const index = this.#blocks++
+    this.#open.set(key, index)
+    this.#log.note(index, part.providerMetadata)
+    return this.#send({ type: 'content_block_start', index, content_block: block })
+  }
+
+  #add(kind: string, delta: JsonObject, part: JsonObject): PartProgress {
+    const index = this.#open.get(keyOf(kind, part))
+    if (index === undefined) return violation('a delta came for a block that is not open')
+    if (typeof part.delta !== 'string') return violation('a delta held no text')
+    this.#log.note(index, part.providerMetadata)
+    // Some providers tell a signature with a delta that says nothing else.
+    if (part.delta === '') return more
+    this.#hasContent ||= kind === 'text' && part.delta.trim() !== ''
+    return this.#send({ type: 'content_block_delta', index, delta })
+  }
+
+  #end(kind: string, part: JsonObject): PartProgress {
+    const key = keyOf(kind, part)
+    const index = this.#open.get(key)
+    if (index === undefined) return violation('a block ended that had not begun')
+    this.#open.delete(key)
+    this.#log.note(index, part.providerMetadata)
+    return this.#send({ type: 'content_block_stop', index })
+  }
+
+  #beginInput(part: JsonObject): PartProgress {
+    const id = stringOf(part.id)
+    if (id === '' || this.#inputs.has(id)) return violation('a call began without an id, or twice')
+    const index = this.#blocks++
+    this.#inputs.begin(id, index)
+    this.#log.note(index, part.providerMetadata)
+    const begun = this.#start()
+    this.#tell(beginsInput(index, { ...part, toolCallId: id }))
+    return begun
+  }
+
+  #addInput(part: JsonObject): PartProgress {
+    const index = this.#inputs.add(stringOf(part.id), stringOf(part.delta))
+    if (index === undefined) return more
+    this.#log.note(index, part.providerMetadata)
+    this.#tell(inputDelta(index, stringOf(part.delta)))
+    return more
+  }
+
+  #takeCall(part: JsonObject): PartProgress {
+    const { toolCallId: id, toolName, input } = part
+    if (typeof id !== 'string' || id === '' || typeof toolName !== 'string' || typeof input !== 'string') {
+      return violation('a call came without id, name or input')
+    }
+    const begun = this.#inputs.complete(id)
+    if (begun === 'twice') return violation(`the call ${id} came twice`)
+    const index = begun?.index ?? this.#blocks++
+    const told = begun?.told ?? ''
+    this.#log.note(index, part.providerMetadata)
+    if (part.providerExecuted === true) this.#log.own(index)
+    else this.#hasCalls = true
+    this.#hasContent = true
+
+    const failed = this.#start()
+    if (failed.kind !== 'more') return failed
+    const start = beginsInput(index, part)
+    if (begun === undefined) this.#tell(start)
+    const isEmpty = told === '' && (input.trim() === '' || input.trim() === '{}')
+    if (!isEmpty && input !== told && input.startsWith(told)) this.#tell(inputDelta(index, input.slice(told.length)))
+    const stop = { type: 'content_block_stop', index }
+    this.#tell(stop)
+    // An input that was not written is told as `{}`: to the assembler it is one that has none yet.
+    const events = isEmpty ? [start, stop] : [start, inputDelta(index, input), stop]
+    if (isEmpty || isObject(input)) return this.#feed(...events)
+    this.#held.push(events)
+    return more
+  }
+
+  #takeResult(part: JsonObject): PartProgress {
+    const { toolCallId, toolName } = part
+    const content = jsonCopyOf(part.result)
+    if (typeof toolCallId !== 'string' || typeof toolName !== 'string' || content === undefined) {
+      return violation('a result came without id, name or content')
+    }
+    return this.#whole(part, {
+      type: 'server_tool_result',
+      tool_use_id: toolCallId,
+      name: toolName,
+      content,
+      ...(part.isError === true && { is_error: true }),
+    })
+  }
+
+  #takeFile(part: JsonObject): PartProgress {
+    const block = fileBlock(part)
+    return block === undefined ? violation('a file came without data or type') : this.#whole(part, block)
+  }
+
+  /** A block that comes in one part. */
+  #whole(part: JsonObject, block: JsonObject): PartProgress {
+    const index = this.#blocks++
+    this.#hasContent = true
+    this.#log.note(index, part.providerMetadata)
+    this.#log.own(index)
+    return this.#send(
+      { type: 'content_block_start', index, content_block: block },
+      { type: 'content_block_stop', index },
+    )
+  }
+
+  /** Who answers, and under which id; it is told with the message's start, and what comes later changes nothing. */
+  #takeMetadata({ id, modelId }: JsonObject): PartProgress {
+    this.#id = stringOf(id) || this.#id
+    this.#model = stringOf(modelId) || this.#model
+    return more
+  }
+
+  #takeFinish(part: JsonObject): PartProgress {
+    const stop = stopReasonOf(part.finishReason, { hasCalls: this.#hasCalls, hasContent: this.#hasContent })
+    const isCut = stop.kind === 'reason' && cutReasons.has(stop.reason)
+    if (!isCut && this.#inputs.isUnfinished()) return violation('a call began and never came')
+    if (stop.kind === 'failed') return { kind: 'error', error: stop.why }
+    const ends = [...this.#open.values()].map((index) => ({ type: 'content_block_stop', index }))
+    const failed = this.#send(...ends)
+    if (failed.kind !== 'more') return failed
+    if (!isCut) for (const events of this.#held) this.#feed(...events)
+    const sent = this.#send({
+      type: 'message_delta',
+      delta: { stop_reason: stop.reason, stop_sequence: null },
+      usage: reportedUsage(part.usage),
+    })
+    if (sent.kind !== 'more') return sent
+    this.#tell({ type: 'message_stop' })
+    return { kind: 'end' }
+  }
+
+  #start(): PartProgress {
+    if (this.#isStarted) return more
+    this.#isStarted = true
+    const message = {
+      id: this.#id,
+      type: 'message',
+      role: 'assistant',
+      model: this.#model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: 0, output_tokens: 0 },
+    }
+    return this.#send({ type: 'message_start', message })
+  }
+
+  /** Tells events on and feeds them to the assembler. */
+  #send(...events: readonly JsonObject[]): PartProgress {
+    const begun = this.#start()
+    if (begun.kind !== 'more') return begun
+    for (const event of events) {
+      this.#tell(event)
+      const progress = this.#feed(event)
+      if (progress.kind !== 'more') return progress
+    }
+    return more
+  }
+
+  #feed(...events: readonly JsonObject[]): PartProgress {
+    for (const event of events) {
+      const progress = this.#assembler.take(event)
+      if (progress.kind === 'violation') return progress
+    }
+    return more
+  }
+
+  #tell(event: JsonObject): void {
+    this.#options.emit({ type: 'api_event', event })
+  }
+
+  #tellOn(part: JsonObject): PartProgress {
+    const copy = jsonCopyOf(part)
+    if (copy !== undefined) this.#tell({ type: 'ai_sdk_part', part: copy })
+    return more
+  }
+}
+
+function violation(why: string): PartProgress {
+  return { kind: 'violation', why }
+}
+
+/** Stop reasons that may fall in the middle of a call. */
+const cutReasons: ReadonlySet<string> = new Set(['max_tokens', 'model_context_window_exceeded', 'refusal'])
+
+function keyOf(kind: string, { id }: JsonObject): string {
+  return `${kind}:${stringOf(id)}`
+}
+
+function inputDelta(index: number, text: string): JsonObject {
+  return { type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: text } }
+}
+
+function isObject(json: string): boolean {
+  try {
+    return isJsonObject(JSON.parse(json))
+  } catch {
+    return false
+  }
+}

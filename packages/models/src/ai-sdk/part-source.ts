@@ -1,0 +1,171 @@
+import type { LanguageModelV3StreamResult } from '@ai-sdk/provider'
+import type { ModelError } from '@halting/core'
+import { startDeadlines } from '../http/deadlines.ts'
+import type { DeadlineLimits } from '../http/deadlines.ts'
+
+export interface SourceOptions extends DeadlineLimits {
+  readonly signal: AbortSignal
+}
+
+export type Read =
+  | { readonly kind: 'part'; readonly part: unknown }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'broken'; readonly thrown: unknown }
+
+/**
+ * The parts of one stream of the AI SDK.
+ *
+ * F1: when the run's signal aborts, whatever is awaited here rejects with the signal's reason at once, also when the
+ *     model or its stream does not heed the signal.
+ * F2: everything else that goes wrong is a value.
+ * F3: a stream that is left is cancelled; one whose message is whole may end by itself, so that its connection can be
+ *     used again.
+ */
+export interface PartSource {
+  /** Of the HTTP answer, where there was one. */
+  readonly headers: Headers
+  next(): Promise<Read>
+  /** The message is whole: what still comes is of no interest. */
+  finished(): void
+  /** Call it once, on every path. */
+  dispose(): void
+}
+
+export type OpenedParts =
+  | { readonly kind: 'open'; readonly source: PartSource }
+  | { readonly kind: 'failed'; readonly thrown: unknown }
+
+type Start = (signal: AbortSignal) => PromiseLike<LanguageModelV3StreamResult>
+
+/** Asks the model and waits for its stream to begin. */
+export async function openParts(start: Start, options: SourceOptions): Promise<OpenedParts> {
+  options.signal.throwIfAborted()
+  const scope = startScope(options)
+  let answer: Promise<LanguageModelV3StreamResult> | undefined
+  try {
+    // A model may throw where it should reject.
+    answer = (async () => start(scope.signal))()
+    const { stream, response } = await Promise.race([answer, scope.aborted])
+    return { kind: 'open', source: sourceOf(stream.getReader(), headersOf(response?.headers), scope) }
+  } catch (thrown) {
+    scope.dispose()
+    // A model that does not heed the signal may still answer: nobody reads it.
+    answer?.then(({ stream }) => stream.cancel()).catch(() => {})
+    options.signal.throwIfAborted()
+    return { kind: 'failed', thrown: scope.timeout() ?? thrown }
+  }
+}
+
+/** Headers as the AI SDK hands them on; those that are none are left out. */
+export function headersOf(given: unknown): Headers {
+  const headers = new Headers()
+  if (typeof given !== 'object' || given === null) return headers
+  for (const [name, value] of Object.entries(given)) {
+    try {
+      if (typeof value === 'string') headers.set(name, value)
+    } catch {
+      // Not every provider is HTTP; what it calls a header may have a name that cannot be one.
+    }
+  }
+  return headers
+}
+
+interface Scope {
+  readonly signal: AbortSignal
+  readonly outer: AbortSignal
+  /** Rejects when the scope is aborted. */
+  readonly aborted: Promise<never>
+  heard(): void
+  /** The deadline that passed, if one did. */
+  timeout(): ModelError | undefined
+  dispose(): void
+}
+
+/** The signal of one call: aborted with the run's, or when a deadline passes. */
+function startScope({ signal: outer, ...limits }: SourceOptions): Scope {
+  const controller = new AbortController()
+  let timeout: ModelError | undefined
+  const onOuterAbort = (): void => controller.abort(outer.reason)
+  const deadlines = startDeadlines(limits, (error) => {
+    timeout = error
+    controller.abort(error)
+  })
+  outer.addEventListener('abort', onOuterAbort, { once: true })
+  const aborted = new Promise<never>((_resolve, reject) => {
+    // The reason of an abort is whatever the caller gave; it is handed through as it is.
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true })
+  })
+  aborted.catch(() => {})
+  return {
+    signal: controller.signal,
+    outer,
+    aborted,
+    heard() {
+      deadlines.heard()
+      deadlines.advanced()
+    },
+    timeout: () => timeout,
+    dispose() {
+      outer.removeEventListener('abort', onOuterAbort)
+      deadlines.dispose()
+    },
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<unknown>
+
+function sourceOf(reader: Reader, headers: Headers, scope: Scope): PartSource {
+  const cancel = (): void => void reader.cancel().catch(() => {})
+  let end: 'none' | 'finished' | 'ended' = 'none'
+  // Ends a pending read of a stream that does not heed the signal.
+  scope.signal.addEventListener('abort', cancel, { once: true })
+  scope.heard()
+  return {
+    headers,
+    async next() {
+      let piece: Awaited<ReturnType<Reader['read']>>
+      try {
+        piece = await reader.read()
+      } catch (thrown) {
+        end = 'ended'
+        scope.outer.throwIfAborted()
+        return { kind: 'broken', thrown: scope.timeout() ?? thrown }
+      }
+      scope.outer.throwIfAborted()
+      const timeout = scope.timeout()
+      if (timeout !== undefined) return { kind: 'broken', thrown: timeout }
+      if (piece.done) {
+        end = 'ended'
+        return { kind: 'ended' }
+      }
+      scope.heard()
+      return { kind: 'part', part: piece.value }
+    },
+    finished() {
+      end = 'finished'
+    },
+    dispose() {
+      scope.dispose()
+      scope.signal.removeEventListener('abort', cancel)
+      if (end === 'none') cancel()
+      if (end === 'finished') void drain(reader, cancel)
+    },
+  }
+}
+
+/** How long, and for how many parts, a stream may go on after its message. */
+const drainMs = 250
+const drainParts = 64
+
+async function drain(reader: Reader, cancel: () => void): Promise<void> {
+  const timer = setTimeout(cancel, drainMs)
+  timer.unref()
+  try {
+    for (let left = drainParts; left > 0; left--) if ((await reader.read()).done) return
+    cancel()
+  } catch {
+    // It broke after it had said everything.
+  } finally {
+    clearTimeout(timer)
+  }
+}

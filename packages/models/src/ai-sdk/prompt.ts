@@ -1,0 +1,97 @@
+import type {
+  LanguageModelV3FilePart,
+  LanguageModelV3Message,
+  LanguageModelV3Prompt,
+  LanguageModelV3ReasoningPart,
+  LanguageModelV3TextPart,
+  LanguageModelV3ToolCallPart,
+  LanguageModelV3ToolResultPart,
+} from '@ai-sdk/provider'
+import type { ContentBlock, ModelMessage, ModelRequest, OpaqueBlock } from '@halting/core'
+import { jsonCopyOf } from './json-copy.ts'
+import { mediaPart } from './media-part.ts'
+import { isFrom, providerOptionsOf } from './origin.ts'
+import { userTurn } from './user-turn.ts'
+
+/** Who is asked. */
+export interface Speaker {
+  /** The id of the `Model` port. */
+  readonly id: string
+  readonly provider: string
+}
+
+/** The conversation as the AI SDK writes it. */
+export function promptOf({ system, messages }: ModelRequest, speaker: Speaker): LanguageModelV3Prompt {
+  const prompt: LanguageModelV3Message[] = system.trim() === '' ? [] : [{ role: 'system', content: system }]
+  const toolNames = new Map<string, string>()
+  let asked: ContentBlock[] = []
+  for (const message of messages) {
+    if (message.role === 'user') {
+      asked.push(...blocksOf(message))
+      continue
+    }
+    prompt.push(...userTurn(asked, toolNames))
+    asked = []
+    for (const block of message.content) if (block.type === 'tool_use') toolNames.set(block.id, block.name)
+    const content = message.content.flatMap((block) => answerPart(block, message, speaker) ?? [])
+    if (content.length > 0) prompt.push({ role: 'assistant', content })
+  }
+  prompt.push(...userTurn(asked, toolNames))
+  return prompt
+}
+
+function blocksOf({ content }: ModelMessage): readonly ContentBlock[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content
+}
+
+type AnswerPart =
+  | LanguageModelV3TextPart
+  | LanguageModelV3FilePart
+  | LanguageModelV3ReasoningPart
+  | LanguageModelV3ToolCallPart
+  | LanguageModelV3ToolResultPart
+
+/**
+ * A block of an answer; undefined for one that is not to be sent. What is signed goes to the model that signed it and
+ * to no other: with the thinking of another model go its signatures, ids and calls of its service's own tools.
+ */
+function answerPart(block: ContentBlock, { by }: { readonly by?: string }, speaker: Speaker): AnswerPart | undefined {
+  const isOwn = by === undefined || by === speaker.id
+  const isKnown = isOwn && isFrom(speaker.provider, block)
+  const options = isKnown ? providerOptionsOf(block) : {}
+  const isPlain = options.providerOptions === undefined
+  switch (block.type) {
+    case 'text':
+      return isPlain && block.text.trim() === '' ? undefined : { type: 'text', text: block.text, ...options }
+    case 'thinking':
+      if (!isOwn || (isPlain && block.thinking === '')) return undefined
+      return { type: 'reasoning', text: block.thinking, ...options }
+    case 'tool_use':
+      return { type: 'tool-call', toolCallId: block.id, toolName: block.name, input: block.input ?? {}, ...options }
+    case 'image':
+    case 'document': {
+      const part = mediaPart(block)
+      return part?.type === 'file' ? { ...part, ...options } : undefined
+    }
+    case 'server_tool_use':
+    case 'server_tool_result':
+      return isKnown ? serverPart(block, options) : undefined
+    default:
+      return undefined
+  }
+}
+
+function serverPart(block: OpaqueBlock, options: ReturnType<typeof providerOptionsOf>): AnswerPart | undefined {
+  const { id, tool_use_id: callId, name: toolName } = block
+  if (typeof toolName !== 'string') return undefined
+  if (typeof id === 'string') {
+    return { type: 'tool-call', toolCallId: id, toolName, input: block.input, providerExecuted: true, ...options }
+  }
+  // The AI SDK's JSON is a plain one that may be written to; a copy is.
+  const value = jsonCopyOf(block.content) as LanguageModelV3Json | undefined
+  if (typeof callId !== 'string' || value === undefined) return undefined
+  const output = { type: block.is_error === true ? ('error-json' as const) : ('json' as const), value }
+  return { type: 'tool-result', toolCallId: callId, toolName, output, ...options }
+}
+
+type LanguageModelV3Json = Extract<LanguageModelV3ToolResultPart['output'], { type: 'json' }>['value']

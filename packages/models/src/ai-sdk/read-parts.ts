@@ -1,0 +1,64 @@
+import { ModelError } from '@halting/core'
+import type { ModelReply } from '@halting/core'
+import { requestIdOf } from '../service/service-error.ts'
+import { callError, partError } from './call-error.ts'
+import { PartReader } from './part-reader.ts'
+import type { PartReaderOptions } from './part-reader.ts'
+import type { PartSource } from './part-source.ts'
+
+/**
+ * Reads the parts of one answer to its end.
+ * A stream that breaks rejects while nothing was completed, which may be retried; after that its completed blocks are
+ * kept, and `interrupted` says that more was to come (spec R-REQ-7).
+ * @throws ModelError, or the reason of the run's signal.
+ */
+export async function readParts(source: PartSource, options: PartReaderOptions): Promise<ModelReply> {
+  const reader = new PartReader(options)
+  const failure = await readToEnd(source, reader, options.provider)
+  const assembled = reader.finish()
+  if (assembled.kind === 'complete') {
+    const { message, billed } = assembled
+    return billed === undefined ? { message } : { message, billed }
+  }
+  const error = failure ?? broken('it ended before the reply did', source)
+  if (assembled.kind === 'nothing') throw error
+  return { message: assembled.message, interrupted: error }
+}
+
+/** Reads until the message is whole, or until the error that is returned. */
+async function readToEnd(source: PartSource, reader: PartReader, provider: string): Promise<ModelError | undefined> {
+  const { headers } = source
+  for (;;) {
+    const read = await source.next()
+    if (read.kind === 'ended') return undefined
+    if (read.kind === 'broken') {
+      return callError(read.thrown, { provider, phase: 'streaming', headers, nowMs: Date.now() })
+    }
+    const progress = reader.take(read.part)
+    switch (progress.kind) {
+      case 'more':
+        break
+      case 'end':
+        source.finished()
+        return undefined
+      case 'error':
+        return partError(progress.error, { provider, phase: 'streaming', headers, nowMs: Date.now() })
+      case 'unusable':
+        return new ModelError({
+          kind: 'invalid_request',
+          message: progress.why,
+          requestId: requestIdOf(headers),
+        })
+      case 'violation':
+        return broken(progress.why, source)
+    }
+  }
+}
+
+function broken(why: string, { headers }: PartSource): ModelError {
+  return new ModelError({
+    kind: 'connection',
+    message: `The stream of the reply broke: ${why}.`,
+    requestId: requestIdOf(headers),
+  })
+}

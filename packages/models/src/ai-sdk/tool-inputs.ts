@@ -1,0 +1,50 @@
+import type { JsonObject } from '@halting/core'
+
+interface Input {
+  readonly index: number
+  /** What deltas have told of it. */
+  told: string
+  isComplete: boolean
+}
+
+/** The inputs of calls while they are being written, by the id of the call. */
+export class ToolInputs {
+  readonly #inputs = new Map<string, Input>()
+
+  has(id: string): boolean {
+    return this.#inputs.has(id)
+  }
+
+  begin(id: string, index: number): void {
+    this.#inputs.set(id, { index, told: '', isComplete: false })
+  }
+
+  /** The block it belongs to; undefined for an input that is not being written. */
+  add(id: string, delta: string): number | undefined {
+    const input = this.#inputs.get(id)
+    if (input === undefined || input.isComplete) return undefined
+    input.told += delta
+    return input.index
+  }
+
+  /** The call has come: what was told of its input, if any was. */
+  complete(id: string): { readonly index: number; readonly told: string } | 'twice' | undefined {
+    const input = this.#inputs.get(id)
+    if (input?.isComplete === true) return 'twice'
+    // The index of a call that was not announced is not looked at again.
+    this.#inputs.set(id, { index: -1, told: '', ...input, isComplete: true })
+    return input
+  }
+
+  isUnfinished(): boolean {
+    for (const { isComplete } of this.#inputs.values()) if (!isComplete) return true
+    return false
+  }
+}
+
+/** The event that begins the block of a call; the tools that the service runs itself are told apart. */
+export function beginsInput(index: number, { toolCallId, toolName, providerExecuted }: JsonObject): JsonObject {
+  const type = providerExecuted === true ? 'server_tool_use' : 'tool_use'
+  const block = { type, id: toolCallId, name: toolName, input: {} }
+  return { type: 'content_block_start', index, content_block: block }
+}

@@ -1,0 +1,143 @@
+import { ModelError } from '@halting/core'
+import type { ContentBlock } from '@halting/core'
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fromAiSdk } from '../src/ai-sdk/index.ts'
+import { call } from './support/call.ts'
+import { finish, scriptedParts, text, toolCall, usage } from './support/scripted-parts.ts'
+
+// Whatever a stream holds: it ends, it never throws an untyped error, and what was reported complete is kept.
+
+const ids = fc.constantFrom('0', '1', 'call_1')
+const metadata = fc.constantFrom(undefined, { test: { s: 'x' } }, { test: 1n }, null, 'x')
+const words = fc.constantFrom('', ' ', 'Hello', '{"a":', '1}', '{}', '{"a": 1}')
+const unified = fc.constantFrom('stop', 'length', 'content-filter', 'tool-calls', 'error', 'other', 'new')
+
+const goodPart = fc.oneof(
+  fc.record({
+    type: fc.constantFrom('text-start', 'reasoning-start', 'text-end', 'reasoning-end'),
+    id: ids,
+    providerMetadata: metadata,
+  }),
+  fc.record({
+    type: fc.constantFrom('text-delta', 'reasoning-delta'),
+    id: ids,
+    delta: words,
+    providerMetadata: metadata,
+  }),
+  fc.record({ type: fc.constant('tool-input-start'), id: ids, toolName: fc.constant('Read') }),
+  fc.record({ type: fc.constantFrom('tool-input-delta', 'tool-input-end'), id: ids, delta: words }),
+  fc.record({
+    type: fc.constant('tool-call'),
+    toolCallId: ids,
+    toolName: fc.constant('Read'),
+    input: words,
+    providerExecuted: fc.constantFrom(undefined, true),
+    providerMetadata: metadata,
+  }),
+  fc.record({ type: fc.constant('tool-result'), toolCallId: ids, toolName: fc.constant('Read'), result: words }),
+  fc.record({
+    type: fc.constant('file'),
+    mediaType: fc.constantFrom('image/png', 'a/b'),
+    data: fc.constantFrom('AA==', new Uint8Array(1)),
+  }),
+  fc.record({ type: fc.constantFrom('source', 'raw', 'stream-start', 'response-metadata', 'new'), id: ids }),
+  fc.record({
+    type: fc.constant('finish'),
+    usage: fc.constantFrom(usage, undefined),
+    finishReason: fc.record({ unified }),
+  }),
+)
+const badPart = fc.oneof(
+  fc.anything(),
+  fc.record({ type: fc.constantFrom('error', 'tool-approval-request'), error: fc.anything() }),
+  fc.record({
+    type: fc.constantFrom(
+      'text-start',
+      'text-delta',
+      'text-end',
+      'tool-input-start',
+      'tool-call',
+      'tool-result',
+      'file',
+      'finish',
+    ),
+    id: fc.anything(),
+    delta: fc.anything(),
+    toolCallId: fc.anything(),
+    input: fc.anything(),
+    result: fc.anything(),
+    data: fc.anything(),
+    finishReason: fc.anything(),
+    usage: fc.anything(),
+    providerMetadata: fc.anything(),
+  }),
+)
+const parts = fc.array(fc.oneof({ weight: 9, arbitrary: goodPart }, { weight: 1, arbitrary: badPart }), {
+  maxLength: 24,
+})
+const ends = fc.oneof(fc.constant('closes'), fc.constant('breaks'))
+
+/** Sequences in which blocks are well formed, shuffled together: most of these come to an end of their own. */
+const plausible = fc
+  .array(
+    fc.constantFrom(
+      text('Hello', 'a'),
+      text('', 'b'),
+      [
+        { type: 'reasoning-start', id: 'a' },
+        { type: 'reasoning-delta', id: 'a', delta: 'hm' },
+        { type: 'reasoning-end', id: 'a' },
+      ],
+      [{ type: 'tool-input-start', id: 'call_1', toolName: 'Read' }, toolCall('{"a":1}')],
+      [toolCall('{}', { toolCallId: 'call_2' })],
+      [toolCall('{"a":', { toolCallId: 'call_3' })],
+    ),
+    { maxLength: 6 },
+  )
+  .chain((blocks) =>
+    fc.tuple(
+      fc.infiniteStream(fc.nat()).map((picks) => {
+        const queues = [...new Set(blocks)].map((block) => [...block])
+        const mixed: unknown[] = []
+        for (const pick of picks) {
+          const open = queues.filter((queue) => queue.length > 0)
+          if (open.length === 0) break
+          mixed.push(open[pick % open.length]?.shift())
+        }
+        return mixed
+      }),
+      unified.map((reason) => finish(reason)),
+    ),
+  )
+  .map(([mixed, end]) => [...mixed, end])
+
+async function expectEnding(sequence: readonly unknown[], end: string): Promise<void> {
+  const model = scriptedParts((controller) => {
+    for (const part of sequence) controller.enqueue(part as never)
+    if (end === 'closes') controller.close()
+    else setImmediate(() => controller.error(new Error('broken')))
+  })
+  const { reply, error, updates } = await call(fromAiSdk(model, { idleTimeoutMs: 5_000 }))
+  if (reply === undefined && !(error instanceof ModelError)) throw new TypeError('an untyped error', { cause: error })
+  const completed = updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
+  const kept: readonly ContentBlock[] = reply?.message.content ?? []
+  // What cannot be sent back alone, or says nothing, is not kept of a stream that broke.
+  const isKeepable = (block: ContentBlock): boolean => {
+    if (block.type === 'server_tool_use') return false
+    if (reply !== undefined) return true
+    return block.type !== 'thinking' && !(block.type === 'text' && block.text.trim() === '')
+  }
+  expect(completed.filter((block) => isKeepable(block) && !kept.includes(block))).toEqual([])
+  expect(JSON.parse(JSON.stringify(reply?.message ?? null))).toEqual(reply?.message ?? null)
+  for (const block of kept) expect(completed).toContain(block)
+  expect(() => JSON.stringify(updates)).not.toThrow()
+}
+
+test('any sequence of parts', async () => {
+  await fc.assert(fc.asyncProperty(parts, ends, expectEnding), { numRuns: 3_000 })
+})
+
+test('blocks that are well formed, in any order', async () => {
+  await fc.assert(fc.asyncProperty(plausible, ends, expectEnding), { numRuns: 1_500 })
+})

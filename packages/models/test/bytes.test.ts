@@ -1,0 +1,170 @@
+import { textOf } from '@halting/core'
+import type { ModelMessage } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { createBodies, releaseBody } from '../src/bytes/bodies.ts'
+import type { Bodies } from '../src/bytes/bodies.ts'
+import { Slab } from '../src/bytes/slab.ts'
+import type { TurnKind, WireFormat } from '../src/bytes/wire-format.ts'
+
+const plain: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
+
+/** A format without turns: a message becomes as many values as its text has words. */
+function words(onRender: (message: ModelMessage) => void = () => {}): WireFormat {
+  return {
+    render(message) {
+      onRender(message)
+      const texts = textOf(message.content).split(' ').filter(Boolean)
+      return { kind: plain, first: '', rest: texts.map((text) => JSON.stringify(text)).join(',') }
+    },
+  }
+}
+
+const said = (content: string): ModelMessage => ({ role: 'user', content })
+
+function take(bodies: Bodies, messages: readonly ModelMessage[], head = '[', tail = ']'): string {
+  const body = bodies(head, messages, tail)
+  const text = Buffer.from(body).toString()
+  releaseBody(body)
+  return text
+}
+
+describe('a format of one value a message', () => {
+  test('gives the values with commas between, and leaves out what is none', () => {
+    const bodies = createBodies(words())
+    const messages: ModelMessage[] = []
+    expect(take(bodies, messages)).toBe('[]')
+    messages.push(said(' '), said('a b'))
+    expect(take(bodies, messages)).toBe('["a","b"]')
+    messages.push(said(''), said('c'), said(''))
+    expect(take(bodies, messages)).toBe('["a","b","c"]')
+    messages.push(said('é\u{1f600}'))
+    expect(take(bodies, messages)).toBe('["a","b","c","é\u{1f600}"]')
+  })
+
+  test('may have values before the first message', () => {
+    const bodies = createBodies(words())
+    const messages = [said('a')]
+    expect(take(bodies, messages, '{"m":["system"', '],"n":1}')).toBe('{"m":["system","a"],"n":1}')
+    expect(take(bodies, [], '{"m":["system"', '],"n":1}')).toBe('{"m":["system"],"n":1}')
+  })
+
+  test('renders a message once, whatever lists it comes in', () => {
+    const rendered: string[] = []
+    const bodies = createBodies(words(({ content }) => rendered.push(textOf(content))))
+    const messages: ModelMessage[] = []
+    for (const name of 'abcdef') {
+      messages.push(said(name))
+      take(bodies, messages)
+    }
+    const [a, b, c, d] = messages as [ModelMessage, ModelMessage, ModelMessage, ModelMessage]
+    expect(take(bodies, [a, b, c])).toBe('["a","b","c"]')
+    expect(take(bodies, [d, a, d])).toBe('["d","a","d"]')
+    expect(take(bodies, [...messages, said('g')])).toBe('["a","b","c","d","e","f","g"]')
+    expect(take(bodies, messages)).toBe('["a","b","c","d","e","f"]')
+    expect(rendered).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+  })
+
+  test('tells writers of the same content apart', () => {
+    const content = [{ type: 'text', text: 'x' }] as const
+    const bodies = createBodies({
+      render: (message) => ({
+        kind: plain,
+        first: '',
+        rest: JSON.stringify(message.role === 'user' ? 'user' : message.by),
+      }),
+    })
+    const messages: ModelMessage[] = [
+      { role: 'assistant', content, by: 'a' },
+      { role: 'assistant', content, by: 'b' },
+      { role: 'user', content },
+      { role: 'assistant', content, by: 'a' },
+    ]
+    expect(take(bodies, messages)).toBe('["a","b","user","a"]')
+    expect(take(bodies, messages)).toBe('["a","b","user","a"]')
+  })
+})
+
+describe('a list that is not what it was', () => {
+  test('is written anew from where it differs', () => {
+    const bodies = createBodies(words())
+    const messages = [said('a'), said('b'), said('c')]
+    expect(take(bodies, messages)).toBe('["a","b","c"]')
+    messages[0] = said('x')
+    expect(take(bodies, messages)).toBe('["x","b","c"]')
+    messages.length = 1
+    expect(take(bodies, messages)).toBe('["x"]')
+    messages.length = 0
+    expect(take(bodies, messages)).toBe('[]')
+  })
+})
+
+describe('a body that is lent', () => {
+  const grow = (isReleased: boolean): { bodies: Uint8Array[]; texts: string[] } => {
+    const make = createBodies(words())
+    const messages = [said('a'), said('b')]
+    const bodies: Uint8Array[] = []
+    const texts: string[] = []
+    for (let turn = 0; turn < 50; turn++) {
+      messages.push(said(`turn${turn}`))
+      const body = make(turn % 3 === 0 ? '[' : `["other head ${turn}"`, messages, ']')
+      bodies.push(body)
+      texts.push(Buffer.from(body).toString())
+      if (isReleased) releaseBody(body)
+    }
+    return { bodies, texts }
+  }
+
+  test('is never written to, also when the same list is asked for again and grows', () => {
+    const { bodies, texts } = grow(false)
+    expect(bodies.map((body) => Buffer.from(body).toString())).toEqual(texts)
+  })
+
+  test('and given back is where the next one is written', () => {
+    const make = createBodies(words())
+    const messages = [said('a'), said('b')]
+    const first = make('[', messages, ']')
+    releaseBody(first)
+    messages.push(said('c'))
+    const second = make('[', messages, ']')
+    expect(second.buffer).toBe(first.buffer)
+    // Giving back the first again does not give back the second.
+    releaseBody(first)
+    expect(make('[', messages, ']').buffer).not.toBe(second.buffer)
+  })
+
+  test('says the same either way', () => {
+    expect(grow(true).texts).toEqual(grow(false).texts)
+  })
+})
+
+describe('memory', () => {
+  test('a buffer has an eighth and a page more than it needs at most, and all that was written', () => {
+    const slab = new Slab()
+    let written = ''
+    for (let times = 0; times < 2_000; times++) {
+      const text = 'a€é\u{1f600}'.repeat(times % 97)
+      slab.write(text)
+      written += text
+      const { buffer } = slab.view(0, slab.length)
+      expect(buffer.byteLength).toBeLessThanOrEqual((slab.length * 9) / 8 + 2 * 4_096)
+    }
+    expect(Buffer.from(slab.view(0, slab.length)).toString()).toBe(written)
+  })
+
+  test('a fork of a list shares its buffer until they part', () => {
+    const bodies = createBodies(words())
+    const messages = [said('a'), said('b'), said('c')]
+    const body = bodies('[', messages, ']')
+    releaseBody(body)
+    const fork = [...messages, said('d')]
+    const forked = bodies('[', fork, ']')
+    expect(forked.buffer).toBe(body.buffer)
+    releaseBody(forked)
+    messages.push(said('e'))
+    expect(take(bodies, messages)).toBe('["a","b","c","e"]')
+    expect(take(bodies, fork)).toBe('["a","b","c","d"]')
+    messages.push(said('f'))
+    expect(take(bodies, messages)).toBe('["a","b","c","e","f"]')
+    expect(take(bodies, fork)).toBe('["a","b","c","d"]')
+  })
+})

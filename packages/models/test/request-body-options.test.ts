@@ -1,0 +1,241 @@
+import type { ContentBlock, ModelMessage, ModelRequest } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { createRequestBody } from '../src/anthropic/request-body.ts'
+import type { RequestBodyOptions } from '../src/anthropic/request-body.ts'
+import { requestOf } from './support/call.ts'
+
+type Options = Partial<RequestBodyOptions>
+
+const textOf = (parts: Partial<ModelRequest>, options: Options = {}): string =>
+  Buffer.from(createRequestBody({ model: 'm', id: 'own', ...options })(requestOf(parts))).toString()
+
+/** The body without what all of them have. */
+function fieldsOf(parts: Partial<ModelRequest>, options: Options = {}): unknown {
+  // A body is an object, or the comparison fails.
+  const {
+    model: _,
+    stream: __,
+    max_tokens: ___,
+    messages: ____,
+    ...fields
+  } = JSON.parse(textOf(parts, options)) as {
+    [field: string]: unknown
+  }
+  return fields
+}
+
+function messagesOf(messages: readonly ModelMessage[], options: Options = {}): unknown {
+  // A body is an object, or the comparison fails.
+  return (JSON.parse(textOf({ messages }, { caching: false, ...options })) as { messages: unknown }).messages
+}
+
+const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
+
+describe('caching', () => {
+  const parts = { system: 's', tools: [tool], messages: [{ role: 'user', content: 'go' }] } as const
+
+  test('for an hour is asked for at every breakpoint', () => {
+    const cache_control = { type: 'ephemeral', ttl: '1h' }
+    expect(JSON.parse(textOf(parts, { cacheTtl: '1h' }))).toEqual({
+      model: 'm',
+      max_tokens: 100,
+      stream: true,
+      tools: [{ ...tool, cache_control }],
+      system: [{ type: 'text', text: 's', cache_control }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'go', cache_control }] }],
+    })
+    expect(textOf(parts, { cacheTtl: '5m' })).toBe(textOf(parts))
+    expect(textOf(parts)).not.toContain('ttl')
+  })
+
+  test('that is switched off leaves no breakpoint', () => {
+    expect(textOf(parts, { caching: false, cacheTtl: '1h' })).toBe(
+      textOf(parts).replaceAll(',"cache_control":{"type":"ephemeral"}', ''),
+    )
+  })
+})
+
+describe('thinking', () => {
+  const budget = (maxTokens: number): unknown =>
+    fieldsOf({ maxTokens }, { thinking: { type: 'enabled', budgetTokens: 4_000 } })
+
+  test('has its budget lowered, so that it stays below the cap and leaves 1,024 for the answer', () => {
+    expect(budget(32_000)).toEqual({ thinking: { type: 'enabled', budget_tokens: 4_000 } })
+    expect(budget(5_024)).toEqual({ thinking: { type: 'enabled', budget_tokens: 4_000 } })
+    expect(budget(5_023)).toEqual({ thinking: { type: 'enabled', budget_tokens: 3_999 } })
+    expect(budget(2_048)).toEqual({ thinking: { type: 'enabled', budget_tokens: 1_024 } })
+  })
+
+  test('is not asked for where less than the 1,024 that the API wants would remain', () => {
+    expect(budget(2_047)).toEqual({})
+    expect(fieldsOf({ maxTokens: 9_000 }, { thinking: { type: 'enabled', budgetTokens: 1_000 } })).toEqual({})
+  })
+
+  test('that the model measures by itself is sent so at every cap, with the effort', () => {
+    expect(fieldsOf({ maxTokens: 100 }, { thinking: { type: 'adaptive' }, effort: 'max' })).toEqual({
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'max' },
+    })
+  })
+
+  test('goes with tool_choice none', () => {
+    expect(fieldsOf({ tools: [tool], toolChoice: 'none' }, { caching: false, thinking: { type: 'adaptive' } })).toEqual(
+      {
+        tools: [tool],
+        tool_choice: { type: 'none' },
+        thinking: { type: 'adaptive' },
+      },
+    )
+  })
+})
+
+describe('tools', () => {
+  const search = { type: 'web_search_20250305', name: 'web_search', max_uses: 5 } as const
+  const mark = { cache_control: { type: 'ephemeral' } }
+
+  test('toolChoice none keeps them listed and forbids their use', () => {
+    expect(fieldsOf({ tools: [tool], toolChoice: 'none' })).toEqual({
+      tools: [{ ...tool, ...mark }],
+      tool_choice: { type: 'none' },
+    })
+    expect(fieldsOf({ tools: [], toolChoice: 'none' })).toEqual({})
+    expect(fieldsOf({ tools: [], toolChoice: 'none' }, { serverTools: [search] })).toEqual({
+      tools: [{ ...search, ...mark }],
+      tool_choice: { type: 'none' },
+    })
+  })
+
+  test('of the service stand after ours, as they were given, and the last of all has the breakpoint', () => {
+    const fetch = { type: 'web_fetch_20250910', name: 'web_fetch', ...mark } as const
+    expect(fieldsOf({ tools: [tool] }, { serverTools: [search, fetch, search] })).toEqual({
+      tools: [tool, search, { type: 'web_fetch_20250910', name: 'web_fetch' }, { ...search, ...mark }],
+    })
+  })
+
+  const ran = (id: string, by?: string, expires_at?: string): ModelMessage => ({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'ran' }],
+    container: { id, ...(expires_at !== undefined && { expires_at }) },
+    ...(by !== undefined && { by }),
+  })
+  const containerOf = (messages: readonly ModelMessage[], serverTools: RequestBodyOptions['serverTools']): unknown =>
+    // A body is an object, or the comparison fails.
+    (JSON.parse(textOf({ messages }, { serverTools })) as { container?: unknown }).container
+
+  test('of the service find the container in which they ran last for this model', () => {
+    expect(containerOf([ran('a', 'own'), ran('b', 'own'), ran('c', 'other')], [search])).toBe('b')
+    expect(containerOf([ran('a')], [search])).toBe('a')
+    expect(containerOf([ran('a', 'other')], [search])).toBeUndefined()
+    expect(containerOf([ran('a', 'own')], [])).toBeUndefined()
+  })
+
+  test('of the service are told of no container that is gone', () => {
+    expect(containerOf([ran('a', 'own', '2099-01-01T00:00:00Z')], [search])).toBe('a')
+    expect(containerOf([ran('a', 'own'), ran('b', 'own', '2001-01-01T00:00:00Z')], [search])).toBeUndefined()
+  })
+})
+
+describe('what one model wrote', () => {
+  const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' } as const
+  const redacted = { type: 'redacted_thinking', data: 'ZGF0YQ==' } as const
+  const text = { type: 'text', text: 'So.' } as const
+  const says = (by: string | undefined, ...content: ContentBlock[]): ModelMessage => ({
+    role: 'assistant',
+    content,
+    ...(by !== undefined && { by }),
+  })
+
+  test('and signed is shown to no other', () => {
+    expect(messagesOf([says('other', thinking, redacted, text)])).toEqual([{ role: 'assistant', content: [text] }])
+    const own = [{ role: 'assistant', content: [thinking, redacted, text] }]
+    expect(messagesOf([says('own', thinking, redacted, text)])).toEqual(own)
+    expect(messagesOf([says(undefined, thinking, redacted, text)])).toEqual(own)
+  })
+
+  test('and nobody signed is shown to none', () => {
+    expect(messagesOf([says('own', { ...thinking, signature: '' }, text)])).toEqual([
+      { role: 'assistant', content: [text] },
+    ])
+  })
+
+  test('and came through another protocol is text and calls alone', () => {
+    const origin = { api: 'ai_sdk', provider: 'other.chat' }
+    const call = { type: 'tool_use', id: 'c', name: 'Read', input: {} } as const
+    const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {}, origin } as const
+    const thought = { ...thinking, signature: 'theirs', origin }
+    expect(messagesOf([says(undefined, thought, search, text, { ...call, origin })])).toEqual([
+      { role: 'assistant', content: [text, call] },
+    ])
+  })
+
+  test('and is left empty is skipped, and the user messages around it are one', () => {
+    const said = (content: string): ModelMessage => ({ role: 'user', content })
+    expect(messagesOf([said('a'), says('other', thinking), said('b')])).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ])
+  })
+
+  test('is not sent with fields of ours', () => {
+    const origin = { api: 'chat', json: '{"type":"text","text":"no"}' }
+    const message = { ...says('own', { ...text, origin }), id: 'i', container: { id: 'c' } }
+    expect(messagesOf([message])).toEqual([{ role: 'assistant', content: [text] }])
+    // A field of the service's own that has the name of one of ours.
+    const page = {
+      type: 'web_search_tool_result',
+      tool_use_id: 's',
+      origin: 'https://example.com',
+      content: [],
+    } as const
+    expect(messagesOf([says('own', page)])).toEqual([{ role: 'assistant', content: [page] }])
+    const both = { ...page, cache_control: { type: 'ephemeral' } }
+    expect(messagesOf([says('own', both)])).toEqual([{ role: 'assistant', content: [page] }])
+  })
+})
+
+describe('content that came back is sent again byte for byte', () => {
+  const block = { type: 'tool_use', id: 't', name: 'Set', input: { n: 1 } } as const
+  const sent = (json: unknown): string => {
+    // The type allows any JSON value there.
+    const origin = { api: 'messages', json: json as string }
+    const body = textOf({ messages: [{ role: 'assistant', content: [{ ...block, origin }] }] })
+    return /"messages":\[\{"role":"assistant","content":\[(.*)\]\}\],/.exec(body)?.[1] ?? body
+  }
+
+  test.each([
+    '{"type":"tool_use","id":"t","name":"Set","input":{"n":1.0,"big":12345678901234567890,"huge":1e400}}',
+    '{"type":"tool_use","id":"t","name":"Set","input":{"b":1,"2":1,"1":1,"b":2,"__proto__":{}}}',
+    '{ "type" : "tool_use", "id":"t","name":"Set","input":{"s":"\\u00e9\\/\\ud83d"} }',
+  ])('where JavaScript would write it otherwise: %s', (json) => {
+    expect(sent(json)).toBe(json)
+  })
+
+  test.each([
+    ['no JSON', '{"type":"tool_use"'],
+    ['no object', '["tool_use"]'],
+    ['null', 'null'],
+    ['another kind of block', '{"type":"text","text":"x"}'],
+    ['no text', { type: 'tool_use' }],
+    ['more than one block', '{"type":"tool_use"},{"type":"tool_use"}'],
+    ['a breakpoint', '{"type":"tool_use","id":"t","cache_control":{"type":"ephemeral"}}'],
+  ])('unless the record holds %s: then as it was read', (_, json) => {
+    expect(sent(json)).toBe(JSON.stringify(block))
+  })
+
+  test('a half of a surrogate pair and U+2028 make valid UTF-8 and the same text', () => {
+    const text = 'a\ud83d b\udc00 c\u2028 d\u2029 \ud83d\ude00 é'
+    const bytes = createRequestBody({ model: 'm', id: 'own', caching: false })(
+      requestOf({ system: text, messages: [{ role: 'user', content: text }] }),
+    )
+    const decoded = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    expect(JSON.parse(decoded)).toMatchObject({
+      system: [{ type: 'text', text }],
+      messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+    })
+  })
+})
