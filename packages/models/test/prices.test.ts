@@ -1,8 +1,10 @@
+import { ConfigurationError } from '@halting/core'
 import type { Usage } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPrices, snapshotSource } from '../src/index.ts'
 import type { ModelPrice } from '../src/index.ts'
+import { parsePriceOverrides } from '../src/prices/parse-overrides.ts'
 import { snapshotTable } from '../src/prices/snapshot.ts'
 
 const million = 1_000_000
@@ -17,6 +19,7 @@ const hour = (tokens: number): Partial<Usage> => ({
   cache_creation_input_tokens: tokens,
   cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: tokens },
 })
+const searches = (count: number): Partial<Usage> => ({ server_tool_use: { web_search_requests: count } })
 const ids = snapshotTable
   .trim()
   .split('\n')
@@ -89,29 +92,173 @@ describe('overrides', () => {
     expect(prices.cost('claude-own', usage({ input_tokens: 11 }))).toBeCloseTo(66 / million, 12)
   })
 
-  test.each([{ input: -1, output: 1 }, { input: 1, output: Number.NaN }, { input: 1, output: '2' }, { input: 1 }])(
-    '%j is refused',
-    (price) => {
-      const prices = createPrices({ own: price as ModelPrice })
-      expect(() => prices.cost('own', usage({}))).toThrow(/price of own is not usable/)
-    },
-  )
+  test('take the place of a whole entry: a rate that they leave out is that of the input', () => {
+    const prices = createPrices({ 'claude-haiku-5-5': { input: 1, output: 2 } })
+    const read = usage({ cache_read_input_tokens: million })
+    expect(prices.cost('claude-haiku-5-5', read)).toBe(1)
+    expect(prices.cost('claude-haiku-5-5', usage({ input_tokens: million }))).toBe(1)
+  })
 })
 
-test('no usage costs more than the worst case of its tokens', () => {
+describe('web searches', () => {
+  test('cost 10 dollars a thousand at Anthropic, and what an override says elsewhere', () => {
+    const prices = createPrices({
+      dear: { input: 1, output: 1, webSearch: 25 },
+      free: { input: 1, output: 1, webSearch: 0 },
+      unsaid: { input: 1, output: 1 },
+    })
+    const costs = ['claude-opus-5-5', 'anthropic/claude-haiku-4-5', 'openai/gpt-5', 'dear', 'free', 'unsaid'].map(
+      (id) => prices.cost(id, usage({ input_tokens: 1_000, ...searches(7) })),
+    )
+    expect(costs).toEqual([0.074, 0.071, 0.00125, 0.176, 0.001, 0.071])
+  })
+
+  test('are reserved, each allowed use', () => {
+    const bound = { inputTokens: 1_000, outputTokens: 100 }
+    const worst = (uses?: number) =>
+      createPrices().worstCase('claude-opus-5-5', uses === undefined ? bound : { ...bound, serverToolUses: uses })
+    expect([worst(), worst(0), worst(1), worst(8)]).toEqual([0.01, 0.01, 0.02, 0.09])
+  })
+
+  test('without a bound have no worst case that is a number, but where they are free', () => {
+    const prices = createPrices({ free: { input: 0, output: 1, webSearch: 0 } })
+    const endless = { inputTokens: Infinity, outputTokens: 1, serverToolUses: Infinity }
+    expect(prices.worstCase('claude-opus-5-5', endless)).toBe(Infinity)
+    expect(prices.worstCase('free', endless)).toBe(0.000001)
+  })
+})
+
+describe('prices from settings', () => {
+  const problemsOf = (value: unknown): readonly string[] => {
+    try {
+      parsePriceOverrides(value)
+    } catch (error) {
+      if (error instanceof ConfigurationError) return error.message.split('\n')
+      throw error
+    }
+    return []
+  }
+
+  test('are given as they were written', () => {
+    const settings = {
+      'claude-own': { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75, cacheWrite1h: 6, webSearch: 12 },
+      'org/local': { input: 0, output: 0 },
+      tiered: {
+        input: 1,
+        output: 2,
+        tiers: [
+          { inputTokensAbove: 1_000, input: 2, output: 4, cacheRead: 0.2 },
+          { inputTokensAbove: 2_000, input: 4, output: 8 },
+        ],
+      },
+    }
+    expect(parsePriceOverrides(JSON.parse(JSON.stringify(settings)))).toEqual(settings)
+    expect(parsePriceOverrides({})).toEqual({})
+  })
+
+  const rates = 'US dollars a million tokens'
+  test.each<[what: string, price: unknown, problem: string]>([
+    ['negative', { input: -1, output: 1 }, `: input is -1. Give ${rates}, 0 or more.`],
+    ['not a number', { input: 1, output: Number.NaN }, `: output is NaN. Give ${rates}, 0 or more.`],
+    ['endless', { input: 1, output: 1, cacheRead: Infinity }, `: cacheRead is Infinity. Give ${rates}, 0 or more.`],
+    ['text', { input: '3', output: 1 }, `: input is "3". Give ${rates}, 0 or more.`],
+    ['null', { input: 1, output: 1, cacheWrite: null }, `: cacheWrite is null. Give ${rates}, 0 or more.`],
+    ['without input', { output: 1 }, ` has no input. Give ${rates}.`],
+    ['without output', { input: 1 }, ` has no output. Give ${rates}.`],
+    [
+      'dollars a token',
+      { input: 0.000003, output: 1 },
+      `: input is 0.000003, which looks like dollars a token. Give ${rates}.`,
+    ],
+    [
+      'a name that is near',
+      { input: 1, output: 1, cache_read: 1 },
+      ' has no field cache_read. Did you mean cacheRead?',
+    ],
+    ['a capital', { Input: 1, input: 1, output: 1 }, ' has no field Input. Did you mean input?'],
+    [
+      'a negative fee',
+      { input: 1, output: 1, webSearch: -1 },
+      ': webSearch is -1. Give US dollars a thousand searches, 0 or more.',
+    ],
+    ['a number', 3, ' is to be an object like { "input": 3, "output": 15 }.'],
+    ['a list', [3, 15], ' is to be an object like { "input": 3, "output": 15 }.'],
+    ['tiers that are no list', { input: 1, output: 1, tiers: {} }, ': tiers is to be a list, not {}.'],
+    [
+      'a tier without a size',
+      { input: 1, output: 1, tiers: [{ input: 1, output: 1 }] },
+      ', tier 1: inputTokensAbove is nothing. Give a whole number of tokens above 0.',
+    ],
+    [
+      'a tier with a negative size',
+      { input: 1, output: 1, tiers: [{ inputTokensAbove: -5, input: 1, output: 1 }] },
+      ', tier 1: inputTokensAbove is -5. Give a whole number of tokens above 0.',
+    ],
+    [
+      'tiers out of order',
+      {
+        input: 1,
+        output: 1,
+        tiers: [
+          { inputTokensAbove: 9, input: 1, output: 1 },
+          { inputTokensAbove: 9, input: 1, output: 1 },
+        ],
+      },
+      ', tier 2: inputTokensAbove is 9, which is not above 9. List tiers from low to high.',
+    ],
+    [
+      'a tier with a rate that is none',
+      { input: 1, output: 1, tiers: [{ inputTokensAbove: 9, input: -1, output: 1 }] },
+      `, tier 1: input is -1. Give ${rates}, 0 or more.`,
+    ],
+    [
+      'a tier with a fee of its own',
+      { input: 1, output: 1, tiers: [{ inputTokensAbove: 9, input: 1, output: 1, webSearch: 1 }] },
+      ', tier 1 has no field webSearch. Its fields are input, output, cacheRead, cacheWrite, cacheWrite1h, inputTokensAbove.',
+    ],
+    [
+      'a tier that is no object',
+      { input: 1, output: 1, tiers: [9] },
+      ', tier 1 is to be an object like { "inputTokensAbove": 200000, "input": 6, "output": 22.5 }.',
+    ],
+  ])('are refused: %s', (_what, price, problem) => {
+    expect(problemsOf({ 'claude-own': price })).toEqual([`The price of claude-own${problem}`])
+    expect(() => createPrices({ 'claude-own': price as ModelPrice })).toThrow(ConfigurationError)
+  })
+
+  test('are refused with everything that is wrong in them, at once', () => {
+    expect(problemsOf({ a: { input: -1, outptu: 2 }, ' b': { input: 1, output: 1 }, c: null })).toEqual([
+      'The price of a has no field outptu. Did you mean output?',
+      'The price of a: input is -1. Give US dollars a million tokens, 0 or more.',
+      'The price of a has no output. Give US dollars a million tokens.',
+      '" b" is no model id.',
+      'The price of c is to be an object like { "input": 3, "output": 15 }.',
+    ])
+    expect(problemsOf({ 'claude-x': { input: 1, output: 1 }, 'anthropic/claude-x': { input: 2, output: 2 } })).toEqual([
+      '"claude-x" and "anthropic/claude-x" are the same model: give its price once.',
+    ])
+    for (const value of [null, [], 'claude', 3, undefined]) {
+      expect(problemsOf(value)).toEqual([expect.stringMatching(/^Prices are given by model id, as an object, not as /)])
+    }
+  })
+})
+
+test('no usage costs more than the worst case of its tokens and searches', () => {
   const tokens = fc.nat(2 * million)
-  const rate = fc.double({ min: 0, max: 200, noNaN: true })
+  const rate = fc.oneof(fc.constant(0), fc.double({ min: 0.001, max: 200, noNaN: true }))
   const tier = fc.record(
     { input: rate, output: rate, cacheRead: rate, cacheWrite: rate, cacheWrite1h: rate },
     { requiredKeys: ['input', 'output'] },
   )
   // All rates alike, so that the cost is the worst case and nothing may be lost in adding up.
-  const flat = rate.map((all): ModelPrice => ({ input: all, output: all, cacheWrite1h: all }))
+  const flat = rate.map((all): ModelPrice => ({ input: all, output: all, cacheWrite1h: all, webSearch: all }))
+  const sizes = fc.uniqueArray(fc.integer({ min: 1, max: million }), { maxLength: 3 })
   const price = fc
-    .tuple(tier, fc.array(fc.tuple(fc.nat(million), tier), { maxLength: 3 }))
-    .map(([base, tiers]): ModelPrice => ({
+    .tuple(tier, fc.option(rate, { nil: undefined }), sizes, fc.array(tier, { minLength: 3, maxLength: 3 }))
+    .map(([base, webSearch, above, tiers]): ModelPrice => ({
       ...base,
-      tiers: tiers.map(([inputTokensAbove, rest]) => ({ inputTokensAbove, ...rest })),
+      ...(webSearch !== undefined && { webSearch }),
+      tiers: above.toSorted((a, b) => a - b).map((inputTokensAbove, index) => ({ ...tiers[index]!, inputTokensAbove })),
     }))
   const some = fc.record({
     input: tokens,
@@ -119,13 +266,14 @@ test('no usage costs more than the worst case of its tokens', () => {
     written: tokens,
     forAnHour: tokens,
     output: tokens,
+    uses: fc.nat(20),
     more: fc.constantFrom(0, 1, 1000),
   })
   fc.assert(
     fc.property(
       fc.oneof(fc.constantFrom(...ids), price, flat),
       some,
-      (model, { input, read, written, forAnHour, output, more }) => {
+      (model, { input, read, written, forAnHour, output, uses, more }) => {
         const prices = createPrices(typeof model === 'string' ? {} : { own: model })
         const id = typeof model === 'string' ? model : 'own'
         const used = usage({
@@ -134,8 +282,13 @@ test('no usage costs more than the worst case of its tokens', () => {
           cache_creation_input_tokens: written,
           cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: forAnHour },
           output_tokens: output,
+          ...searches(uses),
         })
-        const worst = prices.worstCase(id, { inputTokens: input + read + written + more, outputTokens: output + more })
+        const worst = prices.worstCase(id, {
+          inputTokens: input + read + written + more,
+          outputTokens: output + more,
+          serverToolUses: uses + (more % 3),
+        })
         expect(worst).toBeGreaterThanOrEqual(prices.cost(id, used)!)
       },
     ),

@@ -132,9 +132,14 @@ export function chargeFor(model: Model, usage: Usage, ports: Ports): Charge {
 
 /** For an attempt that was aborted, dropped or lost: what was taken aside, or the worst case where nothing had to be. */
 export function unknownCharge(model: Model, grant: Grant, state: RunState, ports: Ports): Charge {
-  const worst =
-    grant.tokens > 0 ? grant : worstCase(model, inputUpperBound(state, ports, model), grant.maxTokens, ports)
+  const worst = grant.tokens > 0 ? grant : unreservedWorstCase(model, grant, state, ports)
   return { model: model.id, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
+}
+
+/** Only a run without a limit may use the service's own tools without end; its figures are to stay numbers. */
+function unreservedWorstCase(model: Model, { maxTokens }: Grant, state: RunState, ports: Ports): Amount {
+  const bounded = model.maxServerToolUses === Infinity ? { ...model, maxServerToolUses: 0 } : model
+  return worstCase(bounded, inputUpperBound(state, ports, bounded), maxTokens, ports)
 }
 
 export function noCharge(model: Model): Charge {

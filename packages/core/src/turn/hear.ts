@@ -40,7 +40,7 @@ export function hear(reply: Answer, ports: Ports, emit: Emit): Outcome | Promise
   if (interrupted !== null) {
     emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${interrupted.message}` })
   }
-  const hooks = runHooks('afterInference', withReply(reply.state, message, emit), ports, emit)
+  const hooks = runHooks('afterInference', withReply(reply.state, reply, emit), ports, emit)
   return hooks instanceof Promise ? hooks.then((run) => look(reply, run, ports, emit)) : look(reply, hooks, ports, emit)
 }
 
@@ -108,7 +108,7 @@ export function close(reply: Reply, emit: Emit): Outcome {
   let current = reply.state
   const { closing } = current.spent
   if (reply.kind === 'answered') {
-    current = withReply(current, reply.message, emit)
+    current = withReply(current, reply, emit)
     current = notRunAll(current, toolCallsOf(reply.message), 'this was the last answer of the run', emit)
   }
   const signal = StopSignal.fromJSON(closing?.signal)

@@ -105,7 +105,7 @@ function fallback(emit: Emit): Route {
 /** A reply that was cut by its cap, with no complete call in it: escalate → resume → surface. */
 export function recoverCut(reply: Answer, ports: Ports, emit: Emit): Outcome {
   const { state, message, grant } = reply
-  const keep = (from: RunState): RunState => withReply(from, message, emit)
+  const keep = (from: RunState): RunState => withReply(from, reply, emit)
   if (grant.lowered !== null) {
     const draft = grant.lowered === 'usd' ? budgetDraft(state, ports) : loweredTokensDraft(state, ports)
     return ends(keep(state), draft)
@@ -140,7 +140,7 @@ const resumeMessage: string =
 
 /** A stream that broke after completed text: resumed once, then an error. */
 export function recoverBroken(reply: Answer, error: ModelErrorJson, emit: Emit): Outcome {
-  const said = withReply(reply.state, reply.message, emit)
+  const said = withReply(reply.state, reply, emit)
   emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${error.message}` })
   const resume: Route = {
     transition: 'max_output_tokens_recovery',
@@ -156,7 +156,7 @@ const brokenMessage = 'Your reply broke off because the connection was lost. Go 
 
 /** The service paused a long turn: the reply is sent back as it is. */
 export function resumePaused(reply: Answer, emit: Emit): Outcome {
-  const state = withReply(reply.state, reply.message, emit)
+  const state = withReply(reply.state, reply, emit)
   const error = { ...pausedError, message: 'The service paused the turn more often than allowed.' }
   return goesOn(state, [{ transition: 'pause_turn', take: (from) => from }], () => modelErrorDraft(error, 1))
 }
@@ -183,7 +183,7 @@ export function recoverWindow(reply: Answer, ports: Ports, emit: Emit): Outcome 
 }
 
 export function refused(reply: Answer, emit: Emit): Outcome {
-  const state = withReply(reply.state, reply.message, emit)
+  const state = withReply(reply.state, reply, emit)
   const signal = new StopSignal({
     reason: 'error',
     message: 'The model refused to answer',
@@ -202,7 +202,7 @@ async function closeAborted(
   const { cause, partial, early } = reply
   const draft = abortDraft(cause, 'streaming', reply.state, ports)
   if (partial === null) return ends(reply.state, draft)
-  const said = withReply(reply.state, partial, emit, true)
+  const said = withReply(reply.state, { message: partial, isCounted: false }, emit, true)
   const closed = await closeCalls(said, partial, cause, early, ports, emit)
   return ends(closed, draft)
 }

@@ -35,6 +35,8 @@ export interface Answer {
   readonly kind: 'answered'
   readonly state: RunState
   readonly message: AssistantMessage
+  /** The service told what it read and wrote: later requests count on from there. */
+  readonly isCounted: boolean
   readonly calls: readonly ToolUseBlock[]
   /** Set when the stream broke after completed blocks. */
   readonly interrupted: ModelErrorJson | null
@@ -127,13 +129,14 @@ function accounted(state: RunState, step: StepResult<Attempt>, emit: Emit, attem
 }
 
 function answer(state: RunState, result: Extract<Attempt, { readonly kind: 'answered' }>, early: EarlyStarts): Answer {
-  const { message, interrupted, grant } = result
+  const { message, interrupted, grant, charge } = result
   const counted = { tokens: inputTokensOf(message.usage), length: state.transcript.messages().length }
-  const known = interrupted === null && counted.tokens > 0
+  const isCounted = charge.usage !== null && counted.tokens > 0
   return {
     kind: 'answered',
-    state: withSpent(state, { lastStopReason: message.stop_reason, ...(known ? { counted } : {}) }),
+    state: withSpent(state, { lastStopReason: message.stop_reason, ...(isCounted ? { counted } : {}) }),
     message,
+    isCounted,
     calls: toolCallsOf(message),
     interrupted,
     grant,
@@ -142,7 +145,12 @@ function answer(state: RunState, result: Extract<Attempt, { readonly kind: 'answ
 }
 
 /** Puts the model's message on record. */
-export function withReply(state: RunState, message: AssistantMessage, emit: Emit, aborted = false): RunState {
+export function withReply(
+  state: RunState,
+  { message, isCounted }: Pick<Answer, 'message' | 'isCounted'>,
+  emit: Emit,
+  aborted = false,
+): RunState {
   const id = entryId(state, 'assistant')
   const entry = aborted
     ? ({ kind: 'assistant', id, message, aborted: true } as const)
@@ -152,6 +160,8 @@ export function withReply(state: RunState, message: AssistantMessage, emit: Emit
   const length = next.transcript.messages().length
   // The reply's own tokens were counted too: it is input from now on.
   const grown =
-    length === counted.length + 1 ? { counted: { tokens: counted.tokens + message.usage.output_tokens, length } } : {}
+    isCounted && length === counted.length + 1
+      ? { counted: { tokens: counted.tokens + message.usage.output_tokens, length } }
+      : {}
   return withSpent(next, { assistantMessages: next.spent.assistantMessages + 1, ...grown })
 }

@@ -1,0 +1,87 @@
+// Holds rules of docs/spec.md: R-BUD-2 and R-BUD-5, for replies of which the service does not say what it billed.
+import { describe, expect, test } from 'vitest'
+import { isJsonObject, upperBoundOfMessages, type Model, type StepRecord } from '../../src/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { begin, dollarATokenPrices as prices, run, until } from '../support/harness.ts'
+
+const cap = 4_000
+/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
+const firstInput = 1_000 + 16 + 2 + 2
+const zeros = { input_tokens: 0, output_tokens: 0 }
+
+/** Says of one reply, by its number from 0, that nobody told its usage. */
+function untold(script: readonly ScriptedReply[], number: number): ReturnType<typeof scriptedModel> {
+  const model = scriptedModel(script, { maxOutputTokens: cap })
+  const call: Model['call'] = async (request, options) => {
+    const isIt = model.requests.length === number
+    const reply = await model.call(request, options)
+    return isIt ? { ...reply, billed: 'unknown' } : reply
+  }
+  return { ...model, requests: model.requests, call }
+}
+
+/** Tokens that were reserved for each request. */
+function reserved(records: readonly StepRecord[]): readonly unknown[] {
+  return records.flatMap((record) =>
+    record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true
+      ? [record.intent['tokens']]
+      : [],
+  )
+}
+
+describe('a whole reply without a usage is charged at its worst case', () => {
+  test.each<[string, ReturnType<typeof scriptedModel>]>([
+    ['told as unknown', untold([{ text: 'answer', usage: { input_tokens: 10, output_tokens: 1 } }], 0)],
+    ['told as zeros', scriptedModel([{ text: 'answer', usage: zeros }], { maxOutputTokens: cap })],
+  ])('%s', async (_how, model) => {
+    const { terminal } = await run([], { model, prices, maxBudgetUsd: 100_000 })
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, firstInput + cap])
+  })
+})
+
+describe('a reply that nobody counted, right behind the last count, is reserved for by its bytes', () => {
+  const text = 'é'.repeat(500)
+  const replyBytes = 16 + 16 + 1_000
+  const paused: ScriptedReply = {
+    text: 'so far',
+    stopReason: 'pause_turn',
+    usage: { input_tokens: 1_000, output_tokens: 50 },
+  }
+  const expected = [firstInput + cap, 1_050 + cap, 1_050 + replyBytes + cap]
+
+  test.each<[string, ReturnType<typeof scriptedModel>]>([
+    [
+      'told as unknown',
+      untold([paused, { text, stopReason: 'pause_turn', usage: { input_tokens: 1_050, output_tokens: 1 } }, 'end'], 1),
+    ],
+    [
+      'told as zeros',
+      scriptedModel([paused, { text, stopReason: 'pause_turn', usage: zeros }, 'end'], { maxOutputTokens: cap }),
+    ],
+  ])('%s', async (_how, model) => {
+    const { steps } = await run([], { model, prices, maxBudgetUsd: 100_000 })
+    expect(reserved(steps.records)).toEqual(expected)
+  })
+
+  test('broken off', async () => {
+    const broken: ScriptedReply = { text, interrupted: { kind: 'connection', message: 'x' }, usage: zeros }
+    const model = scriptedModel([paused, broken, 'end'], { maxOutputTokens: cap })
+    const { steps } = await run([], { model, prices, maxBudgetUsd: 100_000 })
+    const asked = model.requests[2]?.messages ?? []
+    const [first, second, third = 0] = expected
+    expect(reserved(steps.records)).toEqual([first, second, third + upperBoundOfMessages(asked, model, 3)])
+  })
+})
+
+test("a run without a limit has figures that are numbers, however often the service's own tools may be used", async () => {
+  const model = {
+    ...scriptedModel([{ hang: true, text: 'half' }], { maxOutputTokens: cap }),
+    maxServerToolUses: Infinity,
+  }
+  const going = begin([], { model, prices })
+  await until(() => model.requests.length === 1)
+  going.loop.abort()
+  const { terminal, state } = await going.end()
+  expect([terminal.reason, Number.isFinite(terminal.committedUsd)]).toEqual(['aborted_streaming', true])
+  expect(JSON.parse(JSON.stringify(state.spent))).toEqual(state.spent)
+})

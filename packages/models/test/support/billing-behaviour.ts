@@ -1,0 +1,127 @@
+import * as fc from 'fast-check'
+
+/** Names of the tools that the tests give to a run. */
+export type ToolName = 'read' | 'write' | 'agent'
+
+/** How a reply that was begun ends: whole, or at some event, in one of the ways in which streams end. */
+export type Ending =
+  | { readonly how: 'whole' }
+  /** `at`: the share of its events that go out before. */
+  | { readonly how: 'drop' | 'truncate' | 'stall' | 'error_event'; readonly at: number }
+
+export interface ReplyBehaviour {
+  readonly kind: 'reply'
+  readonly what: 'text' | 'calls' | 'cut' | 'pause' | 'refusal'
+  readonly calls: readonly ToolName[]
+  /** Bytes of its text, or of what is called with: fewer when the cap leaves less room. */
+  readonly bytes: number
+  /** The share of the cap that is left which goes to tokens that nobody is shown. */
+  readonly hidden: number
+  readonly isThinking: boolean
+  /** Searches of the service's own, where the request allows them; and the share of the window that each fills. */
+  readonly searches: number
+  readonly found: number
+  readonly usage: 'told' | 'absent' | 'zero' | 'start_only'
+  readonly ending: Ending
+  readonly cache: 'kept' | 'forgotten' | 'none'
+  readonly isWrittenForAnHour: boolean
+}
+
+/** What a service does with one request. All but `refused` bill the whole reply, whoever sees it. */
+export type Behaviour =
+  | ReplyBehaviour
+  | { readonly kind: 'refused'; readonly status: 400 | 401 | 413 | 429 | 500 | 529 }
+  /** Something between gave up, while the service went on; or the service says 200 and an error. */
+  | { readonly kind: 'gateway'; readonly status: 502 | 504; readonly reply: ReplyBehaviour }
+  | { readonly kind: 'error_in_200' | 'silent'; readonly reply: ReplyBehaviour }
+
+/** How this service counts: each drawn anew for each run, and never more than the upper bounds say. */
+export interface Terms {
+  /** Tokens of a thousand bytes; never more than one of a byte. */
+  readonly permille: number
+  /** What it adds to every request. */
+  readonly base: number
+  /** Tokens around a message, and around each block of it. */
+  readonly messageFrame: number
+  readonly blockFrame: number
+}
+
+export const anyTerms: fc.Arbitrary<Terms> = fc.record({
+  permille: fc.oneof(fc.constant(1_000), fc.integer({ min: 1, max: 1_000 })),
+  base: fc.nat(900),
+  messageFrame: fc.nat(8),
+  blockFrame: fc.nat(8),
+})
+
+const share: fc.Arbitrary<number> = fc.oneof(fc.constant(0), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }))
+
+const ending: fc.Arbitrary<Ending> = fc.oneof(
+  { weight: 16, arbitrary: fc.constant<Ending>({ how: 'whole' }) },
+  { weight: 3, arbitrary: fc.record({ how: fc.constantFrom('drop', 'truncate', 'error_event'), at: share }) },
+  { weight: 1, arbitrary: fc.record({ how: fc.constant('stall'), at: share }) },
+)
+
+const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
+  kind: fc.constant('reply'),
+  what: weighted<ReplyBehaviour['what']>({ calls: 12, text: 3, cut: 2, pause: 2, refusal: 1 }),
+  calls: fc.array(weighted<ToolName>({ read: 2, write: 2, agent: 3 }), { minLength: 1, maxLength: 3 }),
+  bytes: fc.nat(600),
+  hidden: share,
+  isThinking: fc.boolean(),
+  searches: fc.nat(3),
+  found: share,
+  usage: weighted<ReplyBehaviour['usage']>({ told: 12, absent: 1, zero: 1, start_only: 1 }),
+  ending,
+  cache: weighted<ReplyBehaviour['cache']>({ kept: 4, forgotten: 1, none: 1 }),
+  isWrittenForAnHour: fc.boolean(),
+})
+
+const once = (behaviour: Behaviour): readonly Behaviour[] => [behaviour]
+
+const failure: fc.Arbitrary<readonly Behaviour[]> = fc.oneof(
+  weighted<400 | 401 | 413 | 429 | 500>({ 429: 3, 500: 3, 413: 2, 400: 2, 401: 2 }).map((status) =>
+    once({ kind: 'refused', status }),
+  ),
+  // Three in a row are what the fallback model is for.
+  fc.constant<readonly Behaviour[]>(Array.from({ length: 3 }, () => ({ kind: 'refused', status: 529 }))),
+  fc
+    .tuple(fc.constantFrom(502 as const, 504 as const), reply)
+    .map(([status, made]) => once({ kind: 'gateway', status, reply: made })),
+  reply.map((made) => once({ kind: 'error_in_200', reply: made })),
+  reply.map((made) => once({ kind: 'silent', reply: made })),
+)
+
+/** What a service does with one request after another. */
+export const anyBehaviours: fc.Arbitrary<readonly Behaviour[]> = fc
+  .array(fc.oneof({ weight: 6, arbitrary: reply.map(once) }, { weight: 1, arbitrary: failure }), {
+    minLength: 1,
+    maxLength: 12,
+  })
+  .map((each) => each.flat())
+
+/** What it does when nothing more is drawn: a short answer, so that every run comes to its end. */
+export const lastBehaviour: ReplyBehaviour = {
+  kind: 'reply',
+  what: 'text',
+  calls: [],
+  bytes: 40,
+  hidden: 0,
+  isThinking: false,
+  searches: 0,
+  found: 0,
+  usage: 'told',
+  ending: { how: 'whole' },
+  cache: 'kept',
+  isWrittenForAnHour: false,
+}
+
+function weighted<T extends string | number>(weights: Readonly<Record<T, number>>): fc.Arbitrary<T> {
+  const entries = Object.entries<number>(weights)
+  return fc.oneof(
+    ...entries.map(([name, weight]) => {
+      const value = /^\d+$/.test(name) ? Number(name) : name
+      // A key of `weights`, and numbers were keys as text.
+      return { weight, arbitrary: fc.constant(value as T) }
+    }),
+  )
+}

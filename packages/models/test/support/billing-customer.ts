@@ -1,0 +1,273 @@
+import { setTimeout as startTimer } from 'node:timers'
+import {
+  createMemorySteps,
+  foldRun,
+  isJsonObject,
+  ledgerOf,
+  loop,
+  settingsOf,
+  startRun,
+  type AnyTool,
+  type Clock,
+  type LoopEvent,
+  type LoopOptions,
+  type Model,
+  type Prices,
+  type StepRecord,
+  type TerminalReason,
+} from '@halting/core'
+import { anthropic } from '../../src/index.ts'
+import type { Behaviour, Terms } from './billing-behaviour.ts'
+import { hasOpenRequest, survivors } from './billing-interruptions.ts'
+import type { Interruption } from './billing-interruptions.ts'
+import { priceOf } from './billing-meter.ts'
+import { messagesWire } from './billing-messages-wire.ts'
+import { startBillingService } from './billing-service.ts'
+import type { BillingService, Served } from './billing-service.ts'
+
+/** Everything that is drawn for one run. */
+export interface Case {
+  readonly terms: Terms
+  readonly models: readonly [first: string, fallback: string]
+  readonly behaviours: readonly Behaviour[]
+  readonly interruptions: readonly Interruption[]
+  readonly currency: 'usd' | 'tokens'
+  /** The budget, as a multiple of what a first request may cost at most. */
+  readonly budget: number
+  readonly maxOutputTokens: number
+  readonly defaultOutputTokens: number
+  readonly minUsefulTokens: number
+  readonly wrapUp: boolean
+  readonly tokenBudget: number | null
+  readonly maxSearches: number
+  readonly graceMs: number
+}
+
+/** What it came to. */
+export interface Outcome {
+  /** In nano-dollars or tokens, as the case says. */
+  readonly limit: number
+  /** What the service billed, by its own meter: exact. */
+  readonly billed: { readonly picodollars: bigint; readonly tokens: number }
+  /** What the run says that it may have cost. */
+  readonly committed: { readonly usd: number; readonly tokens: number }
+  readonly reason: TerminalReason
+  readonly served: readonly Served[]
+  /** Requests that were billed more than was reserved for them. */
+  readonly underReserved: readonly Served[]
+  /** Processes that were killed, and those of them that had a request open. */
+  readonly kills: number
+  readonly killsInRequest: number
+  readonly events: readonly LoopEvent[]
+}
+
+const contextWindow = 30_000
+/** Silence after which the client gives up. */
+const patienceMs = 25
+
+/** A clock a thousand times as fast: retries wait, but not for long. */
+const hastyClock: Clock = {
+  now: () => Date.now(),
+  after(ms, callback) {
+    if (ms === Infinity) return () => {}
+    const timer = startTimer(callback, ms / 1_000)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** What a test breaks on purpose, to see that it is noticed. */
+export interface Sabotage {
+  readonly model?: (model: Model) => Model
+  /** What the next process finds of a killed one. */
+  readonly onDisk?: (records: readonly StepRecord[]) => readonly StepRecord[]
+}
+
+/** Runs a case over HTTP, through all its kills, until the run has ended and the service has billed everything. */
+export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = {}): Promise<Outcome> {
+  let onEvent: (request: number, event: number) => void = () => {}
+  const service = await startBillingService({
+    wire: messagesWire,
+    terms: drawn.terms,
+    behaviours: drawn.behaviours,
+    maxSearches: drawn.maxSearches,
+    contextWindow,
+    onEvent: (request, event) => onEvent(request, event),
+  })
+  const [first, fallback] = drawn.models
+  const budget = budgetOf(drawn, prices)
+  const options: LoopOptions = {
+    model: modelOf(first, service, drawn, sabotage),
+    fallbackModel: modelOf(fallback, service, drawn, sabotage),
+    system: 'You are of help. '.repeat(6),
+    tools,
+    prices,
+    clock: hastyClock,
+    maxTurns: 12,
+    maxRetries: 3,
+    ...budget.options,
+    minUsefulTokens: drawn.minUsefulTokens,
+    wrapUp: drawn.wrapUp,
+    tokenBudget: drawn.tokenBudget,
+    graceMs: drawn.graceMs,
+  }
+  let kills = 0
+  let killsInRequest = 0
+  const events: LoopEvent[] = []
+  const grants = new Map<string, Grant>()
+  try {
+    let onDisk: readonly StepRecord[] = []
+    for (const interruption of [...drawn.interruptions, undefined]) {
+      const lived = await live(options, onDisk, interruption, service, (listener) => (onEvent = listener))
+      events.push(...lived.events)
+      for (const record of lived.written) if (isGrant(record)) grants.set(record.key, record.intent)
+      if (lived.records === undefined) {
+        await service.settled()
+        const { meter, served } = service
+        const { reason, committedUsd } = lived.ended.terminal
+        return {
+          limit: budget.limit,
+          billed: { picodollars: meter.picodollars, tokens: meter.tokens },
+          committed: { usd: committedUsd, tokens: lived.ended.state.spent.totalTokens },
+          reason,
+          served,
+          underReserved: served.filter((request) => isUnderReserved(request, grants)),
+          kills,
+          killsInRequest,
+          events,
+        }
+      }
+      kills++
+      const left = survivors(lived.records, interruption?.lost ?? 0)
+      if (hasOpenRequest(left)) killsInRequest++
+      onDisk = sabotage.onDisk?.(left) ?? left
+    }
+    throw new Error('The last process was not killed, and did not end.')
+  } finally {
+    await service.close()
+  }
+}
+
+interface Grant {
+  readonly nanos: number
+  readonly tokens: number
+}
+
+type Granted = Extract<StepRecord, { readonly type: 'intent' }> & { readonly intent: Grant }
+
+function isGrant(record: StepRecord): record is Granted {
+  return record.type === 'intent' && isJsonObject(record.intent) && record.intent.granted === true
+}
+
+function isUnderReserved({ key, model, bill }: Served, grants: ReadonlyMap<string, Grant>): boolean {
+  if (bill === null) return false
+  const grant = grants.get(key.replace(/^session\//, ''))
+  if (grant === undefined) return true
+  const tokens = bill.input + bill.read + bill.write5m + bill.write1h + bill.output
+  return tokens > grant.tokens || priceOf(model, bill) > BigInt(grant.nanos) * 1_000n
+}
+
+function modelOf(name: string, { url }: BillingService, drawn: Case, sabotage: Sabotage): Model {
+  const { maxOutputTokens, defaultOutputTokens, maxSearches } = drawn
+  const model = anthropic({
+    model: name,
+    baseUrl: url,
+    apiKey: 'key',
+    contextWindow,
+    maxOutputTokens,
+    defaultOutputTokens,
+    idleTimeoutMs: patienceMs,
+    requestTimeoutMs: 2 * patienceMs,
+  })
+  const bounded = { ...model, maxServerToolUses: maxSearches }
+  return sabotage.model?.(bounded) ?? bounded
+}
+
+function budgetOf(
+  { budget, currency, models, maxSearches, defaultOutputTokens }: Case,
+  prices: Prices,
+): { readonly limit: number; readonly options: Partial<LoopOptions> } {
+  const bound = { inputTokens: 2_500 + maxSearches * contextWindow, outputTokens: defaultOutputTokens }
+  if (currency === 'tokens') {
+    const limit = Math.ceil(budget * (bound.inputTokens + bound.outputTokens))
+    return { limit, options: { maxTokens: limit } }
+  }
+  const usd = prices.worstCase(models[0], { ...bound, serverToolUses: maxSearches }) ?? 0
+  const limit = Math.ceil(budget * usd * 1e9)
+  return { limit, options: { maxBudgetUsd: limit / 1e9 } }
+}
+
+const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
+
+const tools: readonly AnyTool[] = [
+  { name: 'read', description: 'Reads.', inputSchema, readOnly: true, execute: () => 'what is in there\n'.repeat(6) },
+  { name: 'write', description: 'Writes.', inputSchema, readOnly: false, execute: () => 'gemacht, größtenteils' },
+  {
+    name: 'agent',
+    description: 'Has an agent do it.',
+    inputSchema,
+    readOnly: true,
+    concurrencySafe: true,
+    spawn: ({ of }: { readonly of: string }) => ({ prompt: `Do a part of it: ${of}`, maxTurns: 3 }),
+  },
+]
+
+type Lived = {
+  readonly events: readonly LoopEvent[]
+  readonly ended: Awaited<ReturnType<typeof loop>['ended']>
+  readonly written: readonly StepRecord[]
+  /** What the process had on disk when it was killed; undefined when it came to its end. */
+  readonly records: readonly StepRecord[] | undefined
+}
+
+/**
+ * One process: goes on from what is on disk, until the run ends or it is killed.
+ * K1: after the kill nothing is recorded and no request is made; requests that were made are the service's affair.
+ */
+async function live(
+  options: LoopOptions,
+  onDisk: readonly StepRecord[],
+  interruption: Interruption | undefined,
+  service: BillingService,
+  listen: (onEvent: (request: number, event: number) => void) => void,
+): Promise<Lived> {
+  const controller = new AbortController()
+  let isDead = false
+  const interrupt = (): void => {
+    // The connections of a dead process are closed for it.
+    if (interruption?.what === 'kill') isDead = true
+    controller.abort('user')
+  }
+  const requestsBefore = service.served.length
+  const { when } = interruption ?? {}
+  listen((request, event) => {
+    if (when === undefined || 'records' in when) return
+    const number = request - requestsBefore
+    if (number > when.requests || (number === when.requests && event >= when.events)) interrupt()
+  })
+  const folded = onDisk.some(({ type }) => type === 'start') ? foldRun(onDisk) : undefined
+  if (folded?.kind === 'ended') throw new Error('A run that ended is not resumed.')
+  let written: readonly StepRecord[] = []
+  const steps = createMemorySteps({
+    clock: hastyClock,
+    ...(folded !== undefined && { past: folded.past, replay: folded.replay }),
+    onRecord(record) {
+      if (isDead) throw new Error('killed')
+      written = [...written, record]
+      if (when !== undefined && 'records' in when && written.length >= when.records) interrupt()
+    },
+  })
+  const ledger = ledgerOf(settingsOf(options))
+  if (folded !== undefined) ledger.restore(folded.spent.settled, folded.spent.unknown)
+  const start = folded?.state ?? startRun({ prompt: 'Do it, please.' })
+  const running = loop(
+    start,
+    { ...options, steps, signal: controller.signal },
+    { ledger, resumed: folded !== undefined },
+  )
+  const events: LoopEvent[] = []
+  for await (const event of running) if (event.type !== 'model_update') events.push(event)
+  const ended = await running.ended
+  const records = folded === undefined ? written : [...onDisk, ...written]
+  const hasEnded = written.some((record) => record.type === 'end' && record.scope === '')
+  return { events, ended, written, records: isDead && !hasEnded ? records : undefined }
+}

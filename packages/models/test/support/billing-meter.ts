@@ -1,0 +1,99 @@
+/** What one request is billed for, in tokens and pieces, each at a rate of its own. */
+export interface Bill {
+  readonly input: number
+  readonly read: number
+  readonly write5m: number
+  readonly write1h: number
+  readonly output: number
+  readonly searches: number
+  /** The longest prompt that was read at once: the tier goes by it. */
+  readonly promptTokens: number
+}
+
+/** Whole picodollars: a token costs so many millions of them as a million tokens cost dollars. */
+interface Tariff {
+  /** Holds for prompts longer than this. */
+  readonly above: number
+  readonly input: bigint
+  readonly read: bigint
+  readonly write5m: bigint
+  readonly write1h: bigint
+  readonly output: bigint
+}
+
+const search = 10_000_000_000n
+
+/** The service's own price list, written out by itself: nothing of it comes from the code that is tested. */
+const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
+  'claude-opus-5-5': [
+    { above: 0, input: 4_000_000n, read: 200_000n, write5m: 5_000_000n, write1h: 8_000_000n, output: 20_000_000n },
+  ],
+  'claude-haiku-4-5': [
+    { above: 0, input: 1_000_000n, read: 100_000n, write5m: 1_250_000n, write1h: 2_000_000n, output: 5_000_000n },
+  ],
+  'claude-fable-5': [
+    { above: 0, input: 10_000_000n, read: 1_000_000n, write5m: 12_500_000n, write1h: 20_000_000n, output: 50_000_000n },
+  ],
+  tiered: [
+    { above: 0, input: 1_000_000n, read: 100_000n, write5m: 1_250_000n, write1h: 2_000_000n, output: 5_000_000n },
+    { above: 1_500, input: 3_000_001n, read: 300_000n, write5m: 3_750_000n, write1h: 6_000_000n, output: 9_999_999n },
+  ],
+}
+
+/** The same prices as the tested side takes them, for the model that is in no snapshot: dollars a million tokens. */
+export const tieredPrice = {
+  input: 1,
+  output: 5,
+  cacheRead: 0.1,
+  cacheWrite: 1.25,
+  cacheWrite1h: 2,
+  tiers: [
+    {
+      inputTokensAbove: 1_500,
+      input: 3.000001,
+      output: 9.999999,
+      cacheRead: 0.3,
+      cacheWrite: 3.75,
+      cacheWrite1h: 6,
+    },
+  ],
+} as const
+
+/** Adds up what is billed, exactly. */
+export interface Meter {
+  charge(model: string, bill: Bill): void
+  /** Whole picodollars. */
+  readonly picodollars: bigint
+  readonly tokens: number
+}
+
+export function createMeter(): Meter {
+  let picodollars = 0n
+  let tokens = 0
+  return {
+    charge(model, bill) {
+      picodollars += priceOf(model, bill)
+      tokens += bill.input + bill.read + bill.write5m + bill.write1h + bill.output
+    },
+    get picodollars() {
+      return picodollars
+    },
+    get tokens() {
+      return tokens
+    },
+  }
+}
+
+export function priceOf(model: string, bill: Bill): bigint {
+  const list = tariffs[model]
+  if (list === undefined) throw new Error(`This service has no model ${model}.`)
+  const tariff = list.findLast(({ above }) => above < bill.promptTokens) ?? list[0]
+  return (
+    tariff.input * BigInt(bill.input) +
+    tariff.read * BigInt(bill.read) +
+    tariff.write5m * BigInt(bill.write5m) +
+    tariff.write1h * BigInt(bill.write1h) +
+    tariff.output * BigInt(bill.output) +
+    search * BigInt(bill.searches)
+  )
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import type { ReplyBehaviour, Terms } from './billing-behaviour.ts'
+import type { Bill } from './billing-meter.ts'
+import type { Order, PromptPiece, Reply, ReplyBlock, Wire } from './billing-wire.ts'
+
+/** Everything that decides what a request is answered and billed. */
+export interface Making {
+  readonly order: Order
+  readonly behaviour: ReplyBehaviour
+  readonly terms: Terms
+  readonly wire: Wire
+  /** Number of the request, from 1: ids are made of it. */
+  readonly number: number
+  readonly maxSearches: number
+  readonly contextWindow: number
+  /** Prefixes that are in the cache, of this model: their hashes. Grows. */
+  readonly cache: Set<string>
+}
+
+/**
+ * The whole reply and its bill, decided when the request comes: the service works it off whoever is there to read.
+ * The bounds that it keeps are those that real services keep: a token is at least a byte long, a reply is not longer
+ * than its cap, and what is sent back has not more tokens than it had when it was written.
+ */
+export function makeReply(making: Making): Reply {
+  const { order, behaviour, number, terms } = making
+  const prompt = countPrompt(order.pieces, terms)
+  const searches = searchesOf(making, prompt.total)
+  const shown = shownBlocks(making)
+  const isCut = behaviour.what === 'cut' || shown.isCut
+  const left = order.maxTokens - shown.tokens
+  const output = isCut ? order.maxTokens : shown.tokens + Math.floor(left * behaviour.hidden)
+  const cached = cachedParts(making, prompt)
+  return {
+    id: `msg_${number}`,
+    model: order.model,
+    blocks: [...searches.blocks, ...shown.blocks],
+    stop: isCut ? 'cut' : stopOf(behaviour, shown.blocks),
+    usage: behaviour.usage,
+    bill: {
+      ...cached,
+      input: cached.input + searches.readAgain,
+      output,
+      searches: searches.blocks.length,
+      promptTokens: Math.max(prompt.total, searches.longest),
+    },
+  }
+}
+
+function stopOf({ what }: ReplyBehaviour, blocks: readonly ReplyBlock[]): Reply['stop'] {
+  if (blocks.some(({ type }) => type === 'call')) return 'calls'
+  return what === 'pause' || what === 'refusal' ? what : 'end'
+}
+
+interface CountedPrompt {
+  readonly total: number
+  /** Tokens up to the end of each piece, and the hash of all that is before it. */
+  readonly ends: readonly { readonly tokens: number; readonly hash: string; readonly isBreakpoint: boolean }[]
+}
+
+function countPrompt(pieces: readonly PromptPiece[], terms: Terms): CountedPrompt {
+  let frames = terms.base
+  let bytes = 0
+  const hash = createHash('sha1')
+  const ends = pieces.map(({ text, frame, isBreakpoint }) => {
+    frames += frame === 'message' ? terms.messageFrame : terms.blockFrame
+    bytes += Buffer.byteLength(text)
+    hash.update(`${frame} ${text}\n`)
+    return { tokens: frames + tokensOf(bytes, terms), hash: hash.copy().digest('hex'), isBreakpoint }
+  })
+  return { total: frames + tokensOf(bytes, terms), ends }
+}
+
+function tokensOf(bytes: number, { permille }: Terms): number {
+  return Math.ceil((bytes * permille) / 1_000)
+}
+
+/** What comes from the cache, what is written to it, and what is neither. */
+function cachedParts(
+  { behaviour, cache }: Making,
+  { total, ends }: CountedPrompt,
+): Pick<Bill, 'input' | 'read' | 'write5m' | 'write1h'> {
+  if (behaviour.cache === 'none') return { input: total, read: 0, write5m: 0, write1h: 0 }
+  if (behaviour.cache === 'forgotten') cache.clear()
+  const read = ends.findLast(({ hash }) => cache.has(hash))?.tokens ?? 0
+  const breakpoints = ends.filter(({ isBreakpoint }) => isBreakpoint)
+  for (const { hash } of breakpoints) cache.add(hash)
+  const written = Math.max(0, (breakpoints.at(-1)?.tokens ?? 0) - read)
+  const { isWrittenForAnHour } = behaviour
+  return {
+    input: total - read - written,
+    read,
+    write5m: isWrittenForAnHour ? 0 : written,
+    write1h: isWrittenForAnHour ? written : 0,
+  }
+}
+
+interface Searches {
+  readonly blocks: readonly ReplyBlock[]
+  readonly readAgain: number
+  readonly longest: number
+}
+
+/** Every search reads the prompt again with all that was found so far, and fills the window at most. */
+function searchesOf({ behaviour, terms, wire, number, ...making }: Making, prompt: number): Searches {
+  const blocks: ReplyBlock[] = []
+  let found = 0
+  let readAgain = 0
+  let longest = 0
+  for (let use = 0; use < Math.min(behaviour.searches, making.maxSearches); use++) {
+    const text = 'f'.repeat(Math.floor(behaviour.found * 300))
+    const block: ReplyBlock = { type: 'search', id: `srv_${number}_${use}`, query: 'what is it', found: text }
+    found += tokensOfBlock(block, wire, terms)
+    if (prompt + found > making.contextWindow) break
+    blocks.push(block)
+    const read = prompt + found + Math.floor((making.contextWindow - prompt - found) * behaviour.found)
+    longest = Math.max(longest, read)
+    readAgain += read
+  }
+  return { blocks, readAgain, longest }
+}
+
+/** What of the reply is shown, as much as the cap has room for. */
+function shownBlocks({ order, behaviour, terms, wire, number }: Making): {
+  readonly blocks: readonly ReplyBlock[]
+  readonly tokens: number
+  readonly isCut: boolean
+} {
+  const blocks: ReplyBlock[] = []
+  let tokens = terms.messageFrame
+  let isCut = tokens > order.maxTokens
+  const say = (block: ReplyBlock): void => {
+    const more = tokensOfBlock(block, wire, terms)
+    if (isCut || tokens + more > order.maxTokens) isCut = true
+    else {
+      blocks.push(block)
+      tokens += more
+    }
+  }
+  const text = 'é'.repeat(Math.floor(behaviour.bytes / 2))
+  if (behaviour.isThinking) say({ type: 'thinking', text: 'thought '.repeat(4) })
+  const names = behaviour.what === 'calls' ? behaviour.calls.filter((name) => order.tools.includes(name)) : []
+  if (names.length === 0) say({ type: 'text', text: text === '' ? 'so' : text })
+  for (const [index, name] of names.entries()) {
+    say({ type: 'call', id: `call_${number}_${index}`, name, input: { of: text } })
+  }
+  return isCut && blocks.length === 0 ? { blocks, tokens: 0, isCut } : { blocks, tokens, isCut }
+}
+
+function tokensOfBlock(block: ReplyBlock, wire: Wire, terms: Terms): number {
+  let tokens = 0
+  for (const text of wire.textsOf(block)) tokens += terms.blockFrame + tokensOf(Buffer.byteLength(text), terms)
+  return tokens
+}
