@@ -166,6 +166,14 @@ export function totalTokensOf(usage: Usage): number {
   return inputTokensOf(usage) + usage.output_tokens
 }
 
+/** A block as the Messages API knows it: without what only the adapter that wrote it can read. */
+export function withoutOrigin(block: ContentBlock): ContentBlock {
+  if (!('origin' in block)) return block
+  const { origin: _, ...plain } = block
+  // Only a field that is optional in every kind of block was taken away.
+  return plain as ContentBlock
+}
+
 export function isToolUse(block: ContentBlock): block is ToolUseBlock {
   return block.type === 'tool_use'
 }

@@ -8,6 +8,7 @@ import { proxyFor } from '../src/http/proxy.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { startTls } from './support/tls-server.ts'
 
 const { events } = recordings[0]!
 
@@ -66,6 +67,20 @@ describe('a request goes through the proxy that the environment names', () => {
     expect(proxy.asked).toHaveLength(1)
     expect(proxy.asked[0]).toContain('models.example:8080')
     expect(service.bodies).toHaveLength(1)
+  })
+
+  test('and speaks TLS with the service behind it', async () => {
+    const secure = await startTls('self-signed')
+    const proxy = await startProxy(Number(new URL(secure).port))
+    vi.stubEnv('HTTPS_PROXY', `http://me:secret@${proxy.host}`)
+    const { error } = await call(modelAt('https://models.example'))
+    expect(proxy.asked).toEqual([`CONNECT models.example:443 Basic ${btoa('me:secret')}`])
+    expect(recordOf(error)).toMatchObject({
+      retryable: false,
+      message: expect.stringMatching(
+        /^The certificate of models\.example is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+      ),
+    })
   })
 
   test('not to this machine itself, which a proxy cannot reach', async () => {

@@ -1,23 +1,10 @@
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:https'
 import { createServer as createPlainServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { startRawServer } from './support/raw-server.ts'
-
-const pem = (name: string): string => readFileSync(new URL(`fixtures/tls/${name}.pem`, import.meta.url), 'utf8')
-
-/** A service behind TLS with one of the certificates among the fixtures. */
-async function startTls(name: string): Promise<string> {
-  const server = createServer({ key: pem(`${name}.key`), cert: pem(`${name}.cert`) }, (_request, response) => {
-    response.end('no one gets here')
-  })
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
-  return `https://localhost:${(server.address() as AddressInfo).port}`
-}
+import { pem, startTls } from './support/tls-server.ts'
 
 /** A client that trusts these certificates, and looks names up as it is told. */
 function fetchWith(connect: NonNullable<Agent.Options['connect']>): typeof globalThis.fetch {

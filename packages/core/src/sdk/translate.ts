@@ -1,6 +1,6 @@
 import type { LoopEvent } from '../events.ts'
 import { uuidOf } from '../hash.ts'
-import { isToolResult, type Usage } from '../messages.ts'
+import { isToolResult, withoutOrigin, type Usage } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
 import type { SdkAssistant, SdkMessage, SdkUser } from './messages.ts'
 
@@ -191,7 +191,7 @@ function assistantMessages(entry: AssistantEntry, parent: string | null, base: M
       type: 'message',
       role: 'assistant',
       model,
-      content: [block],
+      content: [withoutOrigin(block)],
       stop_reason: null,
       stop_sequence: stop_sequence ?? null,
       usage: usage satisfies Usage,

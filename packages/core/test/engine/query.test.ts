@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-SDK-1 to R-SDK-9, R-BUD-8.
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError, query, QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
+import { ConfigurationError, query, QueryEngine, type Model, type Prices, type SdkMessage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hanging, hook, reader, tick, tool } from '../support/harness.ts'
@@ -104,6 +104,23 @@ describe('the messages of a run', () => {
         result: 'the answer',
       },
     ])
+  })
+
+  test('hold blocks as the Messages API knows them; what an adapter keeps for itself stays in the transcript', async () => {
+    const origin = { api: 'chat_completions', field: 'reasoning' }
+    const scripted = scriptedModel(['yes'])
+    const model: Model = {
+      ...scripted,
+      async call(request, options) {
+        const { message } = await scripted.call(request, options)
+        return { message: { ...message, content: [{ type: 'text', text: 'yes', origin }] } }
+      },
+    }
+    const engine = new QueryEngine({ model })
+    const told = (await all(engine.submit('go'))).find(({ type }) => type === 'assistant')
+    expect(told).toMatchObject({ message: { content: [{ type: 'text', text: 'yes' }] } })
+    expect(JSON.stringify(told)).not.toContain('origin')
+    expect(engine.transcript.messages().at(-1)?.content).toEqual([{ type: 'text', text: 'yes', origin }])
   })
 
   test('each have a uuid of their own and the id of the session', async () => {

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** A key or a certificate among the fixtures, such as `self-signed.cert`. */
+export function pem(name: string): string {
+  return readFileSync(new URL(`../fixtures/tls/${name}.pem`, import.meta.url), 'utf8')
+}
+
+/** A service behind TLS with one of the certificates among the fixtures; gone when the test has finished. */
+export async function startTls(name: string): Promise<string> {
+  const server = createServer({ key: pem(`${name}.key`), cert: pem(`${name}.cert`) }, (_request, response) => {
+    response.end('no one gets here')
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
+  return `https://localhost:${(server.address() as AddressInfo).port}`
+}
