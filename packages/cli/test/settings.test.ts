@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { here, installProgram, run } from './support/program.ts'
@@ -126,4 +126,23 @@ describe('how a model is to think goes out in the words of its service', () => {
       body: { model: 'gpt-5', reasoning_effort: 'low' },
     })
   })
+})
+
+test('a proxy that the environment names is gone through, and told when it is not there', async () => {
+  const asked: unknown[] = []
+  const proxy = createServer().on('connect', (request: IncomingMessage, socket: Socket) => {
+    asked.push(request.url)
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+  })
+  await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve))
+  const host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  const variables = { ANTHROPIC_API_KEY: 'key', HTTPS_PROXY: `http://${host}`, CLAUDE_CODE_MAX_RETRIES: '1' }
+  const env = { ...variables, ANTHROPIC_BASE_URL: 'https://models.example' }
+  const led = await run(['-p', 'hi'], { env })
+  expect(led.stderr).toContain(`The proxy at ${host} (HTTPS_PROXY) answered 502`)
+  expect(asked).toEqual(['models.example:443', 'models.example:443'])
+  await new Promise<void>((resolve) => void proxy.close(() => resolve()))
+  const gone = await run(['-p', 'hi'], { env })
+  expect(gone.status).toBe(1)
+  expect(gone.stderr).toContain(`The proxy at ${host} cannot be reached (ECONNREFUSED). Is HTTPS_PROXY right?`)
 })

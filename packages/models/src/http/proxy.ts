@@ -45,8 +45,10 @@ const dispatchers = new Map<string, object>()
 /** @throws ModelError when the proxy is what failed. */
 export async function proxiedFetch(proxy: Proxy, url: URL, init: RequestInit | undefined): Promise<Response> {
   const place = placeOf(proxy)
-  // Loaded late: only who is behind a proxy pays for it.
-  const { ProxyAgent, fetch } = await import('undici')
+  // Loaded late: only who is behind a proxy pays for it. Bundled, a CommonJS package has its default export alone.
+  const {
+    default: { ProxyAgent, fetch },
+  } = await import('undici')
   let dispatcher = dispatchers.get(proxy.url)
   if (dispatcher === undefined) {
     dispatcher = new ProxyAgent({ uri: place.uri, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 10_000 })
