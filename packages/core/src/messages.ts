@@ -170,8 +170,7 @@ export function totalTokensOf(usage: Usage): number {
 export function withoutOrigin(block: ContentBlock): ContentBlock {
   if (!('origin' in block)) return block
   const { origin: _, ...plain } = block
-  // Only a field that is optional in every kind of block was taken away.
-  return plain as ContentBlock
+  return plain
 }
 
 export function isToolUse(block: ContentBlock): block is ToolUseBlock {

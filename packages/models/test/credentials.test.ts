@@ -183,7 +183,7 @@ describe('apiKeyHelper', () => {
   test('that hangs is ended, with what it started', async () => {
     // Its reader is at the end when the last writer is gone.
     const pipe = join(folder(), 'pipe')
-    execFileSync('mkfifo', [pipe])
+    execFileSync('sh', ['-c', `mkfifo '${pipe}'`])
     const isOver = new Promise<void>(
       (resolve) =>
         void createReadStream(pipe)

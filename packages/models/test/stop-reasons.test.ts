@@ -21,74 +21,79 @@ interface Meaning {
   /** Why the run went round again, and how it ended. */
   readonly laps: readonly string[]
   readonly ends: string
-  /** What the model was asked for: the cap of each request. */
-  readonly caps?: readonly number[]
-  /** The roles and contents of the last request, where they matter. */
-  readonly asked?: (messages: readonly ModelMessage[]) => void
+  /** Of each request: the cap of the reply, and who had said what stands in it. */
+  readonly asked: readonly (readonly [cap: number, roles: string])[]
 }
 
+const first = [1_000, 'user'] as const
+const once = [first]
+
 const meanings: Readonly<Record<string, Meaning>> = {
-  'end_turn is an answer': { replies: [whole], laps: [], ends: 'completed' },
+  'end_turn is an answer': { replies: [whole], laps: [], ends: 'completed', asked: once },
   'stop_sequence is one, too': {
     replies: [{ ...whole, stop_reason: 'stop_sequence', stop_sequence: 'END' }],
     laps: [],
     ends: 'completed',
+    asked: once,
   },
   'tool_use has its calls run': {
     replies: [{ content: [{ type: 'tool_use', name: 'Look' }] }, whole],
     laps: ['next_turn'],
     ends: 'completed',
+    asked: [first, [1_000, 'user assistant user']],
   },
   'pause_turn is sent back as it is': {
     replies: [{ content: 'searching', stop_reason: 'pause_turn' }, whole],
     laps: ['pause_turn'],
     ends: 'completed',
-    asked: (messages) =>
-      expect(messages.at(-1)).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'searching' }] }),
+    asked: [first, [1_000, 'user assistant']],
   },
   'refusal ends the run as such': {
     replies: [{ content: 'I would rather not.', stop_reason: 'refusal' }],
     laps: [],
     ends: 'refusal',
+    asked: once,
   },
   'max_tokens is asked again with all the room there is, and then gone on from': {
     replies: [cut, cut, whole],
     laps: ['max_output_tokens_escalate', 'max_output_tokens_recovery'],
     ends: 'completed',
-    caps: [1_000, 8_000, 8_000],
-    asked: (messages) => expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']),
+    asked: [first, [8_000, 'user'], [8_000, 'user assistant user']],
   },
   'max_tokens to the end keeps what there is': {
     replies: [cut, cut, cut, cut, cut],
     laps: ['max_output_tokens_escalate', ...Array.from({ length: 3 }, () => 'max_output_tokens_recovery')],
     ends: 'max_output_tokens',
+    asked: [first, ...Array.from({ length: 4 }, (_, n) => [8_000, `user${' assistant user'.repeat(n)}`] as const)],
   },
   'model_context_window_exceeded takes the way of a prompt that is too long': {
     replies: [{ content: 'half', stop_reason: 'model_context_window_exceeded' }],
     laps: [],
     ends: 'prompt_too_long',
+    asked: once,
   },
   'a reason that nobody knows is an answer': {
     replies: [{ ...whole, stop_reason: 'something_new' }],
     laps: [],
     ends: 'completed',
+    asked: once,
   },
 }
 
-test.each(Object.entries(meanings))('%s', async (_name, { replies, laps, ends, caps, asked }) => {
-  const { model, server, close } = await scriptedModel(
-    { replies },
-    { adapter: { maxOutputTokens: 8_000, defaultOutputTokens: 1_000 } },
-  )
-  onTestFinished(close)
-  const run = loop(startRun({ prompt: 'go' }), { model, tools: [look] })
+interface Body {
+  readonly max_tokens: number
+  readonly messages: readonly ModelMessage[]
+}
+
+test.each(Object.entries(meanings))('%s', async (_name, { replies, laps, ends, asked }) => {
+  const adapter = { maxOutputTokens: 8_000, defaultOutputTokens: 1_000 }
+  const scripted = await scriptedModel({ replies }, { adapter })
+  onTestFinished(() => scripted.close())
+  const run = loop(startRun({ prompt: 'go' }), { model: scripted.model, tools: [look] })
   const taken: string[] = []
   for await (const event of run) if (event.type === 'lap') taken.push(event.transition)
   const terminal = await run.terminal
-  expect([terminal.reason, taken]).toEqual([ends, laps])
-  const bodies = server.requests.map(
-    ({ body }) => body as { readonly max_tokens: number; readonly messages: ModelMessage[] },
-  )
-  if (caps !== undefined) expect(bodies.map(({ max_tokens }) => max_tokens)).toEqual(caps)
-  asked?.(bodies.at(-1)?.messages ?? [])
+  const bodies = scripted.server.requests.map(({ body }) => body as unknown as Body)
+  const requests = bodies.map(({ max_tokens, messages }) => [max_tokens, messages.map(({ role }) => role).join(' ')])
+  expect([terminal.reason, taken, requests]).toEqual([ends, laps, asked])
 })

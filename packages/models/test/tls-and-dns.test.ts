@@ -10,8 +10,7 @@ import { pem, startTls } from './support/tls-server.ts'
 function fetchWith(connect: NonNullable<Agent.Options['connect']>): typeof globalThis.fetch {
   const dispatcher = new Agent({ connect })
   onTestFinished(() => dispatcher.destroy())
-  // The same interfaces of the web, declared twice.
-  return ((input, init) => undiciFetch(input as string, { ...(init as object), dispatcher })) as typeof globalThis.fetch
+  return (input, init) => undiciFetch(input as string, { ...(init as object), dispatcher })
 }
 
 const useless = { kind: 'connection', retryable: false, billed: 'nothing', status: null }

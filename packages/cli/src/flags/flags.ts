@@ -8,7 +8,7 @@ export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 export type ErrorPolicyName = (typeof errorPolicies)[number]
 
 export const efforts = ['low', 'medium', 'high', 'max'] as const
-export type EffortName = (typeof efforts)[number]
+type EffortName = (typeof efforts)[number]
 
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
 export interface Flags {

@@ -7,7 +7,7 @@ export interface SourceOptions extends DeadlineLimits {
   readonly signal: AbortSignal
 }
 
-export type Read =
+type Read =
   | { readonly kind: 'part'; readonly part: unknown }
   | { readonly kind: 'ended' }
   | { readonly kind: 'broken'; readonly thrown: unknown }

@@ -8,13 +8,14 @@ export interface ServerSentEvent {
 
 /** Reads events out of bytes, wherever the network cut them: inside a line, a line ending or a character. */
 export interface EventStream {
-  /** The events that these bytes complete; `too_long` when one grows past 64 million characters: feed no more. */
+  /** The events that these bytes complete; `too_long` when one has grown past the limit: feed no more. */
   feed(bytes: Uint8Array): readonly ServerSentEvent[] | 'too_long'
 }
 
-const maxEventLength = 64_000_000
+/** Most characters that one event has, unless somebody says otherwise. */
+export const longestEvent = 64_000_000
 
-export function createEventStream(): EventStream {
+export function createEventStream(maxEventLength: number = longestEvent): EventStream {
   const decoder = new TextDecoder()
   let completed: ServerSentEvent[] = []
   let isTooLong = false

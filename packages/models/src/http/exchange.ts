@@ -31,8 +31,8 @@ export interface Exchange {
   readonly deadlines: Deadlines
   /** Hands the pieces of the body to `take`, until it has enough. What `take` throws is thrown. */
   read(take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd>
-  /** The beginning of the body as text; what cannot be read is left out. */
-  text(maxBytes: number): Promise<string>
+  /** The beginning of the body as text, as far as it could be read, and how the reading of it ended. */
+  text(maxBytes: number): Promise<{ readonly text: string; readonly end: BodyEnd }>
   /** Ends what is still open. Call it once, on every path. */
   dispose(): void
 }
@@ -137,12 +137,12 @@ function exchangeOf(response: Response, scope: Scope, url: string): Exchange {
       const decoder = new TextDecoder()
       let text = ''
       let left = maxBytes
-      await read((bytes) => {
+      const end = await read((bytes) => {
         text += decoder.decode(bytes.subarray(0, left), { stream: true })
         left -= bytes.length
         return left > 0 ? 'more' : 'enough'
       })
-      return text
+      return { text, end }
     },
     dispose() {
       scope.dispose()

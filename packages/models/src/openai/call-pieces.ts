@@ -7,13 +7,16 @@ import type { ObjectScanner } from './object-scanner.ts'
 /** One call of a tool, as far as its pieces have come. */
 export interface PieceCall {
   readonly id: string
-  /** The place that the service gives it among the calls of the message; null when it gives none. */
+  /** What the service itself gives it: an id, or an empty text, and a place among the calls of the message, or null. */
+  readonly givenId: string
   readonly place: number | null
   name: string
   /** The text of its input so far. */
   input: string
   /** Further fields that the service wants back with the call. */
   extra: JsonObject | undefined
+  /** Its name came again after it was whole: another call of the same tool may begin here. */
+  isNamedAgain: boolean
   readonly scanner: ObjectScanner
 }
 
@@ -25,12 +28,14 @@ export type PieceOutcome =
 /**
  * Puts the pieces of calls together.
  *
- * C1: a piece belongs to the call with its place; without one to the call with its id; without both to the newest.
- * C2: a piece with a name and an id that its place does not have begins another call; so does one with a name alone
- *     when the call at its place is whole: some services give every call the same place, or no id.
+ * C1: a piece belongs to the call with its id; without one, or with an unknown one and no name, to the newest at its
+ *     place; without a place to the newest of all.
+ * C2: an unknown id with a name begins another call, and so does another name: some services give every call the same
+ *     place, the same id, or neither. The same name begins another only where the call is whole and the input differs.
  * C3: ids are unique in the message: what comes without one, or with one that is taken, is given one that is the same
  *     in every attempt at the request.
- * C4: a call whose input is a whole object takes nothing more; that object once more is taken for a repetition.
+ * C4: a call whose input is a whole object takes nothing more; that object once more is taken for a repetition. Only an
+ *     empty one may be what a service begins with: what comes after it takes its place.
  */
 export class CallPieces {
   readonly #calls: PieceCall[] = []
@@ -45,57 +50,73 @@ export class CallPieces {
     return this.#calls
   }
 
-  take(piece: JsonObject): PieceOutcome {
-    const said = readPiece(piece)
-    const known = this.#find(said)
-    const call = known ?? this.#begin(said)
-    if (said.name !== '' && call.name === '') call.name = said.name
-    if (said.extra !== undefined) call.extra = { ...call.extra, ...said.extra }
+  take(message: JsonObject): PieceOutcome {
+    const piece = readPiece(message)
+    const known = this.#find(piece)
+    const call = known ?? this.#begin(piece)
     const taken = (added: string): PieceOutcome => ({ kind: 'taken', call, isNew: known === undefined, added })
-    if (said.input === '') return taken('')
-    if (call.scanner.isWhole() && said.input.trim() !== '') {
-      // An empty object is what some services begin with, before the pieces.
-      if (call.input.trim() === '{}') return this.#restart(call, said.input, taken)
-      if (said.input.trim() === call.input.trim()) return taken('')
-      return { kind: 'misfit', why: `more input came for the call ${call.id}, which was whole` }
+    if (call.name === '') call.name = piece.name
+    else if (piece.name !== '' && isSettled(call)) call.isNamedAgain = true
+    if (piece.extra !== undefined) call.extra = { ...call.extra, ...piece.extra }
+    if (piece.input === '') return taken('')
+    if (call.scanner.isWhole()) {
+      if (piece.input.trim() === '' || isRepetition(call, piece.input)) return taken('')
+      if (isSettled(call)) return { kind: 'misfit', why: `more input came for the call ${call.id}, which was whole` }
+      call.input = ''
+      call.scanner.reset()
     }
-    call.input += said.input
-    call.scanner.feed(said.input)
-    return taken(said.input)
+    call.input += piece.input
+    call.scanner.feed(piece.input)
+    return taken(piece.input)
   }
 
-  #restart(call: PieceCall, input: string, taken: (added: string) => PieceOutcome): PieceOutcome {
-    call.input = input
-    call.scanner.reset()
-    call.scanner.feed(input)
-    return taken(input)
-  }
-
-  #find({ place, id, name }: Piece): PieceCall | undefined {
-    if (place === null) return this.#findWithoutPlace(id, name)
-    const call = this.#calls.findLast((other) => other.place === place)
-    if (call === undefined) return undefined
-    const isOther = id !== '' && id !== call.id && name !== ''
-    const isNext = id === '' && name !== '' && call.name !== '' && call.scanner.isWhole()
-    return isOther || isNext ? undefined : call
-  }
-
-  #findWithoutPlace(id: string, name: string): PieceCall | undefined {
-    if (id !== '') {
-      const call = this.#calls.findLast((other) => other.id === id)
-      if (call !== undefined || name !== '') return call
-    }
-    const newest = this.#calls.at(-1)
-    return name !== '' && newest?.name !== '' ? undefined : newest
+  #find(piece: Piece): PieceCall | undefined {
+    const { place, id, name } = piece
+    const isHere = (call: PieceCall): boolean => place === null || call.place === null || call.place === place
+    const newest = this.#calls.findLast(isHere)
+    const own = id === '' ? newest : this.#calls.findLast((call) => call.givenId === id && isHere(call))
+    if (own === undefined) return name === '' ? newest : undefined
+    return isAnother(own, piece) ? undefined : own
   }
 
   #begin({ place, id, name }: Piece): PieceCall {
     const isTaken = id === '' || this.#calls.some((call) => call.id === id)
-    const ownId = isTaken ? madeId(`${this.#seed} ${this.#calls.length}`) : id
-    const call = { id: ownId, place, name, input: '', extra: undefined, scanner: createObjectScanner() }
+    const again = this.#calls.findLast((call) => call.isNamedAgain && call.place === place)
+    const call: PieceCall = {
+      id: isTaken ? madeId(`${this.#seed} ${this.#calls.length}`) : id,
+      givenId: id,
+      place,
+      name: name === '' ? (again?.name ?? '') : name,
+      input: '',
+      extra: undefined,
+      isNamedAgain: false,
+      scanner: createObjectScanner(),
+    }
     this.#calls.push(call)
     return call
   }
+}
+
+/** C2 */
+function isAnother(call: PieceCall, { place, id, name, input }: Piece): boolean {
+  if (name === '' ? !call.isNamedAgain : call.name === '') return false
+  if (name !== '' && name !== call.name) return true
+  const isMarked = id !== '' || place !== null
+  if (!isMarked && name !== '') return call.scanner.isWhole()
+  return isSettled(call) && input.trimStart().startsWith('{') && !isRepetition(call, input)
+}
+
+/** The input is an empty object: all there is, or what comes before the pieces. */
+export function isOpening({ input, scanner }: PieceCall): boolean {
+  return scanner.isWhole() && /^\s*\{\s*\}\s*$/.test(input)
+}
+
+function isSettled(call: PieceCall): boolean {
+  return call.scanner.isWhole() && !isOpening(call)
+}
+
+function isRepetition(call: PieceCall, input: string): boolean {
+  return input.trim() === call.input.trim()
 }
 
 /** Nine letters and digits: the strictest of these services takes no others. */

@@ -7,6 +7,8 @@ import type { ChatDialect } from './chat-messages.ts'
 export interface ChatBodyOptions extends ChatDialect {
   readonly model: string
   readonly outputLimitField: 'max_tokens' | 'max_completion_tokens'
+  /** Whether usage is to be asked for: some report it unasked, and know no such field. */
+  readonly asksForUsage: boolean
   /** Further fields of every request; ours go before those of the same name. */
   readonly extraBody?: JsonObject | undefined
 }
@@ -16,7 +18,7 @@ const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpo
 
 /** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
 export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
-  const { model, outputLimitField, extraBody = {} } = options
+  const { model, outputLimitField, asksForUsage, extraBody = {} } = options
   const bodies = createBodies({
     render: (message) => ({
       kind: single,
@@ -26,6 +28,7 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
         .join(','),
     }),
   })
+  const usage = asksForUsage ? ',"stream_options":{"include_usage":true}' : ''
   const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
   const extra = Object.entries(extraBody)
     .filter(([name, value]) => !ours.includes(name) && value !== undefined)
@@ -36,8 +39,7 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
     if (head?.system !== system || head.tools !== tools) head = { system, tools, text: headOf(model, system, tools) }
     const choice = tools.length > 0 && toolChoice === 'none' ? ',"tool_choice":"none"' : ''
     const limit = `,"${outputLimitField}":${maxTokens}`
-    const streaming = ',"stream":true,"stream_options":{"include_usage":true}'
-    return bodies(head.text, messages, `]${choice}${limit}${streaming}${extra}}`)
+    return bodies(head.text, messages, `]${choice}${limit},"stream":true${usage}${extra}}`)
   }
 }
 

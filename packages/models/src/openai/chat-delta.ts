@@ -8,8 +8,8 @@ export type ReasoningField = 'reasoning_content' | 'reasoning' | 'content'
 /** One piece of a reply, in the order in which its parts are read. */
 export type DeltaPart =
   | { readonly kind: 'reasoning'; readonly text: string; readonly field: ReasoningField }
-  /** Reasoning in the shape of the service behind a router, with what that one signed. */
-  | { readonly kind: 'reasoning_details'; readonly details: readonly JsonObject[] }
+  /** Reasoning in the shape of the service behind a router, with what that one signed. `text` is what was not said beside. */
+  | { readonly kind: 'reasoning_details'; readonly details: readonly JsonObject[]; readonly text: string }
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'refusal'; readonly text: string }
   | { readonly kind: 'call'; readonly piece: JsonObject }
@@ -23,14 +23,19 @@ export function partsOf(delta: JsonObject): readonly DeltaPart[] {
     if (text !== '' && parts.length === 0) parts.push({ kind: 'reasoning', text, field })
   }
   const details = listOf(delta.reasoning_details).filter(isJsonObject)
-  if (details.length > 0) parts.push({ kind: 'reasoning_details', details })
+  if (details.length > 0) {
+    const text =
+      parts.length > 0 ? '' : details.map((detail) => stringOf(detail.text) || stringOf(detail.summary)).join('')
+    parts.push({ kind: 'reasoning_details', details, text })
+  }
   parts.push(...contentParts(delta.content))
   const refusal = stringOf(delta.refusal)
   if (refusal !== '') parts.push({ kind: 'refusal', text: refusal })
-  for (const piece of listOf(delta.tool_calls)) if (isJsonObject(piece)) parts.push({ kind: 'call', piece })
-  // What there was before `tool_calls`.
+  const pieces = listOf(delta.tool_calls).filter(isJsonObject)
+  for (const piece of pieces) parts.push({ kind: 'call', piece })
+  // What there was before `tool_calls`; a service that gives both gives the same twice.
   const { function_call: called } = delta
-  if (isJsonObject(called)) parts.push({ kind: 'call', piece: { index: 0, function: called } })
+  if (pieces.length === 0 && isJsonObject(called)) parts.push({ kind: 'call', piece: { index: 0, function: called } })
   return parts
 }
 
@@ -54,16 +59,23 @@ function textsOf(parts: Json | undefined): string {
     .join('')
 }
 
-/** Pieces of one detail have its place and type; their texts are joined, and of the rest the last word counts. */
+/** Pieces of one detail have its type, place and id; their texts are joined, and of the rest the last word counts. */
 export function mergeDetails(before: readonly JsonObject[], pieces: readonly JsonObject[]): readonly JsonObject[] {
   const merged: JsonObject[] = [...before]
   for (const piece of pieces) {
-    const at = merged.findIndex(({ type, index }) => type === piece.type && (index ?? null) === (piece.index ?? null))
+    const at = merged.findLastIndex((detail) => areOne(detail, piece))
     const known = merged[at]
     if (known === undefined) merged.push(piece)
     else merged[at] = joinDetail(known, piece)
   }
   return merged
+}
+
+function areOne(detail: JsonObject, piece: JsonObject): boolean {
+  const isHere = detail.type === piece.type && (detail.index ?? null) === (piece.index ?? null)
+  const areSame = (detail.id ?? piece.id ?? null) === (piece.id ?? detail.id ?? null)
+  // What was signed takes no more text.
+  return isHere && areSame && (stringOf(detail.signature) === '' || stringOf(piece.text) === '')
 }
 
 function joinDetail(known: JsonObject, piece: JsonObject): JsonObject {

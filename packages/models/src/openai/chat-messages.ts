@@ -1,4 +1,4 @@
-import { isText, isToolResult, isToolUse, textOf } from '@halting/core'
+import { isJsonObject, isText, isToolResult, isToolUse, textOf } from '@halting/core'
 import type {
   BlockOrigin,
   ContentBlock,
@@ -6,6 +6,7 @@ import type {
   Json,
   JsonObject,
   ModelMessage,
+  OpaqueBlock,
   ThinkingBlock,
   ToolResultBlock,
   ToolUseBlock,
@@ -45,9 +46,16 @@ function userMessages(blocks: readonly ContentBlock[]): readonly JsonObject[] {
 
 function partOf(block: ContentBlock): JsonObject | undefined {
   if (isText(block)) return block.text.trim() === '' ? undefined : { type: 'text', text: block.text }
-  if (block.type === 'image') return { type: 'image_url', image_url: { url: imageUrl(block as ImageBlock) } }
-  if (block.type === 'document') return { type: 'text', text: '[A document that cannot be shown to this model.]' }
+  if (block.type === 'image') return { type: 'image_url', image_url: { url: imageUrl(block) } }
+  if (block.type === 'document') return { type: 'text', text: documentText(block) }
   return undefined
+}
+
+function documentText({ source, title }: OpaqueBlock): string {
+  const isPlain = isJsonObject(source) && source.type === 'text' && typeof source.data === 'string'
+  const name = typeof title === 'string' ? title : ''
+  if (!isPlain) return `[A document${name === '' ? '' : `, ${name},`} that cannot be shown to this model.]`
+  return name === '' ? stringOf(source.data) : `${name}\n\n${stringOf(source.data)}`
 }
 
 function imageUrl({ source }: ImageBlock): string {
@@ -69,6 +77,7 @@ function resultMessage({ tool_use_id, content, is_error }: ToolResultBlock, dial
 
 function resultText(block: ContentBlock): string {
   if (isText(block)) return block.text
+  if (block.type === 'document') return documentText(block)
   return block.type === 'image' ? '[An image; it follows.]' : JSON.stringify(block)
 }
 
@@ -123,7 +132,7 @@ type OwnThought = ThinkingBlock & { readonly origin: BlockOrigin }
 
 /** What a service of this kind thought; the thoughts of others are signed for them. */
 function isOwnThought(block: ContentBlock): block is OwnThought {
-  return block.type === 'thinking' && (block as ThinkingBlock).origin?.api === chatApi
+  return block.type === 'thinking' && block.origin?.api === chatApi
 }
 
 /** What was thought, in the fields that it came in: services that think between calls want it back. */

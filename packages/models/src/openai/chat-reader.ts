@@ -5,11 +5,12 @@ import type { OpenBlock } from '../anthropic/open-block.ts'
 import { listOf, stringOf } from '../json-fields.ts'
 import { violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
-import { CallPieces, madeId } from './call-pieces.ts'
+import { CallPieces, isOpening, madeId } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
 import { readChatUsage } from './chat-usage.ts'
+import { isCut, isFailure, meaningOf } from './finish-reason.ts'
 
 /** The `origin.api` of what this protocol wrote. */
 export const chatApi = 'chat_completions'
@@ -22,8 +23,10 @@ const news: Progress = { kind: 'more' }
  * same assembler make the message, so that one set of rules holds for all services.
  *
  * R1: a call is complete when its input is one whole object, or when the reply ended by itself; never when it was cut.
+ *     An empty object may be what a service begins with: it counts at the end, and not in a reply that was cut.
  * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
  * R3: without a report of usage, what the reply cost is unknown.
+ * R4: blocks begin in the order in which their first pieces came.
  */
 export class ChatReader implements StreamReader {
   readonly #emit: (update: ModelUpdate) => void
@@ -52,9 +55,7 @@ export class ChatReader implements StreamReader {
   }
 
   take(chunk: JsonObject): Progress {
-    if (isError(chunk.error) || chunk.type === 'error' || chunk.object === 'error') {
-      return { kind: 'error_event', error: chunk.error ?? chunk }
-    }
+    if (isError(chunk)) return { kind: 'error_event', error: chunk.error ?? chunk }
     const choice = listOf(chunk.choices).find((one) => isJsonObject(one) && (one.index ?? 0) === 0)
     const usageBefore = this.#usage
     this.#usage = readChatUsage(reportOf(chunk, choice)) ?? this.#usage
@@ -84,7 +85,8 @@ export class ChatReader implements StreamReader {
   finish(): Assembled {
     const isComplete = this.#hasBegun && (this.#finishReason !== undefined || (this.#isOver && this.#blocks > 0))
     if (!isComplete) return this.#assembler.finish()
-    this.#closeAll()
+    this.#closeRunning()
+    this.#closeCalls()
     const stop_reason = this.#stopReason()
     this.#feed({
       type: 'message_delta',
@@ -117,6 +119,7 @@ export class ChatReader implements StreamReader {
         return this.#say('thinking', part.text)
       case 'reasoning_details':
         this.#details = mergeDetails(this.#details, part.details)
+        if (part.text !== '') return this.#say('thinking', part.text)
         this.#run('thinking')
         return news
       case 'refusal':
@@ -154,36 +157,37 @@ export class ChatReader implements StreamReader {
   #takeCall(piece: JsonObject): Progress {
     const outcome = this.#calls.take(piece)
     if (outcome.kind === 'misfit') return violation(outcome.why)
-    this.#closeRunning()
-    const { call } = outcome
-    // An empty object may be all of the input, or what comes before its pieces.
-    if (call.name === '' || call.input.trim() === '{}') return news
-    this.#tell(call)
-    if (call.scanner.isWhole()) this.#closeCall(call)
+    const { call, isNew, added } = outcome
+    if (isNew || added !== '') this.#closeRunning()
+    if (call.name === '') return news
+    const told = this.#begunCall(call)
+    if (isOpening(call)) return news
+    this.#tellInput(told, told.hasInput ? added : call.input)
+    if (call.scanner.isWhole()) this.#endCall(told)
     return news
   }
 
-  /** Tells what is new of a call. */
-  #tell(call: PieceCall): ToldCall {
-    let told = this.#told.get(call)
-    if (told === undefined) {
-      told = { index: this.#blocks++, length: 0, isClosed: false }
-      this.#told.set(call, told)
-      const block = { type: 'tool_use', id: call.id, name: call.name || namelessTool, input: {} }
-      this.#feed({ type: 'content_block_start', index: told.index, content_block: block })
-    }
-    if (call.input.length > told.length) {
-      const delta = { type: 'input_json_delta', partial_json: call.input.slice(told.length) }
-      told.length = call.input.length
-      this.#feed({ type: 'content_block_delta', index: told.index, delta })
-    }
+  /** R4 */
+  #begunCall(call: PieceCall): ToldCall {
+    const before = this.#told.get(call)
+    if (before !== undefined) return before
+    const told = { index: this.#blocks++, hasInput: false, isEnded: false }
+    this.#told.set(call, told)
+    const block = { type: 'tool_use', id: call.id, name: call.name || namelessTool, input: {} }
+    this.#feed({ type: 'content_block_start', index: told.index, content_block: block })
     return told
   }
 
-  #closeCall(call: PieceCall): void {
-    const told = this.#tell(call)
-    if (told.isClosed) return
-    told.isClosed = true
+  #tellInput(told: ToldCall, input: string): void {
+    if (input === '') return
+    told.hasInput = true
+    const delta = { type: 'input_json_delta', partial_json: input }
+    this.#feed({ type: 'content_block_delta', index: told.index, delta })
+  }
+
+  #endCall(told: ToldCall): void {
+    if (told.isEnded) return
+    told.isEnded = true
     this.#feed({ type: 'content_block_stop', index: told.index })
   }
 
@@ -191,17 +195,20 @@ export class ChatReader implements StreamReader {
     if (isFailure(reason)) {
       return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
     }
-    this.#finishReason = reason
-    this.#closeAll()
+    // Some give a reason with every chunk, or another one at the very end: a cut stays a cut.
+    if (!isCut(this.#finishReason)) this.#finishReason = reason
+    this.#closeRunning()
     return news
   }
 
-  /** A call that is still open in a reply that was cut was cut itself. */
-  #closeAll(): void {
-    this.#closeRunning()
-    const meaning = meaningOf(this.#finishReason)
-    const isCut = meaning === 'max_tokens' || meaning === 'model_context_window_exceeded'
-    for (const call of this.#calls.calls) if (!isCut || call.scanner.isWhole()) this.#closeCall(call)
+  /** R1: what is not whole in a reply that was cut was cut itself. */
+  #closeCalls(): void {
+    for (const call of this.#calls.calls) {
+      if (isCut(this.#finishReason) && (!call.scanner.isWhole() || isOpening(call))) continue
+      const told = this.#begunCall(call)
+      if (!told.hasInput) this.#tellInput(told, call.input)
+      this.#endCall(told)
+    }
   }
 
   #stopReason(): string {
@@ -221,7 +228,11 @@ export class ChatReader implements StreamReader {
   #originOf({ start, inputJson }: OpenBlock, input?: JsonObject): BlockOrigin | undefined {
     if (start.type === 'thinking') {
       const details: readonly Json[] = this.#details
-      const origin = { api: chatApi, field: this.#field ?? 'reasoning', ...(details.length > 0 && { details }) }
+      const origin = {
+        api: chatApi,
+        ...(this.#field !== undefined && { field: this.#field }),
+        ...(details.length > 0 && { details }),
+      }
       this.#details = []
       return origin
     }
@@ -239,37 +250,18 @@ export class ChatReader implements StreamReader {
 /** What has been told of a call. */
 interface ToldCall {
   readonly index: number
-  length: number
-  isClosed: boolean
+  hasInput: boolean
+  isEnded: boolean
 }
 
 /** A call must have a name to be answered; that there is no such tool is what the model is told. */
 const namelessTool = 'unknown_tool'
 
-function meaningOf(finishReason = 'stop'): string {
-  return (Object.hasOwn(stopReasonOf, finishReason) ? stopReasonOf[finishReason] : undefined) ?? finishReason
-}
-
-const stopReasonOf: { readonly [finishReason: string]: string } = {
-  stop: 'end_turn',
-  eos: 'end_turn',
-  eos_token: 'end_turn',
-  tool_calls: 'tool_use',
-  function_call: 'tool_use',
-  length: 'max_tokens',
-  max_tokens: 'max_tokens',
-  model_length: 'model_context_window_exceeded',
-  content_filter: 'refusal',
-  sensitive: 'refusal',
-}
-
-/** Finish reasons of replies that the service did not bring to their end. */
-function isFailure(reason: string): boolean {
-  return ['error', 'abort', 'network_error', 'insufficient_system_resource'].includes(reason)
-}
-
-function isError(error: Json | undefined): boolean {
-  return isJsonObject(error) || (typeof error === 'string' && error !== '')
+/** Services say it in several shapes; a chunk has choices and none of these fields. */
+function isError({ error, type, object, choices, message, detail }: JsonObject): boolean {
+  if (isJsonObject(error) || (typeof error === 'string' && error !== '')) return true
+  if (type === 'error' || object === 'error') return true
+  return choices === undefined && (typeof message === 'string' || detail !== undefined)
 }
 
 function reportOf(chunk: JsonObject, choice: Json | undefined): Json | undefined {

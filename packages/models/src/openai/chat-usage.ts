@@ -6,7 +6,8 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (!isJsonObject(reported)) return undefined
   const prompt = count(reported, 'prompt_tokens')
   const completion = count(reported, 'completion_tokens')
-  if (prompt === undefined || completion === undefined) return undefined
+  // No request has an empty prompt: noughts are what a service gives that did not count.
+  if (prompt === undefined || completion === undefined || prompt + completion === 0) return undefined
   const details = isJsonObject(reported.prompt_tokens_details) ? reported.prompt_tokens_details : {}
   const read = Math.min(
     prompt,
@@ -16,14 +17,23 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
       0,
   )
   const written = Math.min(prompt - read, count(details, 'cache_write_tokens') ?? 0)
-  // Some leave what was thought out of `completion_tokens`, but not out of the total.
-  const total = count(reported, 'total_tokens') ?? 0
   return {
     input_tokens: prompt - read - written,
-    output_tokens: Math.max(completion, total - prompt),
+    output_tokens: Math.max(
+      completion,
+      (count(reported, 'total_tokens') ?? 0) - prompt,
+      withThought(reported, completion),
+    ),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
   }
+}
+
+/** Some leave what was thought out of `completion_tokens`: then it can be more than these, and it is in the total. */
+function withThought(reported: JsonObject, completion: number): number {
+  const details = isJsonObject(reported.completion_tokens_details) ? reported.completion_tokens_details : {}
+  const thought = count(details, 'reasoning_tokens') ?? 0
+  return thought > completion ? completion + thought : completion
 }
 
 function count(reported: JsonObject, field: string): number | undefined {

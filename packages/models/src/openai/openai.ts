@@ -23,7 +23,10 @@ export interface OpenAiOptions extends ServiceOptions {
   readonly maxImageTokens?: number | undefined
   /** What the limit of the reply is called: OpenAI's own service wants `max_completion_tokens`, most others `max_tokens`. */
   readonly outputLimitField?: 'max_tokens' | 'max_completion_tokens' | undefined
-  /** Further fields of every request, such as `reasoning_effort` or `temperature`. */
+  /**
+   * Further fields of every request, such as `reasoning_effort` or `temperature`. With `stream_options: null` usage is
+   * not asked for, where a service does not know that field.
+   */
   readonly extraBody?: JsonObject | undefined
   /** What a person sets the address and the key with, for errors that say so. */
   readonly settings?: { readonly baseUrl: string; readonly key: string } | undefined
@@ -56,6 +59,7 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   const limits = limitsOf(options)
   const url = urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl)
   const { hostname } = new URL(url)
+  const isMistrals = isUnder(hostname, 'mistral.ai')
   const protocol: Protocol = {
     url,
     headers: headersOf({}, options.headers),
@@ -67,8 +71,9 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
     body: createChatBody({
       model,
       id,
-      hasShortCallIds: isUnder(hostname, 'mistral.ai'),
+      hasShortCallIds: isMistrals,
       outputLimitField: options.outputLimitField ?? limitFieldOf(hostname),
+      asksForUsage: options.extraBody?.stream_options !== null && !isMistrals,
       extraBody: options.extraBody,
     }),
     release: releaseBody,

@@ -20,7 +20,7 @@ export type CredentialSource = (asked: {
 }) => Credential | Promise<Credential>
 
 /** A credential as one request carried it. */
-export interface Key {
+interface Key {
   readonly headers: Readonly<Record<string, string>>
   readonly credential: Credential
   /** True for one that took the place of a refused one. */

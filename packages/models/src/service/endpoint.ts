@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly idleTimeoutMs?: number | undefined
   /** Most that may pass until the answer begins, and then between two events other than `ping`; 600,000 when absent. */
   readonly requestTimeoutMs?: number | undefined
+  /** Most characters that one event of a stream, or an answer that comes whole, may have; 64 million when absent. */
+  readonly maxEventLength?: number | undefined
   /** Stands in for `fetch`. Without it proxies are taken from the environment. */
   readonly fetch?: typeof globalThis.fetch | undefined
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core'
 import type { Json, JsonObject } from '@halting/core'
-import { stringOf } from '../json-fields.ts'
+import { listOf, stringOf } from '../json-fields.ts'
 
 /** What a service says of a failure, whichever of the known shapes it says it in. */
 export interface Said {
@@ -14,9 +14,9 @@ export interface Said {
 }
 
 /**
- * Reads the body of a failed answer: `{"error":{…}}` (Messages API, OpenAI, most others), `{"error":"…"}` (Ollama),
+ * Reads the body of a failed answer: `{"error":{…}}` (Messages API, OpenAI, most others), `{"error":"…"}` (Ollama, xAI),
  * `{"object":"error",…}` and `{"message":…}` (vLLM, Mistral, Azure), `{"detail":…}` (services made with FastAPI), a
- * list with one of them (Gemini), or a page of a proxy.
+ * list with one of them (Gemini), one in a choice (OpenRouter), or a page of a proxy.
  */
 export function readErrorBody(body: string): Said {
   const value = parseJson(body)
@@ -32,30 +32,43 @@ export function readErrorValue(error: Json | undefined): Said {
 }
 
 function readError(answer: JsonObject): Said | undefined {
-  const { error, detail } = answer
+  const { error, message, detail } = answer
   const requestId = typeof answer.request_id === 'string' ? answer.request_id : null
-  if (isJsonObject(error)) {
-    return { type: stringOf(error.type), code: codeOf(error), message: messageOf(error), requestId, isApi: true }
+  if (isJsonObject(error)) return { ...readFields(error), requestId, isApi: true }
+  const told = [error, message, detail].find((words) => wordsOf(words) !== '')
+  if (told !== undefined) {
+    const type = stringOf(answer.type) || stringOf(answer.error_type)
+    return { type, code: codeOf(answer), message: wordsOf(told), requestId, isApi: true }
   }
-  if (typeof error === 'string' && error !== '') return { type: '', code: '', message: error, requestId, isApi: true }
-  if (typeof answer.message === 'string') {
-    return { type: stringOf(answer.type), code: codeOf(answer), message: answer.message, requestId, isApi: true }
+  const choice = listOf(answer.choices).find((one) => isJsonObject(one) && isJsonObject(one.error))
+  return isJsonObject(choice) ? readError({ error: choice.error }) : undefined
+}
+
+type Fields = Pick<Said, 'type' | 'code' | 'message'>
+
+function readFields(error: JsonObject): Fields {
+  // Where others have a type Gemini has a status by name.
+  const type = stringOf(error.type) || stringOf(error.status)
+  const said: Fields = {
+    type,
+    code: codeOf(error),
+    message: wordsOf(error.message) || wordsOf(error.detail) || plainText(JSON.stringify(error)),
   }
-  if (detail === undefined) return undefined
-  const message = typeof detail === 'string' ? detail : plainText(JSON.stringify(detail))
-  return { type: '', code: '', message, requestId, isApi: true }
+  // A router tells what the service behind it said in here.
+  const raw = isJsonObject(error.metadata) ? stringOf(error.metadata.raw) : ''
+  if (raw === '') return said
+  const inner = readErrorBody(raw)
+  return { ...said, type: type || inner.code || inner.type, message: `${said.message}: ${inner.message}` }
 }
 
 function codeOf({ code }: JsonObject): string {
   return typeof code === 'number' ? String(code) : stringOf(code)
 }
 
-function messageOf(error: JsonObject): string {
-  const { message, metadata } = error
-  const said = typeof message === 'string' ? message : plainText(JSON.stringify(error))
-  // A router tells what the service behind it said in here.
-  const raw = isJsonObject(metadata) ? stringOf(metadata.raw) : ''
-  return raw === '' ? said : `${said}: ${plainText(raw)}`
+/** A text, or an object or a list that holds it somewhere. */
+function wordsOf(said: Json | undefined): string {
+  if (typeof said === 'string') return said
+  return typeof said === 'object' && said !== null ? plainText(JSON.stringify(said)) : ''
 }
 
 function parseJson(text: string): unknown {

@@ -13,9 +13,14 @@ import type { Progress, StreamReader } from './stream-reader.ts'
  * kept, and `interrupted` says that more was to come (spec R-REQ-7).
  * @throws ModelError
  */
-export async function readReply(exchange: Exchange, reader: StreamReader, words: ServiceWords): Promise<ModelReply> {
+export async function readReply(
+  exchange: Exchange,
+  reader: StreamReader,
+  words: ServiceWords,
+  maxEventLength: number,
+): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.response.headers)
-  const events = createEventStream()
+  const events = createEventStream(maxEventLength)
   let failure: ModelError | undefined
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {

@@ -1,8 +1,10 @@
 import { ModelError } from '@halting/core'
-import type { Json, ModelErrorKind } from '@halting/core'
+import type { Json } from '@halting/core'
 import { retryAfterMsOf } from '../http/retry-after.ts'
 import { readErrorBody, readErrorValue } from './error-body.ts'
 import type { Said } from './error-body.ts'
+import { kindOf, statusOf } from './error-kind.ts'
+import { saidWaitMs } from './said-wait.ts'
 
 /** An answer that is no stream, as far as it was read. Some gateways answer 200 with an error in the body. */
 export interface FailedAnswer {
@@ -26,8 +28,9 @@ export interface ServiceWords {
 /** The error that an HTTP status and its body stand for. */
 export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer, words: ServiceWords): ModelError {
   const said = readErrorBody(body)
-  const retryAfterMs = retryAfterMsOf(headers, nowMs)
-  const kind = kindOf({ ...said, status: status === 200 ? statusOf(said) : status, asksToWait: retryAfterMs !== null })
+  const meant = status === 200 ? statusOf(said) : status
+  const retryAfterMs = retryAfterMsOf(headers, nowMs) ?? (meant === 429 ? saidWaitMs(said.message) : null)
+  const kind = kindOf({ ...said, status: meant, asksToWait: retryAfterMs !== null })
   return new ModelError({
     kind,
     status,
@@ -59,91 +62,6 @@ export function streamError(error: Json | undefined, requestId: string | null): 
     message: `The service gave up while it was answering: ${said.message || said.type || 'it did not say why'}.`,
     requestId,
   })
-}
-
-const statusOfType: { readonly [type: string]: number } = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-}
-
-/** The status that an error without one of its own amounts to. */
-function statusOf({ type, code }: Said): number {
-  const fromCode = Number(code)
-  if (Number.isInteger(fromCode) && fromCode >= 400 && fromCode < 600) return fromCode
-  return (Object.hasOwn(statusOfType, type) ? statusOfType[type] : undefined) ?? 500
-}
-
-const kindOfCode: { readonly [code: string]: ModelErrorKind } = {
-  overloaded_error: 'overloaded',
-  insufficient_quota: 'billing_error',
-  billing_hard_limit_reached: 'billing_error',
-  billing_not_active: 'billing_error',
-  context_length_exceeded: 'prompt_too_long',
-  exceed_context_size_error: 'prompt_too_long',
-  invalid_api_key: 'authentication_failed',
-  model_not_found: 'model_not_found',
-  invalid_image_url: 'image',
-  invalid_image_format: 'image',
-  image_parse_error: 'image',
-  image_too_large: 'image',
-}
-
-// The words of the services; there is no other sign by which one 400 can be told from another.
-const capTooLarge = /max_(completion_)?tokens\W.{0,60}too large/i
-const promptTooLong =
-  /prompt is too long|exceeds? (the |this model's )?(available |maximum )?context|maximum context length|context window|request_too_large|input is too long|too large for model/i
-const imageRefused =
-  /image (exceeds|dimensions?|does not match|is too|input)|(unsupported|too many) images?|process image|image\.source|image_url|not support (images?|vision)/i
-const noCredit = /(credit|insufficient) balance/i
-const spendCap = /spend|usage limit|monthly limit|billing|credit|quota|budget/i
-/** More at once than a minute's allowance: no waiting helps. */
-const neverFits = /request too large/i
-const atCapacity = /overload|capacity|too busy/i
-
-function kindOf(answer: Said & { readonly status: number; readonly asksToWait: boolean }): ModelErrorKind {
-  const { status, type, code, message, asksToWait } = answer
-  for (const name of [type, code]) {
-    const kind = Object.hasOwn(kindOfCode, name) ? kindOfCode[name] : undefined
-    if (kind !== undefined) return kind
-  }
-  switch (status) {
-    case 401:
-    case 403:
-      return 'authentication_failed'
-    case 402:
-      return 'billing_error'
-    case 404:
-      return 'model_not_found'
-    case 408:
-    case 504:
-      return 'timeout'
-    case 413:
-      return 'prompt_too_long'
-    case 429:
-      if (neverFits.test(message)) return 'prompt_too_long'
-      // A rate limit says when to come back; a spending cap does not, and no waiting helps.
-      return !asksToWait && spendCap.test(message) ? 'billing_error' : 'rate_limit'
-    case 498:
-    case 529:
-      return 'overloaded'
-    case 503:
-      return answer.isApi && atCapacity.test(message) ? 'overloaded' : 'server_error'
-    default:
-  }
-  if (status >= 500) return 'server_error'
-  if (capTooLarge.test(message)) return 'invalid_request'
-  if (promptTooLong.test(message)) return 'prompt_too_long'
-  if (imageRefused.test(message)) return 'image'
-  if (noCredit.test(message)) return 'billing_error'
-  return 'invalid_request'
 }
 
 /** The service's own word on whether to try again outranks the rule of the kind. A conflict (409) may pass. */

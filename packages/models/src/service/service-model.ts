@@ -1,10 +1,12 @@
 import { ModelError } from '@halting/core'
 import type { ModelCallOptions, ModelReply, ModelRequest, ModelUpdate } from '@halting/core'
+import { longestEvent } from '../http/event-stream.ts'
 import { openExchange } from '../http/exchange.ts'
 import { fetchFor } from '../http/fetch.ts'
 import type { Exchange, ExchangeOptions } from '../http/exchange.ts'
 import type { KeyRing } from './credentials.ts'
 import type { ServiceOptions } from './endpoint.ts'
+import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
 import { requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
@@ -23,10 +25,14 @@ export interface Protocol {
   reader(request: ModelRequest, emit: (update: ModelUpdate) => void): StreamReader
 }
 
-export type CallLimits = Omit<ExchangeOptions, 'signal'>
+export interface CallLimits extends Omit<ExchangeOptions, 'signal'> {
+  /** Most characters that one event of a stream, or one whole answer, may have. */
+  readonly maxEventLength: number
+}
 
-export function limitsOf({ idleTimeoutMs = 300_000, requestTimeoutMs = 600_000, fetch }: ServiceOptions): CallLimits {
-  return { idleTimeoutMs, requestTimeoutMs, fetch: fetch ?? fetchFor }
+export function limitsOf(options: ServiceOptions): CallLimits {
+  const { idleTimeoutMs = 300_000, requestTimeoutMs = 600_000, maxEventLength = longestEvent, fetch } = options
+  return { idleTimeoutMs, requestTimeoutMs, maxEventLength, fetch: fetch ?? fetchFor }
 }
 
 /**
@@ -65,7 +71,7 @@ export async function callService(
       const reader = protocol.reader(request, (update) => {
         if (!signal.aborted) call.emit(update)
       })
-      return await read(exchange, reader, protocol)
+      return await read(exchange, reader, protocol, limits)
     } finally {
       exchange.dispose()
     }
@@ -74,34 +80,45 @@ export async function callService(
   }
 }
 
-function read(exchange: Exchange, reader: StreamReader, protocol: Protocol): Promise<ModelReply> {
-  const type = exchange.response.headers.get('content-type') ?? 'text/event-stream'
+function read(
+  exchange: Exchange,
+  reader: StreamReader,
+  protocol: Protocol,
+  { maxEventLength }: CallLimits,
+): Promise<ModelReply> {
+  const type = exchange.response.headers.get('content-type')?.toLowerCase() ?? 'text/event-stream'
   const isStream = type.startsWith('text/event-stream')
-  return isStream ? readReply(exchange, reader, protocol.words) : readOther(exchange, reader, protocol)
-}
-
-/** Keys are made of names that people gave, in any script; headers are ASCII. */
-function headerSafe(key: string): string {
-  return key.replaceAll(/[^\w./:@-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}`)
+  return isStream
+    ? readReply(exchange, reader, protocol.words, maxEventLength)
+    : readOther(exchange, reader, protocol, maxEventLength)
 }
 
 const errorBodyBytes = 65_536
-/** A whole answer is as long as a stream may be. */
-const wholeBodyBytes = 64_000_000
 
 async function failure(exchange: Exchange, { url, words }: Protocol): Promise<ModelError> {
   const { status, headers } = exchange.response
-  const body = await exchange.text(errorBodyBytes)
+  const { text: body } = await exchange.text(errorBodyBytes)
   return serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
 }
 
 /** A 200 that is no stream: an error of a gateway, a whole answer, or something else altogether. */
-async function readOther(exchange: Exchange, reader: StreamReader, { url, words }: Protocol): Promise<ModelReply> {
+async function readOther(
+  exchange: Exchange,
+  reader: StreamReader,
+  { url, words }: Protocol,
+  maxLength: number,
+): Promise<ModelReply> {
   const { status, headers } = exchange.response
-  const type = headers.get('content-type') ?? 'nothing'
-  const body = await exchange.text(type.includes('json') ? wholeBodyBytes : errorBodyBytes)
+  const type = headers.get('content-type')?.toLowerCase() ?? 'nothing'
+  const isJson = type.includes('json')
+  const { text: body, end } = await exchange.text(isJson ? maxLength : errorBodyBytes)
   const whole = readWhole(body, reader)
   if (whole !== undefined) return whole
+  if (end.kind === 'broken') throw end.error
+  if (body.trim() === '' || (isJson && !isJsonText(body))) {
+    const message = 'The reply broke off: what came is no whole answer.'
+    throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers) })
+  }
   if (body.includes('"error"')) throw serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
   throw new ModelError({
     kind: 'invalid_request',
@@ -109,4 +126,13 @@ async function readOther(exchange: Exchange, reader: StreamReader, { url, words 
     message: `${url} answered with ${type} instead of a stream of events. Is the base URL right?`,
     requestId: requestIdOf(headers),
   })
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

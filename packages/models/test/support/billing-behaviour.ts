@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 
 /** Names of the tools that the tests give to a run. */
-export type ToolName = 'read' | 'write' | 'agent'
+type ToolName = 'read' | 'write' | 'agent'
 
 /** How a reply that was begun ends: whole, or at some event, in one of the ways in which streams end. */
 export type Ending =

@@ -1,7 +1,7 @@
 import type { Case, Outcome } from './billing-customer.ts'
 
 /** What can happen to a run and its requests: a test that claims to hold for all of it has to have met all of it. */
-export const happenings = [
+const happenings = [
   'completed',
   'ended by the budget',
   'aborted',

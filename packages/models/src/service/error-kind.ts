@@ -1,0 +1,128 @@
+import type { ModelErrorKind } from '@halting/core'
+import type { Said } from './error-body.ts'
+
+/** The status that an error without one of its own amounts to. */
+export function statusOf({ type, code }: Said): number {
+  const fromCode = Number(code)
+  if (Number.isInteger(fromCode) && fromCode >= 400 && fromCode < 600) return fromCode
+  return byName(statusOfName, type) ?? byName(statusOfName, code) ?? 500
+}
+
+const statusOfName: { readonly [name: string]: number } = {
+  invalid_request_error: 400,
+  badrequesterror: 400,
+  invalid_argument: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  notfounderror: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  resource_exhausted: 429,
+  api_error: 500,
+  server_error: 500,
+  unavailable: 503,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+const kindOfName: { readonly [name: string]: ModelErrorKind } = {
+  overloaded_error: 'overloaded',
+  insufficient_quota: 'billing_error',
+  billing_hard_limit_reached: 'billing_error',
+  billing_not_active: 'billing_error',
+  context_length_exceeded: 'prompt_too_long',
+  exceed_context_size_error: 'prompt_too_long',
+  invalid_api_key: 'authentication_failed',
+  model_not_found: 'model_not_found',
+}
+
+function byName<Value>(table: { readonly [name: string]: Value }, name: string): Value | undefined {
+  const key = name.toLowerCase()
+  return Object.hasOwn(table, key) ? table[key] : undefined
+}
+
+// The words of the services; there is no other sign by which one 400 can be told from another.
+const capTooLarge = /max_(completion_)?tokens\W.{0,60}too large/i
+const promptTooLong = new RegExp(
+  [
+    /prompt (is too long|exceeds)/,
+    /(exceeds?|exceeded|greater than) (the |this model's |your )?(available |maximum |model )?(context|token limit|number of tokens)/,
+    /maximum (context|prompt) length|context ?window|request_too_large/,
+    /input (is too long|tokens exceed)|too large for model|too many tokens|token count.{0,30} exceeds/,
+    /tokens \+ `?max_new_tokens|range of input length/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+)
+const imageRefused =
+  /image (exceeds|dimensions?|does not match|is too|input|content)|(unsupported|too many|at most \d+) image|process image|image\.source|image_url|not support (images?|vision)|multimodal/i
+/** Only what holds more than text is sent as a list. */
+const wantsText = /content must be a string/i
+const noCredit = /(credit|insufficient) balance/i
+const spendCap = /spend|usage limit|monthly limit|billing|credit|quota|budget/i
+/** More at once than a minute's allowance: no waiting helps. */
+const neverFits = /request too large/i
+const atCapacity = /overload|capacity|too busy|high demand/i
+/** Some answer 400 to a wrong key. */
+const wrongKey = /(incorrect|invalid) api key|api key (not valid|is invalid)/i
+/** What was asked is refused, whoever asks. */
+const flagged = /moderation|flagged/i
+
+/** An error with its status; `asksToWait` when it said how long. */
+export type Failed = Said & { readonly status: number; readonly asksToWait: boolean }
+
+export function kindOf(failed: Failed): ModelErrorKind {
+  const { status, type, code, message } = failed
+  const named = byName(kindOfName, type) ?? byName(kindOfName, code)
+  if (named !== undefined) return named
+  switch (status) {
+    case 401:
+      return 'authentication_failed'
+    case 402:
+      return 'billing_error'
+    case 403:
+      return flagged.test(message) ? 'invalid_request' : 'authentication_failed'
+    case 404:
+      // A router that knows no service which would take it.
+      return imageRefused.test(message) ? 'image' : 'model_not_found'
+    case 408:
+    case 504:
+      return 'timeout'
+    case 413:
+      return 'prompt_too_long'
+    case 429:
+      return limitKind(failed)
+    case 498:
+    case 529:
+      return 'overloaded'
+    default:
+      return status >= 500 ? serverKind(failed) : requestKind(failed)
+  }
+}
+
+/** A rate limit says when to come back; a spending cap does not, and no waiting helps. */
+function limitKind({ code, message, asksToWait }: Failed): ModelErrorKind {
+  if (neverFits.test(message)) return 'prompt_too_long'
+  const isRate = asksToWait || code === 'rate_limit_exceeded'
+  return !isRate && spendCap.test(message) ? 'billing_error' : 'rate_limit'
+}
+
+/** Some services blame themselves for what was asked of them. */
+function serverKind({ status, isApi, message }: Failed): ModelErrorKind {
+  if (!isApi) return 'server_error'
+  if (promptTooLong.test(message)) return 'prompt_too_long'
+  if (status === 503) return atCapacity.test(message) ? 'overloaded' : 'server_error'
+  return status === 500 && imageRefused.test(message) ? 'image' : 'server_error'
+}
+
+function requestKind({ code, message }: Failed): ModelErrorKind {
+  if (capTooLarge.test(message)) return 'invalid_request'
+  if (promptTooLong.test(message)) return 'prompt_too_long'
+  if (/image/i.test(code) || imageRefused.test(message) || wantsText.test(message)) return 'image'
+  if (noCredit.test(message)) return 'billing_error'
+  return wrongKey.test(message) ? 'authentication_failed' : 'invalid_request'
+}

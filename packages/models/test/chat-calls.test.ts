@@ -1,0 +1,335 @@
+// Calls of tools as services of this kind stream them: in pieces, with and without what would tell them apart.
+import type { JsonObject } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-read.ts'
+
+/** The content of a whole reply, read from these chunks and an ordinary end. */
+function contentOf(...chunks: readonly JsonObject[]): readonly unknown[] {
+  const { assembled } = readChunks([...chunks, finish('tool_calls'), usageChunk])
+  if (assembled.kind !== 'complete') throw new Error(`the stream gave ${assembled.kind}`)
+  return assembled.message.content
+}
+
+const call = (id: string, name: string, input: unknown): JsonObject =>
+  ({ type: 'tool_use', id, name, input }) as JsonObject
+const text = (words: string): JsonObject => ({ type: 'text', text: words })
+
+/** What a call without an id of its own is given: made of the request's key and its place. */
+const ids = ['23jd7qv3g', 'iuq60jaoy', '28bo9k8z9'] as const
+
+describe('pieces find their call', () => {
+  test('when those of two calls come in turns', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ index: 1, id: 'b' }, { name: 'Grep', arguments: '{"q":' }),
+      piece({ index: 0 }, { arguments: '1}' }),
+      piece({ index: 1 }, { arguments: '2}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Grep', { q: 2 })])
+  })
+
+  test('when they come in turns at one place, by their ids', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ index: 0, id: 'b' }, { name: 'Grep', arguments: '{"q":' }),
+      piece({ index: 0, id: 'a' }, { arguments: '1}' }),
+      piece({ index: 0, id: 'b' }, { arguments: '2}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Grep', { q: 2 })])
+  })
+
+  test('when they have ids and no place', () => {
+    const content = contentOf(
+      piece({ id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ id: 'b' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ id: 'a' }, { arguments: '1}' }),
+      piece({ id: 'b' }, { arguments: '2}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Read', { p: 2 })])
+  })
+
+  test('when they have neither id nor place', () => {
+    const content = contentOf(
+      piece({}, { name: 'Read', arguments: '{"p"' }),
+      piece({}, { arguments: ':1}' }),
+      piece({}, { name: 'Read', arguments: '{"p":2}' }),
+      piece({}, { name: 'List', arguments: '{}' }),
+    )
+    expect(content).toEqual([call(ids[0], 'Read', { p: 1 }), call(ids[1], 'Read', { p: 2 }), call(ids[2], 'List', {})])
+  })
+
+  test('when the place is there in the first one alone', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      piece({}, { arguments: '1}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 })])
+  })
+
+  test('when the place is there from the second on', () => {
+    const content = contentOf(
+      piece({ id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ index: 0 }, { arguments: '1}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 })])
+  })
+
+  test('when each has an id of its own', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ index: 0, id: 'b' }, { arguments: '1' }),
+      piece({ index: 0, id: 'c' }, { arguments: '}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 })])
+  })
+
+  test('when every place is 0 and the ids differ', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
+      piece({ index: 0, id: 'b' }, { name: 'Read', arguments: '' }),
+      piece({ index: 0 }, { arguments: '{"p":2}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Read', { p: 2 })])
+  })
+
+  test('when every place is 0 and there are no ids', () => {
+    const content = contentOf(
+      piece({ index: 0 }, { name: 'List' }),
+      piece({ index: 0 }, { name: 'Read', arguments: '{"p":1}' }),
+      piece({ index: 0 }, { name: 'Read', arguments: '{"p":2}' }),
+    )
+    expect(content).toEqual([call(ids[0], 'List', {}), call(ids[1], 'Read', { p: 1 }), call(ids[2], 'Read', { p: 2 })])
+  })
+
+  test('when every place is 0, there are no ids, and the second call of a tool comes in pieces', () => {
+    const content = contentOf(
+      piece({ index: 0 }, { name: 'Read', arguments: '{"p":1}' }),
+      piece({ index: 0 }, { name: 'Read', arguments: '' }),
+      piece({ index: 0 }, { arguments: '{"p"' }),
+      piece({ index: 0 }, { arguments: ':2}' }),
+    )
+    expect(content).toEqual([call(ids[0], 'Read', { p: 1 }), call(ids[1], 'Read', { p: 2 })])
+  })
+
+  test('when places begin at 1', () => {
+    const content = contentOf(
+      piece({ index: 1, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
+      piece({ index: 2, id: 'b' }, { name: 'Read', arguments: '{"p":2}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), call('b', 'Read', { p: 2 })])
+  })
+
+  test('when two calls have one id: the second is given another', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'same' }, { name: 'Read', arguments: '{"p":' }),
+      piece({ index: 1, id: 'same' }, { name: 'Grep', arguments: '{"q":' }),
+      piece({ index: 0, id: 'same' }, { arguments: '1}' }),
+      piece({ index: 1, id: 'same' }, { arguments: '2}' }),
+    )
+    expect(content).toEqual([call('same', 'Read', { p: 1 }), call(ids[1], 'Grep', { q: 2 })])
+  })
+
+  test('when two calls have one id and no place', () => {
+    const content = contentOf(
+      piece({ id: 'same' }, { name: 'List', arguments: '{}' }),
+      piece({ id: 'same' }, { name: 'Grep', arguments: '{"q":2}' }),
+      piece({ id: 'same' }, { name: 'Grep', arguments: '{"q":3}' }),
+    )
+    expect(content).toEqual([call('same', 'List', {}), call(ids[1], 'Grep', { q: 2 }), call(ids[2], 'Grep', { q: 3 })])
+  })
+})
+
+describe('the input is what was written, once', () => {
+  test.each([
+    ['without arguments', [piece({ index: 0, id: 'a' }, { name: 'List' })], {}],
+    ['with arguments that are null', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: null })], {}],
+    ['with an empty text', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '' })], {}],
+    ['with an empty object', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' })], {}],
+    ['as an object', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: { p: [1] } })], { p: [1] }],
+    [
+      'with {} first and then pieces',
+      [
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' }),
+        piece({ index: 0 }, { arguments: '{"p"' }),
+        piece({ index: 0 }, { arguments: ':1}' }),
+      ],
+      { p: 1 },
+    ],
+    [
+      'with the whole once more in the last piece',
+      [
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{"p"' }),
+        piece({ index: 0 }, { arguments: ':1}' }),
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{"p":1}' }),
+      ],
+      { p: 1 },
+    ],
+    [
+      'with the whole once more and no id',
+      [
+        piece({ index: 0 }, { name: 'List', arguments: '{"p":1}' }),
+        piece({ index: 0 }, { name: 'List', arguments: '{"p":1}' }),
+        piece({ index: 0 }, { name: 'List', arguments: '' }),
+      ],
+      { p: 1 },
+    ],
+    [
+      'with the name in each piece',
+      [
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '' }),
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{"p"' }),
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: ':1}' }),
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '' }),
+      ],
+      { p: 1 },
+    ],
+    [
+      'with the name in each piece, and neither id nor place',
+      [
+        piece({}, { name: 'List', arguments: '' }),
+        piece({}, { name: 'List', arguments: '{"p"' }),
+        piece({}, { name: 'List', arguments: ':1}' }),
+      ],
+      { p: 1 },
+    ],
+    [
+      'with the name after the arguments',
+      [piece({ index: 0, id: 'a' }, { arguments: '{"p":1}' }), piece({ index: 0 }, { name: 'List' })],
+      { p: 1 },
+    ],
+    [
+      'with white space after it',
+      [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{"p":1}' }), piece({ index: 0 }, { arguments: '\n' })],
+      { p: 1 },
+    ],
+    [
+      'in a function_call, as before there were several',
+      [
+        chunk({ function_call: { name: 'List', arguments: '' } }),
+        chunk({ function_call: { arguments: '{"p"' } }),
+        chunk({ function_call: { arguments: ':1}' } }),
+      ],
+      { p: 1 },
+    ],
+    [
+      'in a function_call beside the same in tool_calls',
+      ['{"p"', ':1}'].map((part) =>
+        chunk({
+          function_call: { name: 'List', arguments: part },
+          tool_calls: [{ index: 0, id: 'a', function: { name: 'List', arguments: part } }],
+        }),
+      ),
+      { p: 1 },
+    ],
+  ] as readonly (readonly [string, readonly JsonObject[], unknown])[])('%s', (_, chunks, input) => {
+    const content = contentOf(...chunks)
+    expect(content).toEqual([{ type: 'tool_use', id: expect.any(String), name: 'List', input }])
+  })
+
+  test('with the text that it was written as kept, where the value would not be written so again', () => {
+    const written = '{"b": 1.0, "a": 12345678901234567890}'
+    expect(contentOf(piece({ index: 0, id: 'a' }, { name: 'Read', arguments: written }))).toEqual([
+      { ...call('a', 'Read', JSON.parse(written)), origin: { api: 'chat_completions', arguments: written } },
+    ])
+  })
+
+  test('with what the service wants back beside it', () => {
+    const signed = { google: { thought_signature: 'sig' } }
+    expect(contentOf(piece({ index: 0, id: 'a', extra_content: signed }, { name: 'Read', arguments: '{}' }))).toEqual([
+      { ...call('a', 'Read', {}), origin: { api: 'chat_completions', extra_content: signed } },
+    ])
+  })
+
+  test.each(['{"p": tru}', '[1]', 'null', '{"p":1}{"p":2}'])(
+    '%s, which is none, is shown to the tool as it is',
+    (json) => {
+      expect(contentOf(piece({ index: 0, id: 'a' }, { name: 'Read', arguments: json }))).toEqual([
+        call('a', 'Read', { INVALID_JSON: json }),
+      ])
+    },
+  )
+
+  test('and more after a whole one breaks the stream, with the call kept as it was', () => {
+    const read = readChunks([
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
+      piece({ index: 0 }, { arguments: '{"p":2}' }),
+    ])
+    expect(read.end).toEqual({ kind: 'violation', why: 'more input came for the call a, which was whole' })
+    expect(read.assembled).toMatchObject({ kind: 'partial', message: { content: [call('a', 'Read', { p: 1 })] } })
+  })
+
+  test('a call without a name is one of a tool that there is not', () => {
+    expect(contentOf(piece({ index: 0, id: 'a' }, { arguments: '{"p":1}' }))).toEqual([
+      call('a', 'unknown_tool', { p: 1 }),
+    ])
+  })
+
+  test('of a hundred thousand pieces is taken in time that grows with it', () => {
+    const first = piece({ index: 0, id: 'a' }, { name: 'Write', arguments: '{"t":"' })
+    const pieces = Array.from({ length: 100_000 }, () => piece({ index: 0 }, { arguments: 'word ' }))
+    const [written] = contentOf(first, ...pieces, piece({ index: 0 }, { arguments: '"}' }))
+    expect(written).toEqual(call('a', 'Write', { t: 'word '.repeat(100_000) }))
+  })
+})
+
+describe('text and calls keep their order', () => {
+  test('with text before, between and after', () => {
+    const content = contentOf(
+      chunk({ content: 'First ' }),
+      chunk({ content: 'this.' }),
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
+      chunk({ content: 'Then' }),
+      chunk({ content: ' that.' }),
+      piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":2}' }),
+      chunk({ content: 'Done.' }),
+    )
+    expect(content).toEqual([
+      text('First this.'),
+      call('a', 'Read', { p: 1 }),
+      text('Then that.'),
+      call('b', 'Read', { p: 2 }),
+      text('Done.'),
+    ])
+  })
+
+  test('when a call with an empty object comes before one with an input', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' }),
+      piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":2}' }),
+      chunk({ content: 'Done.' }),
+    )
+    expect(content).toEqual([call('a', 'List', {}), call('b', 'Read', { p: 2 }), text('Done.')])
+  })
+
+  test('when text goes on while a call is still open', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
+      chunk({ content: 'Mean' }),
+      chunk({ content: 'while' }),
+      piece({ index: 0 }, { arguments: '1}' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), text('Meanwhile')])
+  })
+
+  test('when a piece repeats what was known, text goes on in its block', () => {
+    const content = contentOf(
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
+      chunk({ content: 'One ' }),
+      piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '' }),
+      chunk({ content: 'text.' }),
+    )
+    expect(content).toEqual([call('a', 'Read', { p: 1 }), text('One text.')])
+  })
+})
+
+test('a whole call is told complete while the reply goes on', () => {
+  const told: string[] = []
+  for (const chunks of [
+    [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })],
+    [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1' }), piece({ index: 0 }, { arguments: '}' })],
+  ]) {
+    const { updates } = readChunks(chunks, 'none')
+    told.push(...updates.flatMap((update) => (update.type === 'block' ? [JSON.stringify(update.block)] : [])))
+  }
+  expect(told).toEqual([1, 2].map(() => JSON.stringify(call('a', 'Read', { p: 1 }))))
+})

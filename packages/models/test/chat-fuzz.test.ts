@@ -1,0 +1,198 @@
+// Streams that are cut, repeated, reordered or full of garbage: in process, and over a real connection.
+import { ModelError, isJsonObject, isText, isToolUse } from '@halting/core'
+import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openaiCompatible } from '../src/openai/openai.ts'
+import { call } from './support/call.ts'
+import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-read.ts'
+import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+
+const all = chatRecordings.flatMap(({ chunks }) => chunks)
+
+/** Pieces of calls as no service would send them on purpose. */
+const anyPiece = fc
+  .record(
+    {
+      index: fc.constantFrom<Json>(0, 1, null, 'x', -1),
+      id: fc.constantFrom<Json>('a', 'b', '', null, 7),
+      name: fc.constantFrom<Json>('Read', 'List', '', null),
+      arguments: fc.constantFrom<Json>(
+        '{',
+        '}',
+        '{"p":',
+        '1}',
+        '{"p":1}',
+        '{}',
+        '',
+        ' ',
+        '"',
+        '\\',
+        '[',
+        null,
+        {},
+        { p: 1 },
+      ),
+    },
+    { requiredKeys: [] },
+  )
+  .map(({ name, arguments: input, ...fields }) =>
+    piece(fields, { ...(name !== undefined && { name }), ...(input !== undefined && { arguments: input }) }),
+  )
+const anyFinish = fc
+  .constantFrom('stop', 'tool_calls', 'length', 'content_filter', 'error', 'model_length', 'new_reason')
+  .map((reason) => finish(reason))
+const anyText = fc
+  .constantFrom<JsonObject>(
+    { content: 'x' },
+    { content: ' ' },
+    { reasoning: 'r' },
+    { refusal: 'no' },
+    { content: [{ type: 'thinking', thinking: 't' }] },
+    { reasoning_details: [{ type: 'reasoning.text', text: 'd' }] },
+  )
+  .map((delta) => chunk(delta))
+const garbage = fc.oneof(
+  fc.constantFrom(...all),
+  anyPiece,
+  anyText,
+  anyFinish,
+  fc.constant(usageChunk),
+  fc.record({ choices: fc.jsonValue(), usage: fc.jsonValue(), id: fc.jsonValue() }, { requiredKeys: [] }),
+  fc
+    .record({ delta: fc.jsonValue(), finish_reason: fc.jsonValue() }, { requiredKeys: [] })
+    .map((choice) => ({ choices: [choice] })),
+  fc
+    .dictionary(
+      fc.constantFrom('content', 'reasoning', 'tool_calls', 'function_call', 'refusal', 'reasoning_details'),
+      fc.jsonValue(),
+    )
+    .map((delta) => chunk(delta as JsonObject)),
+  fc.dictionary(fc.string(), fc.jsonValue()),
+) as fc.Arbitrary<JsonObject>
+
+const anyStream: fc.Arbitrary<readonly JsonObject[]> = fc.constantFrom(...chatRecordings).chain(({ chunks }) =>
+  fc.oneof(
+    fc.nat(chunks.length).map((length) => chunks.slice(0, length)),
+    fc.shuffledSubarray([...chunks]),
+    fc
+      .tuple(fc.nat(chunks.length), fc.nat(chunks.length))
+      .map(([from, to]) => [...chunks.slice(0, to), ...chunks.slice(from)]),
+    fc.tuple(fc.nat(chunks.length), fc.array(garbage)).map(([at, added]) => chunks.toSpliced(at, 0, ...added)),
+    fc.array(garbage),
+    fc.array(fc.oneof(anyPiece, anyText, { weight: 1, arbitrary: anyFinish })),
+  ),
+)
+
+/** An object that was read from a text with its last brace: what the model wrote, also where that is no JSON. */
+function cameWhole({ input }: Extract<ContentBlock, { type: 'tool_use' }>): boolean {
+  if (!isJsonObject(input)) return false
+  const { INVALID_JSON: text } = input
+  return typeof text === 'string' ? /^\s*\{[^]*\}\s*$/.test(text) : Object.keys(input).length > 0
+}
+
+/** What was thought, and white space: without anything else the request is made again. */
+function isNothingToGoOnFrom(block: ContentBlock): boolean {
+  return block.type === 'thinking' || (isText(block) && block.text.trim() === '')
+}
+
+describe('whatever comes', () => {
+  test('a block that was told complete is in the message, unchanged and once', () => {
+    fc.assert(
+      fc.property(anyStream, fc.constantFrom('done', 'none'), (chunks, end) => {
+        const { assembled, updates } = readChunks(chunks, end)
+        const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+        const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+        const kept = assembled.kind === 'nothing' ? inOrder.filter(isNothingToGoOnFrom) : assembled.message.content
+        expect(kept).toEqual(inOrder)
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  test('a call of a reply that was cut has an input that came whole', () => {
+    const cut = fc.constantFrom('length', 'model_length', 'content_filter').map((reason) => finish(reason))
+    const chunks = fc
+      .tuple(fc.array(fc.oneof(anyPiece, anyText)), cut, fc.array(anyFinish))
+      .map(([before, end, after]) => [...before, end, ...after])
+    fc.assert(
+      fc.property(chunks, (stream) => {
+        const { assembled } = readChunks(stream)
+        const content = assembled.kind === 'nothing' ? [] : assembled.message.content
+        // An empty object may be one that had only begun: it is not there either.
+        expect(content.filter(isToolUse).filter((block) => !cameWhole(block))).toEqual([])
+      }),
+      { numRuns: 5000 },
+    )
+  })
+
+  test('ids of calls are unique in a message, and every call has a name', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(anyPiece, anyText)), (chunks) => {
+        const { assembled } = readChunks([...chunks, finish('stop')])
+        const calls = assembled.kind === 'nothing' ? [] : assembled.message.content.filter(isToolUse)
+        const ids = calls.map(({ id }) => id)
+        expect(new Set(ids).size).toBe(ids.length)
+        for (const { name } of calls) expect(name).not.toBe('')
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('events that are told begin, go on and end in order', () => {
+    fc.assert(
+      fc.property(anyStream, (chunks) => {
+        const { updates } = readChunks(chunks)
+        const open = new Set<Json | undefined>()
+        const faults: string[] = []
+        let begun = 0
+        for (const update of updates) {
+          if (update.type !== 'api_event') continue
+          const { type, index } = update.event
+          if (type === 'content_block_start') {
+            if (index !== begun++) faults.push(`block ${JSON.stringify(index)} began after ${begun - 1} others`)
+            open.add(index)
+          }
+          if (type === 'content_block_delta' && !open.has(index)) faults.push('a delta for a block that is not open')
+          if (type === 'content_block_stop' && !open.delete(index)) faults.push('the end of a block that is not open')
+        }
+        expect(faults).toEqual([])
+      }),
+      { numRuns: 3000 },
+    )
+  })
+})
+
+test('over a real connection each ends with a reply or a ModelError, wherever it is cut', async () => {
+  let bytes = Buffer.alloc(0)
+  const server = await startRawServer((response) => {
+    beginStream(response)
+    response.end(bytes)
+  })
+  const model = openaiCompatible({ model: 'm', baseUrl: server.url, apiKey: 'key' })
+  const noise = fc.oneof(
+    fc.string(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('\n\n', 'data: ', 'event: error\n', ':', '\u0000', '[DONE]'),
+  )
+  const stream = fc
+    .tuple(anyStream, fc.array(noise, { maxLength: 3 }), fc.double({ min: 0, max: 1, noNaN: true }))
+    .map(([chunks, words, share]) => {
+      const whole = Buffer.concat([chatBytes(chunks), Buffer.from(words.join(''))])
+      return whole.subarray(0, Math.ceil(whole.length * share))
+    })
+  await fc.assert(
+    fc.asyncProperty(stream, async (drawn) => {
+      bytes = drawn
+      const { reply, error, updates } = await call(model)
+      const failures = [error, reply?.interrupted].filter((failure) => failure !== undefined)
+      expect(failures.filter((failure) => !(failure instanceof ModelError))).toEqual([])
+      expect(error !== undefined).toBe(reply === undefined)
+      const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+      const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+      expect(inOrder).toEqual(reply?.message.content ?? inOrder.filter(isNothingToGoOnFrom))
+    }),
+    { numRuns: 500 },
+  )
+})

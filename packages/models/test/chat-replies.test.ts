@@ -1,0 +1,305 @@
+// What a reply holds besides calls: what was thought, usage, and how it ended.
+import type { JsonObject, ModelReply, Usage } from '@halting/core'
+import { noUsage } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { readChatUsage } from '../src/openai/chat-usage.ts'
+import { chunk, finish, piece, readChunks, replyOfRead, usageChunk } from './support/chat-read.ts'
+
+const api = 'chat_completions'
+
+function replyOf(...chunks: readonly JsonObject[]): ModelReply {
+  return replyOfRead(readChunks(chunks))
+}
+
+const done = [finish('stop'), usageChunk] as const
+const thought = (thinking: string, origin: JsonObject): JsonObject => ({
+  type: 'thinking',
+  thinking,
+  signature: '',
+  origin: { api, ...origin },
+})
+
+describe('what was thought is kept with the field that it came in', () => {
+  test.each(['reasoning_content', 'reasoning'])('%s', (field) => {
+    const { message } = replyOf(
+      chunk({ [field]: 'Let me ' }),
+      chunk({ [field]: 'see.' }),
+      chunk({ content: 'Yes.' }),
+      ...done,
+    )
+    expect(message.content).toEqual([thought('Let me see.', { field }), { type: 'text', text: 'Yes.' }])
+  })
+
+  test('in both at once, once', () => {
+    const both = { reasoning: 'Hm.', reasoning_content: 'Hm.' }
+    expect(replyOf(chunk({ ...both, content: 'Yes.' }), ...done).message.content).toEqual([
+      thought('Hm.', { field: 'reasoning_content' }),
+      { type: 'text', text: 'Yes.' },
+    ])
+  })
+
+  test('in parts of the content', () => {
+    const part = (text: string): JsonObject => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+    const { message } = replyOf(
+      chunk({ content: [part('Let me ')] }),
+      chunk({ content: [part('see.'), { type: 'text', text: 'Yes' }] }),
+      chunk({ content: '.' }),
+      ...done,
+    )
+    expect(message.content).toEqual([thought('Let me see.', { field: 'content' }), { type: 'text', text: 'Yes.' }])
+  })
+
+  test('with the details of a router: pieces of one are joined, others stand beside it', () => {
+    const text = (fields: JsonObject): JsonObject => ({ type: 'reasoning.text', index: 0, ...fields })
+    const { message } = replyOf(
+      chunk({ reasoning: 'Let me ', reasoning_details: [text({ text: 'Let me ', format: 'x', signature: null })] }),
+      chunk({ reasoning: 'see.', reasoning_details: [text({ text: 'see.' })] }),
+      chunk({ reasoning_details: [text({ signature: 'sig' })] }),
+      chunk({
+        reasoning_details: [
+          { type: 'reasoning.encrypted', index: 0, id: 'call_1', data: 'e1' },
+          { type: 'reasoning.encrypted', index: 0, id: 'call_2', data: 'e2' },
+        ],
+      }),
+      chunk({ content: 'Yes.' }),
+      ...done,
+    )
+    const details = [
+      { type: 'reasoning.text', index: 0, text: 'Let me see.', format: 'x', signature: 'sig' },
+      { type: 'reasoning.encrypted', index: 0, id: 'call_1', data: 'e1' },
+      { type: 'reasoning.encrypted', index: 0, id: 'call_2', data: 'e2' },
+    ]
+    expect(message.content).toEqual([
+      thought('Let me see.', { field: 'reasoning', details }),
+      { type: 'text', text: 'Yes.' },
+    ])
+  })
+
+  test('with details alone: their text is shown, and they are what is sent back', () => {
+    const detail = { type: 'reasoning.summary', summary: 'In short.', index: 0 }
+    expect(replyOf(chunk({ reasoning_details: [detail], content: 'Yes.' }), ...done).message.content).toEqual([
+      thought('In short.', { details: [detail] }),
+      { type: 'text', text: 'Yes.' },
+    ])
+  })
+
+  test('signed text takes no more: what comes after it is another', () => {
+    const detail = (text: string): JsonObject => ({ type: 'reasoning.text', text, signature: `of ${text}` })
+    const { message } = replyOf(chunk({ reasoning_details: [detail('a'), detail('b')], content: 'Yes.' }), ...done)
+    expect(message.content[0]).toEqual(thought('ab', { details: [detail('a'), detail('b')] }))
+  })
+})
+
+test('a refusal is text, and ends the reply as one', () => {
+  const { message } = replyOf(chunk({ refusal: 'I will ' }), chunk({ refusal: 'not.' }), ...done)
+  expect(message).toMatchObject({ content: [{ type: 'text', text: 'I will not.' }], stop_reason: 'refusal' })
+})
+
+test('a reply has the id and the model that the service names, or those of the request', () => {
+  const unnamed: JsonObject = { choices: [{ delta: { content: 'Yes.' }, finish_reason: 'stop' }] }
+  expect(replyOf({ id: 'x', model: 'served', ...unnamed }).message).toMatchObject({ id: 'x', model: 'served' })
+  expect(replyOf(unnamed).message).toMatchObject({ id: expect.stringMatching(/^chat-\w{9}$/), model: 'asked' })
+})
+
+test('of several choices the first is taken', () => {
+  const both = { choices: [1, 0].map((index) => ({ index, delta: { content: `${index}` }, finish_reason: 'stop' })) }
+  expect(replyOf({ id: 'c1', model: 'm', ...both }).message.content).toEqual([{ type: 'text', text: '0' }])
+})
+
+describe('usage', () => {
+  const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  const counted: Usage = { ...noUsage, input_tokens: 10, output_tokens: 5 }
+  const said = chunk({ content: 'Yes.' })
+
+  test.each([
+    ['in a last chunk without choices', [said, finish('stop'), { choices: [], usage: reported }]],
+    ['in a last chunk whose choices are missing', [said, finish('stop'), { usage: reported }]],
+    ['with the finish reason', [said, { ...finish('stop'), usage: reported }]],
+    ['in the choice', [said, finish('stop', { usage: reported })]],
+    ['in x_groq', [said, { ...finish('stop'), x_groq: { usage: reported } }]],
+    [
+      'in every chunk',
+      [
+        { ...said, usage: { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 } },
+        { ...finish('stop'), usage: reported },
+      ],
+    ],
+    ['before the text', [{ choices: [], usage: reported }, said, finish('stop')]],
+    [
+      'with null after it',
+      [
+        { ...said, usage: reported },
+        { ...finish('stop'), usage: null },
+      ],
+    ],
+  ] as readonly (readonly [string, readonly JsonObject[]])[])('%s', (_, chunks) => {
+    expect(replyOf(...chunks)).toEqual({ message: expect.objectContaining({ usage: counted }) })
+  })
+
+  test.each([
+    ['there is none', {}],
+    ['it is null', { usage: null }],
+    ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
+    ['it holds no numbers', { usage: { prompt_tokens: 'ten', completion_tokens: 5 } }],
+  ] as readonly (readonly [string, JsonObject])[])('when %s, what it cost is unknown', (_, more) => {
+    expect(replyOf(said, { ...finish('stop'), ...more })).toMatchObject({
+      billed: 'unknown',
+      message: { usage: noUsage },
+    })
+  })
+
+  test.each([
+    [
+      'cached, in the details',
+      { prompt_tokens_details: { cached_tokens: 4 } },
+      { input_tokens: 6, cache_read_input_tokens: 4 },
+    ],
+    ['cached, as DeepSeek says it', { prompt_cache_hit_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
+    ['cached, as Moonshot says it', { cached_tokens: 4 }, { input_tokens: 6, cache_read_input_tokens: 4 }],
+    [
+      'cached and written',
+      { prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
+      { input_tokens: 3, cache_read_input_tokens: 4, cache_creation_input_tokens: 3 },
+    ],
+    [
+      'more cached than there was',
+      { prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 3 } },
+      { input_tokens: 0, cache_read_input_tokens: 10 },
+    ],
+    ['details that are null', { prompt_tokens_details: null, completion_tokens_details: null }, {}],
+    ['thought outside of the completion, by the total', { total_tokens: 45 }, { output_tokens: 35 }],
+    [
+      'thought outside of the completion, by its own count',
+      { total_tokens: null, completion_tokens_details: { reasoning_tokens: 30 } },
+      { output_tokens: 35 },
+    ],
+    ['thought inside of the completion', { completion_tokens_details: { reasoning_tokens: 5 } }, { output_tokens: 5 }],
+    ['a total that is too low', { total_tokens: 3 }, {}],
+  ] as readonly (readonly [string, JsonObject, Partial<Usage>])[])('%s', (_, more, expected) => {
+    expect(readChatUsage({ ...reported, ...more })).toEqual({ ...counted, ...expected })
+  })
+})
+
+describe('the finish reason', () => {
+  const said = chunk({ content: 'Yes.' })
+  const read = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })
+  const half = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' })
+  const bare = piece({ index: 0, id: 'a' }, { name: 'List' })
+  const empty = piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' })
+  const text = { type: 'text', text: 'Yes.' }
+  const call = (name: string, input: JsonObject): JsonObject => ({ type: 'tool_use', id: 'a', name, input })
+
+  type Row = readonly [what: string, chunks: readonly JsonObject[], stopReason: string, content: readonly JsonObject[]]
+  const table: readonly Row[] = [
+    ['stop', [said, finish('stop')], 'end_turn', [text]],
+    ['stop with calls', [said, read, finish('stop')], 'tool_use', [text, call('Read', { p: 1 })]],
+    ['stop with a call without input', [bare, finish('stop')], 'tool_use', [call('List', {})]],
+    ['tool_calls', [read, finish('tool_calls')], 'tool_use', [call('Read', { p: 1 })]],
+    ['tool_calls without calls', [said, finish('tool_calls')], 'end_turn', [text]],
+    ['function_call', [read, finish('function_call')], 'tool_use', [call('Read', { p: 1 })]],
+    ['eos', [said, finish('eos')], 'end_turn', [text]],
+    ['STOP', [said, finish('STOP')], 'end_turn', [text]],
+    ['length', [said, finish('length')], 'max_tokens', [text]],
+    ['length with a whole call', [read, finish('length')], 'max_tokens', [call('Read', { p: 1 })]],
+    ['length with half a call', [said, half, finish('length')], 'max_tokens', [text]],
+    ['length with a call without input yet', [said, bare, finish('length')], 'max_tokens', [text]],
+    ['length with a call that may have just begun', [said, empty, finish('length')], 'max_tokens', [text]],
+    ['length, then stop', [said, half, finish('length'), finish('stop')], 'max_tokens', [text]],
+    ['max_tokens', [said, half, finish('max_tokens')], 'max_tokens', [text]],
+    ['model_length', [said, half, finish('model_length')], 'model_context_window_exceeded', [text]],
+    ['content_filter', [said, half, finish('content_filter')], 'refusal', [text]],
+    [
+      'content_filter with two halves',
+      [half, piece({ index: 1, id: 'b' }, { name: 'Read' }), finish('content_filter')],
+      'refusal',
+      [],
+    ],
+    ['content_filter with its reason', [said, finish('content_filter: SAFETY')], 'refusal', [text]],
+    ['sensitive', [said, finish('sensitive')], 'refusal', [text]],
+    ['one that nobody knows', [said, finish('new_reason')], 'new_reason', [text]],
+    [
+      'stop, with a piece of text after it',
+      [said, finish('stop'), chunk({ content: ' More.' })],
+      'end_turn',
+      [text, { type: 'text', text: ' More.' }],
+    ],
+    [
+      'tool_calls with each piece',
+      [half, finish('tool_calls'), piece({ index: 0 }, { arguments: '1}' }), finish('tool_calls')],
+      'tool_use',
+      [call('Read', { p: 1 })],
+    ],
+    ['none, but [DONE]', [said], 'end_turn', [text]],
+    ['none, but [DONE], with a call', [read], 'tool_use', [call('Read', { p: 1 })]],
+  ]
+  test.each(table)('%s', (_, chunks, stop_reason, content) => {
+    const { assembled } = readChunks([...chunks, usageChunk])
+    expect(assembled).toMatchObject({ kind: 'complete', message: { stop_reason, stop_sequence: null } })
+    expect(replyOf(...chunks).message.content).toEqual(content)
+  })
+
+  test.each(['error', 'abort', 'network_error', 'insufficient_system_resource', 'function_call_filter: MALFORMED'])(
+    '%s is a failure: what was complete is kept',
+    (reason) => {
+      const read = readChunks([
+        said,
+        piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' }),
+        finish(reason),
+      ])
+      expect(read.end).toEqual({ kind: 'error_event', error: { message: `it ended with "${reason}"` } })
+      expect(read.assembled).toMatchObject({
+        kind: 'partial',
+        message: { content: [text, call('Read', { p: 1 })], stop_reason: null },
+      })
+    },
+  )
+
+  test('error with what happened is that error', () => {
+    const error = { code: 502, message: 'Provider disconnected' }
+    expect(readChunks([said, finish('error', { error })]).end).toEqual({ kind: 'error_event', error })
+  })
+
+  test('a stream without [DONE] is complete with a finish reason', () => {
+    expect(readChunks([said, finish('stop')], 'none').assembled).toMatchObject({ kind: 'complete' })
+  })
+
+  test('a stream without either is not', () => {
+    expect(readChunks([said], 'none').assembled).toEqual({ kind: 'nothing' })
+    expect(readChunks([said, read], 'none').assembled).toMatchObject({ kind: 'partial' })
+  })
+
+  test('a stream with [DONE] and nothing before it is not', () => {
+    expect(readChunks([]).assembled).toEqual({ kind: 'nothing' })
+    expect(readChunks([chunk({ role: 'assistant', content: '' })]).assembled).toEqual({ kind: 'nothing' })
+  })
+
+  test('a finish reason without any content is a reply without content', () => {
+    expect(replyOf(chunk({ role: 'assistant', content: '' }), ...done).message).toMatchObject({
+      content: [],
+      stop_reason: 'end_turn',
+    })
+  })
+})
+
+describe('an error in the middle of a stream', () => {
+  test.each([
+    [{ error: { message: 'boom', code: 502 } }, { message: 'boom', code: 502 }],
+    [{ error: 'boom' }, 'boom'],
+    [
+      { object: 'error', message: 'boom', code: 400 },
+      { object: 'error', message: 'boom', code: 400 },
+    ],
+    [{ detail: 'boom' }, { detail: 'boom' }],
+    [{ message: 'boom' }, { message: 'boom' }],
+    [{ ...finish('error'), error: { message: 'boom' } }, { message: 'boom' }],
+  ] as readonly (readonly [JsonObject, unknown])[])('%j', (value, error) => {
+    expect(readChunks([chunk({ content: 'Yes.' }), value]).end).toEqual({ kind: 'error_event', error })
+  })
+
+  test.each([{ ...chunk({ content: '!' }), error: null }, { choices: [] }, { object: 'chat.completion.chunk' }, {}])(
+    '%j is none',
+    (value) => {
+      expect(readChunks([chunk({ content: 'Yes.' }), value, ...done]).end).toBeUndefined()
+    },
+  )
+})

@@ -1,0 +1,220 @@
+// Holds the tables of "The wire" in docs/spec.md: R-WIRE-1 to R-WIRE-8. Every cell is made to happen.
+import { readFileSync } from 'node:fs'
+import { ModelError } from '@halting/core'
+import type { Model } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { fetchFor } from '../src/http/fetch.ts'
+import { anthropic, openaiCompatible } from '../src/index.ts'
+import type { ServiceOptions } from '../src/service/endpoint.ts'
+import { call } from './support/call.ts'
+import type { Called } from './support/call.ts'
+import { faultAnswers, retryDateMs } from './support/fault-answers.ts'
+import type { FaultAnswer } from './support/fault-answers.ts'
+import { createEar } from './support/fault-ear.ts'
+import { faultKinds } from './support/fault-kinds.ts'
+import type { StreamFault } from './support/fault-kinds.ts'
+import { answeringReply, callingReply, faultPoints } from './support/fault-reply.ts'
+import type { FaultPoint, FaultProtocol, FaultReply } from './support/fault-reply.ts'
+import { startFaultServer } from './support/fault-server.ts'
+import type { PlannedExchange } from './support/fault-server.ts'
+
+const protocols = ['messages', 'chat'] as const
+const spec = readFileSync(new URL('../../../docs/spec.md', import.meta.url), 'utf8')
+const nowhere = '–'
+
+/** The rows of the table that begins with this head: what stands in each column, by its name. */
+function tableOf(head: string): readonly ReadonlyMap<string, string>[] {
+  const lines = spec.split('\n')
+  const start = lines.findIndex((line) => line.startsWith(head))
+  const rows = lines.slice(start + 2, lines.indexOf('', start))
+  const cellsOf = (line: string): readonly string[] =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replaceAll('`', ''))
+  const names = cellsOf(lines[start] ?? '')
+  return rows.map((row) => new Map(cellsOf(row).map((cell, index) => [names[index] ?? '', cell])))
+}
+
+const faultRows = tableOf('| fault | kind |')
+const answerRows = tableOf('| answer | kind |')
+
+interface Exchanged extends Called {
+  /** Bytes that the server wrote. */
+  readonly bytes: number
+}
+
+/** One exchange with a fault server, from a model that reads as fast as it can. */
+async function exchange(
+  protocol: FaultProtocol,
+  planned: PlannedExchange,
+  options: ServiceOptions = {},
+): Promise<Exchanged> {
+  const ear = createEar(fetchFor)
+  const server = await startFaultServer({ protocol, plan: [planned], taken: ear.taken })
+  try {
+    const called = await call(modelOf(protocol, { baseUrl: server.url, fetch: ear.fetch, ...options }))
+    // What never ends by itself must be let go.
+    if ('fault' in planned && isEndless(planned.fault)) await server.released()
+    return { ...called, bytes: server.bytesWritten() }
+  } finally {
+    await server.close()
+  }
+}
+
+function modelOf(protocol: FaultProtocol, options: ServiceOptions & { readonly baseUrl: string }): Model {
+  const named = { model: 'claude-test', apiKey: 'key', ...options }
+  return protocol === 'messages' ? anthropic(named) : openaiCompatible(named)
+}
+
+/** What an attempt came to, in the words of the tables (R-WIRE-1); anything else is told as it is. */
+function outcomeOf({ reply, error, updates }: Called, sent: FaultReply): string {
+  if (error !== undefined) {
+    if (!(error instanceof ModelError)) return 'something that is no ModelError'
+    return error.retryable ? 'retried' : 'ends'
+  }
+  if (reply === undefined) return 'nothing'
+  const { content, stop_reason } = reply.message
+  // R-WIRE-2: in every outcome.
+  const complete = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+  expect(content).toEqual(complete.toSorted((a, b) => a.index - b.index).map(({ block }) => block))
+  if (reply.interrupted !== undefined) {
+    const isPart = stop_reason === null && isSame(content, sent.blocks.slice(0, content.length))
+    if (!isPart) return 'something that was not said is kept'
+    return content.length === 1 ? 'text kept' : 'text and call kept'
+  }
+  return stop_reason === sent.stopReason && isSame(content, sent.blocks) ? 'whole' : 'taken'
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+/** The failure that an attempt told of, also beside a reply that was kept. */
+function failureOf({ reply, error }: Called): ModelError | undefined {
+  if (error instanceof ModelError) return error
+  return reply?.interrupted
+}
+
+/** The cell of one protocol: where they differ, the Messages API stands first. */
+function cellOf(cell: string, protocol: FaultProtocol): string {
+  const [first = '', second = first] = cell.split(' / ')
+  return protocol === 'messages' ? first : second
+}
+
+/** Only where silence is the fault may it run into a limit. */
+function limitsFor(fault: StreamFault): ServiceOptions {
+  if (fault === 'endless event') return { maxEventLength: endlessLimit }
+  return isEndless(fault) ? { idleTimeoutMs: 300, requestTimeoutMs: 400 } : {}
+}
+
+function isEndless(fault: StreamFault): boolean {
+  return fault === 'silent' || fault === 'pings' || fault === 'comments' || fault === 'endless event'
+}
+
+const endlessLimit = 100_000
+
+describe('the table of faults', () => {
+  test('has a row for every fault, a column for every point, and no others', () => {
+    expect(faultRows.map((row) => row.get('fault'))).toEqual(Object.keys(faultKinds))
+    expect([...(faultRows[0]?.keys() ?? [])]).toEqual(['fault', 'kind', 'billed', ...faultPoints])
+  })
+
+  const cases = protocols.flatMap((protocol) =>
+    faultRows.map((row) => ({ protocol, fault: row.get('fault') ?? '', row })),
+  )
+  test.each(cases)('$protocol: $fault', async ({ protocol, fault, row }) => {
+    // The first test holds that each row is the name of one.
+    const name = fault as StreamFault
+    const exchanged = await Promise.all(
+      faultPoints.map(async (at) => {
+        if (!faultKinds[name].points.includes(at)) return undefined
+        return exchange(protocol, { fault: name, at }, limitsFor(name))
+      }),
+    )
+    const outcomes = exchanged.map((called) => (called === undefined ? nowhere : outcomeOf(called, callingReply)))
+    expect(outcomes).toEqual(faultPoints.map((at) => cellOf(row.get(at) ?? '', protocol)))
+    const failures = exchanged.flatMap((called) => (called === undefined ? [] : (failureOf(called) ?? [])))
+    const hasFailed = outcomes.some(
+      (outcome) => outcome === 'retried' || outcome === 'ends' || outcome.endsWith('kept'),
+    )
+    expect([...new Set(failures.map(({ kind }) => kind))]).toEqual(hasFailed ? [row.get('kind')] : [])
+    expect([...new Set(failures.map(({ billed }) => billed))]).toEqual(hasFailed ? [row.get('billed')] : [])
+    for (const { message } of failures) expect(message).toMatch(/^[A-Z0-9].*[.?]$/)
+  })
+})
+
+describe('what the table cannot say', () => {
+  test('an endless event is read no further than its limit, and the connection is let go', async () => {
+    for (const protocol of protocols) {
+      const { bytes } = await exchange(protocol, { fault: 'endless event', at: 'begun' }, limitsFor('endless event'))
+      // What the kernel holds between the two comes on top.
+      expect(bytes).toBeLessThan(endlessLimit + 16_000_000)
+    }
+  })
+
+  test('a reply without a report of usage is charged at the worst case, one with it at what it says', async () => {
+    const usage = { input_tokens: 100, output_tokens: 20, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    const billed = async (protocol: FaultProtocol, at: FaultPoint) => {
+      const { reply } = await exchange(protocol, { fault: 'closed', at })
+      return reply?.billed ?? reply?.message.usage
+    }
+    expect(await Promise.all([billed('messages', 'stop'), billed('messages', 'end')])).toEqual([usage, usage])
+    expect(await Promise.all([billed('chat', 'stop'), billed('chat', 'end')])).toEqual(['unknown', usage])
+  })
+
+  test('a cut connection is told by what cut it, with the id of the request where there was an answer', async () => {
+    const failed = async (fault: StreamFault) => failureOf(await exchange('messages', { fault, at: 'text' }))
+    expect((await failed('reset'))?.message).toMatch(
+      /^127\.0\.0\.1:\d+ closed the connection \((ECONNRESET|UND_ERR_SOCKET)\)/,
+    )
+    expect((await failed('closed'))?.message).toMatch(/^127\.0\.0\.1:\d+ closed the connection \(UND_ERR_SOCKET\)/)
+    expect(await failed('ended')).toMatchObject({
+      message: 'The stream of the reply broke: it ended before the reply did.',
+      requestId: 'req_fault',
+    })
+  })
+})
+
+describe('the table of answers', () => {
+  test('has a row for every answer, and no others', () => {
+    expect(new Set(answerRows.map((row) => row.get('answer')))).toEqual(new Set(Object.keys(faultAnswers)))
+    expect([...(answerRows[0]?.keys() ?? [])]).toEqual(['answer', 'kind', 'tried again', 'waits', 'billed'])
+  })
+
+  const cases = protocols.flatMap((protocol) =>
+    answerRows.map((row) => ({ protocol, answer: row.get('answer') ?? '', row })),
+  )
+  test.each(cases)('$protocol: $answer', async ({ protocol, answer, row }) => {
+    // The first test holds that each row is the name of one.
+    const called = await exchange(protocol, { answer: answer as FaultAnswer })
+    const failure = failureOf(called)
+    const outcome = outcomeOf(called, answeringReply)
+    expect({
+      answer,
+      kind: failure?.kind ?? outcome,
+      'tried again': failure === undefined ? nowhere : failure.retryable ? 'yes' : 'no',
+      waits: waitsOf(failure),
+      billed: failure?.billed ?? nowhere,
+    }).toEqual(Object.fromEntries(row))
+  })
+})
+
+function waitsOf(failure: ModelError | undefined): string {
+  if (failure?.retryable !== true) return nowhere
+  const { retryAfterMs } = failure
+  if (retryAfterMs === null) return 'its own steps'
+  // A date is told in whole seconds.
+  const isAsked = retryAfterMs === 7_000 || (retryAfterMs > 0 && retryAfterMs <= retryDateMs + 1_000)
+  return isAsked ? 'as asked' : `${retryAfterMs} ms`
+}
+
+test('a fault that cannot happen where it is planned is told at once', async () => {
+  await expect(startFaultServer({ protocol: 'chat', plan: [{ fault: 'pings', at: 'accept' }] })).rejects.toThrow(
+    '"pings" cannot happen at "accept".',
+  )
+  const planned = { fault: 'reset', at: 'in call', reply: answeringReply } as const
+  await expect(startFaultServer({ protocol: 'chat', plan: [planned] })).rejects.toThrow(
+    'never comes to the point "in call"',
+  )
+})

@@ -1,0 +1,192 @@
+// Holds R-WIRE-1 to R-WIRE-5 for streams in which anything may have gone wrong: in process many, over a real connection some.
+import { isJsonObject, ModelError } from '@halting/core'
+import type { ContentBlock, Model, ModelReply } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { anthropic, openaiCompatible } from '../src/index.ts'
+import type { ServiceOptions } from '../src/service/endpoint.ts'
+import { call } from './support/call.ts'
+import type { Called } from './support/call.ts'
+import type { FaultProtocol } from './support/fault-reply.ts'
+import {
+  cuts,
+  frameMutation,
+  garbage,
+  mutatedBytes,
+  piecesOf,
+  recordedStreams,
+  truncation,
+} from './support/fuzz-stream.ts'
+import type { Mutation, RecordedStream } from './support/fuzz-stream.ts'
+import { beginStream, startRawServer, write } from './support/raw-server.ts'
+
+const protocols = ['messages', 'chat'] as const
+
+/** Without a limit to how long it may be silent: a stream that ended is never waited for. */
+function modelOf(protocol: FaultProtocol, baseUrl: string, options: ServiceOptions = {}): Model {
+  const named = { model: 'm', apiKey: 'key', baseUrl, idleTimeoutMs: Infinity, requestTimeoutMs: Infinity, ...options }
+  return protocol === 'messages' ? anthropic(named) : openaiCompatible(named)
+}
+
+const head = { headers: { 'content-type': 'text/event-stream' } }
+
+/** One call whose answer is made of these pieces, without a network. */
+function answeredWith(protocol: FaultProtocol, pieces: readonly Uint8Array[]): Promise<Called> {
+  const fetch = async (): Promise<Response> => new Response(bodyOf(pieces), head)
+  return call(modelOf(protocol, 'http://127.0.0.1:1', { fetch }))
+}
+
+function bodyOf(pieces: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  const left = [...pieces]
+  return new ReadableStream({
+    pull(controller) {
+      const piece = left.shift()
+      if (piece === undefined) controller.close()
+      else controller.enqueue(piece)
+    },
+  })
+}
+
+/** What a stream comes to when nothing goes wrong with it. */
+async function wholeReply(protocol: FaultProtocol, { frames }: RecordedStream): Promise<ModelReply> {
+  const { reply } = await answeredWith(protocol, [Buffer.from(frames.join(''))])
+  if (reply === undefined) throw new Error('a recorded stream gives no reply')
+  return reply
+}
+
+/** What holds however a stream was mistreated; the first thing that does not, in words. */
+function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string | undefined {
+  if (reply === undefined) return error instanceof ModelError ? undefined : `it threw what is no ModelError: ${String(error)}` // prettier-ignore
+  const { message, interrupted } = reply
+  const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+  const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
+  const due = interrupted === undefined ? told : told.filter((block) => !isUnanswered(block, told))
+  if (!isSame(message.content, due)) return 'what was told to be complete is not what is in the reply'
+  for (const { index, block } of blocks) {
+    const shown = updates.map((update) => (update.type === 'text_delta' && update.index === index ? update.text : ''))
+    if (block.type === 'text' && !block.text.endsWith(shown.join(''))) return 'text that was shown is not kept'
+    if (block.type === 'tool_use' && !isJsonObject(block.input)) return 'a call has no input'
+  }
+  const counts = [message.usage.input_tokens, message.usage.output_tokens, message.usage.cache_read_input_tokens]
+  if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return 'the usage is no usage'
+  if (interrupted === undefined) {
+    if (message.stop_reason === null) return 'a reply without a stop reason is told to be whole'
+    return saysWhyItEnded(bytes) ? undefined : 'a reply is told to be whole, and its end never came'
+  }
+  if (!(interrupted instanceof ModelError)) return 'it was interrupted by what is no ModelError'
+  if (message.stop_reason !== null) return 'a broken reply has a stop reason'
+  return message.content.length > 0 ? undefined : 'nothing is kept, and yet there is a reply'
+}
+
+/** The call of a service's own tool whose result did not come: it cannot be sent back. */
+function isUnanswered(block: ContentBlock, all: readonly ContentBlock[]): boolean {
+  if (!block.type.endsWith('_tool_use') || !('id' in block)) return false
+  return !all.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
+}
+
+/** Whether an end is in there, by the plainest reading there is. */
+function saysWhyItEnded(bytes: Uint8Array): boolean {
+  return /"stop_reason"\s*:\s*"|"finish_reason"\s*:\s*"|\[DONE\]/.test(new TextDecoder().decode(bytes))
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+describe.each(protocols)('in process, a stream (%s)', (protocol) => {
+  const streams = recordedStreams(protocol)
+  const stream = fc.constantFrom(...streams)
+
+  test('is among the recorded ones', () => {
+    expect(streams.length).toBeGreaterThan(4)
+  })
+
+  test('in any pieces gives the same message', async () => {
+    await fc.assert(
+      fc.asyncProperty(stream, cuts, async (recorded, cutsAt) => {
+        const whole = await wholeReply(protocol, recorded)
+        const { reply } = await answeredWith(protocol, piecesOf(Buffer.from(recorded.frames.join('')), cutsAt))
+        expect(reply).toEqual(whole)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('cut off at any byte gives the whole message, a beginning of it, or an error that may be retried', async () => {
+    const outcomes = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(stream, truncation, cuts, async (recorded, cut, cutsAt) => {
+        const bytes = mutatedBytes(recorded.frames, [cut])
+        const called = await answeredWith(protocol, piecesOf(bytes, cutsAt))
+        expect(problemOf(called, bytes)).toBeUndefined()
+        const whole = await wholeReply(protocol, recorded)
+        outcomes.add(cutOutcome(called, whole))
+      }),
+      { numRuns: 600 },
+    )
+    expect(outcomes).toEqual(new Set(['a retryable error', 'a beginning', 'the whole message']))
+  })
+
+  const several = (mutation: fc.Arbitrary<Mutation>) => fc.array(mutation, { minLength: 1, maxLength: 4 })
+  test.each([
+    ['with frames that are repeated, lost and swapped', several(frameMutation)],
+    ['with garbage in it', several(garbage)],
+    ['with all of that, and cut off', several(fc.oneof(frameMutation, garbage, truncation))],
+  ])('%s loses nothing that was complete, and says so when it is not whole', async (_name, mutations) => {
+    const outcomes = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(stream, mutations, cuts, async (recorded, mutated, cutsAt) => {
+        const bytes = mutatedBytes(recorded.frames, mutated)
+        const called = await answeredWith(protocol, piecesOf(bytes, cutsAt))
+        expect(problemOf(called, bytes)).toBeUndefined()
+        outcomes.add(called.reply === undefined ? 'failed' : called.reply.interrupted === undefined ? 'whole' : 'kept')
+      }),
+      { numRuns: 800 },
+    )
+    expect(outcomes).toEqual(new Set(['failed', 'kept', 'whole']))
+  })
+
+  test('that is nothing but garbage is a ModelError', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), cuts, async (bytes, cutsAt) => {
+        const { error } = await answeredWith(protocol, piecesOf(Buffer.from(bytes), cutsAt))
+        expect(error).toBeInstanceOf(ModelError)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+function cutOutcome({ reply, error }: Called, whole: ModelReply): string {
+  if (reply === undefined) return error instanceof ModelError && error.retryable ? 'a retryable error' : 'another error'
+  const { content } = reply.message
+  if (reply.interrupted === undefined) return isSame(content, whole.message.content) ? 'the whole message' : 'something else' // prettier-ignore
+  const beginning = whole.message.content.filter((block) => !isUnanswered(block, content)).slice(0, content.length)
+  return isSame(content, beginning) ? 'a beginning' : 'something else'
+}
+
+describe.each(protocols)('over a real connection, a stream (%s)', (protocol) => {
+  test('that is mistreated, and ends well or badly, loses nothing that was complete and never hangs', async () => {
+    let pieces: readonly Buffer[] = []
+    let isCut = false
+    const server = await startRawServer(async (response) => {
+      beginStream(response)
+      response.on('error', () => {})
+      for (const piece of pieces) if (!response.destroyed) await write(response, piece)
+      if (isCut) response.socket?.resetAndDestroy()
+      else response.end()
+    })
+    const model = modelOf(protocol, server.url)
+    const mutations = fc.array(fc.oneof(frameMutation, garbage, truncation), { maxLength: 3 })
+    const stream = fc.constantFrom(...recordedStreams(protocol))
+    await fc.assert(
+      fc.asyncProperty(stream, mutations, cuts, fc.boolean(), async (recorded, mutated, cutsAt, endsBadly) => {
+        const bytes = mutatedBytes(recorded.frames, mutated)
+        pieces = piecesOf(bytes, cutsAt)
+        isCut = endsBadly
+        expect(problemOf(await call(model), bytes)).toBeUndefined()
+      }),
+      { numRuns: 150 },
+    )
+  })
+})

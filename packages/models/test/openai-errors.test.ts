@@ -1,0 +1,89 @@
+// Failures as services with OpenAI's protocol tell of them: what kind they are, and whether trying again helps.
+import { describe, expect, test } from 'vitest'
+import { openaiCompatible } from '../src/openai/openai.ts'
+import { saidWaitMs } from '../src/service/said-wait.ts'
+import { call, recordOf } from './support/call.ts'
+import type { Called } from './support/call.ts'
+import { failuresElsewhere } from './support/chat-failures-elsewhere.ts'
+import { failures, gemini, openAi, router } from './support/chat-failures.ts'
+import { startRawServer } from './support/raw-server.ts'
+
+async function askOf(status: number, headers: Readonly<Record<string, string>>, body: string): Promise<Called> {
+  const server = await startRawServer((response) => void response.writeHead(status, headers).end(body))
+  return call(openaiCompatible({ model: 'm', baseUrl: `${server.url}/v1`, apiKey: 'key' }))
+}
+
+async function failureOf(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const type = typeof body === 'string' ? 'text/plain' : 'application/json'
+  return recordOf((await askOf(status, { 'content-type': type, ...headers }, text)).error)
+}
+
+describe('an HTTP error has the kind of its status and of what the service says', () => {
+  const cases = [...failures, ...failuresElsewhere].map(([service, status, body, kind, retryable]) => ({
+    service,
+    status,
+    body,
+    expected: { status, kind, retryable },
+  }))
+  test.each(cases)('$service, $status $body', async ({ status, body, expected }) => {
+    expect(await failureOf(status, body)).toMatchObject({
+      ...expected,
+      billed: status >= 500 && typeof body === 'string' ? 'unknown' : 'nothing',
+    })
+  })
+})
+
+describe('an error says what the service said', () => {
+  test.each([
+    [429, openAi('Slow down.', 'rate_limit_exceeded', 'requests'), '429 requests: Slow down.'],
+    [400, gemini(400, 'No.', 'INVALID_ARGUMENT'), '400 INVALID_ARGUMENT: No.'],
+    [400, { object: 'error', message: { detail: 'No.' }, code: null }, '400: {"detail":"No."}'],
+    [400, { detail: [{ msg: 'field required' }] }, '400: [{"msg":"field required"}]'],
+    [400, { error: 'does not support tools' }, '400: does not support tools'],
+    [400, { error: { reason: 'odd' } }, '400: {"reason":"odd"}'],
+    [
+      400,
+      router(400, 'Provider returned error', '{"error":{"message":"too hot"}}'),
+      '400 400: Provider returned error: too hot',
+    ],
+    [
+      401,
+      openAi('Wrong key.', 'invalid_api_key'),
+      '401 invalid_request_error: Wrong key. (the key comes from OPENAI_API_KEY)',
+    ],
+  ])('%i %j', async (status, body, message) => {
+    expect((await failureOf(status, body)).message).toBe(message)
+  })
+})
+
+describe('how long to wait', () => {
+  const limited = openAi('Rate limit reached. Please try again in 7m12.5s.', 'rate_limit_exceeded', 'tokens')
+
+  test('is what the header says', async () => {
+    expect((await failureOf(429, limited, { 'retry-after': '3' })).retryAfterMs).toBe(3000)
+  })
+
+  test('is what the message says where there is no header', async () => {
+    expect((await failureOf(429, limited)).retryAfterMs).toBe(432_500)
+  })
+
+  test('is not taken from the words of another failure', async () => {
+    expect((await failureOf(500, openAi('Please retry in 5s.', null, 'server_error'))).retryAfterMs).toBeNull()
+  })
+
+  test.each([
+    ['Please try again in 20s. Visit the page.', 20_000],
+    ['Please try again in 1m2.5s.', 62_500],
+    ['Please try again in 350ms.', 350],
+    ['Please retry after 26 seconds.', 26_000],
+    ['Please retry in 33.04s.', 33_040],
+    ['try again in 1 hour 5 minutes please', 3_900_000],
+    ['Please try again later.', null],
+    ['try again in 2 fortnights', null],
+    ['try again in . s', null],
+    ['', null],
+  ])('%s', (message, expected) => {
+    expect(saidWaitMs(message)).toBe(expected)
+  })
+})

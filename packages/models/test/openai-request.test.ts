@@ -1,0 +1,391 @@
+// What is sent: every kind of block, the dialects of the services, and one body made of it.
+import { deepFreeze } from '@halting/core'
+import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { createChatBody } from '../src/openai/chat-body.ts'
+import type { ChatBodyOptions } from '../src/openai/chat-body.ts'
+import { openai, openaiCompatible } from '../src/openai/openai.ts'
+import { call, requestOf } from './support/call.ts'
+import { chunk, finish } from './support/chat-read.ts'
+import { chatBytes } from './support/chat-recordings.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+
+const options: ChatBodyOptions = {
+  model: 'm',
+  id: 'asked',
+  hasShortCallIds: false,
+  outputLimitField: 'max_tokens',
+  asksForUsage: true,
+}
+
+function bodyOf(parts: Partial<ModelRequest>, more: Partial<ChatBodyOptions> = {}): JsonObject {
+  return JSON.parse(Buffer.from(createChatBody({ ...options, ...more })(requestOf(parts))).toString()) as JsonObject
+}
+
+function messagesOf(messages: readonly ModelMessage[], more: Partial<ChatBodyOptions> = {}): Json | undefined {
+  return bodyOf({ messages: deepFreeze(messages) }, more).messages
+}
+
+const user = (...content: readonly ContentBlock[]): ModelMessage => ({ role: 'user', content })
+const assistant = (content: readonly ContentBlock[], by?: string): ModelMessage => ({
+  role: 'assistant',
+  content,
+  ...(by !== undefined && { by }),
+})
+const text = (words: string): ContentBlock => ({ type: 'text', text: words })
+const image: ContentBlock = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }
+const imagePart = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }
+const callOf = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_use', id, name: 'Read', input })
+const result = (id: string, content: string | readonly ContentBlock[], is_error = false): ContentBlock => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+  ...(is_error && { is_error }),
+})
+const api = 'chat_completions'
+
+describe('a body', () => {
+  const tool = { name: 'Read', description: 'Reads.', input_schema: { type: 'object' } } as const
+  const listed = { type: 'function', function: { name: 'Read', description: 'Reads.', parameters: { type: 'object' } } }
+
+  test('holds what was asked for, and nothing else', () => {
+    expect(bodyOf({ system: 'Be brief.', tools: [tool] })).toEqual({
+      model: 'm',
+      tools: [listed],
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'hi' },
+      ],
+      max_tokens: 100,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+  })
+
+  test('without system prompt and tools has neither', () => {
+    expect(bodyOf({ system: ' \n', tools: [], toolChoice: 'none' })).toEqual({
+      model: 'm',
+      messages: [{ role: 'user', content: 'hi' }],
+      max_tokens: 100,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+  })
+
+  test('with toolChoice none lists the tools and forbids their use', () => {
+    expect(bodyOf({ tools: [tool], toolChoice: 'none' })).toMatchObject({ tools: [listed], tool_choice: 'none' })
+    expect(bodyOf({ tools: [tool] })).not.toHaveProperty('tool_choice')
+  })
+
+  test('has further fields, after our own of the same name', () => {
+    const extraBody = { temperature: 0, reasoning: { effort: 'high' }, model: 'other', stream: false, max_tokens: 9 }
+    expect(bodyOf({}, { extraBody })).toEqual({ ...bodyOf({}), temperature: 0, reasoning: { effort: 'high' } })
+  })
+
+  test('of later requests is the same as one made anew', () => {
+    const make = createChatBody(options)
+    const messages: ModelMessage[] = [user(text('go'))]
+    for (let turn = 0; turn < 20; turn++) {
+      messages.push(assistant([callOf(`${turn}`)]), user(result(`${turn}`, 'fine — ünïcode 東京 🌍 \ud800')))
+      const request = requestOf({ system: turn < 10 ? 'one' : 'two', messages, tools: [tool], maxTokens: 100 + turn })
+      const once = Buffer.from(createChatBody(options)(request)).toString()
+      expect(Buffer.from(make(request)).toString()).toBe(once)
+    }
+  })
+})
+
+describe('the dialect is that of the service', () => {
+  const sent = async (
+    baseUrl: string,
+    make: typeof openaiCompatible,
+    parts: Partial<ModelRequest> = {},
+    extraBody?: JsonObject,
+  ) => {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      response.end(chatBytes([chunk({ content: 'Yes.' }), finish('stop')]))
+    })
+    // The request goes to this machine, whatever the address says.
+    const urls: string[] = []
+    const model = make({
+      model: 'm',
+      baseUrl,
+      apiKey: 'key',
+      fetch: (url, init) => {
+        urls.push(new Request(url).url)
+        return fetch(server.url, init)
+      },
+      ...(extraBody !== undefined && { extraBody }),
+    })
+    const { reply } = await call(model, { request: requestOf(parts) })
+    expect(reply?.message.content).toEqual([text('Yes.')])
+    return { url: urls[0], body: JSON.parse(String(server.bodies[0])) as JsonObject }
+  }
+  const common = { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: true }
+  const asked = { stream_options: { include_usage: true } }
+
+  test('OpenAI: max_completion_tokens', async () => {
+    for (const make of [openai, openaiCompatible]) {
+      expect(await sent('https://api.openai.com/v1', make)).toEqual({
+        url: 'https://api.openai.com/v1/chat/completions',
+        body: { ...common, ...asked, max_completion_tokens: 100 },
+      })
+    }
+  })
+
+  test('Azure: max_completion_tokens', async () => {
+    expect(await sent('https://x.openai.azure.com/openai/v1/', openaiCompatible)).toEqual({
+      url: 'https://x.openai.azure.com/openai/v1/chat/completions',
+      body: { ...common, ...asked, max_completion_tokens: 100 },
+    })
+  })
+
+  test.each(['http://localhost:11434/v1', 'https://openrouter.ai/api/v1', 'https://notopenai.com/v1'])(
+    '%s: max_tokens',
+    async (url) => {
+      expect((await sent(url, openaiCompatible)).body).toEqual({ ...common, ...asked, max_tokens: 100 })
+    },
+  )
+
+  test('Mistral: usage comes unasked, and ids have nine letters and digits, the same for call and result', async () => {
+    const messages = [
+      user(text('go')),
+      assistant([callOf('toolu_01'), callOf('D681PevKs')]),
+      user(result('toolu_01', 'a'), result('D681PevKs', 'b')),
+    ]
+    const { body } = await sent('https://api.mistral.ai/v1', openaiCompatible, { messages })
+    const ids = [expect.stringMatching(/^[a-zA-Z0-9]{9}$/), 'D681PevKs']
+    expect(body).toEqual({
+      ...common,
+      max_tokens: 100,
+      messages: [
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'Read', arguments: '{}' } })),
+        },
+        { role: 'tool', tool_call_id: ids[0], content: 'a' },
+        { role: 'tool', tool_call_id: ids[1], content: 'b' },
+      ],
+    })
+    const [, asking, answer] = body.messages as { tool_calls: { id: string }[]; tool_call_id: string }[]
+    expect(answer?.tool_call_id).toBe(asking?.tool_calls[0]?.id)
+  })
+
+  test('stream_options null: usage is not asked for, where a service does not know the field', async () => {
+    const { body } = await sent('http://localhost/v1', openaiCompatible, {}, { stream_options: null, seed: 1 })
+    expect(body).toEqual({ ...common, max_tokens: 100, seed: 1 })
+  })
+})
+
+describe('what the user says', () => {
+  test('as text alone is a text; texts are paragraphs, and those without a character are left out', () => {
+    expect(
+      messagesOf([user(text('one'), text(' \n'), text('two')), user(text('  ')), { role: 'user', content: 'three' }]),
+    ).toEqual([
+      { role: 'user', content: 'one\n\ntwo' },
+      { role: 'user', content: 'three' },
+    ])
+  })
+
+  test('with images is a list of parts', () => {
+    const link: ContentBlock = { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } }
+    expect(messagesOf([user(text('see'), image, link)])).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'see' },
+          imagePart,
+          { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
+        ],
+      },
+    ])
+  })
+
+  test('with documents is their text, or that there is one', () => {
+    const plain: ContentBlock = {
+      type: 'document',
+      title: 'notes.txt',
+      source: { type: 'text', media_type: 'text/plain', data: 'words' },
+    }
+    const pdf: ContentBlock = {
+      type: 'document',
+      title: 'a.pdf',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'x' },
+    }
+    expect(
+      messagesOf([user(plain, pdf, { type: 'document', source: { type: 'url', url: 'https://x.example' } })]),
+    ).toEqual([
+      {
+        role: 'user',
+        content:
+          'notes.txt\n\nwords\n\n[A document, a.pdf, that cannot be shown to this model.]\n\n[A document that cannot be shown to this model.]',
+      },
+    ])
+  })
+})
+
+describe('results of tools', () => {
+  test('come each in a message, in order, before the text beside them', () => {
+    expect(
+      messagesOf([
+        assistant([callOf('a'), callOf('b')]),
+        user(text('by the way'), result('a', 'one'), result('b', [text('two'), text('three')])),
+      ]),
+    ).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'Read', arguments: '{}' } })),
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'one' },
+      { role: 'tool', tool_call_id: 'b', content: 'two\nthree' },
+      { role: 'user', content: 'by the way' },
+    ])
+  })
+
+  test('that are errors say so, once', () => {
+    expect(
+      messagesOf([user(result('a', 'no such file', true), result('b', 'Error: no', true), result('c', [], true))]),
+    ).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: 'Error: no such file' },
+      { role: 'tool', tool_call_id: 'b', content: 'Error: no' },
+      { role: 'tool', tool_call_id: 'c', content: 'Error: ' },
+    ])
+  })
+
+  test('have their images in a message of the user after all of them', () => {
+    expect(messagesOf([user(result('a', [text('seen'), image]), result('b', 'two'), text('and?'))])).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: 'seen\n[An image; it follows.]' },
+      { role: 'tool', tool_call_id: 'b', content: 'two' },
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'Images in the result of call a:' }, imagePart, { type: 'text', text: 'and?' }],
+      },
+    ])
+  })
+
+  test('with documents have their text, never the bytes', () => {
+    const pdf: ContentBlock = {
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' },
+    }
+    expect(messagesOf([user(result('a', [pdf]))])).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: '[A document that cannot be shown to this model.]' },
+    ])
+  })
+})
+
+describe('what the model said', () => {
+  const only = (block: ContentBlock, by?: string): Json | undefined =>
+    messagesOf([assistant([block, text('Yes.')], by)])
+  const thought = (origin: JsonObject, thinking = 'Hm.'): ContentBlock => ({
+    type: 'thinking',
+    thinking,
+    signature: '',
+    origin: { api, ...origin },
+  })
+
+  test('is one text, as it was streamed, with its calls beside it', () => {
+    expect(messagesOf([assistant([text('I look. '), callOf('a', { p: 1 }), text('And so.')])])).toEqual([
+      {
+        role: 'assistant',
+        content: 'I look. And so.',
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'Read', arguments: '{"p":1}' } }],
+      },
+    ])
+  })
+
+  test('has the exact text of the arguments that came, and what else came with the call', () => {
+    const origin = { api, arguments: '{"p": 1.0}', extra_content: { google: { thought_signature: 's' } } }
+    expect(
+      messagesOf([assistant([{ type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }])]),
+    ).toMatchObject([
+      {
+        tool_calls: [
+          {
+            function: { name: 'Read', arguments: '{"p": 1.0}' },
+            extra_content: { google: { thought_signature: 's' } },
+          },
+        ],
+      },
+    ])
+  })
+
+  test('has nothing of what another protocol wrote beside a call', () => {
+    const origin = { api: 'messages', json: '{}', arguments: 'x', extra_content: {} }
+    expect(messagesOf([assistant([{ type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }])])).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'Read', arguments: '{"p":1}' } }],
+      },
+    ])
+  })
+
+  test.each(['reasoning_content', 'reasoning'])('is sent back with what it thought, in %s', (field) => {
+    expect(only(thought({ field }))).toEqual([{ role: 'assistant', content: 'Yes.', [field]: 'Hm.' }])
+    expect(only(thought({ field }), 'asked')).toEqual([{ role: 'assistant', content: 'Yes.', [field]: 'Hm.' }])
+  })
+
+  test('is sent back with what it thought as parts of the content', () => {
+    expect(only(thought({ field: 'content' }))).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
+          { type: 'text', text: 'Yes.' },
+        ],
+      },
+    ])
+  })
+
+  test('is sent back with the details of a router, those of several blocks as one list', () => {
+    const content = [
+      thought({ field: 'reasoning', details: [{ type: 'reasoning.text', index: 0, text: 'Hm.' }] }),
+      text('Yes.'),
+      thought(
+        {
+          details: [
+            { type: 'reasoning.text', index: 0, signature: 'sig' },
+            { type: 'reasoning.encrypted', index: 1, data: 'e' },
+          ],
+        },
+        '',
+      ),
+    ]
+    expect(messagesOf([assistant(content)])).toEqual([
+      {
+        role: 'assistant',
+        content: 'Yes.',
+        reasoning: 'Hm.',
+        reasoning_details: [
+          { type: 'reasoning.text', index: 0, text: 'Hm.', signature: 'sig' },
+          { type: 'reasoning.encrypted', index: 1, data: 'e' },
+        ],
+      },
+    ])
+  })
+
+  test('is not sent with what another model thought, or what another protocol signed', () => {
+    const plain = [{ role: 'assistant', content: 'Yes.' }]
+    expect(only(thought({ field: 'reasoning' }), 'other')).toEqual(plain)
+    expect(only({ type: 'thinking', thinking: 'Hm.', signature: 'sig' })).toEqual(plain)
+    expect(only({ type: 'redacted_thinking', data: 'x' }, 'asked')).toEqual(plain)
+  })
+
+  test('is left out when there is neither text nor call', () => {
+    expect(messagesOf([assistant([thought({ field: 'reasoning' }), text(' \n')]), assistant([])])).toEqual([])
+  })
+
+  test('has ids that services take: long ones are shortened, the same for call and result', () => {
+    const long = 'x'.repeat(41)
+    const [asking, answer] = messagesOf([
+      assistant([callOf(long), callOf('x'.repeat(40))]),
+      user(result(long, 'a')),
+    ]) as [{ tool_calls: { id: string }[] }, { tool_call_id: string }]
+    expect(asking.tool_calls.map(({ id }) => id)).toEqual([expect.stringMatching(/^call_\w{9}$/), 'x'.repeat(40)])
+    expect(answer.tool_call_id).toBe(asking.tool_calls[0]?.id)
+  })
+})

@@ -1,0 +1,93 @@
+// Every stream of chat completion chunks, wherever the network cuts it.
+import { describe, expect, test } from 'vitest'
+import { openaiCompatible } from '../src/openai/openai.ts'
+import { call } from './support/call.ts'
+import { readPieces, replyOfRead } from './support/chat-read.ts'
+import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
+import { beginStream, startRawServer, write } from './support/raw-server.ts'
+
+const lineEnds = { lf: '\n', crlf: '\r\n' } as const
+/** Above this every byte over a real connection would take minutes. */
+const smallBytes = 2_000
+
+describe('in process, every stream gives the reply that its chunks say', () => {
+  test.each(chatRecordings)('$name, cut at every byte, with LF and with CRLF', ({ chunks, reply }) => {
+    for (const lineEnd of Object.values(lineEnds)) {
+      const bytes = chatBytes(chunks, lineEnd)
+      const step = bytes.length > 20_000 ? 149 : 1
+      const outcomes = new Set<string>()
+      // Every place in all but one; in that every place of the first and last KB, and a prime step between.
+      for (let at = 1; at < bytes.length; at += at < 1000 || at > bytes.length - 1000 ? 1 : step) {
+        outcomes.add(JSON.stringify(replyOfRead(readPieces([bytes.subarray(0, at), bytes.subarray(at)]))))
+      }
+      expect([...outcomes].map((outcome) => JSON.parse(outcome) as unknown)).toEqual([reply])
+    }
+  })
+
+  test.each(chatRecordings)('$name, a byte at a time', ({ chunks, reply }) => {
+    for (const lineEnd of Object.values(lineEnds)) {
+      const bytes = chatBytes(chunks, lineEnd)
+      const read = readPieces(Array.from(bytes, (_, index) => bytes.subarray(index, index + 1)))
+      expect(replyOfRead(read)).toEqual(reply)
+    }
+  })
+
+  test.each(chatRecordings)('$name: each block is told complete once, as it stands in the message', ({ chunks }) => {
+    const read = readPieces([chatBytes(chunks)])
+    const told = read.updates.flatMap((update) => (update.type === 'block' ? [update] : []))
+    expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
+      replyOfRead(read).message.content,
+    )
+  })
+
+  test.each(chatRecordings)('$name: events come in the order that the Messages API has', ({ chunks }) => {
+    const { updates } = readPieces([chatBytes(chunks)])
+    const events = updates.flatMap((update) => (update.type === 'api_event' ? [update.event] : []))
+    const begun = events.flatMap(({ type, index }) => (type === 'content_block_start' ? [index] : []))
+    const ended = events.flatMap(({ type, index }) => (type === 'content_block_stop' ? [index] : []))
+    expect(begun).toEqual(begun.map((_, index) => index))
+    expect(new Set(ended).size).toBe(ended.length)
+    expect(events[0]?.type).toBe('message_start')
+    expect(events.at(-1)?.type).toBe('message_stop')
+  })
+})
+
+describe('over a real connection, every stream gives the reply that its chunks say', () => {
+  /** A server that cuts where the address says: `/lf/123/…`; without a place, after every byte. */
+  const startCutting = (chunks: (typeof chatRecordings)[number]['chunks']) =>
+    startRawServer(async (response, request) => {
+      const [, lineEnd, place] = (request.url ?? '').split('/')
+      const bytes = chatBytes(chunks, lineEnd === 'crlf' ? '\r\n' : '\n')
+      beginStream(response)
+      if (place === 'each') {
+        for (let at = 0; at < bytes.length; at++) await write(response, bytes.subarray(at, at + 1))
+      } else {
+        await write(response, bytes.subarray(0, Number(place)))
+        await write(response, bytes.subarray(Number(place)))
+      }
+      response.end()
+    })
+  const ask = (baseUrl: string) => call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
+
+  test.each(chatRecordings)('$name, cut at a sample of places, at every one where it is short', async (recording) => {
+    const { chunks, reply } = recording
+    const { url } = await startCutting(chunks)
+    for (const [name, lineEnd] of Object.entries(lineEnds)) {
+      const { length } = chatBytes(chunks, lineEnd)
+      const step = length < smallBytes ? 1 : Math.ceil(length / 16)
+      const places = Array.from({ length: Math.ceil(length / step) - 1 }, (_, index) => (index + 1) * step)
+      for (let from = 0; from < places.length; from += 16) {
+        const answers = await Promise.all(places.slice(from, from + 16).map((place) => ask(`${url}/${name}/${place}`)))
+        for (const answer of answers) expect(answer.reply).toEqual(reply)
+      }
+    }
+  })
+
+  test.each(chatRecordings.filter(({ chunks }) => chatBytes(chunks).length < smallBytes))(
+    '$name, a byte at a time',
+    async ({ chunks, reply }) => {
+      const { url } = await startCutting(chunks)
+      for (const name of Object.keys(lineEnds)) expect((await ask(`${url}/${name}/each`)).reply).toEqual(reply)
+    },
+  )
+})

@@ -1,0 +1,162 @@
+// The same bytes through OpenAI's own library and through our adapter.
+import type { AssistantMessage, JsonObject } from '@halting/core'
+import { isToolUse, textOf } from '@halting/core'
+import OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { openaiCompatible } from '../src/openai/openai.ts'
+import { call } from './support/call.ts'
+import { chatBytes, chatRecordings, recordedChats } from './support/chat-recordings.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+
+/** What both say of a reply. */
+interface Told {
+  readonly text: string
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[]
+  readonly finish: string | null
+  readonly usage: { readonly prompt: number; readonly cached: number; readonly completion: number } | null
+}
+
+const question = { model: 'asked', messages: [{ role: 'user' as const, content: 'hi' }] }
+
+async function serve(chunks: readonly JsonObject[]): Promise<string> {
+  const server = await startRawServer((response) => {
+    beginStream(response)
+    response.end(chatBytes(chunks))
+  })
+  return server.url
+}
+
+const clientAt = (baseURL: string): OpenAI => new OpenAI({ baseURL, apiKey: 'key', maxRetries: 0 })
+
+async function ours(baseUrl: string): Promise<Told> {
+  const { reply } = await call(openaiCompatible({ model: 'asked', baseUrl, apiKey: 'key' }))
+  if (reply === undefined) throw new Error('there was no reply')
+  const { message, billed } = reply
+  return {
+    text: textOf(message.content),
+    calls: message.content.filter(isToolUse).map(({ id, name, input }) => ({ id, name, input })),
+    finish: finishOf(message),
+    usage: billed === 'unknown' ? null : usageOf(message),
+  }
+}
+
+function finishOf({ stop_reason }: AssistantMessage): string {
+  return { end_turn: 'stop', tool_use: 'tool_calls', max_tokens: 'length' }[String(stop_reason)] ?? String(stop_reason)
+}
+
+function usageOf({ usage }: AssistantMessage): Told['usage'] {
+  const cached = usage.cache_read_input_tokens
+  const prompt = usage.input_tokens + cached + usage.cache_creation_input_tokens
+  return { prompt, cached, completion: usage.output_tokens }
+}
+
+function theirUsage(usage: OpenAI.CompletionUsage | null = null): Told['usage'] {
+  if (usage === null) return null
+  const { prompt_tokens: prompt, completion_tokens, total_tokens, prompt_tokens_details: details } = usage
+  // Theirs hands xAI's count through, which leaves out what was thought; the total beside it does not.
+  return { prompt, cached: details?.cached_tokens ?? 0, completion: Math.max(completion_tokens, total_tokens - prompt) }
+}
+
+/** Their own reading of a stream. */
+async function theirStream(url: string): Promise<Told> {
+  const { choices, usage } = await clientAt(url).chat.completions.stream(question).finalChatCompletion()
+  const [choice] = choices
+  return {
+    text: choice?.message.content ?? '',
+    calls: (choice?.message.tool_calls ?? []).map((called) => {
+      if (called.type !== 'function') throw new Error('no function')
+      return { id: called.id, name: called.function.name, input: JSON.parse(called.function.arguments) as unknown }
+    }),
+    finish: choice?.finish_reason ?? null,
+    usage: theirUsage(usage),
+  }
+}
+
+/** Their chunks, put together as their documentation does: for streams that their own reading refuses. */
+async function theirChunks(url: string): Promise<Told> {
+  const calls: { id: string; name: string; json: string }[] = []
+  let text = ''
+  let finish: string | null = null
+  let usage: OpenAI.CompletionUsage | null = null
+  for await (const chunk of await clientAt(url).chat.completions.create({ ...question, stream: true })) {
+    usage = chunk.usage ?? usage
+    const [choice] = chunk.choices
+    text += choice?.delta.content ?? ''
+    finish = choice?.finish_reason ?? finish
+    for (const { index, id = '', function: called } of choice?.delta.tool_calls ?? []) {
+      const one = (calls[index] ??= { id, name: '', json: '' })
+      one.name += called?.name ?? ''
+      one.json += called?.arguments ?? ''
+    }
+    const legacy = choice?.delta.function_call
+    if (legacy === undefined) continue
+    const one = (calls[0] ??= { id: '', name: '', json: '' })
+    one.name += legacy.name ?? ''
+    one.json += legacy.arguments ?? ''
+  }
+  return {
+    text,
+    calls: calls.map(({ id, name, json }) => ({ id, name, input: JSON.parse(json) as unknown })),
+    finish,
+    usage: theirUsage(usage),
+  }
+}
+
+const chunksOf = (name: string): readonly JsonObject[] => {
+  const found = chatRecordings.find((recording) => recording.name === name)
+  if (found === undefined) throw new Error(`there is no ${name}`)
+  return found.chunks
+}
+
+describe('the same text, calls, finish reason and usage', () => {
+  // Theirs drops what was thought, in whichever field; ours keeps it, and it is compared elsewhere.
+  test.each(recordedChats)('$name', async ({ chunks }) => {
+    const url = await serve(chunks)
+    const told = await ours(url)
+    expect(await theirStream(url)).toEqual(told)
+    expect(await theirChunks(url)).toEqual(told)
+  })
+
+  test.each(['chat-interleaved', 'chat-router'])('%s, chunk by chunk', async (name) => {
+    const url = await serve(chunksOf(name))
+    expect(await theirChunks(url)).toEqual(await ours(url))
+  })
+
+  test('chat-legacy-function, but for the id, which the service does not give', async () => {
+    const url = await serve(chunksOf('chat-legacy-function'))
+    const [told, { calls, ...rest }] = [await ours(url), await theirChunks(url)]
+    // Theirs hands through what the finish reason was called then.
+    expect({ ...rest, finish: 'tool_calls' }).toEqual({ text: told.text, finish: told.finish, usage: told.usage })
+    expect(calls).toEqual(told.calls.map((called) => ({ ...called, id: '' })))
+  })
+})
+
+describe('where ours says more, on purpose', () => {
+  test('calls that share a place are one to theirs, and its input is no JSON', async () => {
+    await expect(theirChunks(await serve(chunksOf('chat-same-place')))).rejects.toThrow(SyntaxError)
+    expect((await ours(await serve(chunksOf('chat-same-place')))).calls).toHaveLength(3)
+  })
+
+  test('an empty object before the pieces stays in front of them to theirs', async () => {
+    await expect(theirChunks(await serve(chunksOf('chat-empty-first')))).rejects.toThrow(SyntaxError)
+    expect((await ours(await serve(chunksOf('chat-empty-first')))).calls).toHaveLength(1)
+  })
+
+  test('parts of the content are no text to theirs', async () => {
+    const { text } = await theirChunks(await serve(chunksOf('chat-content-parts')))
+    expect(text).toContain('[object Object]')
+    expect((await ours(await serve(chunksOf('chat-content-parts')))).text).toBe('Oui !')
+  })
+})
+
+test('what theirs sends is what ours sends, for the same question', async () => {
+  const server = await startRawServer((response) => {
+    beginStream(response)
+    response.end(chatBytes(chunksOf('mistral-text')))
+  })
+  const params = { ...question, max_tokens: 100, stream: true, stream_options: { include_usage: true } } as const
+  for await (const _ of await clientAt(server.url).chat.completions.create(params));
+  await call(openaiCompatible({ model: 'asked', baseUrl: server.url, apiKey: 'key' }))
+  const [theirs, our] = server.bodies.map((body) => JSON.parse(String(body)) as unknown)
+  expect(our).toEqual(theirs)
+})

@@ -1,0 +1,77 @@
+import type { JsonObject, ModelReply, ModelUpdate } from '@halting/core'
+import { createEventStream } from '../../src/http/event-stream.ts'
+import { ChatReader } from '../../src/openai/chat-reader.ts'
+import type { Assembled, Progress } from '../../src/service/stream-reader.ts'
+import { requestOf } from './call.ts'
+
+export interface ChatRead {
+  readonly assembled: Assembled
+  readonly updates: readonly ModelUpdate[]
+  /** What ended the reading before the stream did, if anything. */
+  readonly end: Progress | undefined
+}
+
+/** Reads a stream out of pieces, in process: to its end, or to the first thing that ends it. */
+export function readPieces(pieces: readonly Uint8Array[]): ChatRead {
+  const updates: ModelUpdate[] = []
+  const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
+  const stream = createEventStream()
+  let end: Progress | undefined
+  for (const piece of pieces) {
+    const events = stream.feed(piece)
+    if (events === 'too_long') break
+    for (const { data } of events) {
+      if (end === undefined) end = takeData(reader, data)
+    }
+  }
+  return { assembled: reader.finish(), updates, end }
+}
+
+function takeData(reader: ChatReader, data: string): Progress | undefined {
+  if (data === '[DONE]') {
+    reader.end()
+    return { kind: 'end' }
+  }
+  const progress = reader.take(JSON.parse(data) as JsonObject)
+  return progress.kind === 'more' || progress.kind === 'ping' ? undefined : progress
+}
+
+/** Reads chunks, and the `[DONE]` after them unless it is said that none comes. */
+export function readChunks(chunks: readonly JsonObject[], end: 'done' | 'none' = 'done'): ChatRead {
+  const updates: ModelUpdate[] = []
+  const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
+  for (const chunk of chunks) {
+    const progress = reader.take(chunk)
+    if (progress.kind !== 'more' && progress.kind !== 'ping')
+      return { assembled: reader.finish(), updates, end: progress }
+  }
+  if (end === 'done') reader.end()
+  return { assembled: reader.finish(), updates, end: undefined }
+}
+
+/** The reply that a whole stream came to. */
+export function replyOfRead({ assembled }: ChatRead): ModelReply {
+  if (assembled.kind !== 'complete') throw new Error(`the stream gave ${assembled.kind}`)
+  const { message, billed } = assembled
+  return billed === undefined ? { message } : { message, billed }
+}
+
+/** A chunk with this delta, as all services write them. */
+export function chunk(delta: JsonObject, more: JsonObject = {}): JsonObject {
+  return { id: 'c1', model: 'm', choices: [{ index: 0, delta }], ...more }
+}
+
+/** A chunk with a piece of a call. */
+export function piece(fields: JsonObject, called: JsonObject = {}): JsonObject {
+  return chunk({ tool_calls: [{ ...fields, function: called }] })
+}
+
+export function finish(reason: string, more: JsonObject = {}): JsonObject {
+  return { id: 'c1', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: reason, ...more }] }
+}
+
+export const usageChunk: JsonObject = {
+  id: 'c1',
+  choices: [],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+}

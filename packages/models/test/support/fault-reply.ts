@@ -1,0 +1,176 @@
+import type { Json, JsonObject } from '@halting/core'
+
+/** The protocol that a fault server speaks. */
+export type FaultProtocol = 'messages' | 'chat'
+
+/** The moments of an answer at which something can go wrong, in their order. */
+export const faultPoints = [
+  /** The connection was taken. */
+  'accept',
+  /** The request was read to its end. */
+  'request',
+  /** The head of the answer is out. */
+  'headers',
+  /** The message began. */
+  'begun',
+  /** One piece of a text is out. */
+  'in text',
+  /** The text is complete. */
+  'text',
+  /** One piece of a call's input is out. */
+  'in call',
+  /** The call is complete. */
+  'call',
+  /** It was told why the reply ended. */
+  'stop',
+  /** The last event is out. */
+  'end',
+] as const
+export type FaultPoint = (typeof faultPoints)[number]
+
+/** A piece of a stream: one event, and what is reached once it is out. */
+export interface Frame {
+  readonly bytes: string
+  readonly reaches?: FaultPoint
+}
+
+/** What a fault server says: blocks of the Messages API, put into the server's protocol. */
+export interface FaultReply {
+  readonly blocks: readonly JsonObject[]
+  readonly stopReason: 'end_turn' | 'tool_use'
+}
+
+/** Says something and calls a tool: the reply that every fault is tried on. */
+export const callingReply: FaultReply = {
+  blocks: [
+    { type: 'text', text: 'I will read 日本.md.' },
+    { type: 'tool_use', id: 'call_0001', name: 'read', input: { path: '日本.md' } },
+  ],
+  stopReason: 'tool_use',
+}
+
+/** A last answer. */
+export const answeringReply: FaultReply = { blocks: [{ type: 'text', text: 'All is well.' }], stopReason: 'end_turn' }
+
+/** What every reply of a fault server is billed as. */
+export const repliedUsage = { input_tokens: 100, output_tokens: 20 } as const
+
+/**
+ * The events of a reply. Texts and inputs come in two pieces each; the second holds what stands in the second half.
+ * Chat completions have no other blocks than texts and calls, and a text there is complete when the call after it begins.
+ */
+export function framesOf(protocol: FaultProtocol, reply: FaultReply, id = 'msg_1'): readonly Frame[] {
+  return protocol === 'messages' ? messagesFrames(reply, id) : chatFrames(reply, id)
+}
+
+/** One event of the Messages API. */
+export function messagesEvent(event: JsonObject): string {
+  return `event: ${textOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`
+}
+
+/** One chunk of chat completions. */
+export function chatEvent(chunk: JsonObject): string {
+  return `data: ${JSON.stringify(chunk)}\n\n`
+}
+
+export function messageStart(id: string): string {
+  const usage = { ...repliedUsage, output_tokens: 1 }
+  const message = { id, type: 'message', role: 'assistant', model: 'served', content: [], stop_reason: null, usage }
+  return messagesEvent({ type: 'message_start', message })
+}
+
+function messagesFrames({ blocks, stopReason }: FaultReply, id: string): readonly Frame[] {
+  const end = { type: 'message_delta', delta: { stop_reason: stopReason, stop_sequence: null }, usage: repliedUsage }
+  return [
+    { bytes: messageStart(id), reaches: 'begun' },
+    ...blocks.flatMap(messagesBlock),
+    { bytes: messagesEvent(end), reaches: 'stop' },
+    { bytes: messagesEvent({ type: 'message_stop' }), reaches: 'end' },
+  ]
+}
+
+function messagesBlock(block: JsonObject, index: number): readonly Frame[] {
+  const begin = (empty: JsonObject): Frame => ({
+    bytes: messagesEvent({ type: 'content_block_start', index, content_block: { ...block, ...empty } }),
+  })
+  const delta = (fields: JsonObject, reaches?: FaultPoint): Frame => ({
+    bytes: messagesEvent({ type: 'content_block_delta', index, delta: fields }),
+    ...(reaches !== undefined && { reaches }),
+  })
+  const stop = { bytes: messagesEvent({ type: 'content_block_stop', index }) }
+  switch (block.type) {
+    case 'text': {
+      const [first, second] = halves(textOf(block.text))
+      const pieces = [
+        delta({ type: 'text_delta', text: first }, 'in text'),
+        delta({ type: 'text_delta', text: second }),
+      ]
+      return [begin({ text: '' }), ...pieces, { ...stop, reaches: 'text' }]
+    }
+    case 'tool_use': {
+      const [first, second] = halves(JSON.stringify(block.input))
+      const pieces = [
+        delta({ type: 'input_json_delta', partial_json: first }, 'in call'),
+        delta({ type: 'input_json_delta', partial_json: second }),
+      ]
+      return [begin({ input: {} }), ...pieces, { ...stop, reaches: 'call' }]
+    }
+    case 'thinking': {
+      const { thinking, signature } = block
+      const pieces = [delta({ type: 'thinking_delta', thinking }), delta({ type: 'signature_delta', signature })]
+      return [begin({ thinking: '', signature: '' }), ...pieces, stop]
+    }
+    default:
+      return [begin({}), stop]
+  }
+}
+
+/** A chunk with a piece of a reply. */
+export function chatChunk(id: string, delta: JsonObject, finishReason: string | null = null): string {
+  const choices = [{ index: 0, delta, finish_reason: finishReason }]
+  return chatEvent({ id, object: 'chat.completion.chunk', model: 'served', choices })
+}
+
+function chatFrames({ blocks, stopReason }: FaultReply, id: string): readonly Frame[] {
+  const { input_tokens: prompt_tokens, output_tokens: completion_tokens } = repliedUsage
+  const usage = { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
+  return [
+    { bytes: chatChunk(id, { role: 'assistant', content: '' }), reaches: 'begun' },
+    ...blocks.flatMap((block, index) => chatBlock(block, blocks[index - 1], id, callsBefore(blocks, index))),
+    { bytes: chatChunk(id, {}, stopReason === 'tool_use' ? 'tool_calls' : 'stop'), reaches: 'stop' },
+    { bytes: chatEvent({ id, object: 'chat.completion.chunk', model: 'served', choices: [], usage }) },
+    { bytes: 'data: [DONE]\n\n', reaches: 'end' },
+  ]
+}
+
+function chatBlock(block: JsonObject, before: JsonObject | undefined, id: string, place: number): readonly Frame[] {
+  if (block.type === 'text') {
+    const [first, second] = halves(textOf(block.text))
+    return [
+      { bytes: chatChunk(id, { content: first }), reaches: 'in text' },
+      { bytes: chatChunk(id, { content: second }) },
+    ]
+  }
+  if (block.type !== 'tool_use') throw new Error(`Chat completions have no ${textOf(block.type)}.`)
+  const [first, second] = halves(JSON.stringify(block.input))
+  const piece = (fields: JsonObject): string => chatChunk(id, { tool_calls: [{ index: place, ...fields }] })
+  const head = piece({ id: block.id, type: 'function', function: { name: block.name, arguments: '' } })
+  return [
+    { bytes: head, ...(before?.type === 'text' && { reaches: 'text' }) },
+    { bytes: piece({ function: { arguments: first } }), reaches: 'in call' },
+    { bytes: piece({ function: { arguments: second } }), reaches: 'call' },
+  ]
+}
+
+function callsBefore(blocks: readonly JsonObject[], index: number): number {
+  return blocks.slice(0, index).filter(({ type }) => type === 'tool_use').length
+}
+
+function halves(text: string): readonly [string, string] {
+  const middle = Math.floor(text.length / 2)
+  return [text.slice(0, middle), text.slice(middle)]
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

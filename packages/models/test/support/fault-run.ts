@@ -1,0 +1,75 @@
+import { loop, startRun } from '@halting/core'
+import type { Clock, LoopEvent, LoopOptions, MessageContent, Model, ModelMessage, Terminal } from '@halting/core'
+import { createFakeClock } from '@halting/core/testing'
+import { fetchFor } from '../../src/http/fetch.ts'
+import { anthropic, openaiCompatible } from '../../src/index.ts'
+import type { ServiceOptions } from '../../src/service/endpoint.ts'
+import { createEar } from './fault-ear.ts'
+import type { FaultProtocol } from './fault-reply.ts'
+import { startFaultServer } from './fault-server.ts'
+import type { FaultServer, PlannedExchange } from './fault-server.ts'
+
+/** A fault server, and a real adapter that asks it. */
+export interface FaultyService {
+  readonly server: FaultServer
+  readonly model: Model
+}
+
+export async function faultyService(
+  protocol: FaultProtocol,
+  id: string,
+  plan: readonly PlannedExchange[],
+  options: ServiceOptions = {},
+): Promise<FaultyService> {
+  const ear = createEar(fetchFor)
+  const server = await startFaultServer({ protocol, plan, taken: ear.taken })
+  const named = { model: id, apiKey: 'key', baseUrl: server.url, fetch: ear.fetch, ...options }
+  return { server, model: protocol === 'messages' ? anthropic(named) : openaiCompatible(named) }
+}
+
+export interface FaultyRun {
+  readonly terminal: Terminal
+  readonly events: readonly LoopEvent[]
+  /** What a model would be shown next. */
+  readonly messages: readonly ModelMessage[]
+  /** How long the run was to wait, each time, in milliseconds. */
+  readonly waits: readonly number[]
+}
+
+/**
+ * Runs the loop to its end under a clock on which waits are asked for and then are over: nobody waits.
+ * @param beforeWaking Called in the middle of each wait.
+ */
+export async function runTo(
+  prompt: MessageContent,
+  options: Omit<LoopOptions, 'clock'>,
+  beforeWaking: () => Promise<void> = async () => {},
+): Promise<FaultyRun> {
+  const time = createFakeClock()
+  const waits: number[] = []
+  const clock: Clock = {
+    now: () => time.now(),
+    after(ms, callback) {
+      const cancel = time.after(ms, callback)
+      // The deadline of the run is no wait: time passes in those alone.
+      if (ms !== options.maxDurationMs) {
+        waits.push(ms)
+        setImmediate(() => void beforeWaking().then(() => time.advance(ms)))
+      }
+      return cancel
+    },
+  }
+  const running = loop(startRun({ prompt }), { ...options, clock })
+  const events: LoopEvent[] = []
+  for await (const event of running) events.push(event)
+  const { terminal, state } = await running.ended
+  return { terminal, events, messages: state.transcript.messages(), waits }
+}
+
+/** What a person would be told: why it waits, and what may be missing. */
+export function toldOf(events: readonly LoopEvent[]): readonly string[] {
+  return events.flatMap((event) => {
+    if (event.type === 'retry') return [event.error.message]
+    return event.type === 'notice' ? [event.message] : []
+  })
+}
