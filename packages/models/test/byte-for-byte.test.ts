@@ -1,19 +1,12 @@
 // What a service wrote is sent again as it was written, also where JavaScript's values cannot hold it.
 import { loop, startRun, Transcript } from '@halting/core'
-import type { AnyTool, TranscriptEntry } from '@halting/core'
+import type { TranscriptEntry } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { compact, isExact, valueText } from '../src/anthropic/exact-json.ts'
 import { openaiCompatible } from '../src/index.ts'
 import { modelAt } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
-
-const look: AnyTool = {
-  name: 'Look',
-  description: 'Looks',
-  inputSchema: { type: 'object' },
-  readOnly: true,
-  execute: () => 'seen',
-}
+import { look } from './support/look.ts'
 
 /** Numbers that are rounded or written otherwise, a key twice, keys that would change their order, escapes. */
 const hostile = '{"b": 1.0, "a": 12345678901234567890, "10": 1e2, "2": -0, "b": "\\u00e9\\/ {\\"x\\": 1}"}'

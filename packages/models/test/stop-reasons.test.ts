@@ -1,17 +1,10 @@
 // Holds spec R-REQ-5, R-REQ-8 and the transitions of replies, over the wire: what each stop reason means for a run.
 import { loop, startRun } from '@halting/core'
-import type { AnyTool, ModelMessage } from '@halting/core'
+import type { ModelMessage } from '@halting/core'
 import { expect, onTestFinished, test } from 'vitest'
 import { scriptedModel } from '../src/scripted/index.ts'
 import type { Script } from '../src/scripted/index.ts'
-
-const look: AnyTool = {
-  name: 'Look',
-  description: 'Looks',
-  inputSchema: { type: 'object' },
-  readOnly: true,
-  execute: () => 'seen',
-}
+import { look } from './support/look.ts'
 
 const cut = { content: 'half', stop_reason: 'max_tokens' }
 const whole = { content: 'whole' }

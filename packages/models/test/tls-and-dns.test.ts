@@ -1,9 +1,6 @@
-import { createServer as createPlainServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { call, modelAt, recordOf } from './support/call.ts'
-import { startRawServer } from './support/raw-server.ts'
 import { pem, startTls } from './support/tls-server.ts'
 
 /** A client that trusts these certificates, and looks names up as it is told. */
@@ -45,15 +42,6 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
       message: expect.stringMatching(/^The certificate of localhost:\d+ has expired .*Check the clock/),
     })
   })
-
-  test('no certificate at all: the service does not speak TLS', async () => {
-    const { url } = await startRawServer(() => {})
-    const { error } = await call(modelAt(url.replace('http:', 'https:')))
-    expect(recordOf(error)).toMatchObject({
-      ...useless,
-      message: expect.stringMatching(/does not speak TLS .*Should the base URL begin with http:\/\/\?$/),
-    })
-  })
 })
 
 test('a name without an address is told, and tried again', async () => {
@@ -71,29 +59,9 @@ test('a name without an address is told, and tried again', async () => {
   })
 })
 
-test('a service that is not there is told, and tried again', async () => {
-  const port = await freePort()
-  const { error } = await call(modelAt(`http://127.0.0.1:${port}`))
-  expect(recordOf(error)).toMatchObject({
-    kind: 'connection',
-    retryable: true,
-    billed: 'nothing',
-    message: `Nothing listens at http://127.0.0.1:${port} (ECONNREFUSED). Is the service running, and is the base URL right?`,
-  })
-})
-
 test('a port that no request may go to is told, and not tried again', async () => {
   expect(recordOf((await call(modelAt('http://127.0.0.1:1'))).error)).toMatchObject({
     ...useless,
     message: 'No request may go to the port of 127.0.0.1:1. Is the base URL right?',
   })
 })
-
-/** A port that something listened on a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createPlainServer()
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => void server.close(() => resolve()))
-  return port
-}

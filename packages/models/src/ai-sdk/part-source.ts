@@ -1,6 +1,6 @@
 import type { LanguageModelV3StreamResult } from '@ai-sdk/provider'
-import type { ModelError } from '@halting/core'
-import { startDeadlines } from '../http/deadlines.ts'
+import { startCallScope } from '../http/call-scope.ts'
+import type { CallScope } from '../http/call-scope.ts'
 import type { DeadlineLimits } from '../http/deadlines.ts'
 
 export interface SourceOptions extends DeadlineLimits {
@@ -40,7 +40,7 @@ type Start = (signal: AbortSignal) => PromiseLike<LanguageModelV3StreamResult>
 /** Asks the model and waits for its stream to begin. */
 export async function openParts(start: Start, options: SourceOptions): Promise<OpenedParts> {
   options.signal.throwIfAborted()
-  const scope = startScope(options)
+  const scope = startCallScope(options)
   let answer: Promise<LanguageModelV3StreamResult> | undefined
   try {
     // A model may throw where it should reject.
@@ -70,56 +70,19 @@ export function headersOf(given: unknown): Headers {
   return headers
 }
 
-interface Scope {
-  readonly signal: AbortSignal
-  readonly outer: AbortSignal
-  /** Rejects when the scope is aborted. */
-  readonly aborted: Promise<never>
-  heard(): void
-  /** The deadline that passed, if one did. */
-  timeout(): ModelError | undefined
-  dispose(): void
-}
-
-/** The signal of one call: aborted with the run's, or when a deadline passes. */
-function startScope({ signal: outer, ...limits }: SourceOptions): Scope {
-  const controller = new AbortController()
-  let timeout: ModelError | undefined
-  const onOuterAbort = (): void => controller.abort(outer.reason)
-  const deadlines = startDeadlines(limits, (error) => {
-    timeout = error
-    controller.abort(error)
-  })
-  outer.addEventListener('abort', onOuterAbort, { once: true })
-  const aborted = new Promise<never>((_resolve, reject) => {
-    // The reason of an abort is whatever the caller gave; it is handed through as it is.
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true })
-  })
-  aborted.catch(() => {})
-  return {
-    signal: controller.signal,
-    outer,
-    aborted,
-    heard() {
-      deadlines.heard()
-      deadlines.advanced()
-    },
-    timeout: () => timeout,
-    dispose() {
-      outer.removeEventListener('abort', onOuterAbort)
-      deadlines.dispose()
-    },
-  }
-}
-
 type Reader = ReadableStreamDefaultReader<unknown>
 
-function sourceOf(reader: Reader, headers: Headers, scope: Scope): PartSource {
+function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSource {
   const cancel = (): void => void reader.cancel().catch(() => {})
   let end: 'none' | 'finished' | 'ended' = 'none'
+  // Every part is news: there are no signs of life among them.
+  const hear = (): void => {
+    scope.deadlines.heard()
+    scope.deadlines.advanced()
+  }
   // Ends a pending read of a stream that does not heed the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
-  scope.heard()
+  hear()
   return {
     headers,
     async next() {
@@ -138,7 +101,7 @@ function sourceOf(reader: Reader, headers: Headers, scope: Scope): PartSource {
         end = 'ended'
         return { kind: 'ended' }
       }
-      scope.heard()
+      hear()
       return { kind: 'part', part: piece.value }
     },
     finished() {

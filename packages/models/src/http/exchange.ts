@@ -1,5 +1,6 @@
 import type { ModelError } from '@halting/core'
-import { startDeadlines } from './deadlines.ts'
+import { startCallScope } from './call-scope.ts'
+import type { CallScope } from './call-scope.ts'
 import type { DeadlineLimits, Deadlines } from './deadlines.ts'
 import { networkError } from './network-error.ts'
 
@@ -45,7 +46,7 @@ export type Opened =
 export async function openExchange(request: HttpRequest, options: ExchangeOptions): Promise<Opened> {
   const { url, headers, body } = request
   options.signal.throwIfAborted()
-  const scope = startScope(options)
+  const scope = startCallScope(options)
   let answer: Promise<Response> | undefined
   try {
     answer = options.fetch(url, { method: 'POST', headers, body, signal: scope.signal, redirect: 'manual' })
@@ -56,51 +57,11 @@ export async function openExchange(request: HttpRequest, options: ExchangeOption
     // A fetch that does not heed the signal may still answer: nobody reads it.
     answer?.then((late) => late.body?.cancel()).catch(() => {})
     options.signal.throwIfAborted()
-    return { kind: 'failed', error: networkError(scope.failure() ?? thrown, url) }
+    return { kind: 'failed', error: networkError(scope.timeout() ?? thrown, url) }
   }
 }
 
-interface Scope {
-  readonly signal: AbortSignal
-  /** Rejects when the scope is aborted. */
-  readonly aborted: Promise<never>
-  readonly outer: AbortSignal
-  readonly deadlines: Deadlines
-  /** The deadline that passed, if one did. */
-  failure(): ModelError | undefined
-  dispose(): void
-}
-
-/** The signal of one exchange: aborted with the run's, or when a deadline passes. */
-function startScope(options: ExchangeOptions): Scope {
-  const outer = options.signal
-  const controller = new AbortController()
-  let failure: ModelError | undefined
-  const onOuterAbort = (): void => controller.abort(outer.reason)
-  const deadlines = startDeadlines(options, (error) => {
-    failure = error
-    controller.abort(error)
-  })
-  outer.addEventListener('abort', onOuterAbort, { once: true })
-  const aborted = new Promise<never>((_resolve, reject) => {
-    // The reason of an abort is whatever the caller gave; it is handed through as it is.
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true })
-  })
-  aborted.catch(() => {})
-  return {
-    signal: controller.signal,
-    aborted,
-    outer,
-    deadlines,
-    failure: () => failure,
-    dispose() {
-      outer.removeEventListener('abort', onOuterAbort)
-      deadlines.dispose()
-    },
-  }
-}
-
-function exchangeOf(response: Response, scope: Scope, url: string): Exchange {
+function exchangeOf(response: Response, scope: CallScope, url: string): Exchange {
   const reader = response.body?.getReader()
   const cancel = (): void => void reader?.cancel().catch(() => {})
   let isRead = reader === undefined
@@ -116,10 +77,10 @@ function exchangeOf(response: Response, scope: Scope, url: string): Exchange {
         piece = await reader.read()
       } catch (thrown) {
         scope.outer.throwIfAborted()
-        return { kind: 'broken', error: scope.failure() ?? networkError(thrown, url) }
+        return { kind: 'broken', error: scope.timeout() ?? networkError(thrown, url) }
       }
       scope.outer.throwIfAborted()
-      const error = scope.failure()
+      const error = scope.timeout()
       if (error !== undefined) return { kind: 'broken', error }
       if (piece.done) {
         isRead = true
