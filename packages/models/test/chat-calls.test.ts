@@ -58,6 +58,11 @@ describe('pieces find their call', () => {
     expect(content).toEqual([call(ids[0], 'Read', { p: 1 }), call(ids[1], 'Read', { p: 2 }), call(ids[2], 'List', {})])
   })
 
+  test('when they have neither id nor place and are the same: they are two', () => {
+    const twice = [piece({}, { name: 'List', arguments: '{}' }), piece({}, { name: 'List', arguments: '{}' })]
+    expect(contentOf(...twice)).toEqual([call(ids[0], 'List', {}), call(ids[1], 'List', {})])
+  })
+
   test('when the place is there in the first one alone', () => {
     const content = contentOf(
       piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' }),
@@ -145,6 +150,11 @@ describe('the input is what was written, once', () => {
     ['with arguments that are null', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: null })], {}],
     ['with an empty text', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '' })], {}],
     ['with an empty object', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{}' })], {}],
+    [
+      'with an empty object in two pieces',
+      [piece({ index: 0, id: 'a' }, { name: 'List', arguments: '{' }), piece({ index: 0 }, { arguments: '}' })],
+      {},
+    ],
     ['as an object', [piece({ index: 0, id: 'a' }, { name: 'List', arguments: { p: [1] } })], { p: [1] }],
     [
       'with {} first and then pieces',
@@ -195,6 +205,22 @@ describe('the input is what was written, once', () => {
     [
       'with the name after the arguments',
       [piece({ index: 0, id: 'a' }, { arguments: '{"p":1}' }), piece({ index: 0 }, { name: 'List' })],
+      { p: 1 },
+    ],
+    [
+      'with an empty object inside, in a piece of its own',
+      ['{"p":', '{}', '}'].map((part, at) =>
+        piece({ index: 0, ...(at === 0 && { id: 'a' }) }, { name: 'List', arguments: part }),
+      ),
+      { p: {} },
+    ],
+    [
+      'with white space before it, and {} first',
+      [
+        piece({ index: 0, id: 'a' }, { name: 'List', arguments: '\n' }),
+        piece({ index: 0 }, { arguments: '{}' }),
+        piece({ index: 0 }, { arguments: '{"p":1}' }),
+      ],
       { p: 1 },
     ],
     [
@@ -264,11 +290,12 @@ describe('the input is what was written, once', () => {
     ])
   })
 
-  test('of a hundred thousand pieces is taken in time that grows with it', () => {
+  test('of many thousand pieces is taken in time that grows with it', () => {
     const first = piece({ index: 0, id: 'a' }, { name: 'Write', arguments: '{"t":"' })
-    const pieces = Array.from({ length: 100_000 }, () => piece({ index: 0 }, { arguments: 'word ' }))
-    const [written] = contentOf(first, ...pieces, piece({ index: 0 }, { arguments: '"}' }))
-    expect(written).toEqual(call('a', 'Write', { t: 'word '.repeat(100_000) }))
+    const pieces = Array.from({ length: 150_000 }, () => piece({ index: 0 }, { arguments: 'word ' }))
+    const { assembled } = readChunks([first, ...pieces, piece({ index: 0 }, { arguments: '"}' }), finish('stop')])
+    const [written] = assembled.kind === 'complete' ? assembled.message.content : []
+    expect(written).toEqual(call('a', 'Write', { t: 'word '.repeat(150_000) }))
   })
 })
 

@@ -296,10 +296,13 @@ describe('an error in the middle of a stream', () => {
     expect(readChunks([chunk({ content: 'Yes.' }), value]).end).toEqual({ kind: 'error_event', error })
   })
 
-  test.each([{ ...chunk({ content: '!' }), error: null }, { choices: [] }, { object: 'chat.completion.chunk' }, {}])(
-    '%j is none',
-    (value) => {
-      expect(readChunks([chunk({ content: 'Yes.' }), value, ...done]).end).toBeUndefined()
-    },
-  )
+  test.each([
+    { ...chunk({ content: '!' }), error: null },
+    { ...chunk({ content: '!' }), message: 'hi', detail: 1 },
+    { choices: [] },
+    { object: 'chat.completion.chunk' },
+    {},
+  ])('%j is none', (value) => {
+    expect(readChunks([chunk({ content: 'Yes.' }), value, ...done]).end).toBeUndefined()
+  })
 })

@@ -187,7 +187,11 @@ describe('the table of answers', () => {
   )
   test.each(cases)('$protocol: $answer', async ({ protocol, answer, row }) => {
     // The first test holds that each row is the name of one.
-    const called = await exchange(protocol, { answer: answer as FaultAnswer })
+    const called = await exchange(
+      protocol,
+      { answer: answer as FaultAnswer },
+      limitsFor(answer === '200 silent JSON' ? 'silent' : 'ended'),
+    )
     const failure = failureOf(called)
     const outcome = outcomeOf(called, answeringReply)
     expect({

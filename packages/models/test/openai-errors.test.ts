@@ -40,6 +40,7 @@ describe('an error says what the service said', () => {
     [400, gemini(400, 'No.', 'INVALID_ARGUMENT'), '400 INVALID_ARGUMENT: No.'],
     [400, { object: 'error', message: { detail: 'No.' }, code: null }, '400: {"detail":"No."}'],
     [400, { detail: [{ msg: 'field required' }] }, '400: [{"msg":"field required"}]'],
+    [429, { error: 'Model is overloaded', error_type: 'overloaded' }, '429 overloaded: Model is overloaded'],
     [400, { error: 'does not support tools' }, '400: does not support tools'],
     [400, { error: { reason: 'odd' } }, '400: {"reason":"odd"}'],
     [

@@ -15,6 +15,8 @@ export interface PieceCall {
   input: string
   /** Further fields that the service wants back with the call. */
   extra: JsonObject | undefined
+  /** All of its input is an empty object that came in one piece: all there is, or what comes before the pieces. */
+  isOpening: boolean
   /** Its name came again after it was whole: another call of the same tool may begin here. */
   isNamedAgain: boolean
   readonly scanner: ObjectScanner
@@ -35,7 +37,7 @@ export type PieceOutcome =
  * C3: ids are unique in the message: what comes without one, or with one that is taken, is given one that is the same
  *     in every attempt at the request.
  * C4: a call whose input is a whole object takes nothing more; that object once more is taken for a repetition. Only an
- *     empty one may be what a service begins with: what comes after it takes its place.
+ *     empty one in one piece may be what a service begins with: what comes after it takes its place.
  */
 export class CallPieces {
   readonly #calls: PieceCall[] = []
@@ -58,13 +60,15 @@ export class CallPieces {
     if (call.name === '') call.name = piece.name
     else if (piece.name !== '' && isSettled(call)) call.isNamedAgain = true
     if (piece.extra !== undefined) call.extra = { ...call.extra, ...piece.extra }
-    if (piece.input === '') return taken('')
+    // White space before the input is none of it.
+    if (call.input === '' && piece.input.trim() === '') return taken('')
     if (call.scanner.isWhole()) {
       if (piece.input.trim() === '' || isRepetition(call, piece.input)) return taken('')
       if (isSettled(call)) return { kind: 'misfit', why: `more input came for the call ${call.id}, which was whole` }
       call.input = ''
       call.scanner.reset()
     }
+    call.isOpening = call.input === '' && /^\s*\{\s*\}\s*$/.test(piece.input)
     call.input += piece.input
     call.scanner.feed(piece.input)
     return taken(piece.input)
@@ -89,6 +93,7 @@ export class CallPieces {
       name: name === '' ? (again?.name ?? '') : name,
       input: '',
       extra: undefined,
+      isOpening: false,
       isNamedAgain: false,
       scanner: createObjectScanner(),
     }
@@ -106,13 +111,8 @@ function isAnother(call: PieceCall, { place, id, name, input }: Piece): boolean 
   return isSettled(call) && input.trimStart().startsWith('{') && !isRepetition(call, input)
 }
 
-/** The input is an empty object: all there is, or what comes before the pieces. */
-export function isOpening({ input, scanner }: PieceCall): boolean {
-  return scanner.isWhole() && /^\s*\{\s*\}\s*$/.test(input)
-}
-
 function isSettled(call: PieceCall): boolean {
-  return call.scanner.isWhole() && !isOpening(call)
+  return call.scanner.isWhole() && !call.isOpening
 }
 
 function isRepetition(call: PieceCall, input: string): boolean {

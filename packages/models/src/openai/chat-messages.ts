@@ -140,8 +140,7 @@ function reasoningOf(thoughts: readonly OwnThought[]): { readonly [field: string
   let fields: { readonly [field: string]: Json } = {}
   let details: readonly JsonObject[] = []
   for (const { thinking, origin } of thoughts) {
-    const pieces = listOf(origin.details) as readonly JsonObject[]
-    details = mergeDetails(details, pieces)
+    details = mergeDetails(details, listOf(origin.details).filter(isJsonObject))
     const field = stringOf(origin.field)
     if (thinking === '' || field === '') continue
     if (field === 'content') {

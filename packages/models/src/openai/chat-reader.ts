@@ -5,7 +5,7 @@ import type { OpenBlock } from '../anthropic/open-block.ts'
 import { listOf, stringOf } from '../json-fields.ts'
 import { violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
-import { CallPieces, isOpening, madeId } from './call-pieces.ts'
+import { CallPieces, madeId } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
@@ -23,7 +23,8 @@ const news: Progress = { kind: 'more' }
  * same assembler make the message, so that one set of rules holds for all services.
  *
  * R1: a call is complete when its input is one whole object, or when the reply ended by itself; never when it was cut.
- *     An empty object may be what a service begins with: it counts at the end, and not in a reply that was cut.
+ *     An empty object in one piece may be what a service begins with: it counts at the end, and not in a reply that was
+ *     cut.
  * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
  * R3: without a report of usage, what the reply cost is unknown.
  * R4: blocks begin in the order in which their first pieces came.
@@ -161,7 +162,7 @@ export class ChatReader implements StreamReader {
     if (isNew || added !== '') this.#closeRunning()
     if (call.name === '') return news
     const told = this.#begunCall(call)
-    if (isOpening(call)) return news
+    if (call.isOpening) return news
     this.#tellInput(told, told.hasInput ? added : call.input)
     if (call.scanner.isWhole()) this.#endCall(told)
     return news
@@ -204,7 +205,7 @@ export class ChatReader implements StreamReader {
   /** R1: what is not whole in a reply that was cut was cut itself. */
   #closeCalls(): void {
     for (const call of this.#calls.calls) {
-      if (isCut(this.#finishReason) && (!call.scanner.isWhole() || isOpening(call))) continue
+      if (isCut(this.#finishReason) && (!call.scanner.isWhole() || call.isOpening)) continue
       const told = this.#begunCall(call)
       if (!told.hasInput) this.#tellInput(told, call.input)
       this.#endCall(told)

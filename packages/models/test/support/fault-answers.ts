@@ -7,8 +7,8 @@ export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The connection is cut after half of the body. */
-  readonly isCut?: true
+  /** What happens after half of the body; absent when all of it is sent. */
+  readonly breaks?: 'reset' | 'silent'
 }
 
 /** Answers as services and what stands before them give them, by the names that the table in docs/spec.md has. */
@@ -61,7 +61,8 @@ export const faultAnswers = {
     headers: json,
     body: JSON.stringify(wholeReply(protocol)).slice(0, -9),
   }),
-  '200 reset JSON': (protocol) => ({ status: 200, headers: json, body: JSON.stringify(wholeReply(protocol)), isCut: true }), // prettier-ignore
+  '200 reset JSON': (protocol) => halfOf(wholeReply(protocol), 'reset'),
+  '200 silent JSON': (protocol) => halfOf(wholeReply(protocol), 'silent'),
   '200 empty': () => ({ status: 200, headers: json, body: '' }),
   '200 stream as plain text': (protocol) => ({
     status: 200,
@@ -100,6 +101,10 @@ function saying(status: number, type: string, message: string, { code, headers }
 function page(status: number, title: string): MakeAnswer {
   const body = `<html><head><style>p { color: red }</style></head><body><h1>${title}</h1></body></html>`
   return () => ({ status, headers: { 'content-type': 'text/html' }, body })
+}
+
+function halfOf(reply: JsonObject, breaks: 'reset' | 'silent'): HttpAnswer {
+  return { status: 200, headers: json, body: JSON.stringify(reply), breaks }
 }
 
 /** The answer of a service that does not stream. */

@@ -223,11 +223,11 @@ async function sendAnswer(answer: HttpAnswer, response: ServerResponse, taken: T
   const bytes = Buffer.from(answer.body)
   const length = bytes.length > 0 ? { 'content-length': bytes.length } : {}
   response.writeHead(answer.status, { 'request-id': 'req_fault', ...length, ...answer.headers })
-  if (answer.isCut !== true) return void response.end(bytes)
+  if (answer.breaks === undefined) return void response.end(bytes)
   const half = bytes.subarray(0, bytes.length / 2)
   await written(response, half)
   await taken(half.length)
-  response.socket?.resetAndDestroy()
+  if (answer.breaks === 'reset') response.socket?.resetAndDestroy()
 }
 
 function written(response: ServerResponse, bytes: Uint8Array): Promise<void> {
