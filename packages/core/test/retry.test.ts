@@ -133,5 +133,10 @@ test('a model error is data on record, and an error to whoever catches it', () =
     'nothing',
     'unknown',
   ])
-  expect([error.code, error.name, error.toJSON()]).toEqual(['model', 'ModelError', { code: 'model', message: 'busy' }])
+  const details = { kind: error.kind, status: error.status, requestId: error.requestId }
+  expect([error.code, error.name, error.toJSON()]).toEqual([
+    'model',
+    'ModelError',
+    { code: 'model', message: 'busy', details },
+  ])
 })

@@ -168,6 +168,18 @@ describe('what one model wrote', () => {
     ])
   })
 
+  test('and has an id that the API refuses gets another one, the same for the call and its result', () => {
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: {} }) as const
+    const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'x' }) as const
+    const [asked, answered] = messagesOf([
+      says('other', call('functions.Read:0'), call('toolu_1-a')),
+      { role: 'user', content: [result('functions.Read:0'), result('toolu_1-a')] },
+    ]) as { content: { id?: string; tool_use_id?: string }[] }[]
+    const ids = asked!.content.map(({ id }) => id)
+    expect(ids).toEqual([expect.stringMatching(/^call_[a-z0-9]+$/), 'toolu_1-a'])
+    expect(answered!.content.map(({ tool_use_id }) => tool_use_id)).toEqual(ids)
+  })
+
   test('and is left empty is skipped, and the user messages around it are one', () => {
     const said = (content: string): ModelMessage => ({ role: 'user', content })
     expect(messagesOf([said('a'), says('other', thinking), said('b')])).toEqual([

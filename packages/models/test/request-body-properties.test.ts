@@ -70,17 +70,19 @@ const marked = <T extends object>(blocks: fc.Arbitrary<T>): fc.Arbitrary<T> =>
 
 const someText = fc.oneof(fc.constantFrom('', ' \n', 'plain'), fc.string({ unit: 'binary', maxLength: 20 }))
 const text = marked(fc.record({ type: fc.constant('text'), text: someText }))
+/** Ids that the API takes; others are another test's. */
+const callId = fc.stringMatching(/^[\w-]{1,12}$/)
 const result = marked(
   fc.record({
     type: fc.constant('tool_result'),
-    tool_use_id: fc.string(),
+    tool_use_id: callId,
     content: fc.oneof(fc.string({ maxLength: 50 }), fc.array(text, { maxLength: 2 })),
   }),
 )
 const image = fc.constant({ type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } })
 const call = fc.record({
   type: fc.constant('tool_use'),
-  id: fc.string(),
+  id: callId,
   name: fc.string(),
   input: fc.dictionary(fc.string(), fc.jsonValue()),
 })

@@ -64,7 +64,10 @@ export class ModelError extends HaltingError {
   readonly billed: 'nothing' | 'unknown'
 
   constructor(init: ModelErrorInit) {
-    super('model', init.message, init.cause === undefined ? {} : { cause: init.cause })
+    super('model', init.message, {
+      details: { kind: init.kind, status: init.status ?? null, requestId: init.requestId ?? null },
+      ...(init.cause !== undefined && { cause: init.cause }),
+    })
     this.kind = init.kind
     this.status = init.status ?? null
     this.retryable = init.retryable ?? retryableKinds.has(init.kind)

@@ -2,7 +2,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 import { costLimitSignal, timeLimitSignal } from '../guards/limits.ts'
 import { usdOf } from '../budget/prices.ts'
 import { HaltingError } from '../errors.ts'
-import { RetriesExhaustedError, type ModelErrorJson } from '../model/model-error.ts'
+import { ModelError, RetriesExhaustedError, type ModelErrorJson } from '../model/model-error.ts'
 import type { Ports } from '../ports.ts'
 import type { RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
@@ -81,7 +81,7 @@ export function budgetDraft(state: RunState, ports: Ports): Draft {
 /** The model failed for good. `attempts` above 1: retries ran out. */
 export function modelErrorDraft(error: ModelErrorJson, attempts: number): Draft {
   const exhausted = error.retryable && attempts > 1
-  const failure = exhausted ? new RetriesExhaustedError(attempts, error) : modelFailure('model', error)
+  const failure = exhausted ? new RetriesExhaustedError(attempts, error) : new ModelError(error)
   const signal = new StopSignal({
     reason: exhausted ? 'retry_limit' : 'error',
     message: failure.message,
@@ -117,7 +117,7 @@ export function imageErrorDraft(error: ModelErrorJson): Draft {
   })
 }
 
-function modelFailure(code: 'model' | 'prompt_too_long' | 'image', error: ModelErrorJson): HaltingError {
+function modelFailure(code: 'prompt_too_long' | 'image', error: ModelErrorJson): HaltingError {
   return new HaltingError(code, error.message, {
     details: { kind: error.kind, status: error.status, requestId: error.requestId },
   })

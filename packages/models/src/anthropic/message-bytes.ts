@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core'
+import { digestOf, isJsonObject } from '@halting/core'
 import type { BlockOrigin, ContentBlock, ModelMessage } from '@halting/core'
 import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
 
@@ -74,7 +74,22 @@ function isSameBlock(json: string, { type }: ContentBlock): boolean {
 }
 
 function textOf(block: ContentBlock): string {
-  return JSON.stringify(withoutOurs(block))
+  return JSON.stringify(withOwnId(withoutOurs(block)))
+}
+
+/** Ids of calls that another service made may have signs that the API refuses. The same for the call and its result. */
+function withOwnId(block: object): object {
+  if ('tool_use_id' in block && typeof block.tool_use_id === 'string') {
+    const id = ownId(block.tool_use_id)
+    return id === block.tool_use_id ? block : { ...block, tool_use_id: id }
+  }
+  if (!('id' in block) || typeof block.id !== 'string') return block
+  const id = ownId(block.id)
+  return id === block.id ? block : { ...block, id }
+}
+
+function ownId(id: string): string {
+  return /^[\w-]+$/.test(id) ? id : `call_${digestOf(id)}`
 }
 
 /**

@@ -25,6 +25,11 @@ export function readErrorBody(body: string): Said {
   return said ?? { type: '', code: '', message: plainText(body), requestId: null, isApi: false }
 }
 
+/** Whether a body is an error of a service, in one of the known shapes. */
+export function tellsFailure(body: string): boolean {
+  return readErrorBody(body).isApi
+}
+
 /** The same of what came as an object already, in the middle of a stream. */
 export function readErrorValue(error: Json | undefined): Said {
   const said = isJsonObject(error) ? readError({ error }) : readError({ error: stringOf(error) })

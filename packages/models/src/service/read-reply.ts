@@ -7,6 +7,14 @@ import { requestIdOf, streamError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
 import type { Progress, StreamReader } from './stream-reader.ts'
 
+export interface ReadOptions {
+  readonly words: ServiceWords
+  /** Longest event, in characters. */
+  readonly maxEventLength: number
+  /** The error for an answer that did not say that it is a stream, and was none. */
+  readonly ifNoEvent?: ModelError | undefined
+}
+
 /**
  * Reads the stream of one answer to its end.
  * A stream that breaks rejects while nothing was completed, which may be retried; after that its completed blocks are
@@ -16,14 +24,15 @@ import type { Progress, StreamReader } from './stream-reader.ts'
 export async function readReply(
   exchange: Exchange,
   reader: StreamReader,
-  words: ServiceWords,
-  maxEventLength: number,
+  { words, maxEventLength, ifNoEvent }: ReadOptions,
 ): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.response.headers)
   const events = createEventStream(maxEventLength)
   let failure: ModelError | undefined
+  let hasEvents = false
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
+    hasEvents = true
     const progress = progressOf(received, reader, words)
     if (progress.kind === 'more') exchange.deadlines.advanced()
     if (progress.kind === 'error_event') failure = streamError(progress.error, requestId)
@@ -41,7 +50,7 @@ export async function readReply(
   })
   const assembled = reader.finish()
   if (assembled.kind === 'complete') return replyOf(assembled)
-  const error = failure ?? endError(end, requestId)
+  const error = failure ?? (hasEvents || end.kind === 'broken' ? undefined : ifNoEvent) ?? endError(end, requestId)
   if (assembled.kind === 'nothing') throw error
   return { message: assembled.message, interrupted: error }
 }

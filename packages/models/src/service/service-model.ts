@@ -8,6 +8,7 @@ import type { KeyRing } from './credentials.ts'
 import type { ServiceOptions } from './endpoint.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
+import { tellsFailure } from './error-body.ts'
 import { requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
@@ -80,17 +81,28 @@ export async function callService(
   }
 }
 
+/** What an answer is: it says so, or it is a stream unless it says that it is a text for programs or people. */
 function read(
   exchange: Exchange,
   reader: StreamReader,
-  protocol: Protocol,
+  { url, words }: Protocol,
   { maxEventLength }: CallLimits,
 ): Promise<ModelReply> {
-  const type = exchange.response.headers.get('content-type')?.toLowerCase() ?? 'text/event-stream'
-  const isStream = type.startsWith('text/event-stream')
-  return isStream
-    ? readReply(exchange, reader, protocol.words, maxEventLength)
-    : readOther(exchange, reader, protocol, maxEventLength)
+  const { headers } = exchange.response
+  const type = headers.get('content-type')?.toLowerCase() ?? ''
+  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { words, maxEventLength })
+  const otherwise = noStream(exchange, url, type)
+  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { words, maxEventLength, ifNoEvent: otherwise })
+  return readDocument(exchange, reader, { url, words }, maxEventLength, otherwise)
+}
+
+function noStream({ response }: Exchange, url: string, type: string): ModelError {
+  return new ModelError({
+    kind: 'invalid_request',
+    status: response.status,
+    message: `${url} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
+    requestId: requestIdOf(response.headers),
+  })
 }
 
 const errorBodyBytes = 65_536
@@ -101,16 +113,16 @@ async function failure(exchange: Exchange, { url, words }: Protocol): Promise<Mo
   return serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
 }
 
-/** A 200 that is no stream: an error of a gateway, a whole answer, or something else altogether. */
-async function readOther(
+/** A whole answer, an error under a 200, a page, or one of these cut off. */
+async function readDocument(
   exchange: Exchange,
   reader: StreamReader,
-  { url, words }: Protocol,
+  { url, words }: Pick<Protocol, 'url' | 'words'>,
   maxLength: number,
+  otherwise: ModelError,
 ): Promise<ModelReply> {
   const { status, headers } = exchange.response
-  const type = headers.get('content-type')?.toLowerCase() ?? 'nothing'
-  const isJson = type.includes('json')
+  const isJson = headers.get('content-type')?.toLowerCase().includes('json') === true
   const { text: body, end } = await exchange.text(isJson ? maxLength : errorBodyBytes)
   const whole = readWhole(body, reader)
   if (whole !== undefined) return whole
@@ -119,13 +131,7 @@ async function readOther(
     const message = 'The reply broke off: what came is no whole answer.'
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers) })
   }
-  if (body.includes('"error"')) throw serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
-  throw new ModelError({
-    kind: 'invalid_request',
-    status,
-    message: `${url} answered with ${type} instead of a stream of events. Is the base URL right?`,
-    requestId: requestIdOf(headers),
-  })
+  throw tellsFailure(body) ? serviceError({ status, headers, body, url, nowMs: Date.now() }, words) : otherwise
 }
 
 function isJsonText(text: string): boolean {
