@@ -6,6 +6,7 @@ import { RunAbort } from '@halting/core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { commandCredentials } from '../src/index.ts'
 import type { Credential, CredentialSource } from '../src/index.ts'
+import { createSharedSource } from '../src/service/shared-source.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
@@ -92,6 +93,66 @@ describe('a 401 refreshes the credentials once', () => {
     expect(second.every(({ reply }) => reply !== undefined)).toBe(true)
   })
 
+  test('and whoever is aborted meanwhile takes nobody along', async () => {
+    let give = (_: Credential): void => {}
+    const over: boolean[] = []
+    const ask = createSharedSource(({ signal }) => {
+      signal.addEventListener('abort', () => over.push(true))
+      return new Promise((resolve) => (give = resolve))
+    }, Infinity)
+    const controller = new AbortController()
+    const reason = new RunAbort('user')
+    const first = ask(null, controller.signal)
+    const second = ask(null, new AbortController().signal)
+    controller.abort(reason)
+    await expect(first).rejects.toBe(reason)
+    expect(over).toEqual([])
+    give({ apiKey: 'new' })
+    expect(await second).toEqual({ apiKey: 'new' })
+    // The last one to leave ends what was begun.
+    const last = new AbortController()
+    const third = ask(null, last.signal)
+    over.length = 0
+    last.abort(reason)
+    await expect(third).rejects.toBe(reason)
+    expect(over).toEqual([true])
+  })
+
+  test('but a source that never answers holds up nobody', async () => {
+    const { url } = await startGuarded(() => true)
+    const never = (): Promise<Credential> => new Promise(() => {})
+    const late = await call(modelAt(url, { apiKey: undefined, credentials: never, requestTimeoutMs: 50 }))
+    expect(recordOf(late.error)).toMatchObject({
+      kind: 'authentication_failed',
+      billed: 'nothing',
+      message: 'No key could be had: none came within 0.05 s.',
+    })
+    const controller = new AbortController()
+    const reason = new RunAbort('user')
+    const asked = call(modelWith(url, never), { signal: controller.signal })
+    controller.abort(reason)
+    expect((await asked).error).toBe(reason)
+  })
+
+  test('again for those that a refresh gave when something else came in between', async () => {
+    let answer = 401
+    const server = await startRawServer((response) => {
+      if (answer !== 200) return void response.writeHead(answer).end('{}')
+      beginStream(response)
+      response.end(bytesOf(recordings[0]!.events))
+    })
+    let count = 0
+    const model = modelWith(server.url, ({ refused }) => ({ apiKey: `key ${refused === null ? count : ++count}` }))
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    answer = 500
+    expect(recordOf((await call(model)).error).kind).toBe('server_error')
+    answer = 401
+    expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
+    answer = 200
+    expect((await call(model)).reply).toBeDefined()
+    expect(count).toBe(2)
+  })
+
   test('but a refresh that gives the same again is none', async () => {
     const { url } = await startGuarded(() => false)
     const model = modelWith(url, () => ({ authToken: 'same' }))
@@ -170,6 +231,17 @@ describe('apiKeyHelper', () => {
     expect(recordOf((await call(model)).error)).toMatchObject(worthARetry)
     expect((await call(model)).reply).toBeDefined()
     expect(seen).toEqual(['key1', 'key2'])
+  })
+
+  test('is run once for requests that need a key at once, and not waited for longer than it runs', async () => {
+    const runs = join(folder(), 'runs')
+    writeFileSync(runs, '')
+    const { seen, url } = await startGuarded((key) => key === 'key')
+    // What it leaves behind holds its output open.
+    const model = modelWith(url, commandCredentials(`printf x >> '${runs}'; printf key; sleep 1000 &`))
+    const replies = await Promise.all(Array.from({ length: 5 }, () => call(model)))
+    expect(replies.every(({ reply }) => reply !== undefined)).toBe(true)
+    expect([seen.length, readFileSync(runs, 'utf8')]).toEqual([5, 'x'])
   })
 
   test.each([

@@ -19,6 +19,12 @@ async function failureOf(status: number, body: unknown, headers: Readonly<Record
   return recordOf((await askOf(status, { 'content-type': type, ...headers }, text)).error)
 }
 
+/** A service's own error says so: in `error`, or with a type. */
+function isServices(body: unknown): boolean {
+  const told: unknown = Array.isArray(body) ? (body as unknown[])[0] : body
+  return typeof told === 'object' && told !== null && ('error' in told || 'object' in told || 'type' in told)
+}
+
 describe('an HTTP error has the kind of its status and of what the service says', () => {
   const cases = [...failures, ...failuresElsewhere].map(([service, status, body, kind, retryable]) => ({
     service,
@@ -27,10 +33,24 @@ describe('an HTTP error has the kind of its status and of what the service says'
     expected: { status, kind, retryable },
   }))
   test.each(cases)('$service, $status $body', async ({ status, body, expected }) => {
-    expect(await failureOf(status, body)).toMatchObject({
-      ...expected,
-      billed: status >= 500 && typeof body === 'string' ? 'unknown' : 'nothing',
-    })
+    // What a page or a bare message under a server's error stands for, the service behind it may have done its work.
+    const isGateways = [408, 502, 504].includes(status) || (status >= 500 && !isServices(body))
+    expect(await failureOf(status, body)).toMatchObject({ ...expected, billed: isGateways ? 'unknown' : 'nothing' })
+  })
+})
+
+describe('a 429 that does not say when to come back', () => {
+  test.each([
+    ['Resource has been exhausted (e.g. check quota).', 'rate_limit'],
+    ['Too many requests. See https://example.com/account/billing/spend-limit for more.', 'rate_limit'],
+    ['This model has reached its capacity.', 'rate_limit'],
+    ['You exceeded your current quota, please check your plan.', 'billing_error'],
+    ['You have reached your specified API usage limits.', 'billing_error'],
+    ['Monthly spending limit exceeded.', 'billing_error'],
+    ['Budget has been exceeded! Current cost: 10.2, Max budget: 10', 'billing_error'],
+    ['Insufficient credit.', 'billing_error'],
+  ])('%s is %s', async (message, kind) => {
+    expect((await failureOf(429, { error: { message } })).kind).toBe(kind)
   })
 })
 

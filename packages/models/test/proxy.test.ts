@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { patientDispatcher, withDispatcher } from '../src/http/dispatcher.ts'
 import { proxyFor } from '../src/http/proxy.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
@@ -112,6 +111,8 @@ describe('which proxy', () => {
     ['https://127.0.0.1:8443', env, undefined],
     ['http://localhost:11434', env, undefined],
     ['http://[::1]:8080', env, undefined],
+    ['http://0.0.0.0:8080', env, undefined],
+    ['https://a.example', { ...env, no_proxy: '', NO_PROXY: 'a.example' }, undefined],
   ])('%s with %j: %s', (url, variables, expected) => {
     expect(proxyFor(new URL(url), variables)?.url).toBe(expected)
   })
@@ -159,12 +160,20 @@ describe('a proxy that fails is told as what it is, without its password', () =>
   })
 })
 
-test("the limits of Node's own client can be set, so that ours are the only ones", async () => {
-  const Dispatcher = patientDispatcher({ headersTimeout: 0, bodyTimeout: 0 })!.constructor as new (
-    limits: object,
-  ) => object
-  const dispatcher = new Dispatcher({ headersTimeout: 100, bodyTimeout: 100 })
-  const { url } = await startRawServer(() => {})
-  const request = fetch(url, withDispatcher({ method: 'POST', body: '' }, dispatcher))
-  await expect(request).rejects.toMatchObject({ cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } })
+test('the client that the program has set is used, without limits of its own on how long an answer may take', async () => {
+  const symbol = Symbol.for('undici.globalDispatcher.1')
+  void globalThis.Headers
+  const own = Reflect.get(globalThis, symbol) as { dispatch(options: object, handler: unknown): boolean }
+  const limits: unknown[] = []
+  const recorder = {
+    dispatch(options: { headersTimeout?: number; bodyTimeout?: number }, handler: unknown) {
+      limits.push([options.headersTimeout, options.bodyTimeout])
+      return own.dispatch(options, handler)
+    },
+  }
+  Reflect.set(globalThis, symbol, recorder)
+  onTestFinished(() => void Reflect.set(globalThis, symbol, own))
+  const service = await startService()
+  expect((await call(modelAt(service.url))).reply).toEqual({ message: messageOf(events) })
+  expect(limits).toEqual([[0, 0]])
 })

@@ -1,4 +1,5 @@
-import type { ModelUpdate } from '@halting/core'
+import { isJsonObject } from '@halting/core'
+import type { JsonObject, ModelUpdate } from '@halting/core'
 import type { StreamReader } from '../service/stream-reader.ts'
 import { MessageAssembler } from './message-assembler.ts'
 
@@ -8,7 +9,8 @@ export function messagesReader(emit: (update: ModelUpdate) => void): StreamReade
   return {
     take(event, text) {
       emit({ type: 'api_event', event })
-      return assembler.take(event, text)
+      const progress = assembler.take(event, text)
+      return progress.kind === 'more' && tellsReason(event) ? { kind: 'last' } : progress
     },
     // It ends with an event of its own.
     end() {},
@@ -18,4 +20,8 @@ export function messagesReader(emit: (update: ModelUpdate) => void): StreamReade
     },
     finish: () => assembler.finish(),
   }
+}
+
+function tellsReason({ type, delta }: JsonObject): boolean {
+  return type === 'message_delta' && isJsonObject(delta) && typeof delta.stop_reason === 'string'
 }

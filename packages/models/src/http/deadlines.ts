@@ -8,6 +8,8 @@ export interface DeadlineLimits {
   readonly requestTimeoutMs: number
   /** Most that may pass between two pieces of the answer, of whatever kind. Infinity: no limit. */
   readonly idleTimeoutMs: number
+  /** Most that may pass between the reason why the reply ended and the end of the stream; 10,000 when absent. */
+  readonly endTimeoutMs?: number | undefined
 }
 
 export interface Deadlines {
@@ -15,6 +17,8 @@ export interface Deadlines {
   heard(): void
   /** It was news. */
   advanced(): void
+  /** Nothing is missing any more but the end. */
+  nearEnd(): void
   dispose(): void
 }
 
@@ -25,7 +29,7 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
     onTimeout(new ModelError({ kind: 'timeout', message }))
   }
   let isAnswered = false
-  const news = startTimer(limits.requestTimeoutMs, (limit) =>
+  let news = startTimer(limits.requestTimeoutMs, (limit) =>
     expire(isAnswered ? `Nothing but signs of life came for ${limit}.` : `No answer began within ${limit}.`),
   )
   let pieces: NodeJS.Timeout | undefined
@@ -43,6 +47,11 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
     },
     advanced() {
       news?.refresh()
+    },
+    nearEnd() {
+      clearTimeout(news)
+      const limit = Math.min(limits.endTimeoutMs ?? 10_000, limits.requestTimeoutMs)
+      news = startTimer(limit, (told) => expire(`The reply was whole, but the stream did not end for ${told}.`))
     },
     dispose,
   }

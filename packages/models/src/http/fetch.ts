@@ -11,5 +11,5 @@ export const fetchFor: Fetch = (input, init) => {
   const url = new URL(input instanceof Request ? input.url : input)
   const proxy = proxyFor(url, process.env)
   if (proxy !== undefined) return proxiedFetch(proxy, url, init)
-  return globalThis.fetch(input, withDispatcher(init, patientDispatcher({ headersTimeout: 0, bodyTimeout: 0 })))
+  return globalThis.fetch(input, withDispatcher(init, patientDispatcher()))
 }

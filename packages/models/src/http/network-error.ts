@@ -85,12 +85,22 @@ export function networkError(thrown: unknown, url: string): ModelError {
   if (message === 'bad port') {
     return new ModelError({ ...notUsable, message: `No request may go to the port of ${host}. Is the base URL right?` })
   }
+  if (isMistake(thrown, code)) {
+    return new ModelError({ kind: 'unknown', message: `The request could not be made: ${message}`, cause: thrown })
+  }
   const said = code === '' || message.includes(code) ? message : `${message} (${code})`
   return new ModelError({
     kind: 'connection',
     message: `The connection to ${host} failed: ${said}.`,
     cause: thrown,
   })
+}
+
+/** A mistake in a program, such as a `fetch` of its own that throws: nothing that passes by itself. */
+function isMistake(thrown: unknown, code: string): boolean {
+  if (code !== '' || !(thrown instanceof Error) || thrown.cause !== undefined) return false
+  const isFetchs = thrown.message === 'fetch failed' || thrown.message === 'terminated'
+  return !isFetchs && ['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError'].includes(thrown.name)
 }
 
 /** `fetch` says 'fetch failed' and keeps what happened in `cause`; a host with many addresses, in a list of errors. */

@@ -17,7 +17,7 @@ export function proxyFor(url: URL, env: Environment): Proxy | undefined {
   const names = url.protocol === 'https:' ? ['https_proxy', 'HTTPS_PROXY'] : ['http_proxy', 'HTTP_PROXY']
   const variable = [...names, 'all_proxy', 'ALL_PROXY'].find((name) => (env[name] ?? '').trim() !== '')
   if (variable === undefined || isLoopback(url.hostname)) return undefined
-  const noProxy = env.no_proxy ?? env.NO_PROXY ?? ''
+  const noProxy = [env.no_proxy, env.NO_PROXY].find((value) => (value ?? '').trim() !== '') ?? ''
   if (isExempt(url, noProxy)) return undefined
   return { url: (env[variable] ?? '').trim(), variable }
 }
@@ -25,7 +25,10 @@ export function proxyFor(url: URL, env: Environment): Proxy | undefined {
 /** True for this machine by its own names. */
 export function isLoopback(hostname: string): boolean {
   return (
-    hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || hostname.startsWith('127.')
+    hostname === 'localhost' ||
+    hostname.endsWith('.localhost') ||
+    hostname.startsWith('127.') ||
+    ['[::1]', '[::]', '0.0.0.0'].includes(hostname)
   )
 }
 

@@ -29,6 +29,8 @@ export function commandCredentials(command: string, options: CommandCredentialOp
 }
 
 const longestKey = 65_536
+/** How long output may still come when the command has ended, in milliseconds. */
+const afterExitMs = 250
 
 function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -57,12 +59,21 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
       if (complaint.length < 500) complaint += text
     })
     child.once('error', (error) => settle({ error }))
-    child.once('close', (code, ended) => {
+    const done = (code: number | null, ended: NodeJS.Signals | null): void => {
       const key = printed.trim()
       if (code === 0 && key !== '') return settle({ key })
       const how = code === 0 ? 'printed no key' : `failed with ${code === null ? String(ended) : `exit code ${code}`}`
       const said = complaint.trim().slice(0, 300)
       settle({ error: new Error(`apiKeyHelper ${how}${said === '' ? '' : `: ${said}`}`) })
+    }
+    child.once('close', done)
+    // What it started may hold its output open for ever: what it said itself is there by then.
+    child.once('exit', (code, ended) => {
+      setTimeout(() => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+        done(code, ended)
+      }, afterExitMs)
     })
   })
 }

@@ -1,5 +1,6 @@
 import { messageOf, ModelError } from '@halting/core'
 import { checkHeader } from './headers.ts'
+import { areSame, createSharedSource, keyError } from './shared-source.ts'
 
 /** What proves who asks. */
 export interface Credential {
@@ -23,21 +24,19 @@ export type CredentialSource = (asked: {
 interface Key {
   readonly headers: Readonly<Record<string, string>>
   readonly credential: Credential
-  /** True for one that took the place of a refused one. */
-  readonly isRenewed: boolean
 }
 
 /**
  * The credentials of one model.
  *
- * K1: a 401 is answered by one refresh: a credential that came from a refresh and was never taken is not refreshed.
+ * K1: a 401 is answered by one refresh: a credential that came from a refresh and is refused at once is not refreshed.
  * K2: requests that were refused with the same credential share one refresh.
  */
 export interface KeyRing {
   /** @throws ModelError when there is no credential to be had. */
   current(signal: AbortSignal): Promise<Key>
-  /** The service took the key: it is proven. */
-  accepted(key: Key): void
+  /** A request with the key ended in another way than by a 401. */
+  used(key: Key): void
   /** The error to throw for a 401: worth a try again when there is another credential now. */
   refused(key: Key, error: ModelError, signal: AbortSignal): Promise<ModelError>
 }
@@ -47,69 +46,56 @@ export type KeyHeader = (apiKey: string) => readonly [name: string, value: strin
 
 /** Credentials that never change. */
 export function fixedKeys(credential: Credential, keyHeader: KeyHeader): KeyRing {
-  const key = keyOf(credential, keyHeader, false)
-  return { current: () => Promise.resolve(key), accepted() {}, refused: (_key, error) => Promise.resolve(error) }
+  const key = keyOf(credential, keyHeader)
+  return { current: () => Promise.resolve(key), used() {}, refused: (_key, error) => Promise.resolve(error) }
 }
 
-/** Credentials that a source gives, and gives anew when they were refused. */
-export function renewableKeys(source: CredentialSource, keyHeader: KeyHeader): KeyRing {
+/** Credentials that a source gives, and gives anew when they were refused; it has `timeoutMs` for each. */
+export function renewableKeys(source: CredentialSource, keyHeader: KeyHeader, timeoutMs: number): KeyRing {
+  const ask = createSharedSource(source, timeoutMs)
   let renewal: Renewal | undefined
 
-  const ask = async (refused: Credential | null, signal: AbortSignal): Promise<Key> => {
+  const askForKey = async (refused: Credential | null, signal: AbortSignal): Promise<Key> => {
+    const credential = await ask(refused, signal)
     try {
-      return keyOf(await source({ refused, signal }), keyHeader, refused !== null)
+      return keyOf(credential, keyHeader)
     } catch (thrown) {
-      signal.throwIfAborted()
-      throw new ModelError({
-        kind: 'authentication_failed',
-        message: `No key could be had: ${messageOf(thrown)}`,
-        billed: 'nothing',
-        cause: thrown,
-      })
+      throw keyError(messageOf(thrown), thrown)
     }
-  }
-  const renew = async (refused: Credential, signal: AbortSignal): Promise<Key> => {
-    if (renewal !== undefined && areSame(renewal.refused, refused)) return renewal.key
-    const begun: Renewal = { refused, key: ask(refused, signal), isProven: false }
-    renewal = begun
-    // One that failed is nothing to go on with: the next 401 asks again.
-    begun.key.catch(() => (renewal = renewal === begun ? undefined : renewal))
-    return begun.key
   }
   return {
     async current(signal) {
-      if (renewal !== undefined && !renewal.isProven) return renewal.key
-      const key = await ask(null, signal)
+      if (renewal?.isUntried === true) return renewal.key
+      const key = await askForKey(null, signal)
       // A source that goes on giving what was refused has handed out something newer since.
       return renewal !== undefined && areSame(key.credential, renewal.refused) ? renewal.key : key
     },
-    accepted({ isRenewed }) {
-      if (isRenewed && renewal !== undefined) renewal.isProven = true
+    used({ credential }) {
+      if (renewal !== undefined && areSame(credential, renewal.key.credential)) renewal.isUntried = false
     },
-    async refused({ credential, isRenewed }, error, signal) {
-      if (isRenewed && renewal?.isProven !== true) {
+    async refused({ credential }, error, signal) {
+      const again = (): ModelError => new ModelError({ ...error.toRecord(), retryable: true, cause: error })
+      if (renewal !== undefined && areSame(credential, renewal.refused)) return again()
+      if (renewal?.isUntried === true && areSame(credential, renewal.key.credential)) {
         renewal = undefined
         return error
       }
-      const renewed = await renew(credential, signal)
-      if (areSame(renewed.credential, credential)) return error
-      return new ModelError({ ...error.toRecord(), retryable: true, cause: error })
+      const key = await askForKey(credential, signal)
+      if (areSame(key.credential, credential)) return error
+      renewal = { refused: credential, key, isUntried: true }
+      return again()
     },
   }
 }
 
 interface Renewal {
   readonly refused: Credential
-  readonly key: Promise<Key>
-  /** The service has taken it. */
-  isProven: boolean
+  readonly key: Key
+  /** No request with it has ended yet. */
+  isUntried: boolean
 }
 
-function areSame(a: Credential, b: Credential): boolean {
-  return a.apiKey === b.apiKey && a.authToken === b.authToken
-}
-
-function keyOf(credential: Credential, keyHeader: KeyHeader, isRenewed: boolean): Key {
+function keyOf(credential: Credential, keyHeader: KeyHeader): Key {
   const { apiKey, authToken } = credential
   const headers: Record<string, string> = {}
   if (apiKey !== undefined) {
@@ -121,5 +107,5 @@ function keyOf(credential: Credential, keyHeader: KeyHeader, isRenewed: boolean)
     headers.authorization = `Bearer ${authToken.trim()}`
     checkHeader('authorization', headers.authorization, 'the token')
   }
-  return { headers, credential, isRenewed }
+  return { headers, credential }
 }

@@ -19,15 +19,20 @@ export interface ServiceOptions {
   readonly idleTimeoutMs?: number | undefined
   /** Most that may pass until the answer begins, and then between two events other than `ping`; 600,000 when absent. */
   readonly requestTimeoutMs?: number | undefined
+  /** Most that may pass between the reason why a reply ended and the end of its stream; 10,000 when absent. */
+  readonly endTimeoutMs?: number | undefined
   /** Most characters that one event of a stream, or an answer that comes whole, may have; 64 million when absent. */
   readonly maxEventLength?: number | undefined
   /** Stands in for `fetch`. Without it proxies are taken from the environment. */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
 
+export const defaultRequestTimeoutMs = 600_000
+
 /** @throws ConfigurationError for a key that cannot be sent. */
-export function keyRingOf({ apiKey, authToken, credentials }: ServiceOptions, keyHeader: KeyHeader): KeyRing {
-  if (credentials !== undefined) return renewableKeys(credentials, keyHeader)
+export function keyRingOf(options: ServiceOptions, keyHeader: KeyHeader): KeyRing {
+  const { apiKey, authToken, credentials, requestTimeoutMs = defaultRequestTimeoutMs } = options
+  if (credentials !== undefined) return renewableKeys(credentials, keyHeader, requestTimeoutMs)
   return fixedKeys({ apiKey, authToken }, keyHeader)
 }
 

@@ -11,6 +11,8 @@ export interface Said {
   readonly requestId: string | null
   /** Whether the body is an error of a model service; else something in between answered. */
   readonly isApi: boolean
+  /** Whether the service itself must have written it: gateways write a bare `message`, too. */
+  readonly isServices: boolean
 }
 
 /**
@@ -22,7 +24,7 @@ export function readErrorBody(body: string): Said {
   const value = parseJson(body)
   const answer = Array.isArray(value) ? (value as unknown[])[0] : value
   const said = isJsonObject(answer) ? readError(answer) : undefined
-  return said ?? { type: '', code: '', message: plainText(body), requestId: null, isApi: false }
+  return said ?? { type: '', code: '', message: plainText(body), requestId: null, isApi: false, isServices: false }
 }
 
 /** Whether a body is an error of a service, in one of the known shapes. */
@@ -33,17 +35,18 @@ export function tellsFailure(body: string): boolean {
 /** The same of what came as an object already, in the middle of a stream. */
 export function readErrorValue(error: Json | undefined): Said {
   const said = isJsonObject(error) ? readError({ error }) : readError({ error: stringOf(error) })
-  return said ?? { type: '', code: '', message: '', requestId: null, isApi: false }
+  return said ?? { type: '', code: '', message: '', requestId: null, isApi: false, isServices: false }
 }
 
 function readError(answer: JsonObject): Said | undefined {
   const { error, message, detail } = answer
   const requestId = typeof answer.request_id === 'string' ? answer.request_id : null
-  if (isJsonObject(error)) return { ...readFields(error), requestId, isApi: true }
+  if (isJsonObject(error)) return { ...readFields(error), requestId, isApi: true, isServices: true }
   const told = [error, message, detail].find((words) => wordsOf(words) !== '')
   if (told !== undefined) {
     const type = stringOf(answer.type) || stringOf(answer.error_type)
-    return { type, code: codeOf(answer), message: wordsOf(told), requestId, isApi: true }
+    const isServices = error !== undefined || answer.object === 'error' || answer.type !== undefined
+    return { type, code: codeOf(answer), message: wordsOf(told), requestId, isApi: true, isServices }
   }
   const choice = listOf(answer.choices).find((one) => isJsonObject(one) && isJsonObject(one.error))
   return isJsonObject(choice) ? readError({ error: choice.error }) : undefined

@@ -63,7 +63,18 @@ const imageRefused =
 /** Only what holds more than text is sent as a list. */
 const wantsText = /content must be a string/i
 const noCredit = /(credit|insufficient) balance/i
-const spendCap = /spend|usage limit|monthly limit|billing|credit|quota|budget/i
+/** A cap on money or on a plan. That a quota is named is not enough: a minute's allowance is called that, too. */
+const spendCap = new RegExp(
+  [
+    /(exceeded|reached|hit|over) (your|the|its|this) .{0,40}(spend|quota|budget|usage limit|monthly limit|credit|billing)/,
+    /(spend|spending|usage|monthly|billing|budget|credit) (hard )?(limit|cap)/,
+    /insufficient (quota|balance|funds|credit)|credit balance|out of credits?|no credits? (left|remaining)|budget (exceeded|has been exceeded|exhausted)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+)
+const address = /https?:\/\/\S+/gi
 /** More at once than a minute's allowance: no waiting helps. */
 const neverFits = /request too large/i
 const atCapacity = /overload|capacity|too busy|high demand/i
@@ -108,7 +119,8 @@ export function kindOf(failed: Failed): ModelErrorKind {
 function limitKind({ code, message, asksToWait }: Failed): ModelErrorKind {
   if (neverFits.test(message)) return 'prompt_too_long'
   const isRate = asksToWait || code === 'rate_limit_exceeded'
-  return !isRate && spendCap.test(message) ? 'billing_error' : 'rate_limit'
+  // Where more is to be read, all sorts of things are named.
+  return !isRate && spendCap.test(message.replaceAll(address, '')) ? 'billing_error' : 'rate_limit'
 }
 
 /** Some services blame themselves for what was asked of them. */

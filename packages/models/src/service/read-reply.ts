@@ -35,9 +35,10 @@ export async function readReply(
     hasEvents = true
     const progress = progressOf(received, reader, words)
     if (progress.kind === 'more') exchange.deadlines.advanced()
+    if (progress.kind === 'last') exchange.deadlines.nearEnd()
     if (progress.kind === 'error_event') failure = streamError(progress.error, requestId)
     if (progress.kind === 'violation') failure = broken(progress.why, requestId)
-    return progress.kind === 'more' || progress.kind === 'ping' ? 'more' : 'enough'
+    return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
   }
 
   const end = await exchange.read((bytes) => {

@@ -38,7 +38,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
     retryAfterMs,
     requestId: requestIdOf(headers) ?? said.requestId,
     ...retryableOf(headers, status),
-    ...(wasMadeInBetween(said, status) ? { billed: 'unknown' } : { billed: 'nothing' }),
+    billed: mayBeBilled(said, status) ? 'unknown' : 'nothing',
   })
 }
 
@@ -46,12 +46,12 @@ export function requestIdOf(headers: Headers): string | null {
   return headers.get('request-id') ?? headers.get('x-request-id')
 }
 
-/**
- * A gateway that lost its patience says nothing about what the service behind it did, and an error under a 200 may
- * tell of a reply that was begun.
- */
-function wasMadeInBetween(said: Said, status: number): boolean {
-  return status === 200 || (!said.isApi && (status >= 500 || status === 408))
+/** Statuses of a gateway that lost its patience: they say nothing about what the service behind it did. */
+const gatewayStatuses: ReadonlySet<number> = new Set([408, 502, 504])
+
+/** An error under a 200 may tell of a reply that was begun; what is not in a service's own shape, of anything. */
+function mayBeBilled(said: Said, status: number): boolean {
+  return status === 200 || gatewayStatuses.has(status) || (!said.isServices && status >= 500)
 }
 
 /** The error that came in a stream, after a 200: there is no status that would say anything. */

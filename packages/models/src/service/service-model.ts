@@ -5,6 +5,7 @@ import { openExchange } from '../http/exchange.ts'
 import { fetchFor } from '../http/fetch.ts'
 import type { Exchange, ExchangeOptions } from '../http/exchange.ts'
 import type { KeyRing } from './credentials.ts'
+import { defaultRequestTimeoutMs } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
@@ -32,8 +33,9 @@ export interface CallLimits extends Omit<ExchangeOptions, 'signal'> {
 }
 
 export function limitsOf(options: ServiceOptions): CallLimits {
-  const { idleTimeoutMs = 300_000, requestTimeoutMs = 600_000, maxEventLength = longestEvent, fetch } = options
-  return { idleTimeoutMs, requestTimeoutMs, maxEventLength, fetch: fetch ?? fetchFor }
+  const { idleTimeoutMs = 300_000, requestTimeoutMs = defaultRequestTimeoutMs, endTimeoutMs } = options
+  const { maxEventLength = longestEvent, fetch = fetchFor } = options
+  return { idleTimeoutMs, requestTimeoutMs, endTimeoutMs, maxEventLength, fetch }
 }
 
 /**
@@ -61,13 +63,14 @@ export async function callService(
       },
       { ...limits, signal },
     )
+    if (opened.kind === 'open' && opened.exchange.response.status === 401) {
+      throw await refused(opened.exchange, protocol, (error) => keys.refused(key, error, signal))
+    }
+    keys.used(key)
     if (opened.kind === 'failed') throw opened.error
     const { exchange } = opened
     try {
-      const { status } = exchange.response
-      if (status === 401) throw await keys.refused(key, await failure(exchange, protocol), signal)
-      if (status !== 200) throw await failure(exchange, protocol)
-      keys.accepted(key)
+      if (exchange.response.status !== 200) throw await failure(exchange, protocol)
       // Nothing is told of a call that was aborted.
       const reader = protocol.reader(request, (update) => {
         if (!signal.aborted) call.emit(update)
@@ -78,6 +81,18 @@ export async function callService(
     }
   } finally {
     protocol.release(body)
+  }
+}
+
+async function refused(
+  exchange: Exchange,
+  protocol: Protocol,
+  renew: (error: ModelError) => Promise<ModelError>,
+): Promise<ModelError> {
+  try {
+    return await renew(await failure(exchange, protocol))
+  } finally {
+    exchange.dispose()
   }
 }
 

@@ -3,6 +3,8 @@ import type { AssistantMessage, Json, JsonObject } from '@halting/core'
 /** What an event means for the reading of the stream. */
 export type Progress =
   | { readonly kind: 'more' | 'ping' | 'end' }
+  /** Why the reply ended: what may still come is its accounting. */
+  | { readonly kind: 'last' }
   /** The service gave up after it had begun to answer. */
   | { readonly kind: 'error_event'; readonly error: Json | undefined }
   /** The stream is not what the protocol says: something was lost or came twice. */

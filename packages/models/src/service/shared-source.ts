@@ -1,0 +1,86 @@
+import { messageOf, ModelError } from '@halting/core'
+import type { Credential, CredentialSource } from './credentials.ts'
+
+interface Asking {
+  readonly refused: Credential | null
+  readonly answer: Promise<Credential>
+  readonly controller: AbortController
+  waiting: number
+}
+
+/**
+ * Asks a source for credentials, for many requests at once.
+ *
+ * S1: requests that want the same share one asking. It ends when the last of them has left, and not before.
+ * S2: a request that is aborted, or has waited too long, goes on at once, whatever the source does.
+ */
+export function createSharedSource(
+  source: CredentialSource,
+  timeoutMs: number,
+): (refused: Credential | null, signal: AbortSignal) => Promise<Credential> {
+  let askings: readonly Asking[] = []
+
+  const begin = (refused: Credential | null): Asking => {
+    const controller = new AbortController()
+    const asking: Asking = { refused, answer: ask(source, refused, controller.signal), controller, waiting: 0 }
+    askings = [...askings, asking]
+    const forget = (): void => void (askings = askings.filter((other) => other !== asking))
+    asking.answer.then(forget, forget)
+    return asking
+  }
+  return async (refused, signal) => {
+    signal.throwIfAborted()
+    const asking = askings.find((other) => areSame(other.refused, refused)) ?? begin(refused)
+    asking.waiting++
+    try {
+      return await until(asking.answer, signal, timeoutMs)
+    } finally {
+      if (--asking.waiting === 0) {
+        askings = askings.filter((other) => other !== asking)
+        asking.controller.abort()
+      }
+    }
+  }
+}
+
+export function areSame(a: Credential | null, b: Credential | null): boolean {
+  return a?.apiKey === b?.apiKey && a?.authToken === b?.authToken
+}
+
+async function ask(source: CredentialSource, refused: Credential | null, signal: AbortSignal): Promise<Credential> {
+  try {
+    return await source({ refused, signal })
+  } catch (thrown) {
+    throw keyError(messageOf(thrown), thrown)
+  }
+}
+
+export function keyError(why: string, cause?: unknown): ModelError {
+  return new ModelError({
+    kind: 'authentication_failed',
+    message: `No key could be had: ${why}`,
+    billed: 'nothing',
+    cause,
+  })
+}
+
+function until<Value>(answer: Promise<Value>, signal: AbortSignal, timeoutMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+    const onAbort = (): void => {
+      leave()
+      // The reason of an abort is whatever the caller gave; it is handed through as it is.
+      reject(signal.reason as Error)
+    }
+    const onTimeout = (): void => {
+      leave()
+      reject(keyError(`none came within ${timeoutMs / 1000} s.`))
+    }
+    const timer = timeoutMs === Infinity ? undefined : setTimeout(onTimeout, Math.min(timeoutMs, 2_147_483_647))
+    signal.addEventListener('abort', onAbort, { once: true })
+    answer.finally(leave).then(resolve, reject)
+  })
+}
