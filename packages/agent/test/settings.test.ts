@@ -42,7 +42,10 @@ test("one's own settings count: those of ours first, then those of other agents"
         '~/.claude/settings.json': { apiKeyHelper: 'theirs', modelPrices: { a: price(2), b: price(3) }, hooks: {} },
       },
     }),
-  ).toEqual({ settings: { apiKeyHelper: 'ours', modelPrices: { a: price(1), b: price(3) } }, warnings: [] })
+  ).toEqual({
+    settings: { apiKeyHelper: 'ours', modelPrices: [{ a: price(1) }, { a: price(2), b: price(3) }] },
+    warnings: [],
+  })
 })
 
 test('the command line goes before them, as a file or as JSON', async () => {
@@ -78,6 +81,21 @@ test('a project that was cloned runs no command and sets no price; it is told', 
       'apiKeyHelper in ./.claude/settings.json does not count: it is read from your own settings and from --settings only.',
     ],
   })
+})
+
+test('who works in their own home has no project there', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'halting-home-'))
+  onTestFinished(() => rmSync(home, { recursive: true }))
+  mkdirSync(join(home, '.claude'))
+  writeFileSync(join(home, '.claude/settings.json'), '{"apiKeyHelper":"mine"}')
+  expect(await loadSettings({ cwd: home, home, env: {} })).toEqual({
+    settings: { apiKeyHelper: 'mine' },
+    warnings: [],
+  })
+})
+
+test('a mistake in the files of a project is no reason not to work in it', async () => {
+  expect(await load({ files: { '.claude/settings.json': '// a comment\n{}' } })).toEqual({ settings: {}, warnings: [] })
 })
 
 test('what --settings gives and this version does not serve is told', async () => {

@@ -77,6 +77,12 @@ test('apiKeyHelper gives the key, and another one when that is refused', async (
   // A key of the environment goes before it.
   await run(['-p', 'hi'], { env: { ...env, ANTHROPIC_API_KEY: 'own' }, cwd: work })
   expect(service.seen.at(-1)?.headers['x-api-key']).toBe('own')
+  // It gives no keys to other services.
+  const others = { OPENAI_BASE_URL: `${service.url}/v1`, OPENAI_API_KEY: 'open' }
+  const flags = ['--model', 'gpt-5', '--output-format', 'stream-json', '--verbose']
+  const other = await run(['-p', 'hi', ...flags], { env: others, cwd: work })
+  expect(other.stdout).toContain('"apiKeySource":"OPENAI_API_KEY"')
+  expect(service.seen.at(-1)?.headers.authorization).toBe('Bearer open')
   writeFileSync(join(here(), '.halting/settings.json'), '{}')
 })
 

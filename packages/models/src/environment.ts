@@ -35,7 +35,7 @@ export const defaultModelName = 'claude-sonnet-5-5'
  * @throws ConfigurationError for a name of no known service, and when the key or the address is missing.
  */
 export function modelFromEnvironment(name: string | undefined, env: Environment, settings: ModelSettings = {}): Model {
-  const wanted = name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName
+  const wanted = wantedName(name, env)
   const named = modelNamed(wanted)
   if (named === undefined) {
     const prefixes = ['anthropic', ...chatServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
@@ -106,7 +106,8 @@ function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: ChatService, env: Env
 }
 
 /** OLLAMA_HOST may be a host, a host and a port, or an address; a server that listens everywhere is here. */
-function ollamaUrl(host: string): string {
+function ollamaUrl(given: string): string {
+  const host = given.startsWith(':') ? `127.0.0.1${given}` : given
   const address = /^https?:\/\//i.test(host) ? host : `http://${host}`
   if (!URL.canParse(address)) return host
   const url = new URL(address)
@@ -149,12 +150,21 @@ function isOnThisMachine(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname)
 }
 
+/** Whether the model with this name, or the one that is asked without a name, is behind the Messages API. */
+export function isOfMessagesApi(name: string | undefined, env: Environment): boolean {
+  return modelNamed(wantedName(name, env))?.kind === 'anthropic'
+}
+
+function wantedName(name: string | undefined, env: Environment): string {
+  return name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName
+}
+
 /**
  * The variable that the key of this model comes from; `none` when there is none.
  * Without a name it is that of the model that is asked when nobody names one.
  */
 export function keySourceOf(name: string | undefined, env: Environment): string {
-  const named = modelNamed(name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
+  const named = modelNamed(wantedName(name, env))
   const variables = named?.kind === 'chat' ? [named.service.keyVariable] : ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
   return variables.find((variable) => variable !== undefined && read(env, variable) !== undefined) ?? 'none'
 }

@@ -316,6 +316,16 @@ describe('a service that is silent', () => {
     expect(recordOf(reply?.interrupted).kind).toBe('timeout')
   })
 
+  test('after the reason why the reply ended is not waited for long', async () => {
+    const server = await startRawServer(async (response) => {
+      beginStream(response)
+      await write(response, bytesOf(until(textRecording.events, 'message_delta')))
+    })
+    const { reply } = await call(modelAt(server.url, { endTimeoutMs: 50 }))
+    expect(reply).toEqual({ message: messageOf(textRecording.events) })
+    await server.released()
+  })
+
   test('but for pings is not kept for ever', async () => {
     const server = await startRawServer((response) => {
       beginStream(response)

@@ -109,6 +109,7 @@ describe('a service behind chat completions', () => {
     ['its address', (url: string) => url],
     ['its host and port', (url: string) => url.replace('http://', '')],
     ['every address', (url: string) => url.replace('http://127.0.0.1', '0.0.0.0')],
+    ['its port', (url: string) => url.replace('http://127.0.0.1', '')],
     ['its address with a path', (url: string) => `${url}/v1/`],
   ])('Ollama is asked where OLLAMA_HOST says: %s', async (_name, written) => {
     const { headers, body } = await requestTo('ollama/qwen3:8b', (url) => ({ OLLAMA_HOST: written(url) }))

@@ -2,7 +2,7 @@ import { ConfigurationError } from '@halting/core'
 import type { Usage } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createPrices, snapshotSource } from '../src/index.ts'
+import { createPrices, mergePriceOverrides, snapshotSource } from '../src/index.ts'
 import type { ModelPrice } from '../src/index.ts'
 import { parsePriceOverrides } from '../src/prices/parse-overrides.ts'
 import { snapshotTable } from '../src/prices/snapshot.ts'
@@ -301,4 +301,14 @@ test('the snapshot says where it comes from, and every line of it is a price', (
   const prices = createPrices()
   expect(new Set(ids).size).toBe(138)
   for (const id of ids) expect(prices.cost(id, usage({ input_tokens: 1, output_tokens: 1 }))).toBeGreaterThanOrEqual(0)
+})
+
+test('of prices from several places the first that has a model counts, by whichever of its names', () => {
+  const price = (input: number) => ({ input, output: 1 })
+  expect(
+    mergePriceOverrides([
+      { 'anthropic/claude-x': price(1), a: price(2) },
+      { 'claude-x': price(3), b: price(4) },
+    ]),
+  ).toEqual({ 'claude-x': price(1), a: price(2), b: price(4) })
 })

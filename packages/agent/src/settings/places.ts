@@ -21,13 +21,14 @@ export interface PlacesOptions {
  * At each level our own folder goes before the one that other agents use.
  */
 export function settingsPlaces({ cwd, home, env }: PlacesOptions): readonly SettingsPlace[] {
-  const own = env.HALTING_CONFIG_DIR ?? join(home, '.halting')
-  const others = env.CLAUDE_CONFIG_DIR ?? join(home, '.claude')
+  const own = [env.HALTING_CONFIG_DIR ?? join(home, '.halting'), env.CLAUDE_CONFIG_DIR ?? join(home, '.claude')]
+  // Who works in their own home has no project there: its settings are theirs.
+  const projects = ['.halting', '.claude'].map((folder) => join(cwd, folder)).filter((folder) => !own.includes(folder))
   return [
     ...managedFolders().map((folder) => place('managed', folder, 'managed-settings.json')),
-    ...['.halting', '.claude'].map((folder) => place('local', join(cwd, folder), 'settings.local.json')),
-    ...['.halting', '.claude'].map((folder) => place('project', join(cwd, folder), 'settings.json')),
-    ...[own, others].map((folder) => place('user', folder, 'settings.json')),
+    ...projects.map((folder) => place('local', folder, 'settings.local.json')),
+    ...projects.map((folder) => place('project', folder, 'settings.json')),
+    ...own.map((folder) => place('user', folder, 'settings.json')),
   ]
 }
 

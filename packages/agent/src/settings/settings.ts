@@ -9,8 +9,8 @@ import type { PlacesOptions, SettingsLevel } from './places.ts'
 export interface Settings {
   /** A command that prints an API key. */
   readonly apiKeyHelper?: string
-  /** Prices by model id; a model that several files name has the price of the most urgent one. Not checked yet. */
-  readonly modelPrices?: JsonObject
+  /** Prices by model id, as each file gives them, the most urgent first. Not checked yet. */
+  readonly modelPrices?: readonly JsonObject[]
 }
 
 export interface LoadedSettings {
@@ -43,22 +43,22 @@ export async function loadSettings(options: LoadOptions): Promise<LoadedSettings
   let settings: Settings = {}
   for (const file of files) {
     if (file.level === 'flag') warnings.push(...unserved(file))
-    const own = settingsOf(file)
     if (isOfProject(file)) {
-      for (const name of served) if (own[name] !== undefined) warnings.push(notFromProject(name, file))
+      for (const name of served) if (file.content[name] !== undefined) warnings.push(notFromProject(name, file))
       continue
     }
-    settings = { ...own, ...settings, ...mergedPrices(own, settings) }
+    const { apiKeyHelper, modelPrices = [] } = settingsOf(file)
+    const prices = [...(settings.modelPrices ?? []), ...modelPrices]
+    settings = {
+      ...(apiKeyHelper !== undefined && { apiKeyHelper }),
+      ...settings,
+      ...(prices.length > 0 && { modelPrices: prices }),
+    }
   }
   return { settings, warnings }
 }
 
-function mergedPrices(less: Settings, more: Settings): Pick<Settings, 'modelPrices'> {
-  if (less.modelPrices === undefined && more.modelPrices === undefined) return {}
-  return { modelPrices: { ...less.modelPrices, ...more.modelPrices } }
-}
-
-function isOfProject({ level }: SettingsFile): boolean {
+function isOfProject({ level }: Pick<SettingsFile, 'level'>): boolean {
   return level === 'project' || level === 'local'
 }
 
@@ -79,7 +79,10 @@ async function readFiles(options: LoadOptions): Promise<readonly SettingsFile[]>
   const found = await Promise.all(
     places.map(async ({ level, path }): Promise<SettingsFile | undefined> => {
       const text = await readIfThere(path)
-      return text === undefined ? undefined : { level, name: path, content: parse(text, path) }
+      if (text === undefined) return undefined
+      // Nothing in a project's files counts yet: a mistake there is no reason not to work in it.
+      if (isOfProject({ level })) return { level, name: path, content: parsed(text) }
+      return { level, name: path, content: parse(text, path) }
     }),
   )
   const files = found.filter((file) => file !== undefined)
@@ -114,6 +117,15 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
+/** What can be read of a file in which nothing counts. */
+function parsed(text: string): JsonObject {
+  try {
+    return parse(text, '')
+  } catch {
+    return {}
+  }
+}
+
 function parse(text: string, name: string): JsonObject {
   if (text.trim() === '') return {}
   let value: unknown
@@ -137,6 +149,6 @@ function settingsOf({ name, content }: SettingsFile): Settings {
   }
   return {
     ...(apiKeyHelper !== undefined && { apiKeyHelper }),
-    ...(modelPrices !== undefined && { modelPrices }),
+    ...(modelPrices !== undefined && { modelPrices: [modelPrices] }),
   }
 }

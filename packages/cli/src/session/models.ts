@@ -7,7 +7,9 @@ import {
   commandCredentials,
   type CredentialSource,
   createPrices,
+  isOfMessagesApi,
   keySourceOf,
+  mergePriceOverrides,
   modelFromEnvironment,
   type ModelSettings,
   parsePriceOverrides,
@@ -35,7 +37,8 @@ export async function openModels(flags: Flags, surroundings: Surroundings): Prom
   const { env, cwd } = surroundings
   if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd)), ...loaded }
   const credentials = helperOf(settings, env)
-  const apiKeySource = credentials === undefined ? keySourceOf(flags.model, env) : 'apiKeyHelper'
+  const isHelped = credentials !== undefined && isOfMessagesApi(flags.model, env)
+  const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(flags.model, env)
   const models = environmentModels(flags, env, { anthropic: { credentials } })
   return { ...models, ...loaded, apiKeySource, close: async () => undefined }
 }
@@ -58,8 +61,8 @@ interface Loaded extends Pick<Models, 'prices' | 'warnings'> {
 async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
   const home = env['HOME'] ?? homedir()
   const { settings, warnings } = await loadSettings({ cwd, home, env, given: flags.settings })
-  const { modelPrices } = settings
-  const prices = createPrices(modelPrices === undefined ? {} : parsePriceOverrides(modelPrices))
+  const { modelPrices = [] } = settings
+  const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))
   return { settings, warnings, prices }
 }
 

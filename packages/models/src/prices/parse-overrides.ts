@@ -44,6 +44,15 @@ export function parsePriceOverrides(value: unknown): PriceOverrides {
   return value as PriceOverrides
 }
 
+/** Prices from several places, the most urgent first: of each model the first that has it. */
+export function mergePriceOverrides(places: readonly PriceOverrides[]): PriceOverrides {
+  const merged = new Map<string, ModelPrice>()
+  for (const prices of places) {
+    for (const [id, price] of Object.entries(prices)) if (!merged.has(bareId(id))) merged.set(bareId(id), price)
+  }
+  return Object.fromEntries(merged)
+}
+
 function checkModel(price: unknown, what: string, problems: string[]): void {
   if (!isFields(price)) return void problems.push(`${what} is to be an object like { "input": 3, "output": 15 }.`)
   checkNames(price, modelFields, what, problems)

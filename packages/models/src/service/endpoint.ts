@@ -23,7 +23,10 @@ export interface ServiceOptions {
   readonly endTimeoutMs?: number | undefined
   /** Most characters that one event of a stream, or an answer that comes whole, may have; 64 million when absent. */
   readonly maxEventLength?: number | undefined
-  /** Stands in for `fetch`. Without it proxies are taken from the environment. */
+  /**
+   * Stands in for `fetch`. Without it proxies are taken from the environment. A body is lent: one that is kept beyond the
+   * call, to send it again by itself, must be copied.
+   */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
 
