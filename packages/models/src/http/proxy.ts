@@ -54,7 +54,9 @@ export async function proxiedFetch(proxy: Proxy, url: URL, init: RequestInit | u
   } = await import('undici')
   let dispatcher = dispatchers.get(proxy.url)
   if (dispatcher === undefined) {
-    dispatcher = new ProxyAgent({ uri: place.uri, headersTimeout: 0, bodyTimeout: 0, connectTimeout: 10_000 })
+    // Without TLS the proxy is handed the request itself, as by curl: tunnels to port 80 are often forbidden.
+    const limits = { headersTimeout: 0, bodyTimeout: 0, connectTimeout: 10_000 }
+    dispatcher = new ProxyAgent({ uri: place.uri, proxyTunnel: false, ...limits })
     dispatchers.set(proxy.url, dispatcher)
   }
   // The same interfaces of the web, declared twice.
