@@ -84,6 +84,34 @@ describe('a format of one value a message', () => {
   })
 })
 
+describe('a format that wants something between neighbours', () => {
+  const upper: TurnKind = { ...plain }
+  const format: WireFormat = {
+    render: ({ content }) => {
+      const text = textOf(content)
+      return { kind: /[A-Z]/.test(text) ? upper : plain, first: '', rest: text && JSON.stringify(text) }
+    },
+    between: (before, after) => (before === plain && after === upper ? '0' : ''),
+  }
+
+  test('has it where they meet, however the list grew, and not before the first', () => {
+    const bodies = createBodies(format)
+    const messages: ModelMessage[] = []
+    const seen: string[] = []
+    for (const next of ['A', 'b', '', 'C', 'D', 'e', 'f', 'G']) {
+      messages.push(said(next))
+      expect(take(bodies, messages)).toBe(take(createBodies(format), messages))
+      seen.push(take(bodies, messages, seen.length % 2 === 0 ? '["s"' : '["other"'))
+    }
+    expect(seen.at(-1)).toBe('["other","A","b",0,"C","D","e","f",0,"G"]')
+    // Others of the same messages, whose neighbours are other ones.
+    const [a, b, , c] = messages as [ModelMessage, ModelMessage, ModelMessage, ModelMessage]
+    expect(take(bodies, [c, b, a])).toBe('["C","b",0,"A"]')
+    expect(take(bodies, [...messages.slice(0, 2), c, b])).toBe('["A","b",0,"C","b"]')
+    expect(take(bodies, messages)).toBe('["A","b",0,"C","D","e","f",0,"G"]')
+  })
+})
+
 describe('a list that is not what it was', () => {
   test('is written anew from where it differs', () => {
     const bodies = createBodies(words())

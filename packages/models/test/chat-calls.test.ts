@@ -1,6 +1,8 @@
 // Calls of tools as services of this kind stream them: in pieces, with and without what would tell them apart.
-import type { JsonObject } from '@halting/core'
+import type { JsonObject, ModelUpdate } from '@halting/core'
 import { describe, expect, test } from 'vitest'
+import { ChatReader } from '../src/openai/chat-reader.ts'
+import { requestOf } from './support/call.ts'
 import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-read.ts'
 
 /** The content of a whole reply, read from these chunks and an ordinary end. */
@@ -266,6 +268,31 @@ describe('the input is what was written, once', () => {
     ])
   })
 
+  const signed = { google: { thought_signature: 'sig' } }
+  const whole = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })
+  const signedCall = { ...call('a', 'Read', { p: 1 }), origin: { api: 'chat_completions', extra_content: signed } }
+
+  test.each([
+    ['with place and id', { index: 0, id: 'a' }],
+    ['with the place alone', { index: 0 }],
+    ['with the id alone', { id: 'a' }],
+    ['with neither', {}],
+  ] as readonly (readonly [string, JsonObject])[])('and what comes for it after its input, %s', (_, named) => {
+    const late = chunk({ tool_calls: [{ ...named, extra_content: signed }] })
+    expect(contentOf(whole, late)).toEqual([signedCall])
+    expect(contentOf(whole, late, chunk({ content: 'Done.' }))).toEqual([signedCall, text('Done.')])
+    expect(contentOf(whole, late, piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":2}' }))).toEqual([
+      signedCall,
+      call('b', 'Read', { p: 2 }),
+    ])
+    // Also in a reply that is cut behind it, by the service or by the connection.
+    expect(readChunks([whole, late, finish('length')]).assembled).toMatchObject({ message: { content: [signedCall] } })
+    expect(readChunks([whole, late], 'none').assembled).toMatchObject({
+      kind: 'partial',
+      message: { content: [signedCall] },
+    })
+  })
+
   test.each(['{"p": tru}', '[1]', 'null', '{"p":1}{"p":2}'])(
     '%s, which is none, is shown to the tool as it is',
     (json) => {
@@ -349,14 +376,37 @@ describe('text and calls keep their order', () => {
   })
 })
 
-test('a whole call is told complete while the reply goes on', () => {
-  const told: string[] = []
-  for (const chunks of [
-    [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })],
-    [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1' }), piece({ index: 0 }, { arguments: '}' })],
-  ]) {
-    const { updates } = readChunks(chunks, 'none')
-    told.push(...updates.flatMap((update) => (update.type === 'block' ? [JSON.stringify(update.block)] : [])))
+describe('a whole call is told complete, once', () => {
+  const whole = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1}' })
+  const told = (...chunks: readonly JsonObject[]): readonly unknown[] => {
+    const updates: ModelUpdate[] = []
+    const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
+    for (const one of chunks) reader.take(one)
+    return updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))
   }
-  expect(told).toEqual([1, 2].map(() => JSON.stringify(call('a', 'Read', { p: 1 }))))
+
+  test.each([
+    ['text comes', chunk({ content: 'And' })],
+    ['thought comes', chunk({ reasoning: 'And' })],
+    ['another call comes', piece({ index: 1, id: 'b' }, { name: 'Read', arguments: '{"p":' })],
+    ['a call without a name comes', piece({ index: 1, id: 'b' })],
+    ['the finish reason comes', finish('tool_calls')],
+  ] as readonly (readonly [string, JsonObject])[])('when %s', (_, next) => {
+    expect(told(whole)).toEqual([])
+    expect(told(whole, next)).toEqual([call('a', 'Read', { p: 1 })])
+    expect(told(whole, next, whole, finish('stop'))[0]).toEqual(call('a', 'Read', { p: 1 }))
+  })
+
+  test('when the stream ends behind it', () => {
+    for (const chunks of [
+      [whole],
+      [piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":1' }), piece({ index: 0 }, { arguments: '}' })],
+    ]) {
+      const { updates, assembled } = readChunks(chunks, 'none')
+      expect(updates.flatMap((update) => (update.type === 'block' ? [update.block] : []))).toEqual([
+        call('a', 'Read', { p: 1 }),
+      ])
+      expect(assembled).toMatchObject({ kind: 'partial', message: { content: [call('a', 'Read', { p: 1 })] } })
+    }
+  })
 })

@@ -124,14 +124,7 @@ describe('usage', () => {
         { ...finish('stop'), usage: reported },
       ],
     ],
-    ['before the text', [{ choices: [], usage: reported }, said, finish('stop')]],
-    [
-      'with null after it',
-      [
-        { ...said, usage: reported },
-        { ...finish('stop'), usage: null },
-      ],
-    ],
+    ['with null after it', [said, { ...finish('stop'), usage: reported }, { choices: [], usage: null }]],
   ] as readonly (readonly [string, readonly JsonObject[]])[])('%s', (_, chunks) => {
     expect(replyOf(...chunks)).toEqual({ message: expect.objectContaining({ usage: counted }) })
   })
@@ -141,12 +134,41 @@ describe('usage', () => {
     ['it is null', { usage: null }],
     ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
     ['it holds no numbers', { usage: { prompt_tokens: 'ten', completion_tokens: 5 } }],
+    ['the prompt is empty', { usage: { prompt_tokens: 0, completion_tokens: 5 } }],
+    ['the prompt is empty by the total too', { usage: { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 } }],
   ] as readonly (readonly [string, JsonObject])[])('when %s, what it cost is unknown', (_, more) => {
     expect(replyOf(said, { ...finish('stop'), ...more })).toMatchObject({
       billed: 'unknown',
       message: { usage: noUsage },
     })
   })
+
+  const running = { prompt_tokens: 1_000, completion_tokens: 1, total_tokens: 1_001 }
+  const half = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' })
+  const rest = piece({ index: 0 }, { arguments: '1}' })
+  test.each([
+    ['before anything', [{ ...chunk({ role: 'assistant', content: '' }), usage: running }, finish('stop')]],
+    ['with all of the text', [{ ...said, usage: running }, finish('stop')]],
+    ['before the text', [{ choices: [], usage: running }, said, finish('stop')]],
+    [
+      'with the first of many pieces',
+      [{ ...said, usage: running }, chunk({ content: 'x'.repeat(20_000) }), finish('stop')],
+    ],
+    [
+      'before the rest of a thought',
+      [{ ...chunk({ reasoning: 'a' }), usage: running }, chunk({ reasoning: 'b' }), finish('stop')],
+    ],
+    ['before the rest of a call', [{ ...half, usage: running }, rest, finish('tool_calls')]],
+    ['with a finish reason that was not the last', [{ ...finish('stop'), usage: running }, said, finish('stop')]],
+  ] as readonly (readonly [string, readonly JsonObject[]])[])(
+    'that was told only %s is not that of the reply: what it cost is unknown',
+    (_, chunks) => {
+      expect(replyOf(...chunks)).toMatchObject({ billed: 'unknown', message: { usage: noUsage } })
+      expect(replyOf(...chunks, { choices: [], usage: reported })).toEqual({
+        message: expect.objectContaining({ usage: counted }),
+      })
+    },
+  )
 
   test.each([
     [
@@ -175,6 +197,12 @@ describe('usage', () => {
     ],
     ['thought inside of the completion', { completion_tokens_details: { reasoning_tokens: 5 } }, { output_tokens: 5 }],
     ['a total that is too low', { total_tokens: 3 }, {}],
+    ['a prompt that only the total knows', { prompt_tokens: 0 }, {}],
+    [
+      'a prompt that only the total knows, with thought outside of the completion',
+      { prompt_tokens: 0, total_tokens: 45, completion_tokens_details: { reasoning_tokens: 30 } },
+      { output_tokens: 35 },
+    ],
   ] as readonly (readonly [string, JsonObject, Partial<Usage>])[])('%s', (_, more, expected) => {
     expect(readChatUsage({ ...reported, ...more })).toEqual({ ...counted, ...expected })
   })

@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createChatBody } from '../src/openai/chat-body.ts'
 import { requestOf } from './support/call.ts'
-import { referenceMessages } from './support/chat-reference.ts'
+import { referenceMessages, separated } from './support/chat-reference.ts'
 
 const api = 'chat_completions'
 const text = (words: string): ContentBlock => ({ type: 'text', text: words })
@@ -35,7 +35,7 @@ const calls = fc
     id: of,
     name: 'Read',
     input,
-    ...(written !== null && { origin: { api, arguments: written } }),
+    ...(written !== null && { origin: { api, arguments: written, extra_content: { google: written } } }),
   }))
 const thoughts = fc.tuple(words, fc.constantFrom(api, 'messages')).map(([thinking, from]): ContentBlock => ({
   type: 'thinking',
@@ -59,11 +59,13 @@ test('a body is what a plain rendering makes of it, in one buffer of UTF-8, howe
       words,
       fc.array(fc.oneof(userMessage, assistantMessage), { maxLength: 12 }),
       fc.nat(12),
-      (system, messages, before) => {
+      fc.boolean(),
+      (system, messages, before, separatesUserFromResults) => {
         const make = createChatBody({
           model: 'm',
           id: 'asked',
           hasShortCallIds: false,
+          separatesUserFromResults,
           outputLimitField: 'max_tokens',
           asksForUsage: true,
         })
@@ -71,7 +73,9 @@ test('a body is what a plain rendering makes of it, in one buffer of UTF-8, howe
         const bytes = make(requestOf({ system, messages: deepFreeze(messages) }))
         expect(bytes).toBeInstanceOf(Uint8Array)
         const body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as JsonObject
-        expect(body.messages).toEqual(JSON.parse(JSON.stringify(referenceMessages(system, messages, 'asked'))))
+        const plain = referenceMessages(system, messages, 'asked')
+        const expected = separatesUserFromResults ? separated(plain) : plain
+        expect(body.messages).toEqual(JSON.parse(JSON.stringify(expected)))
       },
     ),
     { numRuns: 500 },

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { createChatBody } from '../src/openai/chat-body.ts'
 import type { ChatBodyOptions } from '../src/openai/chat-body.ts'
 import { openai, openaiCompatible } from '../src/openai/openai.ts'
+import type { OpenAiCompatibleOptions } from '../src/openai/openai.ts'
 import { call, requestOf } from './support/call.ts'
 import { chunk, finish } from './support/chat-read.ts'
 import { chatBytes } from './support/chat-recordings.ts'
@@ -14,6 +15,7 @@ const options: ChatBodyOptions = {
   model: 'm',
   id: 'asked',
   hasShortCallIds: false,
+  separatesUserFromResults: false,
   outputLimitField: 'max_tokens',
   asksForUsage: true,
 }
@@ -87,7 +89,8 @@ describe('a body', () => {
     const messages: ModelMessage[] = [user(text('go'))]
     for (let turn = 0; turn < 20; turn++) {
       messages.push(assistant([callOf(`${turn}`)]), user(result(`${turn}`, 'fine — ünïcode 東京 🌍 \ud800')))
-      const request = requestOf({ system: turn < 10 ? 'one' : 'two', messages, tools: [tool], maxTokens: 100 + turn })
+      const system = turn % 7 < 3 ? ['', 'one', 'two'][turn % 3] : 'two'
+      const request = requestOf({ system, messages, tools: [tool], maxTokens: 100 + turn })
       const once = Buffer.from(createChatBody(options)(request)).toString()
       expect(Buffer.from(make(request)).toString()).toBe(once)
     }
@@ -99,7 +102,7 @@ describe('the dialect is that of the service', () => {
     baseUrl: string,
     make: typeof openaiCompatible,
     parts: Partial<ModelRequest> = {},
-    extraBody?: JsonObject,
+    more: Partial<OpenAiCompatibleOptions> = {},
   ) => {
     const server = await startRawServer((response) => {
       beginStream(response)
@@ -115,7 +118,7 @@ describe('the dialect is that of the service', () => {
         urls.push(new Request(url).url)
         return fetch(server.url, init)
       },
-      ...(extraBody !== undefined && { extraBody }),
+      ...more,
     })
     const { reply } = await call(model, { request: requestOf(parts) })
     expect(reply?.message.content).toEqual([text('Yes.')])
@@ -133,12 +136,15 @@ describe('the dialect is that of the service', () => {
     }
   })
 
-  test('Azure: max_completion_tokens', async () => {
-    expect(await sent('https://x.openai.azure.com/openai/v1/', openaiCompatible)).toEqual({
-      url: 'https://x.openai.azure.com/openai/v1/chat/completions',
-      body: { ...common, ...asked, max_completion_tokens: 100 },
-    })
-  })
+  test.each(['openai.azure.com', 'cognitiveservices.azure.com', 'services.ai.azure.com'])(
+    'Azure, under %s: max_completion_tokens',
+    async (domain) => {
+      expect(await sent(`https://x.${domain}/openai/v1/`, openaiCompatible)).toEqual({
+        url: `https://x.${domain}/openai/v1/chat/completions`,
+        body: { ...common, ...asked, max_completion_tokens: 100 },
+      })
+    },
+  )
 
   test.each(['http://localhost:11434/v1', 'https://openrouter.ai/api/v1', 'https://notopenai.com/v1'])(
     '%s: max_tokens',
@@ -173,8 +179,91 @@ describe('the dialect is that of the service', () => {
     expect(answer?.tool_call_id).toBe(asking?.tool_calls[0]?.id)
   })
 
+  describe('Mistral, where no message of the user may follow a result', () => {
+    const between = { role: 'assistant', content: 'I have the results.' }
+    const toolOf = (content: string): JsonObject => ({ role: 'tool', tool_call_id: 'D681PevKs', content })
+    const asking: readonly ModelMessage[] = [user(text('go')), assistant([callOf('D681PevKs')])]
+    const after = async (more: Partial<OpenAiCompatibleOptions>, ...rest: readonly ModelMessage[]) => {
+      const address = more.dialect === undefined ? 'https://api.mistral.ai/v1' : 'https://models.example/v1'
+      const { body } = await sent(address, openaiCompatible, { messages: [...asking, ...rest] }, more)
+      return body
+    }
+
+    test.each([
+      ['by the host', {}],
+      ['by the option', { dialect: 'mistral' }],
+    ] as const)('a word of the assistant stands between, %s', async (_, more) => {
+      const fine = user(result('D681PevKs', 'fine'))
+      const images = user(result('D681PevKs', [image]))
+      const hi = { role: 'user', content: 'hi' }
+      const shown = {
+        role: 'user',
+        content: [{ type: 'text', text: 'Images in the result of call D681PevKs:' }, imagePart],
+      }
+      for (const [messages, expected] of [
+        [[fine], [toolOf('fine')]],
+        [
+          [fine, user(text('hi'))],
+          [toolOf('fine'), between, hi],
+        ],
+        [
+          [fine, user(text(' ')), { role: 'user', content: 'hi' }],
+          [toolOf('fine'), between, hi],
+        ],
+        [
+          [user(result('D681PevKs', 'fine'), text('hi')), user(text('hi'))],
+          [toolOf('fine'), between, hi, hi],
+        ],
+        [[images], [toolOf('[An image; it follows.]'), between, shown]],
+        [
+          [fine, assistant([text('Yes.')]), user(text('hi'))],
+          [toolOf('fine'), { role: 'assistant', content: 'Yes.' }, hi],
+        ],
+      ] as const) {
+        const body = await after(more, ...messages)
+        expect((body.messages as readonly Json[]).slice(2)).toEqual(expected)
+      }
+      expect(await after(more, fine)).not.toHaveProperty('stream_options')
+    })
+
+    test('another service gets none, and one that speaks the dialect can be asked for usage', async () => {
+      const messages = [...asking, user(result('D681PevKs', 'fine'), text('hi'))]
+      const { body } = await sent('https://models.example/v1', openaiCompatible, { messages })
+      expect((body.messages as readonly Json[]).slice(2)).toEqual([toolOf('fine'), { role: 'user', content: 'hi' }])
+      const extraBody = { stream_options: { include_usage: true } }
+      expect(await after({ dialect: 'mistral', extraBody })).toMatchObject(asked)
+    })
+
+    test('in a conversation that grows too', () => {
+      const dialect = { ...options, hasShortCallIds: true, separatesUserFromResults: true }
+      const make = createChatBody(dialect)
+      const messages: ModelMessage[] = [...asking]
+      for (const next of [user(result('D681PevKs', 'a')), user(text('b')), ...asking, user(result('D681PevKs', 'c'))]) {
+        messages.push(next)
+        const request = requestOf({ messages })
+        expect(Buffer.from(make(request)).toString()).toBe(Buffer.from(createChatBody(dialect)(request)).toString())
+      }
+      const { messages: sentLast } = JSON.parse(Buffer.from(make(requestOf({ messages }))).toString()) as JsonObject
+      expect((sentLast as readonly JsonObject[]).map(({ role }) => role)).toEqual([
+        'user',
+        'assistant',
+        'tool',
+        'assistant',
+        'user',
+        'user',
+        'assistant',
+        'tool',
+      ])
+    })
+  })
+
   test('stream_options null: usage is not asked for, where a service does not know the field', async () => {
-    const { body } = await sent('http://localhost/v1', openaiCompatible, {}, { stream_options: null, seed: 1 })
+    const { body } = await sent(
+      'http://localhost/v1',
+      openaiCompatible,
+      {},
+      { extraBody: { stream_options: null, seed: 1 } },
+    )
     expect(body).toEqual({ ...common, max_tokens: 100, seed: 1 })
   })
 })
@@ -313,6 +402,19 @@ describe('what the model said', () => {
     ])
   })
 
+  test('has what came beside a call only where it is the own one: strict services refuse the field', () => {
+    const origin = { api, arguments: '{"p": 1.0}', extra_content: { google: { thought_signature: 's' } } }
+    const asking: ContentBlock = { type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }
+    const sent = (extra: JsonObject): JsonObject => ({
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'a', type: 'function', function: { name: 'Read', arguments: '{"p": 1.0}' }, ...extra }],
+    })
+    const { extra_content } = origin
+    expect(messagesOf([assistant([asking], 'other')])).toEqual([sent({})])
+    expect(messagesOf([assistant([asking], 'asked')])).toEqual([sent({ extra_content })])
+  })
+
   test('has nothing of what another protocol wrote beside a call', () => {
     const origin = { api: 'messages', json: '{}', arguments: 'x', extra_content: {} }
     expect(messagesOf([assistant([{ type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 }, origin }])])).toEqual([
@@ -388,4 +490,13 @@ describe('what the model said', () => {
     expect(asking.tool_calls.map(({ id }) => id)).toEqual([expect.stringMatching(/^call_\w{9}$/), 'x'.repeat(40)])
     expect(answer.tool_call_id).toBe(asking.tool_calls[0]?.id)
   })
+})
+
+test('an image may be as much as the model bills for one: far more with gpt-4o-mini than elsewhere', () => {
+  const most = (model: string, more: Partial<OpenAiCompatibleOptions> = {}): number | undefined =>
+    openaiCompatible({ model, baseUrl: 'http://localhost/v1', apiKey: 'key', ...more }).maxImageTokens
+  for (const model of ['gpt-4o-mini', 'gpt-4o-mini-2024-07-18', 'openai/gpt-4o-mini']) expect(most(model)).toBe(48_169)
+  for (const model of ['gpt-4o', 'gpt-4.1-mini', 'gpt-4o-mini-audio-preview']) expect(most(model)).toBeUndefined()
+  expect(most('deployment', { id: 'gpt-4o-mini' })).toBe(48_169)
+  expect(most('gpt-4o-mini', { maxImageTokens: 9 })).toBe(9)
 })

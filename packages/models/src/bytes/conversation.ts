@@ -13,6 +13,7 @@ import type { TurnKind, WireFormat } from './wire-format.ts'
  *     can stand in it any more, however the list grows.
  * C2: while a body is lent nothing in it is written to: whoever asks meanwhile leaves it the memory and takes a copy.
  * C3: a list is continued only as far as its messages are those that were settled; any other list begins anew.
+ * C4: the comma before the first message is the head's: another head may need none.
  */
 export class Conversation implements Home {
   readonly #format: WireFormat
@@ -40,7 +41,8 @@ export class Conversation implements Home {
   /** The turns of a list after the settled ones; undefined when it does not go on from those. */
   openTurns(messages: readonly ModelMessage[]): readonly Turn[] | undefined {
     if (!this.#holds(messages)) return undefined
-    const open = turnsOf(messages, this.#messages.length, this.#renderings)
+    const start = { from: this.#messages.length, lastKind: this.#lastKind }
+    const open = turnsOf(messages, start, this.#renderings, this.#format)
     if (this.#lastKind === null) return open
     // C1: a shorter list of the same messages may need a breakpoint, or end, in what is settled here.
     const { breakpoints } = this.#format
@@ -51,6 +53,8 @@ export class Conversation implements Home {
 
   /** The body of a request, lent until it is given back with `release`. */
   body(head: string, messages: readonly ModelMessage[], open: readonly Turn[], tail: string): Uint8Array<ArrayBuffer> {
+    // C4: without a message there is none either.
+    if (open.length === 0 && this.#lastKind === null) return Buffer.from(head + tail)
     const slab = this.#slab
     if (this.#lent !== null) slab.leave(this.#settledEnd)
     slab.truncate(this.#settledEnd)
@@ -89,7 +93,7 @@ export class Conversation implements Home {
 
   #setHead(head: string): void {
     if (head === this.#head) return
-    const bytes = Buffer.from(head)
+    const bytes = Buffer.from(head.endsWith('[') ? head : `${head},`)
     this.#slab.replaceStart(this.#base, bytes)
     this.#settledEnd += bytes.length - this.#base
     this.#base = bytes.length

@@ -1,20 +1,30 @@
 import type { ModelMessage } from '@halting/core'
 import type { Home, Part, RenderedMessage, RenderedMessages } from './rendered-messages.ts'
 import type { Slab } from './slab.ts'
-import type { Breakpoints, TurnKind } from './wire-format.ts'
+import type { Breakpoints, TurnKind, WireFormat } from './wire-format.ts'
 
 /** What the service is to see as one message: a message, or neighbours that were merged. Never empty. */
 export interface Turn {
   readonly kind: TurnKind
+  /** What must stand between the turn before it and this one. */
+  readonly joint: string
   readonly messages: readonly RenderedMessage[]
   /** The place of its first message in the list. */
   readonly from: number
 }
 
+/** Where a list of messages goes on. */
+export interface TurnsStart {
+  readonly from: number
+  /** The kind of the turn before; null when there is none. */
+  readonly lastKind: TurnKind | null
+}
+
 export function turnsOf(
   messages: readonly ModelMessage[],
-  from: number,
+  { from, lastKind }: TurnsStart,
   renderings: RenderedMessages,
+  format: WireFormat,
 ): readonly Turn[] {
   const turns: Turn[] = []
   let merging: RenderedMessage[] = []
@@ -28,7 +38,9 @@ export function turnsOf(
       merging.push(rendered)
     } else {
       merging = [rendered]
-      turns.push({ kind, messages: merging, from: index })
+      const before = turns.at(-1)?.kind ?? lastKind
+      const joint = before === null ? '' : (format.between?.(before, kind) ?? '')
+      turns.push({ kind, joint, messages: merging, from: index })
     }
   }
   return turns
@@ -47,8 +59,8 @@ export function markedTurns(turns: readonly Turn[], breakpoints: Breakpoints | u
 /** About what the turns take. */
 export function lengthOf(turns: readonly Turn[]): number {
   let length = 0
-  for (const { kind, messages } of turns) {
-    length += kind.opening.length + kind.closing.length + 1
+  for (const { kind, joint, messages } of turns) {
+    length += joint.length + kind.opening.length + kind.closing.length + 2
     for (const { first, rest } of messages) length += (first?.length ?? 0) + (rest?.length ?? 0) + 2
   }
   return length
@@ -73,10 +85,12 @@ export function settleTurn(slab: Slab, turn: Turn, home: Home, base: number): vo
 }
 
 const openBracket = 0x5b
+const comma = 0x2c
 
-function begin(slab: Slab, turn: Turn): void {
-  if (slab.last !== openBracket) slab.write(',')
-  slab.write(turn.kind.opening)
+function begin(slab: Slab, { kind, joint }: Turn): void {
+  if (slab.last !== openBracket && slab.last !== comma) slab.write(',')
+  if (joint !== '') slab.write(`${joint},`)
+  slab.write(kind.opening)
 }
 
 function forEachPart({ messages }: Turn, slab: Slab, take: (part: Part) => void): void {

@@ -7,6 +7,8 @@ export interface WireFormat {
    * and on the adapter's own options, and on nothing else.
    */
   render(message: ModelMessage): Rendered
+  /** JSON values with commas between them that must stand between two turns; mostly none. It may depend on nothing else. */
+  between?(before: TurnKind, after: TurnKind): string
   readonly breakpoints?: Breakpoints
 }
 

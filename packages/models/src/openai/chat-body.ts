@@ -1,7 +1,7 @@
 import type { JsonObject, ModelRequest, ToolDefinition } from '@halting/core'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
-import { chatMessagesOf } from './chat-messages.ts'
+import { chatMessagesOf, separator } from './chat-messages.ts'
 import type { ChatDialect } from './chat-messages.ts'
 
 export interface ChatBodyOptions extends ChatDialect {
@@ -15,18 +15,19 @@ export interface ChatBodyOptions extends ChatDialect {
 
 /** Each message is a value by itself. */
 const single: TurnKind = { opening: '', closing: '', merges: false, takesBreakpoint: false }
+/** The same, for those that begin with a message of the user, and those that end with a result. */
+const fromUser: TurnKind = { ...single }
+const results: TurnKind = { ...single }
 
 /** Bodies of one adapter's requests, each as one buffer; a message is put into JSON once in its life. */
 export function createChatBody(options: ChatBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
   const { model, outputLimitField, asksForUsage, extraBody = {} } = options
   const bodies = createBodies({
-    render: (message) => ({
-      kind: single,
-      first: '',
-      rest: chatMessagesOf(message, options)
-        .map((one) => JSON.stringify(one))
-        .join(','),
-    }),
+    render(message) {
+      const messages = chatMessagesOf(message, options)
+      return { kind: kindOf(messages), first: '', rest: messages.map((one) => JSON.stringify(one)).join(',') }
+    },
+    ...(options.separatesUserFromResults && { between }),
   })
   const usage = asksForUsage ? ',"stream_options":{"include_usage":true}' : ''
   const ours = ['model', 'messages', 'tools', 'tool_choice', 'stream', 'stream_options', outputLimitField]
@@ -41,6 +42,17 @@ export function createChatBody(options: ChatBodyOptions): (request: ModelRequest
     const limit = `,"${outputLimitField}":${maxTokens}`
     return bodies(head.text, messages, `]${choice}${limit},"stream":true${usage}${extra}}`)
   }
+}
+
+function kindOf(messages: readonly JsonObject[]): TurnKind {
+  if (messages[0]?.role === 'user') return fromUser
+  return messages.at(-1)?.role === 'tool' ? results : single
+}
+
+const separatorText = JSON.stringify(separator)
+
+function between(before: TurnKind, after: TurnKind): string {
+  return before === results && after === fromUser ? separatorText : ''
 }
 
 function headOf(model: string, system: string, tools: readonly ToolDefinition[]): string {

@@ -21,17 +21,25 @@ export interface ChatDialect {
   readonly id: string
   /** Ids of calls are nine letters and digits, and nothing else (Mistral). */
   readonly hasShortCallIds: boolean
+  /** No message of the user may follow a result: a word of the assistant stands between (Mistral). */
+  readonly separatesUserFromResults: boolean
 }
+
+/** What stands between a result and a message of the user, where these may not meet. */
+export const separator: JsonObject = { role: 'assistant', content: 'I have the results.' }
 
 /** A message as the messages of a chat completion request: none, one or several. */
 export function chatMessagesOf(message: ModelMessage, dialect: ChatDialect): readonly JsonObject[] {
   if (message.role === 'assistant') return assistantMessages(message.content, message.by, dialect)
   if (typeof message.content === 'string') return userMessages([{ type: 'text', text: message.content }])
   const results = message.content.filter(isToolResult)
+  // Results are texts in this protocol: images in them follow in a message of the user.
+  const others = [...results.flatMap(imagesOf), ...message.content.filter((block) => !isToolResult(block))]
+  const said = userMessages(others)
   return [
     ...results.map((result) => resultMessage(result, dialect)),
-    // Results are texts in this protocol: images in them follow in a message of the user.
-    ...userMessages([...results.flatMap(imagesOf), ...message.content.filter((block) => !isToolResult(block))]),
+    ...(dialect.separatesUserFromResults && results.length > 0 && said.length > 0 ? [separator] : []),
+    ...said,
   ]
 }
 
@@ -87,9 +95,9 @@ function assistantMessages(
   dialect: ChatDialect,
 ): readonly JsonObject[] {
   const text = textOf(content)
-  const calls = content.filter(isToolUse).map((call) => chatCall(call, dialect))
+  const calls = content.filter(isToolUse).map((call) => chatCall(call, by, dialect))
   if (text.trim() === '' && calls.length === 0) return []
-  const thoughts = by === undefined || by === dialect.id ? content.filter(isOwnThought) : []
+  const thoughts = isAsked(by, dialect) ? content.filter(isOwnThought) : []
   const reasoning = reasoningOf(thoughts)
   const { content: thoughtParts, ...fields } = reasoning
   const shown = text.trim() === '' ? null : text
@@ -103,11 +111,16 @@ function assistantMessages(
   ]
 }
 
+/** Whether who wrote it is the model that is asked: what is signed is for that one alone. */
+function isAsked(by: string | undefined, { id }: ChatDialect): boolean {
+  return by === undefined || by === id
+}
+
 function textParts(text: string | null): readonly JsonObject[] {
   return text === null ? [] : [{ type: 'text', text }]
 }
 
-function chatCall({ id, name, input, origin }: ToolUseBlock, dialect: ChatDialect): JsonObject {
+function chatCall({ id, name, input, origin }: ToolUseBlock, by: string | undefined, dialect: ChatDialect): JsonObject {
   const own = origin?.api === chatApi ? origin : undefined
   // The text as the model wrote it: another one would not be found in the service's cache.
   const written = typeof own?.arguments === 'string' ? own.arguments : JSON.stringify(input ?? {})
@@ -115,7 +128,8 @@ function chatCall({ id, name, input, origin }: ToolUseBlock, dialect: ChatDialec
     id: callId(id, dialect),
     type: 'function',
     function: { name, arguments: written },
-    ...(own?.extra_content !== undefined && { extra_content: own.extra_content }),
+    // Strict services refuse the field.
+    ...(own?.extra_content !== undefined && isAsked(by, dialect) && { extra_content: own.extra_content }),
   }
 }
 

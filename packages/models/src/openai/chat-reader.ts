@@ -26,8 +26,11 @@ const news: Progress = { kind: 'more' }
  *     An empty object in one piece may be what a service begins with: it counts at the end, and not in a reply that was
  *     cut.
  * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
- * R3: without a report of usage, what the reply cost is unknown.
+ * R3: without a report of usage, what the reply cost is unknown. One in a piece of the reply
+ *     is only a running count unless the reply ended with it or before, and so is one that content came after.
  * R4: blocks begin in the order in which their first pieces came.
+ * R5: a whole call is told complete when something else comes, or nothing more: what the service wants back with it may
+ *     come behind its input.
  */
 export class ChatReader implements StreamReader {
   readonly #emit: (update: ModelUpdate) => void
@@ -40,6 +43,8 @@ export class ChatReader implements StreamReader {
   #blocks = 0
   /** The block of text or reasoning that goes on. */
   #running: { readonly kind: 'text' | 'thinking'; readonly index: number } | undefined
+  /** The call that is whole and not told complete yet. */
+  #held: PieceCall | undefined
   #field: ReasoningField | undefined
   #details: readonly JsonObject[] = []
   #finishReason: string | undefined
@@ -58,17 +63,23 @@ export class ChatReader implements StreamReader {
   take(chunk: JsonObject): Progress {
     if (isError(chunk)) return { kind: 'error_event', error: chunk.error ?? chunk }
     const choice = listOf(chunk.choices).find((one) => isJsonObject(one) && (one.index ?? 0) === 0)
-    const usageBefore = this.#usage
-    this.#usage = readChatUsage(reportOf(chunk, choice)) ?? this.#usage
-    if (!isJsonObject(choice)) return this.#usage === usageBefore ? ping : news
+    const reported = readChatUsage(reportOf(chunk, choice))
+    if (!isJsonObject(choice)) {
+      this.#usage = reported ?? this.#usage
+      return reported === undefined ? ping : news
+    }
     const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
     const parts = isJsonObject(delta) ? partsOf(delta) : []
+    const reason = stringOf(choice.finish_reason)
+    // R3
+    if (parts.length > 0) this.#usage = undefined
+    const isLast = reason !== '' || this.#isOver || (parts.length === 0 && this.#finishReason !== undefined)
+    if (isLast) this.#usage = reported ?? this.#usage
     if (!this.#hasBegun) this.#begin(chunk)
     for (const part of parts) {
       const progress = this.#takePart(part)
       if (progress.kind !== 'more') return progress
     }
-    const reason = stringOf(choice.finish_reason)
     if (reason === '') return parts.length > 0 ? news : ping
     return this.#takeReason(reason, choice)
   }
@@ -80,10 +91,12 @@ export class ChatReader implements StreamReader {
   takeWhole(answer: JsonObject): boolean {
     if (!listOf(answer.choices).some(isJsonObject)) return false
     this.end()
-    return this.take(answer).kind === 'more'
+    const { kind } = this.take(answer)
+    return kind === 'more' || kind === 'last'
   }
 
   finish(): Assembled {
+    this.#closeHeld()
     const isComplete = this.#hasBegun && (this.#finishReason !== undefined || (this.#isOver && this.#blocks > 0))
     if (!isComplete) return this.#assembler.finish()
     this.#closeRunning()
@@ -114,6 +127,7 @@ export class ChatReader implements StreamReader {
   }
 
   #takePart(part: DeltaPart): Progress {
+    if (part.kind !== 'call') this.#closeHeld()
     switch (part.kind) {
       case 'reasoning':
         this.#field ??= part.field
@@ -159,12 +173,13 @@ export class ChatReader implements StreamReader {
     const outcome = this.#calls.take(piece)
     if (outcome.kind === 'misfit') return violation(outcome.why)
     const { call, isNew, added } = outcome
+    if (call !== this.#held) this.#closeHeld()
     if (isNew || added !== '') this.#closeRunning()
     if (call.name === '') return news
     const told = this.#begunCall(call)
     if (call.isOpening) return news
     this.#tellInput(told, told.hasInput ? added : call.input)
-    if (call.scanner.isWhole()) this.#endCall(told)
+    if (call.scanner.isWhole()) this.#held = call
     return news
   }
 
@@ -186,6 +201,13 @@ export class ChatReader implements StreamReader {
     this.#feed({ type: 'content_block_delta', index: told.index, delta })
   }
 
+  /** R5 */
+  #closeHeld(): void {
+    const told = this.#held === undefined ? undefined : this.#told.get(this.#held)
+    this.#held = undefined
+    if (told !== undefined) this.#endCall(told)
+  }
+
   #endCall(told: ToldCall): void {
     if (told.isEnded) return
     told.isEnded = true
@@ -199,7 +221,8 @@ export class ChatReader implements StreamReader {
     // Some give a reason with every chunk, or another one at the very end: a cut stays a cut.
     if (!isCut(this.#finishReason)) this.#finishReason = reason
     this.#closeRunning()
-    return news
+    this.#closeHeld()
+    return { kind: 'last' }
   }
 
   /** R1: what is not whole in a reply that was cut was cut itself. */

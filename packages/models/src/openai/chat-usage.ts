@@ -4,10 +4,14 @@ import type { Json, JsonObject, Usage } from '@halting/core'
 /** Usage as services of this kind report it, each a little otherwise; undefined when this is no report. */
 export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (!isJsonObject(reported)) return undefined
-  const prompt = count(reported, 'prompt_tokens')
   const completion = count(reported, 'completion_tokens')
-  // No request has an empty prompt: noughts are what a service gives that did not count.
-  if (prompt === undefined || completion === undefined || prompt + completion === 0) return undefined
+  const told = count(reported, 'prompt_tokens')
+  if (told === undefined || completion === undefined) return undefined
+  const total = count(reported, 'total_tokens') ?? 0
+  const output = withThought(reported, completion)
+  // No request has an empty prompt: a nought is what a service gives that did not count, or not there.
+  const prompt = told > 0 ? told : total - output
+  if (prompt <= 0) return undefined
   const details = isJsonObject(reported.prompt_tokens_details) ? reported.prompt_tokens_details : {}
   const read = Math.min(
     prompt,
@@ -19,11 +23,7 @@ export function readChatUsage(reported: Json | undefined): Usage | undefined {
   const written = Math.min(prompt - read, count(details, 'cache_write_tokens') ?? 0)
   return {
     input_tokens: prompt - read - written,
-    output_tokens: Math.max(
-      completion,
-      (count(reported, 'total_tokens') ?? 0) - prompt,
-      withThought(reported, completion),
-    ),
+    output_tokens: Math.max(output, total - prompt),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
   }

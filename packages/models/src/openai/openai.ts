@@ -19,13 +19,13 @@ export interface OpenAiOptions extends ServiceOptions {
   readonly maxOutputTokens?: number | undefined
   /** What is asked for unless a reply was cut; 32,000 when absent, and never more than `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined
-  /** Most input tokens that one image is billed as; 6,000 when absent. */
+  /** Most input tokens that one image is billed as; when absent, 48,169 for gpt-4o-mini, and 6,000 for any other. */
   readonly maxImageTokens?: number | undefined
   /** What the limit of the reply is called: OpenAI's own service wants `max_completion_tokens`, most others `max_tokens`. */
   readonly outputLimitField?: 'max_tokens' | 'max_completion_tokens' | undefined
   /**
    * Further fields of every request, such as `reasoning_effort` or `temperature`. With `stream_options: null` usage is
-   * not asked for, where a service does not know that field.
+   * not asked for, where a service does not know that field; with any other `stream_options` it is, whatever the dialect.
    */
   readonly extraBody?: JsonObject | undefined
   /** What a person sets the address and the key with, for errors that say so. */
@@ -34,6 +34,11 @@ export interface OpenAiOptions extends ServiceOptions {
 
 export interface OpenAiCompatibleOptions extends OpenAiOptions {
   readonly baseUrl: string
+  /**
+   * What is peculiar to a service, or to the models behind it; by the host of `baseUrl` when absent. `mistral`: ids of
+   * calls are nine letters and digits, no message of the user follows a result, and usage comes unasked.
+   */
+  readonly dialect?: 'mistral' | undefined
 }
 
 const openAiBaseUrl = 'https://api.openai.com/v1'
@@ -59,7 +64,9 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   const limits = limitsOf(options)
   const url = urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl)
   const { hostname } = new URL(url)
-  const isMistrals = isUnder(hostname, 'mistral.ai')
+  const isMistrals = options.dialect === 'mistral' || isUnder(hostname, 'mistral.ai')
+  const streamOptions = options.extraBody?.stream_options
+  const maxImageTokens = options.maxImageTokens ?? imageTokensOf(id) ?? imageTokensOf(model)
   const protocol: Protocol = {
     url,
     headers: headersOf({}, options.headers),
@@ -72,8 +79,9 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
       model,
       id,
       hasShortCallIds: isMistrals,
+      separatesUserFromResults: isMistrals,
       outputLimitField: options.outputLimitField ?? limitFieldOf(hostname),
-      asksForUsage: options.extraBody?.stream_options !== null && !isMistrals,
+      asksForUsage: streamOptions === undefined ? !isMistrals : streamOptions !== null,
       extraBody: options.extraBody,
     }),
     release: releaseBody,
@@ -84,14 +92,21 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
     contextWindow: options.contextWindow ?? figures?.contextWindow ?? 128_000,
     maxOutputTokens,
     defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
-    ...(options.maxImageTokens !== undefined && { maxImageTokens: options.maxImageTokens }),
+    ...(maxImageTokens !== undefined && { maxImageTokens }),
     call: (request, call) => callService(protocol, keys, limits, request, call),
   }
 }
 
 function limitFieldOf(hostname: string): 'max_tokens' | 'max_completion_tokens' {
-  const isOpenAis = isUnder(hostname, 'openai.com') || isUnder(hostname, 'openai.azure.com')
-  return isOpenAis ? 'max_completion_tokens' : 'max_tokens'
+  return openAiDomains.some((domain) => isUnder(hostname, domain)) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+/** Where OpenAI's own service is, and Azure's. */
+const openAiDomains = ['openai.com', 'openai.azure.com', 'cognitiveservices.azure.com', 'services.ai.azure.com']
+
+/** gpt-4o-mini bills an image as 2,833 tokens and 5,667 for each of its tiles, of which there are 8 at most. */
+function imageTokensOf(id: string): number | undefined {
+  return /(^|[^a-z0-9])gpt-4o-mini(-\d{4}-\d{2}-\d{2})?$/.test(id) ? 2_833 + 8 * 5_667 : undefined
 }
 
 function isUnder(hostname: string, domain: string): boolean {

@@ -33,7 +33,11 @@ function takeData(reader: ChatReader, data: string): Progress | undefined {
     return { kind: 'end' }
   }
   const progress = reader.take(JSON.parse(data) as JsonObject)
-  return progress.kind === 'more' || progress.kind === 'ping' ? undefined : progress
+  return isGoingOn(progress) ? undefined : progress
+}
+
+function isGoingOn({ kind }: Progress): boolean {
+  return kind === 'more' || kind === 'ping' || kind === 'last'
 }
 
 /** Reads chunks, and the `[DONE]` after them unless it is said that none comes. */
@@ -42,8 +46,7 @@ export function readChunks(chunks: readonly JsonObject[], end: 'done' | 'none' =
   const reader = new ChatReader('asked', requestOf(), (update) => updates.push(update))
   for (const chunk of chunks) {
     const progress = reader.take(chunk)
-    if (progress.kind !== 'more' && progress.kind !== 'ping')
-      return { assembled: reader.finish(), updates, end: progress }
+    if (!isGoingOn(progress)) return { assembled: reader.finish(), updates, end: progress }
   }
   if (end === 'done') reader.end()
   return { assembled: reader.finish(), updates, end: undefined }

@@ -1,3 +1,4 @@
+import { isJsonObject } from '@halting/core'
 import type { Json, JsonObject, ModelMessage } from '@halting/core'
 
 type Block = Exclude<ModelMessage['content'], string>[number]
@@ -16,6 +17,16 @@ export function referenceMessages(system: string, messages: readonly ModelMessag
       )
   }
   return rendered
+}
+
+/** The same for a service that takes no message of the user right after a result. */
+export function separated(messages: readonly Json[]): readonly Json[] {
+  const roleOf = (message: Json | undefined): Json | undefined => (isJsonObject(message) ? message.role : undefined)
+  return messages.flatMap((message, at) =>
+    roleOf(message) === 'user' && roleOf(messages[at - 1]) === 'tool'
+      ? [{ role: 'assistant', content: 'I have the results.' }, message]
+      : [message],
+  )
 }
 
 function user(blocks: readonly Block[]): readonly Json[] {
@@ -66,7 +77,8 @@ function assistant(blocks: readonly Block[], by: string | undefined, asked: stri
   let reasoning = ''
   const calls: Json[] = []
   for (const block of blocks as readonly (Record<string, unknown> & { type: string })[]) {
-    const origin = block.origin as { api: string; field?: string; arguments?: string } | undefined
+    const origin = block.origin as { api: string; field?: string; arguments?: string; extra_content?: Json } | undefined
+    const isOwn = origin?.api === 'chat_completions' && (by === undefined || by === asked)
     if (block.type === 'text') text += block.text
     if (block.type === 'tool_use') {
       const args = origin?.api === 'chat_completions' ? origin.arguments : undefined
@@ -74,9 +86,9 @@ function assistant(blocks: readonly Block[], by: string | undefined, asked: stri
         id: block.id as string,
         type: 'function',
         function: { name: block.name as string, arguments: args ?? JSON.stringify(block.input) },
+        ...(isOwn && origin.extra_content !== undefined && { extra_content: origin.extra_content }),
       })
     }
-    const isOwn = origin?.api === 'chat_completions' && (by === undefined || by === asked)
     if (block.type === 'thinking' && isOwn) reasoning += block.thinking
   }
   if (text.trim() === '' && calls.length === 0) return []
