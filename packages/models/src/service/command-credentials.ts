@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { platform } from 'node:os'
-import type { CredentialSource } from './credentials.ts'
+import type { CredentialSource } from './credential-source.ts'
 
 export interface CommandCredentialOptions {
   /** How long a key is used before the command is run again, in milliseconds; 300,000 when absent. */

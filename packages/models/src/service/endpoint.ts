@@ -1,6 +1,7 @@
 import { ConfigurationError } from '@halting/core'
 import { fixedKeys, renewableKeys } from './credentials.ts'
-import type { CredentialSource, KeyHeader, KeyRing } from './credentials.ts'
+import type { CredentialSource } from './credential-source.ts'
+import type { KeyHeader, KeyRing } from './credentials.ts'
 import { checkHeader } from './headers.ts'
 
 /** How a service is reached; the same for every protocol. */

@@ -1,5 +1,5 @@
 import { messageOf, ModelError } from '@halting/core'
-import type { Credential, CredentialSource } from './credentials.ts'
+import type { Credential, CredentialSource } from './credential-source.ts'
 
 interface Asking {
   readonly refused: Credential | null

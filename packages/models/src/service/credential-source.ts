@@ -1,0 +1,17 @@
+/** What proves who asks. */
+export interface Credential {
+  /** Sent as the service's key header. */
+  readonly apiKey?: string | undefined
+  /** Sent as `authorization: Bearer …`. */
+  readonly authToken?: string | undefined
+}
+
+/**
+ * Gives the credential to use now. `refused` is the one that the service has just answered 401 to: then a new one is
+ * wanted, from a key helper or an OAuth refresh. It is asked before each request: caching is its own business.
+ * What it throws ends the run, as `authentication_failed`.
+ */
+export type CredentialSource = (asked: {
+  readonly refused: Credential | null
+  readonly signal: AbortSignal
+}) => Credential | Promise<Credential>
