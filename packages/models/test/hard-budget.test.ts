@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { createPrices } from '../src/index.ts'
 import { anyBehaviours, anyTerms } from './support/billing-behaviour.ts'
 import { runCase } from './support/billing-customer.ts'
-import type { Case, Outcome, Sabotage } from './support/billing-customer.ts'
+import type { Case, DrawnModel, Outcome, Sabotage } from './support/billing-customer.ts'
 import { anyInterruptions } from './support/billing-interruptions.ts'
 import { tieredPrice } from './support/billing-meter.ts'
 import { createTally } from './support/billing-tally.ts'
@@ -16,14 +16,22 @@ const prices = createPrices({ tiered: tieredPrice })
 const numRuns = Number(process.env['HALTING_BUDGET_RUNS'] ?? 400)
 const seed = Number(process.env['HALTING_BUDGET_SEED'] ?? 20_261_110)
 
+const drawnModel = (name: string): fc.Arbitrary<DrawnModel> =>
+  fc.record({ name: fc.constant(name), speaks: fc.constantFrom('messages', 'chat'), terms: anyTerms })
+
+/** Either may speak either protocol. */
+const anyModels: fc.Arbitrary<Case['models']> = fc
+  .constantFrom(
+    ['claude-opus-5-5', 'claude-haiku-4-5'] as const,
+    ['claude-haiku-4-5', 'claude-fable-5'] as const,
+    ['tiered', 'claude-opus-5-5'] as const,
+    ['openai/gpt-4.1', 'tiered'] as const,
+  )
+  .chain(([first, fallback]) => fc.tuple(drawnModel(first), drawnModel(fallback)))
+
 function caseIn(currency: Case['currency']): fc.Arbitrary<Case> {
   return fc.record({
-    terms: anyTerms,
-    models: fc.constantFrom<Case['models']>(
-      ['claude-opus-5-5', 'claude-haiku-4-5'],
-      ['claude-haiku-4-5', 'claude-fable-5'],
-      ['tiered', 'claude-opus-5-5'],
-    ),
+    models: anyModels,
     behaviours: anyBehaviours,
     interruptions: anyInterruptions,
     currency: fc.constant(currency),
@@ -48,6 +56,7 @@ function broken({ currency }: Case, { billed, committed, limit, ...outcome }: Ou
     'the run says at least what is billed':
       billed.picodollars <= committedNanos * 1_000n && billed.tokens <= committed.tokens,
     'no request is billed more than was reserved for it': outcome.underReserved.length === 0,
+    'no request is settled below what it is billed': outcome.underSettled.length === 0,
   }
   return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]))
 }
@@ -73,7 +82,7 @@ describe('the test can see an overshoot', () => {
   /** Every promise that is broken in the cases. */
   async function brokenIn(currency: Case['currency'], using: Prices, sabotage: Sabotage): Promise<readonly string[]> {
     const all = new Set<string>()
-    for (const drawn of fc.sample(caseIn(currency), { numRuns: 120, seed: 20_261_110 })) {
+    for (const drawn of fc.sample(caseIn(currency), { numRuns: 160, seed: 20_261_110 })) {
       for (const promise of broken(drawn, await runCase(drawn, using, sabotage))) all.add(promise)
     }
     return [...all].toSorted()
@@ -81,6 +90,7 @@ describe('the test can see an overshoot', () => {
   const allBroken = [
     'no more is billed than the budget',
     'no request is billed more than was reserved for it',
+    'no request is settled below what it is billed',
     'the run says at least what is billed',
   ]
 
@@ -103,7 +113,11 @@ describe('the test can see an overshoot', () => {
         }
       },
     })
-    expect(await brokenIn(currency, prices, { model: takenForFree })).toEqual([allBroken[0], allBroken[2]])
+    expect(await brokenIn(currency, prices, { model: takenForFree })).toEqual([
+      allBroken[0],
+      allBroken[2],
+      allBroken[3],
+    ])
   })
 
   test('of a resume that forgets the requests that were open', async () => {
@@ -111,6 +125,6 @@ describe('the test can see an overshoot', () => {
       const ended = new Set(records.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
       return records.filter((record) => record.type !== 'intent' || ended.has(record.key))
     }
-    expect(await brokenIn('usd', prices, { onDisk: forgetful })).toEqual([allBroken[0], allBroken[2]])
+    expect(await brokenIn('usd', prices, { onDisk: forgetful })).toEqual([allBroken[0], allBroken[2], allBroken[3]])
   })
 })

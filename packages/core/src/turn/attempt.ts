@@ -3,7 +3,7 @@ import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { digestOf, hashText } from '../hash.ts'
-import { noUsage, totalTokensOf, type AssistantMessage, type ContentBlock } from '../messages.ts'
+import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock } from '../messages.ts'
 import { ModelError, type ModelErrorJson } from '../model/model-error.ts'
 import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../model/model.ts'
 import type { Ports } from '../ports.ts'
@@ -170,8 +170,8 @@ const noReply = new ModelError({
 
 function answered(reply: ModelReply, grant: Grant, model: Model, state: RunState, ports: Ports): Made {
   const { message, interrupted, billed } = reply
-  // A broken stream tells no final usage, and zeros tell none either: what it may have cost is the worst case.
-  const isTold = interrupted === undefined && billed !== 'unknown' && totalTokensOf(message.usage) > 0
+  // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
+  const isTold = interrupted === undefined && billed !== 'unknown' && inputTokensOf(message.usage) > 0
   const charge = isTold ? chargeFor(model, message.usage, ports) : unknownCharge(model, grant, state, ports)
   return {
     kind: 'answered',

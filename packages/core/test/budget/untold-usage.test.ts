@@ -8,6 +8,7 @@ const cap = 4_000
 /** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
 const firstInput = 1_000 + 16 + 2 + 2
 const zeros = { input_tokens: 0, output_tokens: 0 }
+const noPrompt = { input_tokens: 0, output_tokens: 40 }
 
 /** Says of one reply, by its number from 0, that nobody told its usage. */
 function untold(script: readonly ScriptedReply[], number: number): ReturnType<typeof scriptedModel> {
@@ -33,6 +34,7 @@ describe('a whole reply without a usage is charged at its worst case', () => {
   test.each<[string, ReturnType<typeof scriptedModel>]>([
     ['told as unknown', untold([{ text: 'answer', usage: { input_tokens: 10, output_tokens: 1 } }], 0)],
     ['told as zeros', scriptedModel([{ text: 'answer', usage: zeros }], { maxOutputTokens: cap })],
+    ['told without its prompt', scriptedModel([{ text: 'answer', usage: noPrompt }], { maxOutputTokens: cap })],
   ])('%s', async (_how, model) => {
     const { terminal } = await run([], { model, prices, maxBudgetUsd: 100_000 })
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, firstInput + cap])
@@ -57,6 +59,10 @@ describe('a reply that nobody counted, right behind the last count, is reserved 
     [
       'told as zeros',
       scriptedModel([paused, { text, stopReason: 'pause_turn', usage: zeros }, 'end'], { maxOutputTokens: cap }),
+    ],
+    [
+      'told without its prompt',
+      scriptedModel([paused, { text, stopReason: 'pause_turn', usage: noPrompt }, 'end'], { maxOutputTokens: cap }),
     ],
   ])('%s', async (_how, model) => {
     const { steps } = await run([], { model, prices, maxBudgetUsd: 100_000 })

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import type { ToldUsage } from './billing-wire.ts'
 
 /** Names of the tools that the tests give to a run. */
 type ToolName = 'read' | 'write' | 'agent'
@@ -21,18 +22,27 @@ export interface ReplyBehaviour {
   /** Searches of the service's own, where the request allows them; and the share of the window that each fills. */
   readonly searches: number
   readonly found: number
-  readonly usage: 'told' | 'absent' | 'zero' | 'start_only'
+  readonly usage: ToldUsage
+  readonly thoughtIsApart: boolean
   readonly ending: Ending
   readonly cache: 'kept' | 'forgotten' | 'none'
   readonly isWrittenForAnHour: boolean
 }
+
+/** A page; or JSON, of a gateway's own shape, or in that of model services. */
+export type GatewayBody = 'page' | 'message' | 'error'
 
 /** What a service does with one request. All but `refused` bill the whole reply, whoever sees it. */
 export type Behaviour =
   | ReplyBehaviour
   | { readonly kind: 'refused'; readonly status: 400 | 401 | 413 | 429 | 500 | 529 }
   /** Something between gave up, while the service went on; or the service says 200 and an error. */
-  | { readonly kind: 'gateway'; readonly status: 502 | 504; readonly reply: ReplyBehaviour }
+  | {
+      readonly kind: 'gateway'
+      readonly status: 502 | 504
+      readonly says: GatewayBody
+      readonly reply: ReplyBehaviour
+    }
   | { readonly kind: 'error_in_200' | 'silent'; readonly reply: ReplyBehaviour }
 
 /** How this service counts: each drawn anew for each run, and never more than the upper bounds say. */
@@ -53,12 +63,15 @@ export const anyTerms: fc.Arbitrary<Terms> = fc.record({
   blockFrame: fc.nat(8),
 })
 
-const share: fc.Arbitrary<number> = fc.oneof(fc.constant(0), fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }))
+const anywhere: fc.Arbitrary<number> = fc.double({ min: 0, max: 1, noNaN: true })
+const share: fc.Arbitrary<number> = fc.oneof(fc.constant(0), fc.constant(1), anywhere)
+/** Often near the end, where a reply is whole and what it cost is not told yet. */
+const place: fc.Arbitrary<number> = fc.oneof(share, fc.double({ min: 0.7, max: 1, noNaN: true }))
 
 const ending: fc.Arbitrary<Ending> = fc.oneof(
   { weight: 16, arbitrary: fc.constant<Ending>({ how: 'whole' }) },
-  { weight: 3, arbitrary: fc.record({ how: fc.constantFrom('drop', 'truncate', 'error_event'), at: share }) },
-  { weight: 1, arbitrary: fc.record({ how: fc.constant('stall'), at: share }) },
+  { weight: 3, arbitrary: fc.record({ how: fc.constantFrom('drop', 'truncate', 'error_event'), at: place }) },
+  { weight: 1, arbitrary: fc.record({ how: fc.constant('stall'), at: place }) },
 )
 
 const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
@@ -70,7 +83,16 @@ const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
   isThinking: fc.boolean(),
   searches: fc.nat(3),
   found: share,
-  usage: weighted<ReplyBehaviour['usage']>({ told: 12, absent: 1, zero: 1, start_only: 1 }),
+  usage: weighted<ReplyBehaviour['usage']>({
+    told: 10,
+    running: 3,
+    with_reason: 2,
+    absent: 1,
+    zero: 1,
+    no_prompt: 1,
+    start_only: 1,
+  }),
+  thoughtIsApart: fc.boolean(),
   ending,
   cache: weighted<ReplyBehaviour['cache']>({ kept: 4, forgotten: 1, none: 1 }),
   isWrittenForAnHour: fc.boolean(),
@@ -78,15 +100,20 @@ const reply: fc.Arbitrary<ReplyBehaviour> = fc.record({
 
 const once = (behaviour: Behaviour): readonly Behaviour[] => [behaviour]
 
+// Three in a row are what the fallback model is for.
+const thrice = fc.constant<readonly Behaviour[]>(Array.from({ length: 3 }, () => ({ kind: 'refused', status: 529 })))
+
 const failure: fc.Arbitrary<readonly Behaviour[]> = fc.oneof(
-  weighted<400 | 401 | 413 | 429 | 500>({ 429: 3, 500: 3, 413: 2, 400: 2, 401: 2 }).map((status) =>
-    once({ kind: 'refused', status }),
-  ),
-  // Three in a row are what the fallback model is for.
-  fc.constant<readonly Behaviour[]>(Array.from({ length: 3 }, () => ({ kind: 'refused', status: 529 }))),
+  {
+    weight: 2,
+    arbitrary: fc
+      .constantFrom(400 as const, 401 as const, 413 as const, 429 as const, 500 as const)
+      .map((status) => once({ kind: 'refused', status })),
+  },
+  { weight: 2, arbitrary: thrice },
   fc
-    .tuple(fc.constantFrom(502 as const, 504 as const), reply)
-    .map(([status, made]) => once({ kind: 'gateway', status, reply: made })),
+    .tuple(fc.constantFrom(502 as const, 504 as const), fc.constantFrom<GatewayBody>('page', 'message', 'error'), reply)
+    .map(([status, says, made]) => once({ kind: 'gateway', status, says, reply: made })),
   reply.map((made) => once({ kind: 'error_in_200', reply: made })),
   reply.map((made) => once({ kind: 'silent', reply: made })),
 )
@@ -110,6 +137,7 @@ export const lastBehaviour: ReplyBehaviour = {
   searches: 0,
   found: 0,
   usage: 'told',
+  thoughtIsApart: false,
   ending: { how: 'whole' },
   cache: 'kept',
   isWrittenForAnHour: false,

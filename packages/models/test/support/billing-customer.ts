@@ -9,6 +9,7 @@ import {
   startRun,
   type AnyTool,
   type Clock,
+  type Json,
   type LoopEvent,
   type LoopOptions,
   type Model,
@@ -16,19 +17,27 @@ import {
   type StepRecord,
   type TerminalReason,
 } from '@halting/core'
-import { anthropic } from '../../src/index.ts'
+import { anthropic, openaiCompatible } from '../../src/index.ts'
 import type { Behaviour, Terms } from './billing-behaviour.ts'
 import { hasOpenRequest, survivors } from './billing-interruptions.ts'
 import type { Interruption } from './billing-interruptions.ts'
 import { priceOf } from './billing-meter.ts'
+import { chatWire } from './billing-chat-wire.ts'
 import { messagesWire } from './billing-messages-wire.ts'
 import { startBillingService } from './billing-service.ts'
 import type { BillingService, Served } from './billing-service.ts'
 
+/** A model, and the format in which it is talked to. */
+export interface DrawnModel {
+  readonly name: string
+  readonly speaks: 'messages' | 'chat'
+  /** Each has a tokenizer of its own. */
+  readonly terms: Terms
+}
+
 /** Everything that is drawn for one run. */
 export interface Case {
-  readonly terms: Terms
-  readonly models: readonly [first: string, fallback: string]
+  readonly models: readonly [first: DrawnModel, fallback: DrawnModel]
   readonly behaviours: readonly Behaviour[]
   readonly interruptions: readonly Interruption[]
   readonly currency: 'usd' | 'tokens'
@@ -53,10 +62,13 @@ export interface Outcome {
   readonly committed: { readonly usd: number; readonly tokens: number }
   readonly reason: TerminalReason
   readonly served: readonly Served[]
-  /** Requests that were billed more than was reserved for them. */
+  /** Requests that were billed more than was reserved for them, and more than the run then took them to have cost. */
   readonly underReserved: readonly Served[]
+  readonly underSettled: readonly Served[]
   /** Processes that were killed, and those of them that had a request open. */
   readonly kills: number
+  /** Requests that the run was ended in, or just behind. */
+  readonly interrupted: readonly { readonly request: Served; readonly what: Interruption['what'] }[]
   readonly killsInRequest: number
   readonly events: readonly LoopEvent[]
 }
@@ -86,8 +98,8 @@ export interface Sabotage {
 export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = {}): Promise<Outcome> {
   let onEvent: (request: number, event: number) => void = () => {}
   const service = await startBillingService({
-    wire: messagesWire,
-    terms: drawn.terms,
+    wires: [messagesWire, chatWire],
+    terms: (model) => (model === drawn.models[1].name ? drawn.models[1] : drawn.models[0]).terms,
     behaviours: drawn.behaviours,
     maxSearches: drawn.maxSearches,
     contextWindow,
@@ -112,14 +124,21 @@ export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = 
   }
   let kills = 0
   let killsInRequest = 0
+  const interrupted: Outcome['interrupted'][number][] = []
   const events: LoopEvent[] = []
-  const grants = new Map<string, Grant>()
+  const grants = new Map<string, Amount>()
+  const charges = new Map<string, Amount>()
   try {
     let onDisk: readonly StepRecord[] = []
     for (const interruption of [...drawn.interruptions, undefined]) {
       const lived = await live(options, onDisk, interruption, service, (listener) => (onEvent = listener))
       events.push(...lived.events)
-      for (const record of lived.written) if (isGrant(record)) grants.set(record.key, record.intent)
+      if (interruption !== undefined && lived.interrupted !== undefined)
+        interrupted.push({ request: lived.interrupted, what: interruption.what })
+      for (const record of lived.written) {
+        if (record.type === 'intent') note(grants, record.key, record.intent)
+        if (record.type === 'result' && isJsonObject(record.value)) note(charges, record.key, record.value.charge)
+      }
       if (lived.records === undefined) {
         await service.settled()
         const { meter, served } = service
@@ -130,9 +149,11 @@ export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = 
           committed: { usd: committedUsd, tokens: lived.ended.state.spent.totalTokens },
           reason,
           served,
-          underReserved: served.filter((request) => isUnderReserved(request, grants)),
+          underReserved: served.filter((request) => isAbove(request, grants)),
+          underSettled: served.filter((request) => charges.has(keyOf(request)) && isAbove(request, charges)),
           kills,
           killsInRequest,
+          interrupted,
           events,
         }
       }
@@ -147,51 +168,62 @@ export async function runCase(drawn: Case, prices: Prices, sabotage: Sabotage = 
   }
 }
 
-interface Grant {
+interface Amount {
   readonly nanos: number
   readonly tokens: number
 }
 
-type Granted = Extract<StepRecord, { readonly type: 'intent' }> & { readonly intent: Grant }
-
-function isGrant(record: StepRecord): record is Granted {
-  return record.type === 'intent' && isJsonObject(record.intent) && record.intent.granted === true
+/** Grants and charges of requests; other steps have neither. */
+function note(amounts: Map<string, Amount>, key: string, amount: Json | undefined): void {
+  if (!isJsonObject(amount)) return
+  const { nanos, tokens } = amount
+  if (typeof nanos === 'number' && typeof tokens === 'number') amounts.set(key, { nanos, tokens })
 }
 
-function isUnderReserved({ key, model, bill }: Served, grants: ReadonlyMap<string, Grant>): boolean {
+/** The name of the step that made it. */
+function keyOf({ key }: Served): string {
+  return key.replace(/^session\//, '')
+}
+
+/** Whether a request was billed more than it has here. */
+function isAbove(request: Served, amounts: ReadonlyMap<string, Amount>): boolean {
+  const { model, bill } = request
   if (bill === null) return false
-  const grant = grants.get(key.replace(/^session\//, ''))
-  if (grant === undefined) return true
+  const amount = amounts.get(keyOf(request))
+  if (amount === undefined) return true
   const tokens = bill.input + bill.read + bill.write5m + bill.write1h + bill.output
-  return tokens > grant.tokens || priceOf(model, bill) > BigInt(grant.nanos) * 1_000n
+  return tokens > amount.tokens || priceOf(model, bill) > BigInt(amount.nanos) * 1_000n
 }
 
-function modelOf(name: string, { url }: BillingService, drawn: Case, sabotage: Sabotage): Model {
+function modelOf({ name, speaks }: DrawnModel, { url }: BillingService, drawn: Case, sabotage: Sabotage): Model {
   const { maxOutputTokens, defaultOutputTokens, maxSearches } = drawn
-  const model = anthropic({
+  const options = {
     model: name,
-    baseUrl: url,
     apiKey: 'key',
     contextWindow,
     maxOutputTokens,
     defaultOutputTokens,
     idleTimeoutMs: patienceMs,
     requestTimeoutMs: 2 * patienceMs,
-  })
-  const bounded = { ...model, maxServerToolUses: maxSearches }
+  }
+  const bounded =
+    speaks === 'chat'
+      ? openaiCompatible({ ...options, baseUrl: `${url}/v1` })
+      : { ...anthropic({ ...options, baseUrl: url }), maxServerToolUses: maxSearches }
   return sabotage.model?.(bounded) ?? bounded
 }
 
 function budgetOf(
-  { budget, currency, models, maxSearches, defaultOutputTokens }: Case,
+  { budget, currency, models: [first], defaultOutputTokens, ...drawn }: Case,
   prices: Prices,
 ): { readonly limit: number; readonly options: Partial<LoopOptions> } {
+  const maxSearches = first.speaks === 'chat' ? 0 : drawn.maxSearches
   const bound = { inputTokens: 2_500 + maxSearches * contextWindow, outputTokens: defaultOutputTokens }
   if (currency === 'tokens') {
     const limit = Math.ceil(budget * (bound.inputTokens + bound.outputTokens))
     return { limit, options: { maxTokens: limit } }
   }
-  const usd = prices.worstCase(models[0], { ...bound, serverToolUses: maxSearches }) ?? 0
+  const usd = prices.worstCase(first.name, { ...bound, serverToolUses: maxSearches }) ?? 0
   const limit = Math.ceil(budget * usd * 1e9)
   return { limit, options: { maxBudgetUsd: limit / 1e9 } }
 }
@@ -215,6 +247,8 @@ type Lived = {
   readonly events: readonly LoopEvent[]
   readonly ended: Awaited<ReturnType<typeof loop>['ended']>
   readonly written: readonly StepRecord[]
+  /** The request whose coming or answer was the sign to end it. */
+  readonly interrupted: Served | undefined
   /** What the process had on disk when it was killed; undefined when it came to its end. */
   readonly records: readonly StepRecord[] | undefined
 }
@@ -232,6 +266,7 @@ async function live(
 ): Promise<Lived> {
   const controller = new AbortController()
   let isDead = false
+  let interrupted: Served | undefined
   const interrupt = (): void => {
     // The connections of a dead process are closed for it.
     if (interruption?.what === 'kill') isDead = true
@@ -242,7 +277,9 @@ async function live(
   listen((request, event) => {
     if (when === undefined || 'records' in when) return
     const number = request - requestsBefore
-    if (number > when.requests || (number === when.requests && event >= when.events)) interrupt()
+    if (number < when.requests || (number === when.requests && event < when.events)) return
+    if (!controller.signal.aborted) interrupted = service.served[request - 1]
+    interrupt()
   })
   const folded = onDisk.some(({ type }) => type === 'start') ? foldRun(onDisk) : undefined
   if (folded?.kind === 'ended') throw new Error('A run that ended is not resumed.')
@@ -269,5 +306,5 @@ async function live(
   const ended = await running.ended
   const records = folded === undefined ? written : [...onDisk, ...written]
   const hasEnded = written.some((record) => record.type === 'end' && record.scope === '')
-  return { events, ended, written, records: isDead && !hasEnded ? records : undefined }
+  return { events, ended, written, interrupted, records: isDead && !hasEnded ? records : undefined }
 }

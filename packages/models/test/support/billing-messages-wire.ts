@@ -2,6 +2,7 @@ import { isJsonObject } from '@halting/core'
 import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../../src/json-fields.ts'
 import type { Bill } from './billing-meter.ts'
+import { halves } from './billing-wire.ts'
 import type { Order, PromptPiece, Reply, ReplyBlock, Wire } from './billing-wire.ts'
 
 /** The Messages API. */
@@ -12,6 +13,8 @@ export const messagesWire: Wire = {
   errorEvent: (type) => eventOf({ type: 'error', error: { type, message: 'It broke off.' } }),
   error: (type, message) => ({ type: 'error', error: { type, message }, request_id: null }),
   textsOf: (block) => wireBlocks(block).map(textOf),
+  hasSearches: true,
+  hasHourCache: true,
 }
 
 function read(body: JsonObject): Order {
@@ -115,15 +118,16 @@ function events(reply: Reply): readonly string[] {
 function usageField({ usage }: Reply, bill: Bill, place: 'start' | 'end'): JsonObject {
   if (usage === 'absent' || (usage === 'start_only' && place === 'end')) return {}
   const told = (tokens: number): number => (usage === 'zero' ? 0 : tokens)
+  const prompt = (tokens: number): number => (usage === 'no_prompt' ? 0 : told(tokens))
   return {
     usage: {
-      input_tokens: told(bill.input),
+      input_tokens: prompt(bill.input),
       output_tokens: told(bill.output),
-      cache_read_input_tokens: told(bill.read),
-      cache_creation_input_tokens: told(bill.write5m + bill.write1h),
+      cache_read_input_tokens: prompt(bill.read),
+      cache_creation_input_tokens: prompt(bill.write5m + bill.write1h),
       cache_creation: {
-        ephemeral_5m_input_tokens: told(bill.write5m),
-        ephemeral_1h_input_tokens: told(bill.write1h),
+        ephemeral_5m_input_tokens: prompt(bill.write5m),
+        ephemeral_1h_input_tokens: prompt(bill.write1h),
       },
       server_tool_use: { web_search_requests: told(bill.searches) },
     },
@@ -163,13 +167,6 @@ function openingOf(block: JsonObject): { readonly open: JsonObject; readonly del
     default:
       return { open: block, deltas: [] }
   }
-}
-
-/** Two pieces, never within a character. */
-function halves(text: string): readonly string[] {
-  const characters = Array.from(text)
-  const middle = Math.ceil(characters.length / 2)
-  return [characters.slice(0, middle).join(''), characters.slice(middle).join('')]
 }
 
 function eventOf(event: JsonObject): string {

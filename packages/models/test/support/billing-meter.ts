@@ -19,6 +19,8 @@ interface Tariff {
   readonly write5m: bigint
   readonly write1h: bigint
   readonly output: bigint
+  /** A search. */
+  readonly search: bigint
 }
 
 const search = 10_000_000_000n
@@ -26,17 +28,69 @@ const search = 10_000_000_000n
 /** The service's own price list, written out by itself: nothing of it comes from the code that is tested. */
 const tariffs: { readonly [model: string]: readonly [Tariff, ...Tariff[]] } = {
   'claude-opus-5-5': [
-    { above: 0, input: 4_000_000n, read: 200_000n, write5m: 5_000_000n, write1h: 8_000_000n, output: 20_000_000n },
+    {
+      above: 0,
+      input: 4_000_000n,
+      read: 200_000n,
+      write5m: 5_000_000n,
+      write1h: 8_000_000n,
+      output: 20_000_000n,
+      search,
+    },
   ],
   'claude-haiku-4-5': [
-    { above: 0, input: 1_000_000n, read: 100_000n, write5m: 1_250_000n, write1h: 2_000_000n, output: 5_000_000n },
+    {
+      above: 0,
+      input: 1_000_000n,
+      read: 100_000n,
+      write5m: 1_250_000n,
+      write1h: 2_000_000n,
+      output: 5_000_000n,
+      search,
+    },
   ],
   'claude-fable-5': [
-    { above: 0, input: 10_000_000n, read: 1_000_000n, write5m: 12_500_000n, write1h: 20_000_000n, output: 50_000_000n },
+    {
+      above: 0,
+      input: 10_000_000n,
+      read: 1_000_000n,
+      write5m: 12_500_000n,
+      write1h: 20_000_000n,
+      output: 50_000_000n,
+      search,
+    },
+  ],
+  // Nothing is added for what it writes to its cache, nor for a search.
+  'openai/gpt-4.1': [
+    {
+      above: 0,
+      input: 2_000_000n,
+      read: 500_000n,
+      write5m: 2_000_000n,
+      write1h: 2_000_000n,
+      output: 8_000_000n,
+      search: 0n,
+    },
   ],
   tiered: [
-    { above: 0, input: 1_000_000n, read: 100_000n, write5m: 1_250_000n, write1h: 2_000_000n, output: 5_000_000n },
-    { above: 1_500, input: 3_000_001n, read: 300_000n, write5m: 3_750_000n, write1h: 6_000_000n, output: 9_999_999n },
+    {
+      above: 0,
+      input: 1_000_000n,
+      read: 100_000n,
+      write5m: 1_250_000n,
+      write1h: 2_000_000n,
+      output: 5_000_000n,
+      search,
+    },
+    {
+      above: 1_500,
+      input: 3_000_001n,
+      read: 300_000n,
+      write5m: 3_750_000n,
+      write1h: 6_000_000n,
+      output: 9_999_999n,
+      search,
+    },
   ],
 }
 
@@ -94,6 +148,6 @@ export function priceOf(model: string, bill: Bill): bigint {
     tariff.write5m * BigInt(bill.write5m) +
     tariff.write1h * BigInt(bill.write1h) +
     tariff.output * BigInt(bill.output) +
-    search * BigInt(bill.searches)
+    tariff.search * BigInt(bill.searches)
   )
 }

@@ -37,6 +37,8 @@ export function makeReply(making: Making): Reply {
     blocks: [...searches.blocks, ...shown.blocks],
     stop: isCut ? 'cut' : stopOf(behaviour, shown.blocks),
     usage: behaviour.usage,
+    thoughtTokens: output - shown.tokens,
+    thoughtIsApart: behaviour.thoughtIsApart,
     bill: {
       ...cached,
       input: cached.input + searches.readAgain,
@@ -77,7 +79,7 @@ function tokensOf(bytes: number, { permille }: Terms): number {
 
 /** What comes from the cache, what is written to it, and what is neither. */
 function cachedParts(
-  { behaviour, cache }: Making,
+  { behaviour, cache, wire }: Making,
   { total, ends }: CountedPrompt,
 ): Pick<Bill, 'input' | 'read' | 'write5m' | 'write1h'> {
   if (behaviour.cache === 'none') return { input: total, read: 0, write5m: 0, write1h: 0 }
@@ -86,7 +88,7 @@ function cachedParts(
   const breakpoints = ends.filter(({ isBreakpoint }) => isBreakpoint)
   for (const { hash } of breakpoints) cache.add(hash)
   const written = Math.max(0, (breakpoints.at(-1)?.tokens ?? 0) - read)
-  const { isWrittenForAnHour } = behaviour
+  const isWrittenForAnHour = behaviour.isWrittenForAnHour && wire.hasHourCache
   return {
     input: total - read - written,
     read,
@@ -107,7 +109,8 @@ function searchesOf({ behaviour, terms, wire, number, ...making }: Making, promp
   let found = 0
   let readAgain = 0
   let longest = 0
-  for (let use = 0; use < Math.min(behaviour.searches, making.maxSearches); use++) {
+  const uses = wire.hasSearches ? Math.min(behaviour.searches, making.maxSearches) : 0
+  for (let use = 0; use < uses; use++) {
     const text = 'f'.repeat(Math.floor(behaviour.found * 300))
     const block: ReplyBlock = { type: 'search', id: `srv_${number}_${use}`, query: 'what is it', found: text }
     found += tokensOfBlock(block, wire, terms)

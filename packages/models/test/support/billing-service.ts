@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { isJsonObject } from '@halting/core'
 import type { JsonObject } from '@halting/core'
 import { lastBehaviour } from './billing-behaviour.ts'
-import type { Behaviour, Ending, ReplyBehaviour, Terms } from './billing-behaviour.ts'
+import type { Behaviour, Ending, GatewayBody, ReplyBehaviour, Terms } from './billing-behaviour.ts'
 import { createMeter } from './billing-meter.ts'
 import type { Bill, Meter } from './billing-meter.ts'
 import { makeReply } from './billing-reply.ts'
@@ -15,6 +15,7 @@ export interface Served {
   /** The name of the step that made it, as its idempotency key tells. */
   readonly key: string
   readonly model: string
+  readonly wire: Wire
   readonly maxTokens: number
   readonly behaviour: Behaviour
   /** Null when nothing was billed. */
@@ -31,8 +32,10 @@ export interface BillingService {
 }
 
 export interface BillingServiceOptions {
-  readonly wire: Wire
-  readonly terms: Terms
+  /** The formats that it speaks. */
+  readonly wires: readonly Wire[]
+  /** How it counts for each model. */
+  readonly terms: (model: string) => Terms
   readonly behaviours: readonly Behaviour[]
   readonly maxSearches: number
   readonly contextWindow: number
@@ -46,28 +49,31 @@ export interface BillingServiceOptions {
  * S2: the meter knows neither the run nor its ledger; what it adds up are integers.
  */
 export async function startBillingService(options: BillingServiceOptions): Promise<BillingService> {
-  const { wire, behaviours } = options
+  const { wires, terms, behaviours, maxSearches, contextWindow } = options
   const meter = createMeter()
   const served: Served[] = []
   const caches = new Map<string, Set<string>>()
 
-  const bill = (order: Order, behaviour: ReplyBehaviour, number: number): Reply => {
+  const bill = (wire: Wire, order: Order, behaviour: ReplyBehaviour, number: number): Reply => {
     const cache = caches.get(order.model) ?? new Set()
     caches.set(order.model, cache)
-    const reply = makeReply({ ...options, order, behaviour, number, cache })
+    const counting = { terms: terms(order.model), maxSearches, contextWindow }
+    const reply = makeReply({ ...counting, wire, order, behaviour, number, cache })
     meter.charge(order.model, reply.bill)
     return reply
   }
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await receive(request)
-    if (request.url !== wire.path) return void response.end()
+    const wire = wires.find(({ path }) => path === request.url)
+    if (wire === undefined) return void response.end()
     const order = wire.read(body)
     const number = served.length + 1
     const behaviour = behaviours[served.length] ?? lastBehaviour
-    const reply = behaviour.kind === 'refused' ? undefined : bill(order, made(behaviour), number)
+    const reply = behaviour.kind === 'refused' ? undefined : bill(wire, order, made(behaviour), number)
     const key = String(request.headers['idempotency-key'] ?? '')
-    served.push({ key, model: order.model, maxTokens: order.maxTokens, behaviour, bill: reply?.bill ?? null })
+    const { model, maxTokens } = order
+    served.push({ key, model, wire, maxTokens, behaviour, bill: reply?.bill ?? null })
     options.onEvent(number, 0)
     if (behaviour.kind === 'refused') return refuse(behaviour.status, wire, response)
     if (reply !== undefined) await answer(behaviour, reply, wire, response, (event) => options.onEvent(number, event))
@@ -122,6 +128,16 @@ function refuse(status: number, wire: Wire, response: ServerResponse): void {
   response.writeHead(status, headers).end(JSON.stringify(wire.error(errorTypes[status] ?? '', 'No.')))
 }
 
+/** What stands between says nothing of what the service did. */
+function giveUp(status: number, says: GatewayBody, response: ServerResponse): void {
+  const bodies: Record<GatewayBody, string> = {
+    page: '<h1>The gateway gave up</h1>',
+    message: '{"message":"The upstream server is timing out"}',
+    error: `{"error":{"message":"Provider timed out","code":${status}}}`,
+  }
+  response.writeHead(status, { 'content-type': says === 'page' ? 'text/html' : 'application/json' }).end(bodies[says])
+}
+
 async function answer(
   behaviour: Exclude<Behaviour, { readonly kind: 'refused' }>,
   reply: Reply,
@@ -133,8 +149,7 @@ async function answer(
     case 'reply':
       return stream(reply, behaviour.ending, wire, response, onEvent)
     case 'gateway':
-      response.writeHead(behaviour.status, { 'content-type': 'text/html' }).end('<h1>The gateway gave up</h1>')
-      return
+      return giveUp(behaviour.status, behaviour.says, response)
     case 'error_in_200':
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify(wire.error('api_error', 'Something broke.')))

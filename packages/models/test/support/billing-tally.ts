@@ -1,35 +1,47 @@
+import type { ReplyBehaviour } from './billing-behaviour.ts'
+import { chatWire } from './billing-chat-wire.ts'
 import type { Case, Outcome } from './billing-customer.ts'
+import type { Served } from './billing-service.ts'
 
-/** What can happen to a run and its requests: a test that claims to hold for all of it has to have met all of it. */
-const happenings = [
+/** What can happen to a run: a test that claims to hold for all of it has to have met all of it. */
+const ofRuns = [
   'completed',
   'ended by the budget',
   'aborted',
   'killed',
   'killed in a request',
   'killed more than once',
-  'cap lowered by the budget',
-  'retried',
   'fell back',
-  'wrapped up',
+  'fell back from messages to chat',
+  'fell back from chat to messages',
   'subagent',
   'subagents side by side',
+] as const
+
+/** What can happen to a request, whatever it is made in. */
+const inEither = [
+  'aborted',
+  'killed',
+  'cap lowered by the budget',
+  'retried',
+  'wrapped up',
   'cut',
-  'paused',
   'refused by the model',
-  'searched',
+  'thought',
   'cache read',
   'cache written',
-  'cache written for an hour',
   'upper tier',
   'usage absent',
   'usage zero',
+  'usage no_prompt',
   'usage start_only',
   'ending drop',
   'ending truncate',
   'ending stall',
   'ending error_event',
-  'gateway',
+  'gateway page',
+  'gateway message',
+  'gateway error',
   'error_in_200',
   'silent',
   'status 400',
@@ -39,8 +51,18 @@ const happenings = [
   'status 500',
   'status 529',
 ] as const
+const inMessages = ['paused', 'searched', 'cache written for an hour'] as const
+const inChat = ['usage running', 'usage with_reason', 'ended with running usage', 'thought apart'] as const
 
-type Happening = (typeof happenings)[number]
+type Format = 'messages' | 'chat'
+type InRequest = (typeof inEither | typeof inMessages | typeof inChat)[number]
+type Happening = (typeof ofRuns)[number] | `${Format}: ${InRequest}`
+
+const happenings: readonly Happening[] = [
+  ...ofRuns,
+  ...[...inEither, ...inMessages].map((each) => `messages: ${each}` as const),
+  ...[...inEither, ...inChat].map((each) => `chat: ${each}` as const),
+]
 
 /** Counts in how many cases each of them happened. */
 export interface Tally {
@@ -63,40 +85,64 @@ export function createTally(): Tally {
   }
 }
 
-function* ofRun({ models }: Case, { reason, kills, killsInRequest, served }: Outcome): Iterable<Happening> {
+function* ofRun({ models: [first, fallback] }: Case, outcome: Outcome): Iterable<Happening> {
+  const { reason, kills, killsInRequest, served } = outcome
   if (reason === 'completed') yield 'completed'
   if (reason === 'max_budget_usd' || reason === 'token_limit') yield 'ended by the budget'
   if (reason.startsWith('aborted_')) yield 'aborted'
   if (kills > 0) yield 'killed'
   if (kills > 1) yield 'killed more than once'
   if (killsInRequest > 0) yield 'killed in a request'
-  if (served.some(({ model }) => model === models[1])) yield 'fell back'
+  if (served.some(({ model }) => model === fallback.name)) {
+    yield 'fell back'
+    if (first.speaks === 'messages' && fallback.speaks === 'chat') yield 'fell back from messages to chat'
+    if (first.speaks === 'chat' && fallback.speaks === 'messages') yield 'fell back from chat to messages'
+  }
   const agents = new Set(served.flatMap(({ key }) => /agent:\d+:\d+/.exec(key)?.[0] ?? []))
   if (agents.size > 0) yield 'subagent'
   const turns = new Set([...agents].map((agent) => agent.replace(/:\d+$/, '')))
   if (turns.size < agents.size) yield 'subagents side by side'
 }
 
-function* ofRequests(drawn: Case, { served }: Outcome): Iterable<Happening> {
-  for (const { key, model, maxTokens, behaviour, bill } of served) {
-    if (maxTokens !== drawn.defaultOutputTokens && maxTokens !== drawn.maxOutputTokens)
-      yield 'cap lowered by the budget'
-    if (/\.[2-9]$/.test(key)) yield 'retried'
-    if (key.includes('wrap_up:')) yield 'wrapped up'
-    if (bill !== null && bill.read > 0) yield 'cache read'
-    if (bill !== null && bill.write5m > 0) yield 'cache written'
-    if (bill !== null && bill.write1h > 0) yield 'cache written for an hour'
-    if (bill !== null && bill.searches > 0) yield 'searched'
-    if (bill !== null && model === 'tiered' && bill.promptTokens > 1_500) yield 'upper tier'
-    if (behaviour.kind === 'refused') yield `status ${behaviour.status}`
-    else if (behaviour.kind !== 'reply') yield behaviour.kind
-    else {
-      const { what, usage, ending } = behaviour
-      if (what === 'cut') yield 'cut'
-      if (what === 'pause') yield 'paused'
-      if (what === 'refusal') yield 'refused by the model'
-      if (usage !== 'told') yield `usage ${usage}`
-      if (ending.how !== 'whole') yield `ending ${ending.how}`
-    }
+function* ofRequests(drawn: Case, outcome: Outcome): Iterable<Happening> {
+  for (const request of outcome.served) {
+    for (const each of ofRequest(drawn, request)) yield `${formatOf(request)}: ${each}`
   }
+  for (const { request, what } of outcome.interrupted) {
+    yield `${formatOf(request)}: ${what === 'kill' ? 'killed' : 'aborted'}`
+  }
+}
+
+function formatOf({ wire }: Served): Format {
+  return wire === chatWire ? 'chat' : 'messages'
+}
+
+function* ofRequest(drawn: Case, { key, model, wire, maxTokens, behaviour, bill }: Served): Iterable<InRequest> {
+  if (maxTokens !== drawn.defaultOutputTokens && maxTokens !== drawn.maxOutputTokens) yield 'cap lowered by the budget'
+  if (/\.[2-9]$/.test(key)) yield 'retried'
+  if (key.includes('wrap_up:')) yield 'wrapped up'
+  if (bill !== null && bill.read > 0) yield 'cache read'
+  if (bill !== null && bill.write5m > 0) yield 'cache written'
+  if (bill !== null && bill.write1h > 0) yield 'cache written for an hour'
+  if (bill !== null && bill.searches > 0) yield 'searched'
+  if (bill !== null && model === 'tiered' && bill.promptTokens > 1_500) yield 'upper tier'
+  if (behaviour.kind === 'refused') yield `status ${behaviour.status}`
+  else if (behaviour.kind === 'gateway') yield `gateway ${behaviour.says}`
+  else if (behaviour.kind !== 'reply') yield behaviour.kind
+  else yield* ofReply(behaviour, wire === chatWire)
+}
+
+function* ofReply({ what, usage, ending, ...drawn }: ReplyBehaviour, isChat: boolean): Iterable<InRequest> {
+  if (what === 'cut') yield 'cut'
+  if (what === 'pause' && !isChat) yield 'paused'
+  if (what === 'refusal') yield 'refused by the model'
+  if (drawn.isThinking) yield 'thought'
+  if (ending.how !== 'whole') yield `ending ${ending.how}`
+  if (usage === 'running' || usage === 'with_reason') {
+    if (!isChat) return
+    yield `usage ${usage}`
+    if (usage === 'running' && ending.how !== 'whole' && ending.at > 0.2 && ending.at < 0.9)
+      yield 'ended with running usage'
+  } else if (usage !== 'told') yield `usage ${usage}`
+  if (isChat && drawn.thoughtIsApart && drawn.hidden > 0) yield 'thought apart'
 }

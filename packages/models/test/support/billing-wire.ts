@@ -25,14 +25,22 @@ export type ReplyBlock =
   /** A search that the service made by itself: the call and what it found. */
   | { readonly type: 'search'; readonly id: string; readonly query: string; readonly found: string }
 
+/**
+ * What of the bill a stream tells: all, nothing, zeros, all but the prompt; what it came to so far with every piece, and
+ * all at the end; only what it came to before the end; all, with the reason why the reply ended.
+ */
+export type ToldUsage = 'told' | 'absent' | 'zero' | 'no_prompt' | 'running' | 'start_only' | 'with_reason'
+
 export interface Reply {
   readonly id: string
   readonly model: string
   readonly blocks: readonly ReplyBlock[]
   readonly stop: 'end' | 'calls' | 'cut' | 'pause' | 'refusal'
   readonly bill: Bill
-  /** What of the bill the stream tells: all, nothing, zeros, or only what is known when it begins. */
-  readonly usage: 'told' | 'absent' | 'zero' | 'start_only'
+  readonly usage: ToldUsage
+  /** Those of the reply's tokens that nobody is shown; and whether the format counts them beside the others. */
+  readonly thoughtTokens: number
+  readonly thoughtIsApart: boolean
 }
 
 /** A format that a service can speak. */
@@ -45,4 +53,15 @@ export interface Wire {
   error(type: string, message: string): JsonObject
   /** The texts of a reply's block, as the tokenizer will be given them when it is sent back: one for each wire block. */
   textsOf(block: ReplyBlock): readonly string[]
+  /** Whether the service may search by itself. */
+  readonly hasSearches: boolean
+  /** Whether what is written to the cache may be kept for an hour. */
+  readonly hasHourCache: boolean
+}
+
+/** Two pieces, never within a character. */
+export function halves(text: string): readonly string[] {
+  const characters = Array.from(text)
+  const middle = Math.ceil(characters.length / 2)
+  return [characters.slice(0, middle).join(''), characters.slice(middle).join('')]
 }
