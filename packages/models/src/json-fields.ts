@@ -9,3 +9,12 @@ export function listOf(value: Json | undefined): readonly Json[] {
   // `Array.isArray` does not narrow a readonly list.
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
+
+/** What a text says as JSON; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

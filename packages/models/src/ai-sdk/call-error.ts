@@ -1,7 +1,7 @@
 import { isJsonObject, messageOf, ModelError } from '@halting/core'
 import type { JsonObject, ModelErrorKind } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
-import { stringOf } from '../json-fields.ts'
+import { parseJson, stringOf } from '../json-fields.ts'
 import { requestIdOf, serviceError, streamError } from '../service/service-error.ts'
 import type { ServiceWords } from '../service/service-error.ts'
 import { jsonCopyOf } from './json-copy.ts'
@@ -161,12 +161,4 @@ function fieldsOf(thrown: unknown): Fields {
 function stringField(fields: Fields, name: string): string {
   const value = fields[name]
   return typeof value === 'string' ? value : ''
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

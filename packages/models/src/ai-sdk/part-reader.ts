@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core'
 import type { JsonObject, ModelUpdate } from '@halting/core'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
-import { stringOf } from '../json-fields.ts'
+import { parseJson, stringOf } from '../json-fields.ts'
 import type { Assembled } from '../service/stream-reader.ts'
 import { BlockLog } from './block-log.ts'
 import { fileBlock } from './file-block.ts'
@@ -316,9 +316,5 @@ function inputDelta(index: number, text: string): JsonObject {
 }
 
 function isObject(json: string): boolean {
-  try {
-    return isJsonObject(JSON.parse(json))
-  } catch {
-    return false
-  }
+  return isJsonObject(parseJson(json))
 }

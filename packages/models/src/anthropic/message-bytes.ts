@@ -1,6 +1,7 @@
 import { digestOf, isJsonObject } from '@halting/core'
 import type { BlockOrigin, ContentBlock, ModelMessage } from '@halting/core'
 import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
+import { parseJson } from '../json-fields.ts'
 
 const userTurn: TurnKind = {
   opening: '{"role":"user","content":[',
@@ -65,12 +66,8 @@ function replyText(block: ContentBlock): string {
 
 /** A record may have been written by anyone: what is sent as it stands must be a block, and without a breakpoint. */
 function isSameBlock(json: string, { type }: ContentBlock): boolean {
-  try {
-    const parsed: unknown = JSON.parse(json)
-    return isJsonObject(parsed) && parsed.type === type && withoutOurs(parsed) === parsed
-  } catch {
-    return false
-  }
+  const parsed = parseJson(json)
+  return isJsonObject(parsed) && parsed.type === type && withoutOurs(parsed) === parsed
 }
 
 function textOf(block: ContentBlock): string {

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core'
 import type { BlockOrigin, ContentBlock, Json, JsonObject } from '@halting/core'
-import { listOf, stringOf } from '../json-fields.ts'
+import { listOf, parseJson, stringOf } from '../json-fields.ts'
 import { compact, isExact, valueText } from './exact-json.ts'
 
 /** A content block that is being streamed: what `content_block_start` said, and what the deltas added. */
@@ -142,12 +142,8 @@ function withInput({ input: _, ...start }: JsonObject, inputJson: string): strin
 }
 
 function parseInput(json: string): JsonObject | undefined {
-  try {
-    const input: unknown = JSON.parse(json)
-    return isJsonObject(input) ? input : undefined
-  } catch {
-    return undefined
-  }
+  const input = parseJson(json)
+  return isJsonObject(input) ? input : undefined
 }
 
 function complete(block: JsonObject): ClosedBlock {

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core'
 import type { Json, JsonObject } from '@halting/core'
-import { listOf, stringOf } from '../json-fields.ts'
+import { listOf, parseJson, stringOf } from '../json-fields.ts'
 
 /** What a service says of a failure, whichever of the known shapes it says it in. */
 export interface Said {
@@ -77,14 +77,6 @@ function codeOf({ code }: JsonObject): string {
 function wordsOf(said: Json | undefined): string {
   if (typeof said === 'string') return said
   return typeof said === 'object' && said !== null ? plainText(JSON.stringify(said)) : ''
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The first words of a page that a proxy answered with. */

@@ -6,6 +6,7 @@ import type { BodyEnd, Exchange } from '../http/exchange.ts'
 import { requestIdOf, streamError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
 import type { Progress, StreamReader } from './stream-reader.ts'
+import { parseJson } from '../json-fields.ts'
 
 export interface ReadOptions {
   readonly words: ServiceWords
@@ -95,12 +96,4 @@ function endError(end: BodyEnd, requestId: string | null): ModelError {
 
 function broken(why: string, requestId: string | null): ModelError {
   return new ModelError({ kind: 'connection', message: `The stream of the reply broke: ${why}.`, requestId })
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -13,6 +13,7 @@ import { tellsFailure } from './error-body.ts'
 import { requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
+import { parseJson } from '../json-fields.ts'
 
 /** What sets one service's protocol apart from another's. */
 export interface Protocol {
@@ -142,18 +143,9 @@ async function readDocument(
   const whole = readWhole(body, reader)
   if (whole !== undefined) return whole
   if (end.kind === 'broken') throw end.error
-  if (body.trim() === '' || (isJson && !isJsonText(body))) {
+  if (body.trim() === '' || (isJson && parseJson(body) === undefined)) {
     const message = 'The reply broke off: what came is no whole answer.'
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers) })
   }
   throw tellsFailure(body) ? serviceError({ status, headers, body, url, nowMs: Date.now() }, words) : otherwise
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
