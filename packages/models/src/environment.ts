@@ -125,7 +125,9 @@ function openAiHeaders(env: Environment): Readonly<Record<string, string>> {
   }
 }
 
-function limitsFrom(env: Environment): Pick<ModelSettings, 'idleTimeoutMs' | 'requestTimeoutMs'> & ModelSizes {
+function limitsFrom(
+  env: Environment,
+): Pick<ModelSettings, 'contextWindow' | 'defaultOutputTokens' | 'requestTimeoutMs' | 'idleTimeoutMs'> {
   return {
     contextWindow: readCount(env, 'CLAUDE_CODE_MAX_CONTEXT_TOKENS'),
     defaultOutputTokens: readCount(env, 'CLAUDE_CODE_MAX_OUTPUT_TOKENS'),
@@ -133,8 +135,6 @@ function limitsFrom(env: Environment): Pick<ModelSettings, 'idleTimeoutMs' | 're
     idleTimeoutMs: readCount(env, 'CLAUDE_STREAM_IDLE_TIMEOUT_MS'),
   }
 }
-
-type ModelSizes = Pick<ModelSettings, 'contextWindow' | 'defaultOutputTokens'>
 
 function withoutUndefined<Fields extends object>(settings: Fields): Partial<Fields> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Fields>

@@ -11,15 +11,17 @@ export interface ChatService {
   readonly needsKey: boolean
 }
 
+const openai: ChatService = {
+  prefix: 'openai',
+  baseUrl: 'https://api.openai.com/v1',
+  baseUrlVariable: 'OPENAI_BASE_URL',
+  keyVariable: 'OPENAI_API_KEY',
+  needsKey: true,
+}
+
 /** Prefixes are those of the price snapshot, where it knows the service. */
 export const chatServices: readonly ChatService[] = [
-  {
-    prefix: 'openai',
-    baseUrl: 'https://api.openai.com/v1',
-    baseUrlVariable: 'OPENAI_BASE_URL',
-    keyVariable: 'OPENAI_API_KEY',
-    needsKey: true,
-  },
+  openai,
   { prefix: 'openai-compatible', baseUrlVariable: 'OPENAI_BASE_URL', keyVariable: 'OPENAI_API_KEY', needsKey: false },
   { prefix: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', baseUrlVariable: 'OLLAMA_HOST', needsKey: false },
   known('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
@@ -45,7 +47,7 @@ export function modelNamed(name: string): NamedModel | undefined {
   if (/^claude-./.test(name)) return { kind: 'anthropic', model: name }
   const [prefix = '', ...rest] = name.split('/')
   const model = rest.join('/')
-  if (model === '') return isOpenAis(name) ? { kind: 'chat', model: name, service: openaiService() } : undefined
+  if (model === '') return isOpenAis(name) ? { kind: 'chat', model: name, service: openai } : undefined
   if (prefix === 'anthropic') return { kind: 'anthropic', model }
   const service = chatServices.find((one) => one.prefix === prefix)
   return service && { kind: 'chat', model, service }
@@ -54,10 +56,4 @@ export function modelNamed(name: string): NamedModel | undefined {
 /** Bare names that only OpenAI uses. */
 function isOpenAis(name: string): boolean {
   return /^(gpt-.|chatgpt-.|codex-.|o\d+(-|$))/.test(name)
-}
-
-function openaiService(): ChatService {
-  const service = chatServices.find(({ prefix }) => prefix === 'openai')
-  if (service === undefined) throw new Error('the list of services has no openai')
-  return service
 }

@@ -1,7 +1,8 @@
 import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'
 import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '@halting/core'
-import { figuresOf } from '../prices/catalogue.ts'
+import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
+import { sizesOf } from '../model-sizes.ts'
 import { callError } from './call-error.ts'
 import { callOptionsOf } from './call-options.ts'
 import { headersOf, openParts } from './part-source.ts'
@@ -35,15 +36,12 @@ export interface AiSdkOptions {
 export function fromAiSdk(model: LanguageModelV3, options: AiSdkOptions = {}): Model {
   refuseOtherVersions(model)
   const id = options.id ?? model.modelId
-  const figures = figuresOf(id)
-  const maxOutputTokens = options.maxOutputTokens ?? figures?.maxOutputTokens ?? 16_384
-  const { idleTimeoutMs = 300_000, requestTimeoutMs = 600_000, maxServerToolUses, headers, providerOptions } = options
+  const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs } = options
+  const { maxServerToolUses, headers, providerOptions } = options
   const { provider, modelId } = model
   return {
     id,
-    contextWindow: options.contextWindow ?? figures?.contextWindow ?? 128_000,
-    maxOutputTokens,
-    defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
+    ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
     ...(maxServerToolUses !== undefined && { maxServerToolUses }),
     async call(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
       const { signal } = call

@@ -1,5 +1,6 @@
 import { ModelError } from '@halting/core'
 import type { ModelReply } from '@halting/core'
+import { replyOf } from '../service/assembled-reply.ts'
 import { requestIdOf } from '../service/service-error.ts'
 import { callError, partError } from './call-error.ts'
 import { PartReader } from './part-reader.ts'
@@ -8,21 +9,12 @@ import type { PartSource } from './part-source.ts'
 
 /**
  * Reads the parts of one answer to its end.
- * A stream that breaks rejects while nothing was completed, which may be retried; after that its completed blocks are
- * kept, and `interrupted` says that more was to come (spec R-REQ-7).
- * @throws ModelError, or the reason of the run's signal.
+ * @throws ModelError where nothing was completed (see `replyOf`), or the reason of the run's signal.
  */
 export async function readParts(source: PartSource, options: PartReaderOptions): Promise<ModelReply> {
   const reader = new PartReader(options)
   const failure = await readToEnd(source, reader, options.provider)
-  const assembled = reader.finish()
-  if (assembled.kind === 'complete') {
-    const { message, billed } = assembled
-    return billed === undefined ? { message } : { message, billed }
-  }
-  const error = failure ?? broken('it ended before the reply did', source)
-  if (assembled.kind === 'nothing') throw error
-  return { message: assembled.message, interrupted: error }
+  return replyOf(reader.finish(), () => failure ?? broken('it ended before the reply did', source))
 }
 
 /** Reads until the message is whole, or until the error that is returned. */

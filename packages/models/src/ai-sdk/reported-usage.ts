@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core'
 import type { Json, JsonObject } from '@halting/core'
+import { countOf } from '../json-fields.ts'
 
 /**
  * Usage of the AI SDK in the shape of the Messages API. Empty when the service did not tell all of it: what is told in
@@ -26,10 +27,10 @@ export function reportedUsage(usage: Json | undefined): JsonObject {
 
 function inputTokens(told: Json | undefined): { total: number; read: number; written: number } | undefined {
   if (!isJsonObject(told)) return undefined
-  const read = count(told.cacheRead) ?? 0
-  const written = count(told.cacheWrite) ?? 0
-  const uncached = count(told.noCache)
-  const total = count(told.total)
+  const read = countOf(told.cacheRead) ?? 0
+  const written = countOf(told.cacheWrite) ?? 0
+  const uncached = countOf(told.noCache)
+  const total = countOf(told.total)
   if (total === undefined && uncached === undefined) return undefined
   // Where the figures do not agree, the dearer reading counts.
   return { total: Math.max(total ?? 0, (uncached ?? 0) + read + written), read, written }
@@ -37,9 +38,9 @@ function inputTokens(told: Json | undefined): { total: number; read: number; wri
 
 function outputTokens(told: Json | undefined): number | undefined {
   if (!isJsonObject(told)) return undefined
-  const parts = [count(told.text), count(told.reasoning)].filter((part) => part !== undefined)
+  const parts = [countOf(told.text), countOf(told.reasoning)].filter((part) => part !== undefined)
   const sum = parts.reduce((left, right) => left + right, 0)
-  const total = count(told.total)
+  const total = countOf(told.total)
   return total === undefined && parts.length === 0 ? undefined : Math.max(total ?? 0, sum)
 }
 
@@ -48,9 +49,5 @@ function outputTokens(told: Json | undefined): number | undefined {
  * prompt, is all that was written.
  */
 function saidBeside({ total_tokens: total, prompt_tokens: prompt }: JsonObject): number {
-  return (count(total) ?? 0) - (count(prompt) ?? Infinity)
-}
-
-function count(value: Json | undefined): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+  return (countOf(total) ?? 0) - (countOf(prompt) ?? Infinity)
 }

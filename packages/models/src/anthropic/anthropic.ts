@@ -1,6 +1,6 @@
 import type { JsonObject, Model } from '@halting/core'
 import { releaseBody } from '../bytes/bodies.ts'
-import { figuresOf } from '../prices/catalogue.ts'
+import { sizesOf } from '../model-sizes.ts'
 import { keyRingOf } from '../service/endpoint.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol } from '../service/service-model.ts'
@@ -27,8 +27,6 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
  */
 export function anthropic(options: AnthropicOptions): Model {
   const id = options.id ?? options.model
-  const figures = figuresOf(id)
-  const maxOutputTokens = options.maxOutputTokens ?? figures?.maxOutputTokens ?? 64_000
   const keys = keyRingOf(options, (apiKey) => ['x-api-key', apiKey])
   const limits = limitsOf(options)
   const { serverTools = [] } = options
@@ -45,9 +43,7 @@ export function anthropic(options: AnthropicOptions): Model {
   }
   return {
     id,
-    contextWindow: options.contextWindow ?? figures?.contextWindow ?? 200_000,
-    maxOutputTokens,
-    defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
+    ...sizesOf(id, options, { contextWindow: 200_000, maxOutputTokens: 64_000 }),
     ...(serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools) }),
     call: (request, call) => callService(protocol, keys, limits, request, call),
   }

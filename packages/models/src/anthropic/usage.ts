@@ -1,5 +1,6 @@
 import { isJsonObject, noUsage } from '@halting/core'
 import type { Json, JsonObject, Usage } from '@halting/core'
+import { countOf } from '../json-fields.ts'
 
 /**
  * Usage as the service reports it: the beginning in `message_start`, sums in `message_delta`. What a report leaves out
@@ -7,14 +8,14 @@ import type { Json, JsonObject, Usage } from '@halting/core'
  */
 export function mergeUsage(before: Usage, reported: Json | undefined): Usage {
   if (!isJsonObject(reported)) return before
-  const written = count(reported, 'cache_creation_input_tokens') ?? before.cache_creation_input_tokens
+  const written = countOf(reported.cache_creation_input_tokens) ?? before.cache_creation_input_tokens
   const hour = writtenForAnHour(reported) ?? before.cache_creation?.ephemeral_1h_input_tokens
   const searches = webSearches(reported) ?? before.server_tool_use?.web_search_requests
   return {
-    input_tokens: count(reported, 'input_tokens') ?? before.input_tokens,
-    output_tokens: count(reported, 'output_tokens') ?? before.output_tokens,
+    input_tokens: countOf(reported.input_tokens) ?? before.input_tokens,
+    output_tokens: countOf(reported.output_tokens) ?? before.output_tokens,
     cache_creation_input_tokens: written,
-    cache_read_input_tokens: count(reported, 'cache_read_input_tokens') ?? before.cache_read_input_tokens,
+    cache_read_input_tokens: countOf(reported.cache_read_input_tokens) ?? before.cache_read_input_tokens,
     ...(hour !== undefined && {
       cache_creation: {
         ephemeral_5m_input_tokens: Math.max(0, written - hour),
@@ -30,14 +31,9 @@ export function readUsage(reported: Json | undefined): Usage {
 }
 
 function writtenForAnHour(reported: JsonObject): number | undefined {
-  return isJsonObject(reported.cache_creation) ? count(reported.cache_creation, 'ephemeral_1h_input_tokens') : undefined
+  return isJsonObject(reported.cache_creation) ? countOf(reported.cache_creation.ephemeral_1h_input_tokens) : undefined
 }
 
 function webSearches(reported: JsonObject): number | undefined {
-  return isJsonObject(reported.server_tool_use) ? count(reported.server_tool_use, 'web_search_requests') : undefined
-}
-
-function count(reported: JsonObject, field: string): number | undefined {
-  const value = reported[field]
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+  return isJsonObject(reported.server_tool_use) ? countOf(reported.server_tool_use.web_search_requests) : undefined
 }

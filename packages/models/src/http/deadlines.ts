@@ -1,5 +1,8 @@
 import { ModelError } from '@halting/core'
 
+export const defaultRequestTimeoutMs = 600_000
+export const defaultIdleTimeoutMs = 300_000
+
 export interface DeadlineLimits {
   /**
    * Most that may pass until the answer begins, and then between two pieces of news: a service that only ever

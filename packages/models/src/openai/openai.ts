@@ -1,6 +1,6 @@
 import type { JsonObject, Model } from '@halting/core'
 import { releaseBody } from '../bytes/bodies.ts'
-import { figuresOf } from '../prices/catalogue.ts'
+import { sizesOf } from '../model-sizes.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
@@ -58,8 +58,6 @@ export function openai(options: OpenAiOptions): Model {
  */
 export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   const { model, id = model, settings } = options
-  const figures = figuresOf(id)
-  const maxOutputTokens = options.maxOutputTokens ?? figures?.maxOutputTokens ?? 16_384
   const keys = keyRingOf(options, (apiKey) => ['authorization', `Bearer ${apiKey}`])
   const limits = limitsOf(options)
   const url = urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl)
@@ -89,9 +87,7 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   }
   return {
     id,
-    contextWindow: options.contextWindow ?? figures?.contextWindow ?? 128_000,
-    maxOutputTokens,
-    defaultOutputTokens: Math.min(options.defaultOutputTokens ?? 32_000, maxOutputTokens),
+    ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
     ...(maxImageTokens !== undefined && { maxImageTokens }),
     call: (request, call) => callService(protocol, keys, limits, request, call),
   }

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@halting/core'
+import { defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { fixedKeys, renewableKeys } from './credentials.ts'
 import type { CredentialSource } from './credential-source.ts'
 import type { KeyHeader, KeyRing } from './credentials.ts'
@@ -30,8 +31,6 @@ export interface ServiceOptions {
    */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
-
-export const defaultRequestTimeoutMs = 600_000
 
 /** @throws ConfigurationError for a key that cannot be sent. */
 export function keyRingOf(options: ServiceOptions, keyHeader: KeyHeader): KeyRing {

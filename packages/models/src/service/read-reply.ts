@@ -3,10 +3,11 @@ import type { JsonObject, ModelReply } from '@halting/core'
 import { createEventStream } from '../http/event-stream.ts'
 import type { ServerSentEvent } from '../http/event-stream.ts'
 import type { BodyEnd, Exchange } from '../http/exchange.ts'
+import { parseJson } from '../json-fields.ts'
+import { replyOf, wholeReplyOf } from './assembled-reply.ts'
 import { requestIdOf, streamError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
 import type { Progress, StreamReader } from './stream-reader.ts'
-import { parseJson } from '../json-fields.ts'
 
 export interface ReadOptions {
   readonly words: ServiceWords
@@ -18,9 +19,7 @@ export interface ReadOptions {
 
 /**
  * Reads the stream of one answer to its end.
- * A stream that breaks rejects while nothing was completed, which may be retried; after that its completed blocks are
- * kept, and `interrupted` says that more was to come (spec R-REQ-7).
- * @throws ModelError
+ * @throws ModelError where nothing was completed: see `replyOf`.
  */
 export async function readReply(
   exchange: Exchange,
@@ -50,11 +49,10 @@ export async function readReply(
     }
     return fed.some((event) => takeEvent(event) === 'enough') ? 'enough' : 'more'
   })
-  const assembled = reader.finish()
-  if (assembled.kind === 'complete') return replyOf(assembled)
-  const error = failure ?? (hasEvents || end.kind === 'broken' ? undefined : ifNoEvent) ?? endError(end, requestId)
-  if (assembled.kind === 'nothing') throw error
-  return { message: assembled.message, interrupted: error }
+  return replyOf(
+    reader.finish(),
+    () => failure ?? (hasEvents || end.kind === 'broken' ? undefined : ifNoEvent) ?? endError(end, requestId),
+  )
 }
 
 /** An answer that came whole; undefined when this is none. */
@@ -62,11 +60,7 @@ export function readWhole(body: string, reader: StreamReader): ModelReply | unde
   const answer = parseJson(body)
   if (!isJsonObject(answer) || !reader.takeWhole(answer)) return undefined
   const assembled = reader.finish()
-  return assembled.kind === 'complete' ? replyOf(assembled) : undefined
-}
-
-function replyOf({ message, billed }: Extract<ReturnType<StreamReader['finish']>, { kind: 'complete' }>): ModelReply {
-  return billed === undefined ? { message } : { message, billed }
+  return assembled.kind === 'complete' ? wholeReplyOf(assembled) : undefined
 }
 
 const nothingNew: Progress = { kind: 'ping' }

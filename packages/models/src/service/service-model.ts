@@ -1,19 +1,19 @@
 import { ModelError } from '@halting/core'
 import type { ModelCallOptions, ModelReply, ModelRequest, ModelUpdate } from '@halting/core'
+import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { longestEvent } from '../http/event-stream.ts'
 import { openExchange } from '../http/exchange.ts'
-import { fetchFor } from '../http/fetch.ts'
 import type { Exchange, ExchangeOptions } from '../http/exchange.ts'
+import { fetchFor } from '../http/fetch.ts'
+import { parseJson } from '../json-fields.ts'
 import type { KeyRing } from './credentials.ts'
-import { defaultRequestTimeoutMs } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
+import { tellsFailure } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
-import { tellsFailure } from './error-body.ts'
 import { requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceWords } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
-import { parseJson } from '../json-fields.ts'
 
 /** What sets one service's protocol apart from another's. */
 export interface Protocol {
@@ -34,7 +34,7 @@ export interface CallLimits extends Omit<ExchangeOptions, 'signal'> {
 }
 
 export function limitsOf(options: ServiceOptions): CallLimits {
-  const { idleTimeoutMs = 300_000, requestTimeoutMs = defaultRequestTimeoutMs, endTimeoutMs } = options
+  const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs, endTimeoutMs } = options
   const { maxEventLength = longestEvent, fetch = fetchFor } = options
   return { idleTimeoutMs, requestTimeoutMs, endTimeoutMs, maxEventLength, fetch }
 }

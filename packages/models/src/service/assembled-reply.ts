@@ -1,0 +1,22 @@
+import type { ModelError, ModelReply } from '@halting/core'
+import type { Assembled } from './stream-reader.ts'
+
+/**
+ * The reply that stands at the end of a stream. One that broke is an error while nothing was completed, which may be
+ * retried; after that its completed blocks are kept, and `interrupted` says that more was to come (spec R-REQ-7).
+ * @throws what `error` gives.
+ */
+export function replyOf(assembled: Assembled, error: () => ModelError): ModelReply {
+  switch (assembled.kind) {
+    case 'complete':
+      return wholeReplyOf(assembled)
+    case 'partial':
+      return { message: assembled.message, interrupted: error() }
+    case 'nothing':
+      throw error()
+  }
+}
+
+export function wholeReplyOf({ message, billed }: Extract<Assembled, { readonly kind: 'complete' }>): ModelReply {
+  return billed === undefined ? { message } : { message, billed }
+}
