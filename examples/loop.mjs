@@ -13,7 +13,7 @@ const look = {
 
 const running = loop(startRun({ prompt: 'What is in the room?' }), { model, tools: [look], maxTurns: 4 })
 for await (const event of running) {
-  if (event.type === 'tool_end') console.log(`${event.name}: ${event.end}`)
+  if (event.type === 'tool_end') console.log(`${event.name}: ${event.status}`)
   if (event.type === 'lap') console.log(`${event.transition}: ${event.before.join('/')} -> ${event.after.join('/')}`)
 }
 const { reason, summary } = await running.terminal

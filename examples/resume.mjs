@@ -24,7 +24,7 @@ console.log(records.map(({ type, key = '' }) => `${type} ${key}`.trim()).join('\
 const cut = records.findIndex(({ type, key = '' }) => type === 'intent' && key.includes('/tool:')) + 1
 const resumed = resume(records.slice(0, cut), { model: scriptedModel(['I will look whether it was sent.']), tools })
 for await (const event of resumed.loop) {
-  if (event.type === 'tool_end') console.log(`resumed: ${event.name} is ${event.end}`)
+  if (event.type === 'tool_end') console.log(`resumed: ${event.name} is ${event.status}`)
 }
 console.log(`resumed: ${(await resumed.loop.terminal).reason}`)
 

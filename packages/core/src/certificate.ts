@@ -4,7 +4,7 @@ import { noPrices } from './budget/prices.ts'
 import { plainContext } from './context/port.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
-import type { RunSettings } from './ports.ts'
+import type { RunSettings } from './run-context.ts'
 import { isAgentTool } from './tools/tool.ts'
 
 /** A bound that follows from the options, or why there is none. */

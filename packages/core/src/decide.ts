@@ -1,140 +1,109 @@
-import { allowances, lapsLeft, rankingOf, spendLap, type Transition } from './allowance.ts'
-import type { Emit } from './events.ts'
-import type { Ports } from './ports.ts'
-import { withSpent, type Lap, type RunState } from './state.ts'
-import { ExecutionContinuation } from './stop/continuation.ts'
-import type { Terminal } from './stop/terminal.ts'
+import { lapsLeft } from './allowance.ts'
+import { after, firstOf, type Eventually } from './eventually.ts'
 import { finish } from './finish.ts'
 import { noProgressNudge } from './guards/no-progress.ts'
-import { sayUser } from './turn/flow.ts'
+import type { Ended } from './run-context.ts'
 import type { Draft, Outcome, Route } from './turn/outcome.ts'
-import { runHooks, withHookMessages } from './turn/run-hooks.ts'
-
-export type Verdict = { readonly kind: 'end'; readonly terminal: Terminal; readonly state: RunState } | Again
-
-type Again = { readonly kind: 'again'; readonly state: RunState }
+import type { Run } from './turn/run.ts'
+import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
 
 /**
- * The only way round the loop, and the only way out of it.
+ * The only way round the loop, and the only way out of it: undefined means that the run goes round again.
  * Every lap is paid for out of its transition's allowance, here and nowhere else (spec R-LOOP-3). What is not paid for ends (R-LAP-5).
  */
-export async function decide(from: RunState, outcome: Outcome, ports: Ports, emit: Emit): Promise<Verdict> {
-  const onward = await firstOpen(outcome.routes, from, outcome.state, ports, emit)
-  if (onward !== undefined) return onward
-  const draft = outcome.draft()
-  const nudged = await firstOpen(nudgeRoutes(draft, outcome.state, emit), from, outcome.state, ports, emit)
-  if (nudged !== undefined) return nudged
-  const kept = draft.keep?.(outcome.state) ?? outcome.state
-  const state = withStanding(kept, draft)
-  const asked = await override(from, state, draft, ports, emit)
-  if (asked.kind === 'again') return asked
-  return wrapUp(from, asked.state, draft, ports, emit) ?? finish(asked.state, draft, ports, emit)
+export function decide(run: Run, outcome: Outcome): Eventually<Ended | undefined> {
+  if (outcome.routes.length === 0) return endOrGoOn(run, outcome.draft())
+  return after(takeFirstOpen(run, outcome.routes), (taken) =>
+    taken === true ? undefined : endOrGoOn(run, outcome.draft()),
+  )
 }
 
-/** Goes the first way that is paid for and open. */
-async function firstOpen(
-  routes: readonly Route[],
-  from: RunState,
-  state: RunState,
-  ports: Ports,
-  emit: Emit,
-): Promise<Again | undefined> {
-  for (const route of routes) {
-    if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue
-    const taking = route.take(state)
-    const next = taking instanceof Promise ? await taking : taking
-    if (next !== undefined) return goAgain(from, next, route.transition, ports, emit, { gained: route.gained === true })
-  }
-  return undefined
+/** Takes the first route that is paid for and open; undefined when there is none. */
+function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<true | undefined> {
+  return firstOf(routes, (route) => take(run, route))
+}
+
+function take(run: Run, route: Route): Eventually<true | undefined> {
+  if (lapsLeft(route.transition, run.spent.laps, run.context.limits) <= 0) return undefined
+  const { writes } = run
+  return after(route.take(run), (taking) => {
+    if (taking === 'declined') run.expectNoWrite(writes, route.transition)
+    if (taking !== 'taken') return undefined
+    run.lap(route.transition, route)
+    return true
+  })
+}
+
+function endOrGoOn(run: Run, draft: Draft): Eventually<Ended | undefined> {
+  return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
+    if (nudged === true) return undefined
+    draft.keep?.(run)
+    raiseEnding(run, draft)
+    return after(override(run, draft), (overridden) => {
+      if (overridden || wrapUp(run, draft)) return undefined
+      return finish(run, draft)
+    })
+  })
 }
 
 /** The ending's own signal stands beside those that stood already. */
-function withStanding(state: RunState, draft: Draft): RunState {
-  const { continuation } = state
-  const text = JSON.stringify(draft.signal)
-  for (const standing of continuation.stopSignals()) if (JSON.stringify(standing) === text) return state
-  return { ...state, continuation: continuation.withNewStopSignal(draft.signal) }
+function raiseEnding(run: Run, { signal }: Draft): void {
+  const text = JSON.stringify(signal)
+  for (const standing of run.signals) if (JSON.stringify(standing) === text) return
+  run.setContinuation(run.continuation.withNewStopSignal(signal))
 }
 
+const noRoutes: readonly Route[] = Object.freeze([])
+
 /** The first time a run goes in circles, the model is told instead. */
-function nudgeRoutes(draft: Draft, state: RunState, emit: Emit): readonly Route[] {
+function nudgeRoutes(run: Run, draft: Draft): readonly Route[] {
   // Only what a guard saw: a tool or hook that stops the run with this reason means it.
-  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return []
-  const others = [...state.continuation.stopSignals()].some((signal) => signal.reason !== 'no_progress')
-  if (others) return []
-  // The count starts anew: it takes as many repeats again to stop the run.
-  const take = (from: RunState): RunState =>
-    withSpent(sayUser(from, noProgressNudge, 'loop', emit), { recentTurns: [] })
-  return [{ transition: 'no_progress_nudge', take }]
+  if (draft.reason !== 'no_progress' || draft.raisedBy.length === 0) return noRoutes
+  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes
+  return [{ transition: 'no_progress_nudge', take: tellNoProgress }]
+}
+
+/** The count starts anew: it takes as many repeats again to stop the run. */
+function tellNoProgress(run: Run): 'taken' {
+  run.appendUser(noProgressNudge, 'loop')
+  run.update({ recentTurns: [] })
+  return 'taken'
 }
 
 /** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */
-async function override(
-  from: RunState,
-  state: RunState,
-  draft: Draft,
-  ports: Ports,
-  emit: Emit,
-): Promise<Again | { readonly kind: 'stands'; readonly state: RunState }> {
-  if (!draft.overridable) return { kind: 'stands', state }
-  const asked = await runHooks('onStop', state, ports, emit)
-  const current = withHookMessages(asked.state, asked.messages, emit)
-  const { continuation, spent } = current
+function override(run: Run, draft: Draft): Eventually<boolean> {
+  if (!draft.overridable) return false
+  return after(runHooks(run, 'onStop'), (hooks) => grantOverride(run, draft, hooks))
+}
+
+function grantOverride(run: Run, draft: Draft, hooks: HookRun): boolean {
+  addHookMessages(run, hooks.messages)
   // What the hooks changed stays, whether or not they are granted what they ask for.
-  const stands = { kind: 'stands', state: current } as const
-  if (!continuation.isContinuationRequested()) return stands
-  const signals = continuation.stopSignals()
-  const fixed = [...signals].some((signal) => neverOverridden.has(signal.reason))
-  const again = draft.raisedBy.some((name) => spent.overridden.includes(name))
+  if (!run.continuation.isContinuationRequested()) return false
+  const { signals, spent } = run
+  const isFixed = [...signals].some((signal) => neverOverridden.has(signal.reason))
+  const isAgain = draft.raisedBy.some((name) => spent.overridden.includes(name))
   // A request that ends with the model's own words asks for nothing: then the hook must say something.
-  const speechless = current.transcript.messages().at(-1)?.role !== 'user'
-  if (fixed || again || speechless || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0) return stands
-  const by = asked.continuedBy ?? 'a hook'
-  emit({ type: 'signals_overridden', by, signals: [...signals] })
-  const overridden = [...new Set([...spent.overridden, ...draft.raisedBy])]
-  return goAgain(from, withSpent(current, { overridden }), 'continuation_requested', ports, emit, {
-    overridden: { by, signals: signals.toJSON() },
-  })
+  const isSpeechless = run.transcript.messages().at(-1)?.role !== 'user'
+  const isUsedUp = lapsLeft('continuation_requested', spent.laps, run.context.limits) <= 0
+  if (isFixed || isAgain || isSpeechless || isUsedUp) return false
+  const by = hooks.continuedBy ?? 'a hook'
+  run.emit({ type: 'signals_overridden', by, signals: [...signals] })
+  run.update({ overridden: [...new Set([...spent.overridden, ...draft.raisedBy])] })
+  run.lap('continuation_requested', { overridden: { by, signals: signals.toJSON() } })
+  return true
 }
 
 const neverOverridden: ReadonlySet<string> = new Set(['user_requested', 'error', 'cost_limit'])
 
 /** At a limit, and when asked for: one more request without tools for a last answer. Paid once; the ending stays. */
-function wrapUp(from: RunState, state: RunState, draft: Draft, ports: Ports, emit: Emit): Verdict | undefined {
-  if (!ports.settings.wrapUp || !draft.wrapsUp) return undefined
-  if (state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0) return undefined
+function wrapUp(run: Run, draft: Draft): boolean {
+  if (!run.context.settings.wrapUp || !draft.wrapsUp) return false
+  if (run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0) return false
   const text = `The run ends here: ${draft.signal.message}. Give your last answer now, without tools: what is done, what is not, and what you would do next.`
-  const closing = {
-    reason: draft.reason,
-    signal: draft.signal.toJSON(),
-    signals: state.continuation.stopSignals().toJSON(),
-  }
-  return goAgain(from, withSpent(sayUser(state, text, 'loop', emit), { closing }), 'wrap_up', ports, emit)
-}
-
-function goAgain(
-  from: RunState,
-  state: RunState,
-  transition: Transition,
-  ports: Ports,
-  emit: Emit,
-  more: { readonly gained?: boolean; readonly overridden?: NonNullable<Lap['overridden']> } = {},
-): Again {
-  const before = state.spent.laps
-  const laps = spendLap(transition, before, more.gained === true)
-  const refilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
-  const spent = {
-    ...state.spent,
-    laps,
-    request: state.spent.request + 1,
-    turnBegins: allowances[transition].countsAsTurn || state.spent.turnBegins,
-    approvals: null,
-    resumedBrokenReply: state.spent.resumedBrokenReply && !refilled,
-  }
-  const next: RunState = { ...state, spent, continuation: ExecutionContinuation.fresh() }
-  const added = next.transcript.since(from.transcript.length)
-  const lap: Lap = { scope: state.run.agentPath, transition, spent, added }
-  ports.steps.lap(more.overridden === undefined ? lap : { ...lap, overridden: more.overridden })
-  emit({ type: 'lap', transition, before: rankingOf(before, ports.limits), after: rankingOf(laps, ports.limits) })
-  return { kind: 'again', state: next }
+  const closing = { reason: draft.reason, signal: draft.signal.toJSON(), signals: run.signals.toJSON() }
+  run.appendUser(text, 'loop')
+  run.update({ closing })
+  run.lap('wrap_up')
+  return true
 }

@@ -1,7 +1,7 @@
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
-import { createLeftBehind, type LeftBehind } from './cancel/left-behind.ts'
+import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { uuidOf } from './hash.ts'
@@ -9,7 +9,7 @@ import { createInbox, type OpenInbox } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
 import { addUsage, type MessageContent } from './messages.ts'
 import { settingsOf, type LoopOptions } from './options.ts'
-import type { Ended } from './ports.ts'
+import type { Ended } from './run-context.ts'
 import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/messages.ts'
 import { resultMessage } from './sdk/result.ts'
 import { createTranslator } from './sdk/translate.ts'
@@ -69,7 +69,7 @@ export class QueryEngine {
   readonly #options: QueryOptions
   readonly #inbox: OpenInbox = createInbox()
   readonly #ledger: Ledger
-  readonly #leftBehind: LeftBehind = createLeftBehind()
+  readonly #orphanedTools = new OrphanedTools()
   #transcript: Transcript
   #runs = 0
   #current: Running | undefined
@@ -219,7 +219,7 @@ export class QueryEngine {
     return loop(
       start,
       { ...options, ...steps, spentBeforeUsd },
-      { inbox: this.#inbox, ledger, leftBehind: this.#leftBehind },
+      { inbox: this.#inbox, ledger, orphanedTools: this.#orphanedTools },
     )
   }
 

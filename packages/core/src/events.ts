@@ -13,7 +13,7 @@ import type { Terminal } from './stop/terminal.ts'
 import type { TranscriptEntry } from './transcript.ts'
 
 /** How a tool call came to its result. */
-export type ToolEnd =
+export type ToolStatus =
   | 'done'
   | 'failed'
   /** Unknown tool or invalid input. */
@@ -49,7 +49,7 @@ export type LoopEvent =
       readonly type: 'model_end'
       readonly request: number
       readonly attempt: number
-      readonly outcome: 'answered' | 'failed' | 'aborted' | 'refused' | 'unknown'
+      readonly outcome: 'answered' | 'failed' | 'aborted' | 'over_budget' | 'unknown'
       readonly usage: Usage | null
       readonly costUsd: number
       readonly durationMs: number
@@ -69,7 +69,7 @@ export type LoopEvent =
       readonly type: 'tool_end'
       readonly callId: string
       readonly name: string
-      readonly end: ToolEnd
+      readonly status: ToolStatus
       readonly durationMs: number
     }
   | {
@@ -102,7 +102,7 @@ export type LoopEvent =
       readonly outcome: HookOutcome | StopHookOutcome
       readonly durationMs: number
     }
-  | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint | 'end' }
+  | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint }
   | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
   | { readonly type: 'compact_start'; readonly trigger: 'auto' | 'reactive' | 'collapse' }
   | {

@@ -1,63 +1,76 @@
 import { usdOf } from './budget/prices.ts'
 import { HaltingError, messageOf } from './errors.ts'
-import type { Emit } from './events.ts'
 import type { StopHookInput } from './hooks/stop-hooks.ts'
 import { noUsage, type AssistantMessage } from './messages.ts'
-import type { Ended, Ports } from './ports.ts'
-import { entryId, type RunState } from './state.ts'
+import type { Ended } from './run-context.ts'
+import type { RunState } from './state.ts'
+import { StopSignal } from './stop/signal.ts'
 import { endings, type RunSummary, type Terminal } from './stop/terminal.ts'
-import { activeMs, committedUsd } from './turn/drafts.ts'
-import { closeOpenCalls } from './turn/close-calls.ts'
-import { attach, say, sayUser } from './turn/flow.ts'
-import type { Draft } from './turn/outcome.ts'
-import { runHooks, withHookMessages } from './turn/run-hooks.ts'
-import { stopHookInput } from './turn/settle.ts'
+import { stopHookInput } from './turn/after-answer.ts'
+import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
+import { draftOf, type Draft } from './turn/outcome.ts'
+import type { Run } from './turn/run.ts'
+import { addHookMessages, runHooks } from './turn/run-hooks.ts'
+import { activeMs, committedUsd } from './turn/figures.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
-export async function finish(
-  state: RunState,
-  draft: Draft,
-  ports: Ports,
-  emit: Emit,
-): Promise<Ended & { readonly kind: 'end' }> {
-  const ended = await conclude(state, draft, ports, emit)
-  await ports.steps.end(ended.terminal)
-  emit({ type: 'run_end', terminal: ended.terminal })
-  return { kind: 'end', ...ended }
+export async function finish(run: Run, draft: Draft): Promise<Ended> {
+  const ended = await conclude(run, draft, 'with_hooks')
+  await run.ports.steps.end(ended.terminal)
+  run.emit({ type: 'run_end', terminal: ended.terminal })
+  return ended
 }
 
-/** What has to be said, results for calls that have none, the last hooks, and the terminal. */
-export async function conclude(state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<Ended> {
-  const closed = draft.reason === 'needs_approval' ? state : closeOpenCalls(state, emit)
-  const said = sayEnding(closed, draft, ports, emit)
-  const last = await lastHooks(said, draft, ports, emit)
+/**
+ * The end of a run that broke: still exactly one terminal, and a result for every call, without asking anybody who might break again.
+ */
+export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
+  const error = brokenError(thrown)
+  const { code, message } = error
+  const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
+  const draft = draftOf('error', signal, { say: { error: 'unknown', message }, error })
+  run.setContinuation(run.continuation.withNewStopSignal(signal))
+  closeBrokenCalls(run)
+  const ended = await conclude(run, draft, 'alone')
+  // A driver that failed cannot record the end either; the caller still gets it.
+  await run.ports.steps.end(ended.terminal).catch(() => {})
+  run.emit({ type: 'run_end', terminal: ended.terminal })
+  return ended
+}
+
+/** What has to be said, results for calls that have none, the last hooks, and the terminal. `alone`: nobody is asked. */
+async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<Ended> {
+  if (draft.reason !== 'needs_approval') closeOpenCalls(run)
+  sayEnding(run, draft)
+  if (how === 'with_hooks') await lastHooks(run, draft)
   // A request to go on serves one decision, and that one is made.
-  const hooked = { ...last, continuation: last.continuation.withContinuationRequested(false) }
-  if (draft.reason === 'completed') startPostRun(hooked, ports, emit)
-  return { terminal: terminalFor(hooked, draft), state: hooked }
+  run.setContinuation(run.continuation.withContinuationRequested(false))
+  if (draft.reason === 'completed') startPostRun(run)
+  const { state } = run
+  return { terminal: terminalFor(state, draft), state }
 }
 
-function sayEnding(state: RunState, draft: Draft, ports: Ports, emit: Emit): RunState {
-  const what = draft.say ?? wordsOf(state, draft, ports)
-  if (what === undefined) return state
-  if ('type' in what) return attach(state, what, emit)
+function sayEnding(run: Run, draft: Draft): void {
+  const what = draft.say ?? wordsOf(run, draft)
+  if (what === undefined) return
+  if ('type' in what) return run.attach(what)
   if ('interruption' in what) {
     const text =
       what.interruption === 'tools' ? '[Request interrupted by user for tool use]' : '[Request interrupted by user]'
-    return sayUser(state, [{ type: 'text', text }], 'interruption', emit)
+    return run.appendUser([{ type: 'text', text }], 'interruption')
   }
-  const id = entryId(state, 'error')
-  return say(state, { kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error }, emit)
+  const id = run.entryId('error')
+  run.append({ kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error })
 }
 
 /** What the table has said at an ending, whoever came to it: a guard's or a hook's signal brings no words of its own. */
-function wordsOf({ spent }: RunState, { reason, signal }: Draft, { settings }: Ports): Draft['say'] {
+function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say'] {
   if (reason === 'error' || reason === 'model_error') return { error: 'unknown', message: signal.message || reason }
   if (reason !== 'max_turns') return undefined
   const { limit, turnCount } = signal.context
   return {
     type: 'max_turns_reached',
-    maxTurns: typeof limit === 'number' ? limit : settings.maxTurns,
+    maxTurns: typeof limit === 'number' ? limit : context.settings.maxTurns,
     turnCount: typeof turnCount === 'number' ? turnCount : spent.turns + 1,
   }
 }
@@ -75,19 +88,15 @@ function errorMessage(id: string, text: string): AssistantMessage {
 }
 
 /** Failure hooks for a failure, then the hooks that see every end. What they raise is told, but changes no ending. */
-async function lastHooks(state: RunState, draft: Draft, ports: Ports, emit: Emit): Promise<RunState> {
-  let current = state
+async function lastHooks(run: Run, draft: Draft): Promise<void> {
   if (endings[draft.reason].category === 'error') {
-    const error = {
-      source: draft.reason === 'error' ? 'run' : 'model',
-      name: draft.reason,
-      message: draft.signal.message,
-    } as const
-    const failure = await runHooks('onError', current, ports, emit, { error })
-    current = withHookMessages(failure.state, failure.messages, emit)
+    const source = draft.reason === 'error' ? 'run' : 'model'
+    const error = { source, name: draft.reason, message: draft.signal.message } as const
+    const failure = await runHooks(run, 'onError', { error })
+    addHookMessages(run, failure.messages)
   }
-  const after = await runHooks('afterExecution', current, ports, emit)
-  return withHookMessages(after.state, after.messages, emit)
+  const last = await runHooks(run, 'afterExecution')
+  addHookMessages(run, last.messages)
 }
 
 function terminalFor(state: RunState, draft: Draft): Terminal {
@@ -98,8 +107,8 @@ function terminalFor(state: RunState, draft: Draft): Terminal {
     signals: state.continuation.stopSignals(),
     summary: summaryOf(state),
     costUsd: usdOf(spent.nanos),
-    committedUsd: committedUsd(state),
-    durationMs: activeMs(state),
+    committedUsd: committedUsd(spent),
+    durationMs: activeMs(spent),
     stillRunning: spent.stillRunning,
   }
   return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
@@ -122,12 +131,13 @@ function summaryOf({ spent }: RunState): RunSummary {
 }
 
 /** What belongs after a run is started and not waited for (spec R-END-9). */
-function startPostRun(state: RunState, ports: Ports, emit: Emit): void {
-  const last = state.transcript.lastReply(state.startLength)
-  if (ports.postRun.length === 0 || last === undefined || ports.steps.replaying) return
-  const input: StopHookInput = stopHookInput(state, last, ports)
-  for (const task of ports.postRun) {
-    const done = (error: string | null): void => emit({ type: 'background', name: task.name, error })
+function startPostRun(run: Run): void {
+  const { postRun } = run.context
+  const last = run.transcript.lastReply(run.startLength)
+  if (postRun.length === 0 || last === undefined || run.ports.steps.replaying) return
+  const input: StopHookInput = stopHookInput(run, last)
+  for (const task of postRun) {
+    const done = (error: string | null): void => run.emit({ type: 'background', name: task.name, error })
     try {
       task.start(input).then(
         () => done(null),
@@ -140,7 +150,7 @@ function startPostRun(state: RunState, ports: Ports, emit: Emit): void {
 }
 
 /** What broke the run: a callback that threw, or the driver. */
-export function brokenError(thrown: unknown): HaltingError {
+function brokenError(thrown: unknown): HaltingError {
   if (thrown instanceof HaltingError) return thrown
   return new HaltingError('callback', `The run broke: ${messageOf(thrown)}`, { cause: thrown })
 }

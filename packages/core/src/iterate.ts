@@ -1,20 +1,22 @@
-import { createAbortScope, type AbortCause } from './cancel/abort.ts'
+import { AbortScope, type AbortCause } from './cancel/abort.ts'
 import { createDeadline, noDeadline } from './cancel/deadline.ts'
-import { createLeftBehind, type LeftBehind } from './cancel/left-behind.ts'
+import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
 import { ConfigurationError } from './errors.ts'
-import type { LoopEvent } from './events.ts'
+import type { Emit, LoopEvent } from './events.ts'
 import { createInbox, type OpenInbox } from './inbox.ts'
-import { broken, run } from './loop.ts'
+import { finishBroken } from './finish.ts'
+import { runLoop } from './loop.ts'
 import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
-import { portsOf, type LoopOptions } from './options.ts'
-import type { Ended, Ports } from './ports.ts'
+import { contextOf, ledgerOf, type LoopOptions } from './options.ts'
+import type { Ended, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import type { RunState } from './state.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
+import { Run } from './turn/run.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 
 /** A run that goes on, or has ended. */
@@ -40,7 +42,7 @@ export interface Loop extends AsyncIterable<LoopEvent> {
 export interface LoopContext {
   readonly inbox?: OpenInbox
   readonly ledger?: Ledger
-  readonly leftBehind?: LeftBehind
+  readonly orphanedTools?: OrphanedTools
   /** The state is that of a run that has begun already: a resume or a replay. */
   readonly resumed?: boolean
 }
@@ -51,17 +53,20 @@ export interface LoopContext {
  * @throws ConfigurationError at once, for options that cannot be run.
  */
 export function loop(start: RunState, options: LoopOptions, context: LoopContext = {}): Loop {
+  const run = contextOf(options)
   const clock = options.clock ?? systemClock
-  const abort = createAbortScope()
+  const abort = new AbortScope()
   const inbox = context.inbox ?? createInbox()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
-  const shared = context.ledger === undefined ? {} : { ledger: context.ledger }
-  const leftBehind = context.leftBehind ?? createLeftBehind()
-  const ports = portsOf(options, { abort, inbox, steps, clock, leftBehind, ...shared })
-  // A run that goes on where another ended has spent that already.
-  const { nanos, unknownNanos, totalTokens } = start.spent
-  if (context.ledger === undefined)
-    ports.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+  const ports: RunPorts = {
+    steps,
+    abort,
+    inbox,
+    ledger: context.ledger ?? ledgerOfStart(start, run.settings),
+    deadline: noDeadline,
+    orphanedTools: context.orphanedTools ?? new OrphanedTools(),
+    spentBeforeUsd: options.spentBeforeUsd ?? 0,
+  }
   const events = createEventQueue()
   let running: Promise<Ended> | undefined
 
@@ -72,13 +77,13 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     let deadline = noDeadline
     let ended: Ended
     try {
-      const state = context.resumed === true ? start : begun(start, ports, events.put)
-      const left = ports.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
+      const state = context.resumed === true ? start : begun(start, run, ports, events.put)
+      const left = run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
       deadline = createDeadline(clock, left, () => abort.abort('time'))
-      ended = await run(state, { ...ports, deadline }, events.put)
+      ended = await runLoop(run, { ...ports, deadline }, state, events.put)
     } catch (thrown) {
       // The driver could not even put the beginning on record.
-      ended = await broken(thrown, start, ports, events.put)
+      ended = await finishBroken(new Run(run, ports, start, events.put), thrown)
     }
     deadline.cancel()
     abort.dispose()
@@ -128,11 +133,19 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   }
 }
 
+/** A run that goes on where another ended has spent that already. */
+function ledgerOfStart({ spent }: RunState, settings: RunSettings): Ledger {
+  const ledger = ledgerOf(settings)
+  const { nanos, unknownNanos, totalTokens } = spent
+  ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+  return ledger
+}
+
 /** Puts the beginning on record, and the moment of it into the state. */
-function begun(start: RunState, ports: Ports, emit: (event: LoopEvent) => void): RunState {
+function begun(start: RunState, { model }: RunContext, { steps }: RunPorts, emit: Emit): RunState {
   const added = start.transcript.since(start.startLength)
-  const at = ports.steps.begin({ run: start.run, added, spent: start.spent })
-  emit({ type: 'run_start', run: start.run, model: ports.model.id })
+  const at = steps.begin({ run: start.run, added, spent: start.spent })
+  emit({ type: 'run_start', run: start.run, model: model.id })
   for (const entry of added) emit({ type: 'message', entry })
   // A run that goes on where another ended carries its counters; its own clock begins now.
   const carried = start.spent.now - start.spent.startedAt

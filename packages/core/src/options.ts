@@ -1,9 +1,6 @@
 import { tokenGateBound } from './budget/token-target.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
-import type { AbortScope } from './cancel/abort.ts'
-import { noDeadline } from './cancel/deadline.ts'
-import type { LeftBehind } from './cancel/left-behind.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import { plainContext, type ContextDefence } from './context/port.ts'
 import { roughTokens, type Tokens } from './context/tokens.ts'
@@ -13,17 +10,16 @@ import type { Guard } from './guards/guard.ts'
 import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
 import type { PostRunTask, StopHook } from './hooks/stop-hooks.ts'
-import type { Inbox } from './inbox.ts'
-import { run } from './loop.ts'
+import { runLoop } from './loop.ts'
 import type { Model } from './model/model.ts'
-import type { ErrorPolicy, OutputSchema, Ports, RunSettings } from './ports.ts'
+import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
+import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
-import { createProgress } from './turn/progress.ts'
 
 /** Everything that a run can be given; all but the model has a default. */
 export interface LoopOptions {
@@ -107,7 +103,6 @@ export function settingsOf(options: LoopOptions): RunSettings {
     onAsk: options.onAsk ?? 'end',
     maxSubagents: options.maxSubagents ?? 50,
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
-    spentBeforeUsd: options.spentBeforeUsd ?? 0,
     userContext: options.userContext ?? {},
     systemContext: options.systemContext ?? {},
     querySource: 'main',
@@ -142,7 +137,7 @@ function validate(settings: RunSettings, options: LoopOptions): void {
   }
   if (Number.isNaN(settings.tokenBudget))
     throw new ConfigurationError('tokenBudget must be a number of tokens or null.')
-  if (!(settings.spentBeforeUsd >= 0)) throw new ConfigurationError('spentBeforeUsd must be at least 0.')
+  if (!((options.spentBeforeUsd ?? 0) >= 0)) throw new ConfigurationError('spentBeforeUsd must be at least 0.')
   for (const name of ['maxRetries', 'graceMs', 'maxSubagents', 'stopHookBlockCap'] as const) {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
@@ -167,18 +162,16 @@ function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): v
   }
 }
 
-export interface RunPorts {
-  readonly abort: AbortScope
-  readonly inbox: Inbox
-  readonly steps: Steps
-  readonly clock: Pick<Clock, 'after'>
-  readonly leftBehind: LeftBehind
-  /** Shared when several runs draw on one budget. */
-  readonly ledger?: Ledger
+/** What runs of these options share. Holds for every `LoopOptions` object once, however many runs it has. */
+export function contextOf(options: LoopOptions): RunContext {
+  let context = contexts.get(options)
+  if (context === undefined) contexts.set(options, (context = newContext(options)))
+  return context
 }
 
-/** The ports of one run. */
-export function portsOf(options: LoopOptions, own: RunPorts): Ports {
+const contexts = new WeakMap<LoopOptions, RunContext>()
+
+function newContext(options: LoopOptions): RunContext {
   const settings = settingsOf(options)
   const tools = toolsByName(options.tools ?? [])
   return {
@@ -192,20 +185,13 @@ export function portsOf(options: LoopOptions, own: RunPorts): Ports {
     stopHooks: options.stopHooks ?? [],
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
-    steps: own.steps,
-    timers: own.clock,
+    timers: options.clock ?? systemClock,
     prices: options.prices ?? noPrices,
     tokens: options.tokens ?? roughTokens,
-    context: options.context ?? plainContext,
-    inbox: own.inbox,
-    abort: own.abort,
-    deadline: noDeadline,
-    leftBehind: own.leftBehind,
-    progress: createProgress(),
-    ledger: own.ledger ?? ledgerOf(settings),
+    contextDefence: options.context ?? plainContext,
     settings,
     limits: { maxTurns: settings.maxTurns, gateLaps: tokenGateBound(settings.tokenBudget) },
-    runLoop: run,
+    runLoop,
   }
 }
 

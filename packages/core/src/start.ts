@@ -1,10 +1,18 @@
 import { ConfigurationError } from './errors.ts'
 import type { MessageContent } from './messages.ts'
 import type { JsonObject } from './json.ts'
-import { freshSpent, startState, withEntry, withSpent, type RunIdentity, type RunState, type Spent } from './state.ts'
+import {
+  entryId,
+  freshProgress,
+  startState,
+  withEntry,
+  type RunIdentity,
+  type RunProgress,
+  type RunState,
+} from './state.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
-import { closeOpenCalls, openCallsOf } from './turn/close-calls.ts'
-import { entryId } from './state.ts'
+import { notRun, resultBlock } from './tools/result.ts'
+import { openCallsOf } from './turn/calls/close-calls.ts'
 import { Transcript } from './transcript.ts'
 
 export interface StartOptions {
@@ -19,7 +27,7 @@ export interface StartOptions {
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
   /** Counters of a run that ended at a limit and goes on in this one. */
-  readonly carry?: Spent
+  readonly carry?: RunProgress
 }
 
 /**
@@ -35,25 +43,36 @@ export function startRun(options: StartOptions = {}): RunState {
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
-  const spent = { ...freshSpent(0, options.metadata), ...carried }
+  const spent = { ...freshProgress(0, options.metadata), ...carried }
   let state = startState(run, options.transcript ?? Transcript.empty(), spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
     throw new ConfigurationError(
       'Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.',
     )
   }
-  if (options.approvals !== undefined && openCallsOf(state).length === 0) {
+  if (options.approvals !== undefined && openCallsOf(state.transcript).length === 0) {
     throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
   }
-  if (options.approvals !== undefined) state = withSpent(state, { approvals: options.approvals })
-  else state = closeOpenCalls(state, () => {}, 'it waited for approval, and something else was said instead')
+  if (options.approvals !== undefined) state = { ...state, spent: { ...spent, approvals: options.approvals } }
+  else state = withCallsClosed(state)
   if (options.prompt === undefined) return state
   const message = { role: 'user', content: options.prompt } as const
   return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt' })
 }
 
+/** Calls that wait for a person, of a run that ended, are told that something else was said instead. */
+function withCallsClosed(state: RunState): RunState {
+  const calls = openCallsOf(state.transcript)
+  if (calls.length === 0) return state
+  const result = notRun('it waited for approval, and something else was said instead')
+  const content = calls.map(({ id }) => resultBlock(id, result))
+  const message = { role: 'user', content } as const
+  const closed = withEntry(state, { kind: 'user', id: entryId(state, 'tool_results'), message, origin: 'tool_results' })
+  return { ...closed, spent: { ...closed.spent, toolResults: closed.spent.toolResults + calls.length } }
+}
+
 /** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
-function carriedOver(spent: Spent): Partial<Spent> {
+function carriedOver(spent: RunProgress): Partial<RunProgress> {
   const { turns, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } = spent
   return {
     turns,

@@ -27,7 +27,7 @@ export type RunIdentity = {
  * What a run has spent and done so far, small and JSON: the part of the state that a lap records.
  * Limits are not in here, so a resumed run may have others.
  */
-export type Spent = {
+export type RunProgress = {
   /** Number of the request that comes next; rises with every lap. */
   readonly request: number
   /** Turns of which the model was asked, for people. */
@@ -86,7 +86,7 @@ export type StoredEnding = {
 export type Lap = {
   readonly scope: string
   readonly transition: Transition
-  readonly spent: Spent
+  readonly spent: RunProgress
   readonly added: readonly TranscriptEntry[]
   /** Signals that a continuation request overrode, and by whom. */
   readonly overridden?: { readonly by: string; readonly signals: readonly StopSignalJson[] }
@@ -96,7 +96,7 @@ export type Lap = {
 export type RunStart = {
   readonly run: RunIdentity
   readonly added: readonly TranscriptEntry[]
-  readonly spent: Spent
+  readonly spent: RunProgress
 }
 
 /** The whole state of a run between two laps. Immutable for its users; the transcript inside is shared and append-only. */
@@ -105,11 +105,11 @@ export interface RunState {
   readonly transcript: Transcript
   /** Length of the transcript when the run began. */
   readonly startLength: number
-  readonly spent: Spent
+  readonly spent: RunProgress
   readonly continuation: ExecutionContinuation
 }
 
-export function freshSpent(startedAt: number, metadata: JsonObject = {}): Spent {
+export function freshProgress(startedAt: number, metadata: JsonObject = {}): RunProgress {
   return {
     request: 1,
     turns: 0,
@@ -142,12 +142,42 @@ export function freshSpent(startedAt: number, metadata: JsonObject = {}): Spent 
   }
 }
 
-export function startState(run: RunIdentity, transcript: Transcript, spent: Spent = freshSpent(0)): RunState {
+export function startState(run: RunIdentity, transcript: Transcript, spent: RunProgress = freshProgress(0)): RunState {
   return { run, transcript, startLength: transcript.length, spent, continuation: ExecutionContinuation.fresh() }
 }
 
-export function withSpent(state: RunState, change: Partial<Spent>): RunState {
-  return { ...state, spent: { ...state.spent, ...change } }
+/** A copy of the same fixed shape, for writing into. */
+export function copyOfProgress(spent: RunProgress): { -readonly [key in keyof RunProgress]: RunProgress[key] } {
+  return {
+    request: spent.request,
+    turns: spent.turns,
+    turnBegins: spent.turnBegins,
+    laps: spent.laps,
+    requests: spent.requests,
+    assistantMessages: spent.assistantMessages,
+    toolResults: spent.toolResults,
+    compactions: spent.compactions,
+    usage: spent.usage,
+    modelUsage: spent.modelUsage,
+    totalTokens: spent.totalTokens,
+    nanos: spent.nanos,
+    unknownNanos: spent.unknownNanos,
+    apiMs: spent.apiMs,
+    startedAt: spent.startedAt,
+    now: spent.now,
+    tracker: spent.tracker,
+    stopHookActive: spent.stopHookActive,
+    resumedBrokenReply: spent.resumedBrokenReply,
+    overridden: spent.overridden,
+    recentTurns: spent.recentTurns,
+    lastStopReason: spent.lastStopReason,
+    counted: spent.counted,
+    stillRunning: spent.stillRunning,
+    subagents: spent.subagents,
+    closing: spent.closing,
+    approvals: spent.approvals,
+    metadata: spent.metadata,
+  }
 }
 
 export function withEntry(state: RunState, entry: TranscriptEntry): RunState {
@@ -159,19 +189,13 @@ export function entryId(state: RunState, name: string): string {
   return `${state.run.runId}/${state.run.agentPath}${name}:${state.transcript.length}`
 }
 
-/** Moves the run's clock to the end of a step. */
-export function at(state: RunState, step: { readonly at: number; readonly durationMs: number }): RunState {
-  const now = step.at + step.durationMs
-  return now > state.spent.now ? withSpent(state, { now }) : state
-}
-
 /** Adds the figures of one request, of this run or of a subagent's. */
 export function withModelUsage(
-  modelUsage: Spent['modelUsage'],
+  modelUsage: RunProgress['modelUsage'],
   model: string,
   usage: Usage,
   nanos: number,
-): Spent['modelUsage'] {
+): RunProgress['modelUsage'] {
   const before = modelUsage[model]
   const after =
     before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }

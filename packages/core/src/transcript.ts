@@ -108,11 +108,6 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return undefined
   }
 
-  /** The newest view of the same log: what was appended after this one, too. */
-  newest(): Transcript {
-    return this.#log.entries.length === this.length ? this : new Transcript(this.#log, this.#log.entries.length)
-  }
-
   /** What the model is shown. The list of the newest view is shared and grows: read it, do not keep it. */
   messages(): readonly ModelMessage[] {
     const log = this.#log
@@ -231,6 +226,11 @@ function withoutMedia(message: ModelMessage, note: string): ModelMessage {
   const { content } = message
   if (typeof content === 'string' || !content.some(hasMedia)) return message
   return { ...message, content: content.map((block) => replaceMedia(block, note)) }
+}
+
+/** True for a message that holds an image or a document. */
+export function holdsMedia({ content }: ModelMessage): boolean {
+  return typeof content !== 'string' && content.some(hasMedia)
 }
 
 function hasMedia(block: ContentBlock): boolean {

@@ -57,10 +57,6 @@ describe('a transcript', () => {
       ['a', 'left', 'more'],
       ['a', 'right'],
     ])
-    expect([ids(one.newest()), ids(right.newest())]).toEqual([
-      ['a', 'left', 'more'],
-      ['a', 'right'],
-    ])
   })
 
   test('gives what came since, as a list of its own', () => {

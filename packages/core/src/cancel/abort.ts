@@ -43,65 +43,63 @@ export function abortCauseOf(reason: unknown): AbortCause {
   return causes.has(reason) ? (reason as AbortCause) : 'user'
 }
 
-/**
- * The abort of one run. One listener on the caller's signal fans out from here; effects are handed `signal`,
- * and the loop's own code waits through `onAbort`, which costs a set entry and not an event listener.
- */
-export interface AbortScope {
-  readonly signal: AbortSignal
-  readonly cause: AbortCause | undefined
-  /** Aborts once; later causes change nothing. */
-  abort(cause: AbortCause): void
-  /** Calls back when aborted, at once if it already is. The returned function takes the listener away. */
-  onAbort(listener: (cause: AbortCause) => void): () => void
-  /** Aborts when the caller's signal does, or has. */
-  follow(outer: AbortSignal): void
-  /** Lets go of the caller's signal. */
-  dispose(): void
+/** Told once when the run is aborted. */
+export interface AbortListener {
+  onAbort(cause: AbortCause): void
 }
 
-export function createAbortScope(): AbortScope {
-  const controller = new AbortController()
-  const listeners = new Set<(cause: AbortCause) => void>()
-  let cause: AbortCause | undefined
+/**
+ * The abort of one run. One listener on the caller's signal fans out from here; effects are handed `signal`,
+ * and the loop's own code waits through `listen`, which costs a set entry and not an event listener.
+ */
+export class AbortScope {
+  readonly #controller = new AbortController()
+  #listeners: Set<AbortListener> | undefined
+  #cause: AbortCause | undefined
+  #outer: AbortSignal | undefined
+  #onOuterAbort: (() => void) | undefined
 
-  const abort = (why: AbortCause): void => {
-    if (cause !== undefined) return
-    cause = why
-    const waiting = [...listeners]
-    listeners.clear()
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get cause(): AbortCause | undefined {
+    return this.#cause
+  }
+
+  /** Aborts once; later causes change nothing. */
+  abort(cause: AbortCause): void {
+    if (this.#cause !== undefined) return
+    this.#cause = cause
+    const listeners = this.#listeners
+    this.#listeners = undefined
     try {
-      controller.abort(new RunAbort(why))
+      this.#controller.abort(new RunAbort(cause))
     } finally {
-      for (const listener of waiting) listener(why)
+      if (listeners !== undefined) for (const listener of listeners) listener.onAbort(cause)
     }
   }
-  let outer: AbortSignal | undefined
-  const onOuterAbort = (): void => abort(abortCauseOf(outer?.reason))
 
-  return {
-    signal: controller.signal,
-    get cause() {
-      return cause
-    },
-    abort,
-    onAbort(listener) {
-      if (cause !== undefined) {
-        listener(cause)
-        return () => {}
-      }
-      listeners.add(listener)
-      return () => {
-        listeners.delete(listener)
-      }
-    },
-    follow(signal) {
-      outer = signal
-      signal.addEventListener('abort', onOuterAbort, { once: true })
-      if (signal.aborted) onOuterAbort()
-    },
-    dispose() {
-      outer?.removeEventListener('abort', onOuterAbort)
-    },
+  /** Tells the listener when aborted, at once if it already is. */
+  listen(listener: AbortListener): void {
+    if (this.#cause !== undefined) listener.onAbort(this.#cause)
+    else (this.#listeners ??= new Set()).add(listener)
+  }
+
+  unlisten(listener: AbortListener): void {
+    this.#listeners?.delete(listener)
+  }
+
+  /** Aborts when the caller's signal does, or has. */
+  follow(outer: AbortSignal): void {
+    this.#outer = outer
+    this.#onOuterAbort = () => this.abort(abortCauseOf(outer.reason))
+    outer.addEventListener('abort', this.#onOuterAbort, { once: true })
+    if (outer.aborted) this.#onOuterAbort()
+  }
+
+  /** Lets go of the caller's signal. */
+  dispose(): void {
+    if (this.#onOuterAbort !== undefined) this.#outer?.removeEventListener('abort', this.#onOuterAbort)
   }
 }

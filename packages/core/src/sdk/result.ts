@@ -1,6 +1,6 @@
 import { textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
-import type { OutputSchema } from '../ports.ts'
+import type { OutputSchema } from '../run-context.ts'
 import type { RunState } from '../state.ts'
 import { endings, type ModelFigures, type Terminal } from '../stop/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './messages.ts'

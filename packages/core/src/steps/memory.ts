@@ -1,10 +1,11 @@
 import { HaltingError } from '../errors.ts'
+import type { Eventually } from '../eventually.ts'
 import { isJsonObject, type Json } from '../json.ts'
 import type { Lap, RunStart } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import type { Clock } from './clock.ts'
 import type { Control } from './control.ts'
-import type { Came, EffectScope, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 import { systemClock } from './system-clock.ts'
 
 /** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
@@ -95,56 +96,58 @@ class MemoryDriver implements MemorySteps {
     this.records.push(record)
   }
 
-  peek(key: StepKey): 'done' | 'open' | 'absent' {
-    const found = this.#answers.get(key)
-    return found === undefined ? 'absent' : found.type === 'intent' ? 'open' : 'done'
-  }
-
   begin(start: RunStart): number {
     const at = this.#now
     this.#record({ type: 'start', scope: start.run.agentPath, start, at })
     return at
   }
 
-  run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
-    return this.#options.keep === 'nothing'
-      ? this.#perform(key, effect, options)
-      : this.#runRecorded(key, effect, options)
+  run<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+  ): Eventually<StepResult<T>> {
+    try {
+      return this.#options.keep === 'nothing'
+        ? this.#perform(key, effect, options)
+        : this.#answerOrPerform(key, effect, options)
+    } catch (error) {
+      // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
+      return Promise.reject(error)
+    }
   }
 
   /** The effect alone: nothing is kept of it. */
   #perform<T>(
     key: StepKey,
-    effect: (scope: EffectScope) => Promise<T>,
+    effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-  ): Promise<StepResult<T>> {
+  ): Eventually<StepResult<T>> {
     options.intent?.()
     const at = this.#now
-    return effect(this.#scopeOf(key, options)).then((value) => ({
-      value,
-      replayed: false,
-      at,
-      durationMs: this.#now - at,
-    }))
+    const value = effect(this.#scopeOf(key, options))
+    return value instanceof Promise
+      ? value.then((came) => ({ value: came, replayed: false, at, durationMs: this.#now - at }))
+      : { value, replayed: false, at, durationMs: this.#now - at }
   }
 
   #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>): EffectScope {
     return { signal, idempotencyKey: `${this.#options.sessionId ?? 'session'}/${key}`, emit }
   }
 
-  async #runRecorded<T>(
+  #answerOrPerform<T>(
     key: StepKey,
-    effect: (scope: EffectScope) => Promise<T>,
+    effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-  ): Promise<StepResult<T>> {
+  ): Eventually<StepResult<T>> {
     const digest = options.digest?.() ?? null
     const found = this.#answers.size > 0 ? this.#take(key, digest) : undefined
     if (found?.type === 'result') {
       // The record holds what this effect returned: same key, same digest.
       return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
     }
-    if (found?.type === 'intent' && options.onOpen !== 'rerun') {
-      const value = options.onOpen(found.intent)
+    if (found?.type === 'intent' && options.onUnfinished !== 'rerun') {
+      const value = options.onUnfinished(found.intent)
       const { at } = found
       this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
       return { value, replayed: true, at, durationMs: 0 }
@@ -156,7 +159,13 @@ class MemoryDriver implements MemorySteps {
     if (options.intent !== undefined && found === undefined) {
       this.#record({ type: 'intent', key, digest, intent: options.intent(), at })
     }
-    const value = await effect(this.#scopeOf(key, options))
+    const value = effect(this.#scopeOf(key, options))
+    return value instanceof Promise
+      ? value.then((came) => this.#recorded(key, digest, came, at))
+      : this.#recorded(key, digest, value, at)
+  }
+
+  #recorded<T>(key: StepKey, digest: string | null, value: T, at: number): StepResult<T> {
     const durationMs = this.#now - at
     this.#record({ type: 'result', key, digest, value, at, durationMs })
     return { value, replayed: false, at, durationMs }
@@ -183,19 +192,24 @@ class MemoryDriver implements MemorySteps {
     this.#record({ type: 'lap', lap })
   }
 
-  control(key: StepKey, poll: () => Came): Came {
-    if (this.#answers.size > 0) {
-      const found = this.#take(key, null)
-      if (found?.type === 'control') return found.control
-      if (this.replaying) return undefined
+  control(key: StepKey, poll: () => PolledControl): PolledControl {
+    try {
+      if (this.#answers.size > 0) {
+        const found = this.#take(key, null)
+        if (found?.type === 'control') return found.control
+        if (this.replaying) return undefined
+      }
+      if (this.#options.recordedOnly === true) return undefined
+      const polled = poll()
+      return polled instanceof Promise
+        ? polled.then((control) => this.#delivered(key, control))
+        : this.#delivered(key, polled)
+    } catch (error) {
+      return Promise.reject(error)
     }
-    if (this.#options.recordedOnly === true) return undefined
-    const came = poll()
-    return came === undefined ? undefined : this.#delivered(key, came)
   }
 
-  async #delivered(key: StepKey, came: Control | Promise<Control | undefined>): Promise<Control | undefined> {
-    const control = await came
+  #delivered(key: StepKey, control: Control | undefined): Control | undefined {
     if (control !== undefined) this.#record({ type: 'control', key, control, at: this.#now })
     return control
   }
@@ -208,7 +222,7 @@ class MemoryDriver implements MemorySteps {
       signal,
       emit: () => {},
       intent: () => ({ until }),
-      onOpen: 'rerun',
+      onUnfinished: 'rerun',
       sync: 'none',
     })
   }
@@ -231,7 +245,7 @@ class MemoryDriver implements MemorySteps {
       signal,
       emit: () => {},
       intent: () => null,
-      onOpen: 'rerun',
+      onUnfinished: 'rerun',
       sync: 'intent',
     })
     // The answer is what the caller of `answer` gave for this key.
@@ -280,15 +294,15 @@ class ScopedSteps implements Steps {
     return this.#steps.replaying
   }
 
-  peek(key: StepKey): 'done' | 'open' | 'absent' {
-    return this.#steps.peek(key)
-  }
-
   begin(start: RunStart): number {
     return this.#steps.begin(start)
   }
 
-  run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>> {
+  run<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+  ): Eventually<StepResult<T>> {
     return this.#steps.run(key, effect, options)
   }
 
@@ -300,7 +314,7 @@ class ScopedSteps implements Steps {
     this.#steps.lap(lap)
   }
 
-  control(key: StepKey, poll: () => Came): Came {
+  control(key: StepKey, poll: () => PolledControl): PolledControl {
     return this.#steps.control(key, poll)
   }
 

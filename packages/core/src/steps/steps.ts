@@ -1,4 +1,5 @@
 import type { LoopEvent } from '../events.ts'
+import type { Eventually } from '../eventually.ts'
 import type { Json } from '../json.ts'
 import type { Lap, RunStart } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
@@ -24,44 +25,49 @@ export interface StepOptions<T> {
   /** What is on record before the effect is called. Asked for only when the effect is about to be. */
   readonly intent?: () => Json
   /** What an intent without a result means: run the effect again, or this value. */
-  readonly onOpen: 'rerun' | ((intent: Json) => T)
+  readonly onUnfinished: 'rerun' | ((intent: Json) => T)
   /** `intent`: the intent is on disk before the effect is called. */
   readonly sync: 'none' | 'intent'
 }
 
 export interface StepResult<T> {
   readonly value: T
+  /** Answered from the record. */
   readonly replayed: boolean
   /** When it began, in milliseconds of the session's active clock, which stands still while nobody runs or a person is waited for. */
   readonly at: number
   readonly durationMs: number
 }
 
-/** Mostly nothing came in, and nobody has to wait to know that. */
-export type Came = Control | undefined | Promise<Control | undefined>
+/** What a poll for control gave: mostly nothing, at once. */
+export type PolledControl = Eventually<Control | undefined>
 
 /**
  * The one port through which the loop awaits anything: journal, resume, replay and cluster are drivers of it.
- * The loop awaits only these promises, or all of several (spec R-STEP-1). An effect returns data and never rejects; a rejection means that the driver failed (R-STEP-3).
+ * The loop awaits only these promises, or all of several (spec R-STEP-1). An effect returns data and never rejects; a rejection
+ * means that the driver failed (R-STEP-3). A driver may answer at once, without a promise; it refuses by rejecting, never by throwing.
  * The first result of a key wins (R-STEP-4). Nothing that the loop decides by is read from anywhere else (R-STEP-7).
  */
 export interface Steps {
   /** True while the open turn is answered from the record. */
   readonly replaying: boolean
-  peek(key: StepKey): 'done' | 'open' | 'absent'
-  /** `T` must be JSON. */
-  run<T>(key: StepKey, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>): Promise<StepResult<T>>
   /** The run begins; its prompt is on record. Gives the moment, on the session's active clock. Not called by a resume. */
   begin(start: RunStart): number
+  /** `T` must be JSON. */
+  run<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+  ): Eventually<StepResult<T>>
   /** For subagents: a composite, never a leaf effect. */
   scope(name: string): Steps
-  /** From `decide` only. */
+  /** From `decide` only. On record before the run changes. */
   lap(lap: Lap): void
   /**
    * What came in from outside: abort, stop signals, messages. `poll` is asked only when live;
    * what it gives is on record before it is returned.
    */
-  control(key: StepKey, poll: () => Came): Came
+  control(key: StepKey, poll: () => PolledControl): PolledControl
   /** Resolves early, without an error, when aborted. The deadline is its intent. */
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
   /** A person's answer, which may come days later; undefined when aborted. */

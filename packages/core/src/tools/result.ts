@@ -1,4 +1,4 @@
-import type { ToolEnd } from '../events.ts'
+import type { ToolStatus } from '../events.ts'
 import type { Json } from '../json.ts'
 import type { ContentBlock, ToolResultBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
@@ -6,7 +6,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 
 /** What a call came to, as recorded. Every call has exactly one, its own or a synthetic one. */
 export type ToolResult = {
-  readonly end: ToolEnd
+  readonly status: ToolStatus
   readonly content: string | readonly ContentBlock[]
   readonly isError: boolean
   readonly details?: Json
@@ -31,27 +31,28 @@ export function resultBlock(callId: string, result: ToolResult): ToolResultBlock
 
 // The synthetic results: what the model is told about a call that did not finish.
 
-export function interrupted(abort: AbortCause, stillRunning: boolean): ToolResult {
-  const content = stillRunning
-    ? 'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
-    : 'Interrupted by user'
-  return { end: 'interrupted', content, isError: true, abort, ...(stillRunning ? { stillRunning: true as const } : {}) }
+/** `settled`: it ended, or never began. `still_running`: it did not heed the abort and was left behind. */
+export function abortedResult(abort: AbortCause, how: 'settled' | 'still_running'): ToolResult {
+  if (how === 'settled') return { status: 'interrupted', content: 'Interrupted by user', isError: true, abort }
+  const content =
+    'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
+  return { status: 'interrupted', content, isError: true, abort, stillRunning: true }
 }
 
 export function notRun(why: string): ToolResult {
-  return { end: 'not_run', content: `Not run: ${why}`, isError: true }
+  return { status: 'not_run', content: `Not run: ${why}`, isError: true }
 }
 
 export function invalid(message: string): ToolResult {
-  return { end: 'invalid', content: message, isError: true }
+  return { status: 'invalid', content: message, isError: true }
 }
 
 export function denied(message: string): ToolResult {
-  return { end: 'denied', content: message, isError: true }
+  return { status: 'denied', content: message, isError: true }
 }
 
 export const unknownOutcome: ToolResult = Object.freeze<ToolResult>({
-  end: 'unknown',
+  status: 'unknown',
   content:
     'The outcome of this call is unknown: the process ended while it ran. It may have taken effect in full, in part or not at all. ' +
     'Look at the current state before you go on, and do not simply run it again.',

@@ -1,6 +1,6 @@
 import { AgentExecution, AgentState } from '../agent-state.ts'
 import type { RunState } from '../state.ts'
-import { activeMs, committedUsd } from './drafts.ts'
+import { activeMs, committedUsd } from './figures.ts'
 
 /** The run as hooks, tools and callers see it (spec R-HOOK-1). */
 export function agentStateOf(state: RunState): AgentState {
@@ -9,8 +9,8 @@ export function agentStateOf(state: RunState): AgentState {
     steps: spent.turns,
     usage: spent.usage,
     totalTokens: spent.totalTokens,
-    costUsd: committedUsd(state),
-    durationMs: activeMs(state),
+    costUsd: committedUsd(spent),
+    durationMs: activeMs(spent),
   }
   const execution = new AgentExecution(executionIdOf(state), figures, continuation)
   return new AgentState({

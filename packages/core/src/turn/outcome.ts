@@ -1,9 +1,10 @@
 import type { Transition } from '../allowance.ts'
 import type { HaltingError } from '../errors.ts'
-import type { RunState } from '../state.ts'
+import type { Eventually } from '../eventually.ts'
 import type { StopSignal } from '../stop/signal.ts'
 import { endings, type TerminalReason } from '../stop/terminal.ts'
 import type { Attachment, AssistantEntry } from '../transcript.ts'
+import type { Run } from './run.ts'
 
 /** How a run is going to end unless `decide` finds a way on. */
 export interface Draft {
@@ -22,21 +23,25 @@ export interface Draft {
     | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
   /** What a way on would have withheld and the ending keeps: the reply that was cut. */
-  readonly keep?: (state: RunState) => RunState
+  readonly keep?: (run: Run) => void
 }
 
-/** A way to go round again. `take` makes the state of the next lap, or nothing when the way is not open after all. */
+/**
+ * What a route came to. `taken`: the run stands as the next lap begins. `declined`: it is not open after all, and nothing was written.
+ * `gave_up`: it was tried and failed, and the run holds what that cost.
+ */
+export type Taking = 'taken' | 'declined' | 'gave_up'
+
+/** A way to go round again. */
 export interface Route {
   readonly transition: Transition
-  take(state: RunState): RunState | undefined | Promise<RunState | undefined>
+  take(run: Run): Eventually<Taking>
   /** token_budget_continuation: it gained enough to refill the other allowances. */
-  readonly gained?: boolean
+  readonly madeProgress?: boolean
 }
 
 /** What a turn comes to: ways on, in order, and the ending when none of them is open and paid for. */
 export interface Outcome {
-  readonly kind: 'outcome'
-  readonly state: RunState
   readonly routes: readonly Route[]
   /** Written only when it comes to that: most laps go round again. */
   draft(): Draft
@@ -44,12 +49,17 @@ export interface Outcome {
 
 const noRoutes: readonly Route[] = Object.freeze([])
 
-export function ends(state: RunState, draft: Draft): Outcome {
-  return { kind: 'outcome', state, routes: noRoutes, draft: () => draft }
+export function ends(draft: Draft): Outcome {
+  return { routes: noRoutes, draft: () => draft }
 }
 
-export function goesOn(state: RunState, routes: readonly Route[], draft: () => Draft): Outcome {
-  return { kind: 'outcome', state, routes, draft }
+export function goesOn(routes: readonly Route[], draft: () => Draft): Outcome {
+  return { routes, draft }
+}
+
+/** A route that is always open and changes nothing by itself. */
+export function onward(transition: Transition): Route {
+  return { transition, take: () => 'taken' }
 }
 
 export function draftOf(

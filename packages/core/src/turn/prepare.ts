@@ -1,62 +1,62 @@
-import type { Emit } from '../events.ts'
-import type { Ports } from '../ports.ts'
-import type { RunState } from '../state.ts'
-import { StopSignal } from '../stop/signal.ts'
-import { terminalOf } from '../stop/terminal.ts'
-import { defendContext } from './context.ts'
+import { after, firstOf, type Eventually } from '../eventually.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
-import { abortDraft } from './drafts.ts'
-import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
-import { tellTurn } from './flow.ts'
-import { runHooks, withHookMessages, type HookRun } from './run-hooks.ts'
+import { defendContext } from './defend-context.ts'
+import { abortDraft, standingDraft } from './endings.ts'
+import { ends, type Outcome } from './outcome.ts'
+import type { Run } from './run.ts'
+import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
 
-/** Ready for a request, or the run ends before it. */
-export type Prepared = { readonly kind: 'ready'; readonly state: RunState } | Outcome
+type Stage = (run: Run) => Eventually<Outcome | undefined>
 
-/** Before a turn: abort → standing signals → inbox → context. (The reservation is part of the request's own step.) */
-export async function prepare(state: RunState, ports: Ports, emit: Emit): Promise<Prepared> {
-  tellTurn(state, emit)
+/** Before a turn, in this order. (The reservation is part of the request's own step.) */
+const beforeTurn: readonly Stage[] = [control, standing, steering, inference, defendContext]
+
+/** Makes ready for a request: undefined, or how the run ends before it. */
+export function prepare(run: Run): Eventually<Outcome | undefined> {
+  tellTurn(run)
   // The last answer at a limit: the ending is decided, and nothing new is taken in.
-  if (state.spent.closing !== null) return { kind: 'ready', state }
-  const controlled = controlAt('before_turn', state, ports, emit)
-  const control = controlled instanceof Promise ? await controlled : controlled
-  if (control.abort !== undefined)
-    return ends(control.state, abortDraft(control.abort, 'streaming', control.state, ports))
-
-  const guarded = guardsAt('before_turn', control.state, ports, emit)
-  const before = ports.hooks.all.length === 0 ? undefined : await beforeHooks(guarded.state, ports, emit)
-  const hooked = before?.state ?? guarded.state
-  if (before?.aborted !== undefined) return ends(hooked, abortDraft(before.aborted, 'streaming', hooked, ports))
-  if (hooked.continuation.stopSignals().hasAny()) return ends(hooked, standingDraft(hooked, guarded.raisedBy))
-
-  const came = inboxAt('before_turn', hooked, ports, emit)
-  const steered = (came instanceof Promise ? await came : came) ?? hooked
-  const asked = runHooks('beforeInference', steered, ports, emit)
-  const inference = asked instanceof Promise ? await asked : asked
-  const asking = withHookMessages(inference.state, inference.messages, emit)
-  if (inference.aborted !== undefined) return ends(asking, abortDraft(inference.aborted, 'streaming', asking, ports))
-  if (asking.continuation.stopSignals().hasAny()) return ends(asking, standingDraft(asking, []))
-  return defendContext(asking, ports, emit)
+  if (run.spent.closing !== null) return undefined
+  return firstOf(beforeTurn, (stage) => stage(run))
 }
 
-async function beforeHooks(state: RunState, ports: Ports, emit: Emit): Promise<Pick<HookRun, 'state' | 'aborted'>> {
-  let current = state
-  if (state.spent.request === 1) {
-    const first = await runHooks('beforeExecution', current, ports, emit)
-    current = withHookMessages(first.state, first.messages, emit)
-    if (first.aborted !== undefined) return { state: current, aborted: first.aborted }
-  }
-  const step = await runHooks('beforeStep', current, ports, emit)
-  return { state: withHookMessages(step.state, step.messages, emit), aborted: step.aborted }
+/** A turn, or a further attempt at one, begins. */
+export function tellTurn({ spent, emit }: Run): void {
+  emit({ type: 'turn_start', request: spent.request, turn: spent.turns + (spent.turnBegins ? 1 : 0) })
 }
 
-/** The ending of the most urgent signal that stands. */
-export function standingDraft(
-  state: RunState,
-  raisedBy: readonly string[],
-  origin: 'guard' | 'stop_hook' = 'guard',
-): Draft {
-  const signal = state.continuation.stopSignals().highest() ?? new StopSignal({ reason: 'unknown' })
-  const reason = terminalOf(signal, origin)
-  return draftOf(reason, signal, { raisedBy })
+function control(run: Run): Eventually<Outcome | undefined> {
+  return after(controlAt(run, 'before_turn'), (abort) =>
+    abort === undefined ? undefined : ends(abortDraft(run, abort, 'streaming')),
+  )
+}
+
+/** Guards and the hooks before a turn; then whatever signal stands ends the run. */
+function standing(run: Run): Eventually<Outcome | undefined> {
+  const raisedBy = guardsAt(run, 'before_turn')
+  const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)
+  return after(hooks, (aborted) => aborted ?? endStanding(run, raisedBy))
+}
+
+function hooksBeforeTurn(run: Run): Eventually<Outcome | undefined> {
+  const first = run.spent.request === 1 ? addHooks(run, 'beforeExecution') : undefined
+  return after(first, (aborted) => aborted ?? addHooks(run, 'beforeStep'))
+}
+
+function steering(run: Run): Eventually<undefined> {
+  return after(inboxAt(run, 'before_turn'), () => undefined)
+}
+
+function inference(run: Run): Eventually<Outcome | undefined> {
+  return after(addHooks(run, 'beforeInference'), (aborted) => aborted ?? endStanding(run, []))
+}
+
+function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeStep' | 'beforeInference') {
+  return after(runHooks(run, trigger), (hooks: HookRun): Outcome | undefined => {
+    addHookMessages(run, hooks.messages)
+    return hooks.aborted === undefined ? undefined : ends(abortDraft(run, hooks.aborted, 'streaming'))
+  })
+}
+
+function endStanding(run: Run, raisedBy: readonly string[]): Outcome | undefined {
+  return run.signals.hasAny() ? ends(standingDraft(run, raisedBy)) : undefined
 }

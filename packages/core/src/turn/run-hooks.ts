@@ -1,26 +1,23 @@
 import type { AbortCause } from '../cancel/abort.ts'
-import type { Emit } from '../events.ts'
 import { messageOf } from '../errors.ts'
-import { settleWithin, type Settled } from '../cancel/settle.ts'
+import { after, firstOf, type Eventually } from '../eventually.ts'
+import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/context.ts'
 import type { HookOutcome, HookTrigger } from '../hooks/outcome.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
 import type { MessageContent } from '../messages.ts'
-import type { Ports } from '../ports.ts'
-import { at, withSpent, type RunState } from '../state.ts'
+import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { agentStateOf } from './agent-view.ts'
-import { sayUser } from './flow.ts'
-import { keyOf } from './keys.ts'
+import type { Run } from './run.ts'
 
 /** What all hooks of one trigger came to. */
 export interface HookRun {
-  readonly state: RunState
   /** Messages for the model, not yet in the transcript: they may not stand between a call and its result. */
   readonly messages: readonly MessageContent[]
   readonly outcomes: readonly { readonly hook: string; readonly outcome: HookOutcome }[]
-  /** Signals that hooks raised, or the error policy for a hook that failed. They stand in `state` already. */
+  /** Signals that hooks raised, or the error policy for a hook that failed. They stand in the run already. */
   readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
   /** The hook that asked to go on, if one did. */
   readonly continuedBy: string | null
@@ -28,115 +25,138 @@ export interface HookRun {
   readonly aborted: AbortCause | undefined
 }
 
-type Subject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'error'> & {
+const noHooks: HookRun = Object.freeze<HookRun>({
+  messages: Object.freeze([]),
+  outcomes: Object.freeze([]),
+  raised: Object.freeze([]),
+  continuedBy: null,
+  aborted: undefined,
+})
+
+export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'error'> & {
   readonly callIndex?: number
   /** onError for a hook: the trigger at which it failed. */
   readonly failedAt?: HookTrigger
 }
 
-const noOutcomes: HookRun['outcomes'] = Object.freeze([])
-const nothingRaised: HookRun['raised'] = Object.freeze([])
-const noMessages: readonly MessageContent[] = Object.freeze([])
+const noSubject: HookSubject = Object.freeze({})
 
 /**
  * Calls the hooks of a trigger in their order, each a step of its own, each seeing what the ones before it changed.
  * Their signals stand and their metadata is kept when this returns; placing their messages is left to the phase.
  */
-export function runHooks(
-  trigger: HookTrigger,
-  state: RunState,
-  ports: Ports,
-  emit: Emit,
-  subject: Subject = {},
-): HookRun | Promise<HookRun> {
-  const hooks = ports.hooks.for(trigger, subject.toolCall?.name)
-  if (hooks.length > 0) return callHooks(hooks, trigger, state, ports, emit, subject)
-  return {
-    state,
-    messages: noMessages,
-    outcomes: noOutcomes,
-    raised: nothingRaised,
-    continuedBy: null,
-    aborted: undefined,
-  }
-}
-
-async function callHooks(
-  hooks: readonly RegisteredHook[],
-  trigger: HookTrigger,
-  state: RunState,
-  ports: Ports,
-  emit: Emit,
-  subject: Subject,
-): Promise<HookRun> {
-  let current = state
-  let { toolCall, toolOutput } = subject
-  let continuedBy: string | null = null
-  const messages: MessageContent[] = []
-  const outcomes: { hook: string; outcome: HookOutcome }[] = []
-  const raised: { hook: string; signal: StopSignal }[] = []
-  const callId = subject.toolCall?.id ?? null
-  for (const registered of hooks) {
-    emit({ type: 'hook_start', hook: registered.id, trigger, callId })
-    const now: Subject =
-      toolCall === undefined ? subject : { ...subject, toolCall, ...(toolOutput === undefined ? {} : { toolOutput }) }
-    const step = await callHook(registered, trigger, current, ports, emit, now)
-    const outcome = step.value
-    const signals = signalsOf(outcome, registered.id, ports)
-    for (const signal of signals) raised.push({ hook: registered.id, signal })
-    current = applied(outcome, signals, at(current, step))
-    if (outcome.continued === true) continuedBy = registered.id
-    if (outcome.messages !== undefined) messages.push(...outcome.messages)
-    if (outcome.input !== undefined && toolCall !== undefined) toolCall = { ...toolCall, input: outcome.input.value }
-    if (outcome.output !== undefined && toolOutput !== undefined) toolOutput = { ...toolOutput, text: outcome.output }
-    outcomes.push({ hook: registered.id, outcome })
-    emit({ type: 'hook_end', hook: registered.id, trigger, callId, outcome, durationMs: step.durationMs })
-    if (outcome.error !== undefined && trigger !== 'onError') {
-      const error = { source: 'hook', name: registered.id, message: outcome.error } as const
-      const told = await runHooks('onError', current, ports, emit, { ...now, error, failedAt: trigger })
-      current = told.state
-      messages.push(...told.messages)
-      raised.push(...told.raised)
-    }
-    if (outcome.blocked !== undefined || outcome.aborted !== undefined) break
-  }
-  const aborted = outcomes.at(-1)?.outcome.aborted
-  return { state: current, messages, outcomes, raised, continuedBy, aborted }
-}
-
-function callHook(
-  registered: RegisteredHook,
-  trigger: HookTrigger,
-  state: RunState,
-  ports: Ports,
-  emit: Emit,
-  subject: Subject,
-) {
-  const { request } = state.spent
-  const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
-  const about = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
-  const key = keyOf(state, `hook:${trigger}:${request}:${call}:${about}${registered.id}`)
-  return ports.steps.run<HookOutcome>(
-    key,
-    async ({ signal }) => {
-      // An abort ends what is going on; the hooks that tell of an ending still run.
-      if (ports.abort.cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError')
-        return { aborted: ports.abort.cause }
-      const context = new HookContext({ trigger, state: agentStateOf(state), signal, ...subject })
-      const work = async () => (await registered.hook.handle(context)) ?? context
-      return settleWithin(work, ports.abort, ports.settings.graceMs, ports.timers, outcomeOf)
-    },
-    { signal: ports.abort.signal, emit, onOpen: 'rerun', sync: 'none' },
+export function runHooks(run: Run, trigger: HookTrigger, subject: HookSubject = noSubject): Eventually<HookRun> {
+  const hooks = run.context.hooks.for(trigger, subject.toolCall?.name)
+  if (hooks.length === 0) return noHooks
+  const calls = new HookCalls(run, trigger, subject)
+  return after(
+    firstOf(hooks, (hook) => calls.call(hook)),
+    () => calls,
   )
 }
 
-function outcomeOf(settled: Settled<HookContext>): HookOutcome {
+/** The same for hooks on a tool call: their signals wait until all tools are done, so they do not stand yet. */
+export function runToolHooks(run: Run, trigger: HookTrigger, subject: HookSubject): Eventually<HookRun> {
+  const standing = run.signals
+  return after(runHooks(run, trigger, subject), (hooks) => {
+    if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))
+    return hooks
+  })
+}
+
+/** The hooks of one trigger, called one after another. */
+class HookCalls implements HookRun {
+  readonly messages: MessageContent[] = []
+  readonly outcomes: { hook: string; outcome: HookOutcome }[] = []
+  readonly raised: { hook: string; signal: StopSignal }[] = []
+  continuedBy: string | null = null
+  aborted: AbortCause | undefined
+  readonly #run: Run
+  readonly #trigger: HookTrigger
+  #subject: HookSubject
+
+  constructor(run: Run, trigger: HookTrigger, subject: HookSubject) {
+    this.#run = run
+    this.#trigger = trigger
+    this.#subject = subject
+  }
+
+  /** True ends the row of hooks: the call was blocked, or the run aborted. */
+  call(hook: RegisteredHook): Eventually<true | undefined> {
+    this.#run.emit({ type: 'hook_start', hook: hook.id, trigger: this.#trigger, callId: this.#callId })
+    return after(callHook(this.#run, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
+  }
+
+  get #callId(): string | null {
+    return this.#subject.toolCall?.id ?? null
+  }
+
+  #enter(hook: string, { value: outcome, durationMs }: StepResult<HookOutcome>): Eventually<true | undefined> {
+    const run = this.#run
+    const trigger = this.#trigger
+    const signals = signalsOf(run, outcome, hook)
+    for (const signal of signals) this.raised.push({ hook, signal })
+    applyOutcome(run, outcome, signals)
+    if (outcome.continued === true) this.continuedBy = hook
+    if (outcome.messages !== undefined) this.messages.push(...outcome.messages)
+    this.#subject = withChanges(this.#subject, outcome)
+    this.outcomes.push({ hook, outcome })
+    run.emit({ type: 'hook_end', hook, trigger, callId: this.#callId, outcome, durationMs })
+    const isLast = outcome.blocked !== undefined || outcome.aborted !== undefined ? true : undefined
+    this.aborted = outcome.aborted
+    if (outcome.error === undefined || trigger === 'onError') return isLast
+    const error = { source: 'hook', name: hook, message: outcome.error } as const
+    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }), (told) => {
+      this.messages.push(...told.messages)
+      this.raised.push(...told.raised)
+      return isLast
+    })
+  }
+}
+
+/** The next hook sees the input and the output as this one left them. */
+function withChanges(subject: HookSubject, { input, output }: HookOutcome): HookSubject {
+  let changed = subject
+  if (input !== undefined && subject.toolCall !== undefined)
+    changed = { ...changed, toolCall: { ...subject.toolCall, input: input.value } }
+  if (output !== undefined && subject.toolOutput !== undefined)
+    changed = { ...changed, toolOutput: { ...subject.toolOutput, text: output } }
+  return changed
+}
+
+function callHook(run: Run, { id, hook }: RegisteredHook, trigger: HookTrigger, subject: HookSubject) {
+  const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
+  const about = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
+  const { state } = run
+  return run.step<HookOutcome>(`hook:${trigger}:${state.spent.request}:${call}:${about}${id}`, ({ signal }) => {
+    const { cause } = run.ports.abort
+    // An abort ends what is going on; the hooks that tell of an ending still run.
+    if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: cause }
+    const { toolCall, toolOutput, error } = subject
+    const context = new HookContext({
+      trigger,
+      state: agentStateOf(state),
+      signal,
+      ...(toolCall !== undefined && { toolCall }),
+      ...(toolOutput !== undefined && { toolOutput }),
+      ...(error !== undefined && { error }),
+    })
+    return run.withGrace(
+      () => hook.handle(context),
+      (settled) => outcomeOf(settled, context),
+    )
+  })
+}
+
+function outcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
   switch (settled.kind) {
-    case 'value':
+    case 'value': {
+      const context = settled.value ?? given
       // Plain JavaScript may give anything back.
-      return settled.value instanceof HookContext
-        ? settled.value.outcome()
+      return context instanceof HookContext
+        ? context.outcome()
         : { error: 'A hook must return the context it was given, or nothing.' }
+    }
     case 'threw':
       return outcomeOfThrow(settled.error)
     case 'left':
@@ -150,26 +170,21 @@ function outcomeOfThrow(thrown: unknown): HookOutcome {
 }
 
 /** What a hook raised; one that failed may raise the error policy's signal. */
-function signalsOf(outcome: HookOutcome, hook: string, ports: Ports): readonly StopSignal[] {
+function signalsOf({ context }: Run, outcome: HookOutcome, hook: string): readonly StopSignal[] {
   if (outcome.signals !== undefined) return outcome.signals.map((stored) => StopSignal.fromJSON(stored))
-  if (outcome.error === undefined) return []
-  const forbids = ports.settings.errorPolicy?.({ source: 'hook', name: hook, message: outcome.error }) === true
-  return forbids ? [policySignal('hook', hook, outcome.error)] : []
+  if (outcome.error === undefined) return noSignals
+  const forbids = context.settings.errorPolicy?.({ source: 'hook', name: hook, message: outcome.error }) === true
+  return forbids ? [policySignal('hook', hook, outcome.error)] : noSignals
 }
 
-function applied(outcome: HookOutcome, signals: readonly StopSignal[], state: RunState): RunState {
-  let { continuation } = state
+const noSignals: readonly StopSignal[] = Object.freeze([])
+
+function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSignal[]): void {
+  let { continuation } = run
   for (const signal of signals) continuation = continuation.withNewStopSignal(signal)
   if (outcome.continued === true) continuation = continuation.withContinuationRequested(true)
-  const next = continuation === state.continuation ? state : { ...state, continuation }
-  return outcome.metadata === undefined ? next : withSpent(next, { metadata: outcome.metadata })
-}
-
-/** The same run of hooks, with its signals not standing yet: those of tool hooks wait until all tools are done. */
-export function withSignalsHeld(hooks: HookRun, before: RunState): RunState {
-  if (hooks.raised.length === 0) return hooks.state
-  const signals = before.continuation.stopSignals()
-  return { ...hooks.state, continuation: hooks.state.continuation.withStopSignals(signals) }
+  run.setContinuation(continuation)
+  if (outcome.metadata !== undefined) run.update({ metadata: outcome.metadata })
 }
 
 /** The signal of an error that the error policy does not let pass. */
@@ -183,8 +198,6 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
 }
 
 /** Puts messages of hooks into the transcript, where they may stand. */
-export function withHookMessages(state: RunState, messages: readonly MessageContent[], emit: Emit): RunState {
-  let next = state
-  for (const content of messages) next = sayUser(next, content, 'hook', emit)
-  return next
+export function addHookMessages(run: Run, messages: readonly MessageContent[]): void {
+  for (const content of messages) run.appendUser(content, 'hook')
 }

@@ -217,7 +217,9 @@ export const resultTexts = (run: Left): readonly unknown[] => results(run).map((
 
 /** How each call ended, by call id. */
 export function toolEnds({ events }: Pick<Run, 'events'>): { readonly [callId: string]: string } {
-  return Object.fromEntries(events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event.end]] : [])))
+  return Object.fromEntries(
+    events.flatMap((event) => (event.type === 'tool_end' ? [[event.callId, event.status]] : [])),
+  )
 }
 
 /** One dollar a token, in or out: sums can be done in the head. */

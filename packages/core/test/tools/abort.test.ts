@@ -9,7 +9,7 @@ import {
   type AbortCause,
   type Terminal,
 } from '../../src/index.ts'
-import { abortCauseOf, createAbortScope } from '../../src/cancel/abort.ts'
+import { AbortScope, abortCauseOf } from '../../src/cancel/abort.ts'
 import { settleWithin } from '../../src/cancel/settle.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, hanging, reader, resultTexts, said, tick, tool, toolEnds, until } from '../support/harness.ts'
@@ -201,7 +201,7 @@ test('exactly one terminal also when the driver fails, at whichever record', asy
 })
 
 function following(signal: AbortSignal) {
-  const scope = createAbortScope()
+  const scope = new AbortScope()
   scope.follow(signal)
   return scope
 }
@@ -221,11 +221,14 @@ describe('the scope of an abort', () => {
     const controller = new AbortController()
     const scope = following(controller.signal)
     const heard: string[] = []
-    scope.onAbort((cause) => heard.push(`a ${cause}`))
-    scope.onAbort((cause) => heard.push(`b ${cause}`))()
+    const listener = (name: string) => ({ onAbort: (cause: string) => void heard.push(`${name} ${cause}`) })
+    const left = listener('b')
+    scope.listen(listener('a'))
+    scope.listen(left)
+    scope.unlisten(left)
     controller.abort('terminated')
     scope.abort('user')
-    scope.onAbort((cause) => heard.push(`c ${cause}`))
+    scope.listen(listener('c'))
     expect([heard, scope.cause, scope.signal.aborted]).toEqual([['a terminated', 'c terminated'], 'terminated', true])
     const other = following(new AbortController().signal)
     other.dispose()
@@ -242,23 +245,19 @@ describe('settleWithin', () => {
 
   test('gives the value, the error, or leaves', async () => {
     const clock = createFakeClock()
-    const scope = createAbortScope()
+    const scope = new AbortScope()
     const error = new Error('x')
     expect(
       await settleWithin(
         () => 'now',
-        scope,
-        250,
-        clock,
+        { abort: scope, graceMs: 250, timers: clock },
         (settled) => settled,
       ),
     ).toEqual({ kind: 'value', value: 'now' })
     expect(
       await settleWithin(
         () => Promise.resolve('soon'),
-        scope,
-        250,
-        clock,
+        { abort: scope, graceMs: 250, timers: clock },
         (settled) => settled,
       ),
     ).toEqual({
@@ -268,14 +267,12 @@ describe('settleWithin', () => {
     expect(
       await settleWithin(
         () => Promise.reject(error),
-        scope,
-        250,
-        clock,
+        { abort: scope, graceMs: 250, timers: clock },
         (settled) => settled,
       ),
     ).toEqual({ kind: 'threw', error })
-    expect(await settleWithin(() => { throw error }, scope, 250, clock, (settled) => settled)).toEqual({ kind: 'threw', error }) // prettier-ignore
-    const left = settleWithin(never, scope, 250, clock, (settled) => settled)
+    expect(await settleWithin(() => { throw error }, { abort: scope, graceMs: 250, timers: clock }, (settled) => settled)).toEqual({ kind: 'threw', error }) // prettier-ignore
+    const left = settleWithin(never, { abort: scope, graceMs: 250, timers: clock }, (settled) => settled)
     scope.abort('time')
     await clock.advance(250)
     expect([await left, clock.pending]).toEqual([{ kind: 'left', cause: 'time' }, 0])
@@ -283,13 +280,11 @@ describe('settleWithin', () => {
 
   test('handles a rejection that comes after it left', async () => {
     const clock = createFakeClock()
-    const scope = createAbortScope()
+    const scope = new AbortScope()
     let fail: (error: Error) => void = () => {}
     const left = settleWithin(
       () => new Promise((_resolve, reject) => (fail = reject)),
-      scope,
-      0,
-      clock,
+      { abort: scope, graceMs: 0, timers: clock },
       (settled) => settled,
     )
     scope.abort('user')

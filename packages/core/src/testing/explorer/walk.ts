@@ -1,7 +1,9 @@
 import { ranksBelow, type Ranking, type Transition } from '../../allowance.ts'
 import { Ledger } from '../../budget/ledger.ts'
 import type { LoopEvent } from '../../events.ts'
+import { after, type Eventually } from '../../eventually.ts'
 import { loop } from '../../iterate.ts'
+import type { Json } from '../../json.ts'
 import { ledgerOf, settingsOf, type LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
@@ -160,24 +162,31 @@ function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
     get replaying() {
       return inner.replaying
     },
-    peek: (key) => inner.peek(key),
     begin: (start) => inner.begin(start),
-    async run<T>(key: string, effect: (scope: EffectScope) => Promise<T>, options: StepOptions<T>) {
+    run<T>(key: string, effect: (scope: EffectScope) => Eventually<T>, options: StepOptions<T>) {
       world.moment(`before ${key}`, steps.records.length)
-      const recorded = inner.peek(key) === 'done'
-      const result = await inner.run(
+      let isUnfinished = false
+      const result = inner.run(
         key,
         (scope) => {
           const work = effect(scope)
           world.moment(`in ${key}`, steps.records.length)
           return work
         },
-        options,
+        { ...options, ...(options.onUnfinished !== 'rerun' && { onUnfinished: noting(options.onUnfinished) }) },
       )
-      // What came in during an effect came in, whether its record or the effect itself answers.
-      if (recorded) world.moment(`in ${key}`, steps.records.length)
-      world.moment(`after ${key}`, steps.records.length)
-      return result
+      function noting(meaning: (intent: Json) => T) {
+        return (intent: Json): T => {
+          isUnfinished = true
+          return meaning(intent)
+        }
+      }
+      return after(result, (step) => {
+        // What came in during an effect came in, whether its record or the effect itself answers.
+        if (step.replayed && !isUnfinished) world.moment(`in ${key}`, steps.records.length)
+        world.moment(`after ${key}`, steps.records.length)
+        return step
+      })
     },
     scope: (name) => withMoments(inner.scope(name), steps, world),
     lap: (lap) => inner.lap(lap),

@@ -1,31 +1,28 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { costLimitSignal, timeLimitSignal } from '../guards/limits.ts'
-import { usdOf } from '../budget/prices.ts'
 import { HaltingError } from '../errors.ts'
 import { ModelError, RetriesExhaustedError, type ModelErrorJson } from '../model/model-error.ts'
-import type { Ports } from '../ports.ts'
-import type { RunState } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
+import { terminalOf } from '../stop/terminal.ts'
 import type { AssistantEntry } from '../transcript.ts'
+import { activeMs, committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'
+import type { Run } from './run.ts'
 
 // The endings that more than one phase can come to, each with its figures.
 
 /** An abort: its cause decides the reason, the place tells between streaming and tools. */
-export function abortDraft(cause: AbortCause, place: 'streaming' | 'tools', state: RunState, ports: Ports): Draft {
+export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): Draft {
   const source = 'abort'
-  const used = { cause, turn: state.spent.turns }
+  const used = { cause, turn: run.spent.turns }
   switch (cause) {
     case 'time': {
-      const limitMs = ports.settings.maxDurationMs
-      return draftOf('time_limit', timeLimitSignal(Math.max(activeMs(state), limitMs), limitMs, source), {
-        overridable: false,
-      })
+      const limitMs = run.context.settings.maxDurationMs
+      const signal = timeLimitSignal(Math.max(activeMs(run.spent), limitMs), limitMs, source)
+      return draftOf('time_limit', signal, { overridable: false })
     }
     case 'budget':
-      return draftOf('max_budget_usd', budgetSignal(state, ports, source), {
-        wrapsUp: false,
-      })
+      return draftOf('max_budget_usd', budgetSignal(run, source), { wrapsUp: false })
     case 'abandoned':
       return draftOf(
         'abandoned',
@@ -50,9 +47,9 @@ const abortMessages = {
   parent: 'The parent run was aborted',
 } as const
 
-export function maxTurnsDraft(state: RunState, ports: Ports): Draft {
-  const { maxTurns } = ports.settings
-  const turnCount = state.spent.turns + 1
+export function maxTurnsDraft({ context, spent }: Run): Draft {
+  const { maxTurns } = context.settings
+  const turnCount = spent.turns + 1
   const signal = new StopSignal({
     reason: 'steps_limit',
     message: `Reached maximum number of turns (${maxTurns})`,
@@ -66,16 +63,16 @@ export function maxTurnsDraft(state: RunState, ports: Ports): Draft {
 }
 
 /** The budget that is used up: the session's, or a cost guard's for this run. */
-export function budgetSignal(state: RunState, { settings }: Ports, source: string): StopSignal {
-  const { maxBudgetUsd, maxRunUsd, spentBeforeUsd } = settings
-  const used = committedUsd(state)
-  return maxRunUsd < maxBudgetUsd - spentBeforeUsd
+export function budgetSignal({ context, ports, spent }: Run, source: string): StopSignal {
+  const { maxBudgetUsd, maxRunUsd } = context.settings
+  const used = committedUsd(spent)
+  return maxRunUsd < maxBudgetUsd - ports.spentBeforeUsd
     ? costLimitSignal(used, maxRunUsd, source)
-    : costLimitSignal(spentBeforeUsd + used, maxBudgetUsd, source)
+    : costLimitSignal(ports.spentBeforeUsd + used, maxBudgetUsd, source)
 }
 
-export function budgetDraft(state: RunState, ports: Ports): Draft {
-  return draftOf('max_budget_usd', budgetSignal(state, ports, 'max_budget_usd'))
+export function budgetDraft(run: Run): Draft {
+  return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'))
 }
 
 /** The model failed for good. `attempts` above 1: retries ran out. */
@@ -137,23 +134,27 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
   }
 }
 
-export function activeMs(state: RunState): number {
-  return state.spent.now - state.spent.startedAt
-}
-
-/** What was spent, worst cases included. */
-export function committedUsd(state: RunState): number {
-  return usdOf(state.spent.nanos + state.spent.unknownNanos)
-}
-
 /** The run's tokens are used up in the middle of a reply. */
-export function loweredTokensDraft(state: RunState, ports: Ports): Draft {
-  const { totalTokens } = state.spent
-  const limit = ports.settings.maxTokens
-  const message = `Token limit reached: ${totalTokens}/${limit}; the reply was cut at what was left`
-  return draftOf(
-    'token_limit',
-    new StopSignal({ reason: 'token_limit', message, context: { used: totalTokens, limit }, source: 'ledger' }),
-    { raisedBy: ['ledger'] },
-  )
+export function loweredTokensDraft({ context, spent }: Run): Draft {
+  const used = spent.totalTokens
+  const limit = context.settings.maxTokens
+  const message = `Token limit reached: ${used}/${limit}; the reply was cut at what was left`
+  const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
+  return draftOf('token_limit', signal, { raisedBy: ['ledger'] })
+}
+
+/** The ending of the most urgent signal that stands. */
+export function standingDraft(run: Run, raisedBy: readonly string[]): Draft {
+  const signal = run.signals.highest() ?? new StopSignal({ reason: 'unknown' })
+  return draftOf(terminalOf(signal, 'guard'), signal, { raisedBy })
+}
+
+/** A hook or tool that a reason of its own was given for stopping. */
+export function stopRequestedSignal(by: string, reason: string): StopSignal {
+  return new StopSignal({
+    reason: 'stop_requested',
+    message: reason || `Stopped by ${by}`,
+    context: { hook: by },
+    source: by,
+  })
 }

@@ -1,10 +1,10 @@
-import { nothing, type Amount, type Reservation } from '../budget/ledger.ts'
-import { nanosOf } from '../budget/prices.ts'
-import { upperBoundOfMessages, upperBoundOfText } from '../context/tokens.ts'
-import { addUsage, totalTokensOf, type Usage } from '../messages.ts'
-import type { Model } from '../model/model.ts'
-import type { Ports } from '../ports.ts'
-import { withModelUsage, type RunState, type Spent } from '../state.ts'
+import { nothing, type Amount, type Reservation } from '../../budget/ledger.ts'
+import { nanosOf } from '../../budget/prices.ts'
+import { upperBoundOfMessages, upperBoundOfText } from '../../context/tokens.ts'
+import { addUsage, totalTokensOf, type Usage } from '../../messages.ts'
+import type { Model, ToolDefinition } from '../../model/model.ts'
+import { withModelUsage, type RunProgress } from '../../state.ts'
+import type { Run } from '../run.ts'
 
 /** What one attempt was charged, as recorded. `known: false`: at worst case, since nobody said what it was. */
 export type Charge = {
@@ -26,7 +26,7 @@ export type Grant = {
   readonly lowered: 'usd' | 'tokens' | null
 }
 
-export type Refusal = {
+export type OverBudget = {
   readonly granted: false
   readonly currency: 'usd' | 'tokens'
   readonly needed: number
@@ -40,26 +40,26 @@ const requestOverhead = 1_000
  * The most input tokens that the next request can be billed for: the provider's own count, and bytes for what came
  * since. Each use of a tool of the service's own reads everything again, and what it found: at most the window.
  */
-function inputUpperBound(state: RunState, ports: Ports, model: Model): number {
-  const { counted } = state.spent
-  const messages = state.transcript.messages()
+function inputUpperBound(run: Run, model: Model): number {
+  const { counted } = run.spent
+  const messages = run.transcript.messages()
   const isCounted = counted.tokens > 0 && counted.length <= messages.length
   const sent = isCounted
     ? counted.tokens + upperBoundOfMessages(messages, model, counted.length)
     : requestOverhead +
-      upperBoundOfText(ports.settings.system) +
-      toolsUpperBound(ports) +
+      upperBoundOfText(run.context.settings.system) +
+      toolsUpperBound(run.context.toolDefinitions) +
       upperBoundOfMessages(messages, model)
   return sent + (model.maxServerToolUses ?? 0) * Math.max(sent, model.contextWindow)
 }
 
-const toolBounds = new WeakMap<object, number>()
+const toolBounds = new WeakMap<readonly ToolDefinition[], number>()
 
-function toolsUpperBound(ports: Ports): number {
-  const known = toolBounds.get(ports.toolDefinitions)
+function toolsUpperBound(definitions: readonly ToolDefinition[]): number {
+  const known = toolBounds.get(definitions)
   if (known !== undefined) return known
-  const bound = upperBoundOfText(JSON.stringify(ports.toolDefinitions))
-  toolBounds.set(ports.toolDefinitions, bound)
+  const bound = upperBoundOfText(JSON.stringify(definitions))
+  toolBounds.set(definitions, bound)
   return bound
 }
 
@@ -68,21 +68,21 @@ function toolsUpperBound(ports: Ports): number {
  * `cap` is what would be asked for; `holdBack` keeps room for the last answer that `wrapUp` wants.
  */
 export function reserveRequest(
-  state: RunState,
-  ports: Ports,
+  run: Run,
   model: Model,
   cap: number,
   holdBack: boolean,
-): { readonly grant: Grant | Refusal; readonly reservation: Reservation | undefined } {
+): { readonly grant: Grant | OverBudget; readonly reservation: Reservation | undefined } {
+  const { ledger } = run.ports
   const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
-  if (!ports.ledger.limited) return { grant: free, reservation: undefined }
-  const input = inputUpperBound(state, ports, model)
-  const available = ports.ledger.available()
-  const useful = Math.min(cap, ports.settings.minUsefulTokens)
-  const worst = (output: number): Amount => worstCase(model, input, output, ports)
+  if (!ledger.limited) return { grant: free, reservation: undefined }
+  const input = inputUpperBound(run, model)
+  const available = ledger.available()
+  const useful = Math.min(cap, run.context.settings.minUsefulTokens)
+  const worst = (output: number): Amount => worstCase(run, model, input, output)
   // The last answer reads this reply too, and the words that ask for it.
   const heldFor = (output: number): Amount =>
-    holdBack ? worstCase(model, input + output + requestOverhead, useful, ports) : nothing
+    holdBack ? worstCase(run, model, input + output + requestOverhead, useful) : nothing
   const fits = (output: number): boolean => {
     const amount = worst(output)
     const held = heldFor(output)
@@ -103,7 +103,7 @@ export function reserveRequest(
   const lowered = maxTokens === cap ? null : worst(cap).nanos + heldFor(cap).nanos > available.nanos ? 'usd' : 'tokens'
   return {
     grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
-    reservation: ports.ledger.reserve(amount),
+    reservation: ledger.reserve(amount),
   }
 }
 
@@ -119,39 +119,39 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
   return fitting
 }
 
-function worstCase(model: Model, inputTokens: number, outputTokens: number, ports: Ports): Amount {
+function worstCase({ context }: Run, model: Model, inputTokens: number, outputTokens: number): Amount {
   const serverToolUses = model.maxServerToolUses ?? 0
-  const usd = ports.prices.worstCase(model.id, { inputTokens, outputTokens, serverToolUses }) ?? 0
+  const usd = context.prices.worstCase(model.id, { inputTokens, outputTokens, serverToolUses }) ?? 0
   return { nanos: nanosOf(usd), tokens: inputTokens + outputTokens }
 }
 
-export function chargeFor(model: Model, usage: Usage, ports: Ports): Charge {
-  const usd = ports.prices.cost(model.id, usage) ?? 0
+export function chargeFor({ context }: Run, model: Model, usage: Usage): Charge {
+  const usd = context.prices.cost(model.id, usage) ?? 0
   return { model: model.id, nanos: nanosOf(usd), tokens: totalTokensOf(usage), known: true, usage }
 }
 
 /** For an attempt that was aborted, dropped or lost: what was taken aside, or the worst case where nothing had to be. */
-export function unknownCharge(model: Model, grant: Grant, state: RunState, ports: Ports): Charge {
-  const worst = grant.tokens > 0 ? grant : unreservedWorstCase(model, grant, state, ports)
+export function unknownCharge(run: Run, model: Model, grant: Grant): Charge {
+  const worst = grant.tokens > 0 ? grant : unreservedWorstCase(run, model, grant)
   return { model: model.id, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
 /** Only a run without a limit may use the service's own tools without end; its figures are to stay numbers. */
-function unreservedWorstCase(model: Model, { maxTokens }: Grant, state: RunState, ports: Ports): Amount {
+function unreservedWorstCase(run: Run, model: Model, { maxTokens }: Grant): Amount {
   const bounded = model.maxServerToolUses === Infinity ? { ...model, maxServerToolUses: 0 } : model
-  return worstCase(bounded, inputUpperBound(state, ports, bounded), maxTokens, ports)
+  return worstCase(run, bounded, inputUpperBound(run, bounded), maxTokens)
 }
 
 export function noCharge(model: Model): Charge {
   return { model: model.id, nanos: 0, tokens: 0, known: true, usage: null }
 }
 
-/** What a charge adds to the run's figures. `own`: a request of this run, not of a compaction. */
-export function chargeOf(spent: Spent, charge: Charge, own = true): Partial<Spent> {
+/** What a charge adds to the run's figures. `usage` is that of the run's own turns: a compaction's is not in it. */
+export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'compaction'): Partial<RunProgress> {
   const totalTokens = spent.totalTokens + charge.tokens
   if (charge.usage === null) return { totalTokens, unknownNanos: spent.unknownNanos + charge.nanos }
   return {
-    usage: own ? addUsage(spent.usage, charge.usage) : spent.usage,
+    usage: of === 'turn' ? addUsage(spent.usage, charge.usage) : spent.usage,
     modelUsage: withModelUsage(spent.modelUsage, charge.model, charge.usage, charge.nanos),
     totalTokens,
     nanos: spent.nanos + charge.nanos,

@@ -3,7 +3,7 @@ import type { Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
 import type { Deadline } from './cancel/deadline.ts'
-import type { LeftBehind } from './cancel/left-behind.ts'
+import type { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import type { ContextDefence } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
@@ -19,7 +19,6 @@ import type { Steps } from './steps/steps.ts'
 import type { Terminal } from './stop/terminal.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
-import type { Progress } from './turn/progress.ts'
 
 /** Whether an answer fits what the caller wants. */
 export interface OutputSchema {
@@ -63,15 +62,13 @@ export interface RunSettings {
   readonly onAsk: 'end' | 'wait'
   readonly maxSubagents: number
   readonly stopHookBlockCap: number
-  /** What the session has spent before this run; counts against the budget. */
-  readonly spentBeforeUsd: number
   readonly userContext: { readonly [key: string]: string }
   readonly systemContext: { readonly [key: string]: string }
   readonly querySource: string
 }
 
-/** All that touches the world, handed in. */
-export interface Ports {
+/** What touches the world, settings and limits. Built once for a set of options and shared by its runs. */
+export interface RunContext {
   readonly model: Model
   readonly fallbackModel: Model | null
   readonly tools: ReadonlyMap<string, AnyTool>
@@ -82,22 +79,27 @@ export interface Ports {
   readonly stopHooks: readonly StopHook[]
   readonly postRun: readonly PostRunTask[]
   readonly permissions: Permissions
-  readonly steps: Steps
   /** Timers for grace times and the deadline; what they cause is on record before it counts. */
   readonly timers: Pick<Clock, 'after'>
   readonly prices: Prices
   readonly tokens: Tokens
-  readonly context: ContextDefence
-  readonly inbox: Inbox
-  readonly abort: AbortScope
-  readonly deadline: Deadline
-  readonly leftBehind: LeftBehind
-  readonly progress: Progress
-  readonly ledger: Ledger
+  readonly contextDefence: ContextDefence
   readonly settings: RunSettings
   readonly limits: AllowanceLimits
   /** The loop itself, for subagents. */
   readonly runLoop: RunLoop
+}
+
+/** What one run has for itself. */
+export interface RunPorts {
+  readonly steps: Steps
+  readonly abort: AbortScope
+  readonly inbox: Inbox
+  readonly ledger: Ledger
+  readonly deadline: Deadline
+  readonly orphanedTools: OrphanedTools
+  /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */
+  readonly spentBeforeUsd: number
 }
 
 /** How a run ended, and the state it ended in. */
@@ -107,4 +109,4 @@ export interface Ended {
 }
 
 /** The one loop. It never rejects. */
-type RunLoop = (start: RunState, ports: Ports, emit: Emit) => Promise<Ended>
+export type RunLoop = (context: RunContext, ports: RunPorts, start: RunState, emit: Emit) => Promise<Ended>

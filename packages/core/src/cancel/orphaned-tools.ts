@@ -1,0 +1,23 @@
+/**
+ * Tool calls that did not heed an abort within the grace time (spec R-ABORT-9): they may still be at work.
+ * A writing tool of a later run waits for them, so that two hands never hold one file.
+ */
+export class OrphanedTools {
+  #atWork: Set<Promise<void>> | undefined
+
+  add(work: Promise<unknown>): void {
+    const atWork = (this.#atWork ??= new Set())
+    const done = work.then(
+      () => {},
+      () => {},
+    )
+    atWork.add(done)
+    void done.then(() => atWork.delete(done))
+  }
+
+  /** Settles when all of them have; undefined when there are none. */
+  settled(): Promise<void> | undefined {
+    const atWork = this.#atWork
+    return atWork === undefined || atWork.size === 0 ? undefined : Promise.all(atWork).then(() => {})
+  }
+}

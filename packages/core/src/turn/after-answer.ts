@@ -1,0 +1,178 @@
+import { checkTokenBudget, diminishingThreshold } from '../budget/token-target.ts'
+import type { Settled } from '../cancel/settle.ts'
+import { messageOf } from '../errors.ts'
+import { after, firstOf, type Eventually } from '../eventually.ts'
+import type { StopHook, StopHookInput, StopHookOutcome } from '../hooks/stop-hooks.ts'
+import { textOf, type AssistantMessage } from '../messages.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { guardsAt, inboxAt } from './checkpoint.ts'
+import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
+import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
+import type { Run } from './run.ts'
+
+type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
+
+/** An answer without tool calls, in this order. */
+const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, tokenTarget]
+
+/** What comes after an answer: it is sent back for a reason, or the run ends. */
+export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
+  return after(
+    firstOf(atAnswer, (stage) => stage(run, message)),
+    (outcome) => outcome ?? ends(draftOf('completed', completedSignal())),
+  )
+}
+
+function finishReason(run: Run): Outcome | undefined {
+  const raisedBy = guardsAt(run, 'after_reply')
+  return run.signals.hasAny() ? ends(standingDraft(run, raisedBy)) : undefined
+}
+
+function followUps(run: Run): Eventually<Outcome | undefined> {
+  return after(inboxAt(run, 'end'), (came) =>
+    came ? goesOn([onward('user_input')], () => maxTurnsDraft(run)) : undefined,
+  )
+}
+
+function structuredOutput({ context }: Run, message: AssistantMessage): Outcome | undefined {
+  const checked = context.settings.output?.check(textOf(message.content))
+  return checked === undefined || checked.fits ? undefined : retryOutput(checked.message)
+}
+
+function retryOutput(problem: string): Outcome {
+  const signal = new StopSignal({
+    reason: 'retry_limit',
+    message: `The answer does not fit the output schema: ${problem}`,
+    context: { problem },
+    source: 'structured_output',
+  })
+  const text = `Your answer does not fit the required schema: ${problem}. Answer again with nothing but JSON that fits it.`
+  const retry: Route = {
+    transition: 'structured_output_retry',
+    take(run) {
+      run.appendUser(text, 'loop')
+      return 'taken'
+    },
+  }
+  return goesOn([retry], () => draftOf('structured_output_retry_exhausted', signal))
+}
+
+/** What the stop hooks asked for together. */
+interface StopHookWishes {
+  readonly blocks: string[]
+  prevented: { readonly hook: string; readonly reason: string } | undefined
+}
+
+/** Runs the stop hooks: block → prevent → pass (spec R-SHOOK-1, R-SHOOK-2). */
+function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
+  const wishes: StopHookWishes = { blocks: [], prevented: undefined }
+  const aborted = firstOf(run.context.stopHooks, (hook) => callStopHook(run, hook, message, wishes))
+  return after(aborted, (outcome) => {
+    if (outcome !== undefined) return outcome
+    if (wishes.blocks.length > 0) return sendBack(run, wishes.blocks)
+    const { prevented } = wishes
+    if (prevented === undefined) return undefined
+    return ends(draftOf('stop_hook_prevented', stopRequestedSignal(prevented.hook, prevented.reason)))
+  })
+}
+
+function callStopHook(
+  run: Run,
+  hook: StopHook,
+  message: AssistantMessage,
+  wishes: StopHookWishes,
+): Eventually<Outcome | undefined> {
+  const event = { hook: hook.id, trigger: 'stopHook', callId: null } as const
+  run.emit({ type: 'hook_start', ...event })
+  const step = run.step<StopHookOutcome>(`hook:stopHook:${run.spent.request}::${hook.id}`, () => {
+    const { cause } = run.ports.abort
+    if (cause !== undefined) return { aborted: cause }
+    const input = stopHookInput(run, message)
+    return run.withGrace(() => hook.handle(input), outcomeOf)
+  })
+  return after(step, ({ value: outcome, durationMs }) => {
+    run.emit({ type: 'hook_end', ...event, outcome, durationMs })
+    if (outcome.aborted !== undefined) return ends(abortDraft(run, outcome.aborted, 'streaming'))
+    if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
+    // An empty reason does not block: there would be nothing to tell the model.
+    if (typeof outcome.block === 'string' && outcome.block.trim() !== '') wishes.blocks.push(outcome.block)
+    if (outcome.prevent !== undefined) wishes.prevented ??= { hook: hook.id, reason: outcome.prevent }
+    return undefined
+  })
+}
+
+function outcomeOf(settled: Settled<StopHookOutcome | void>): StopHookOutcome {
+  if (settled.kind === 'value') return settled.value ?? {}
+  return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
+}
+
+export function stopHookInput(run: Run, message: AssistantMessage): StopHookInput {
+  const { transcript, startLength, identity } = run
+  const { system, userContext, systemContext, querySource } = run.context.settings
+  const assistantMessages = transcript
+    .since(startLength)
+    .flatMap((entry) => (entry.kind === 'assistant' && entry.error === undefined ? [entry.message] : []))
+  return {
+    messagesForQuery: transcript.messages(),
+    assistantMessages: assistantMessages.length > 0 ? assistantMessages : [message],
+    systemPrompt: system,
+    userContext,
+    systemContext,
+    toolUseContext: {
+      sessionId: identity.sessionId,
+      runId: identity.runId,
+      agentId: identity.agentId ?? null,
+      signal: run.ports.abort.signal,
+    },
+    querySource,
+    stopHookActive: run.spent.stopHookActive,
+  }
+}
+
+function sendBack(run: Run, reasons: readonly string[]): Outcome {
+  const cap = run.context.settings.stopHookBlockCap
+  const taken = run.spent.laps.sinceRefill.stop_hook_blocking ?? 0
+  const overruled = `A stop hook sent the model back ${taken} times in a row; it was overruled and the run ends here.`
+  const route: Route = {
+    transition: 'stop_hook_blocking',
+    take(from) {
+      if (taken >= cap) return 'declined'
+      for (const reason of reasons) from.appendUser(`Stop hook feedback: ${reason}`, 'hook')
+      from.update({ stopHookActive: true })
+      return 'taken'
+    },
+  }
+  const say = { type: 'informational', message: overruled } as const
+  return goesOn([route], () => draftOf('completed', completedSignal(overruled), { say }))
+}
+
+function completedSignal(message = 'The model gave its answer'): StopSignal {
+  return new StopSignal({ reason: 'completed', message, source: 'loop' })
+}
+
+/** Below 90 % of the token target, and gaining, the answer is sent back for more (spec R-GATE-2). */
+function tokenTarget(run: Run): Outcome | undefined {
+  const { spent, identity } = run
+  const { decision, tracker } = checkTokenBudget({
+    tracker: spent.tracker,
+    agentId: identity.agentId,
+    budget: run.context.settings.tokenBudget,
+    globalTurnTokens: spent.usage.output_tokens,
+    now: spent.now,
+  })
+  if (decision.action === 'stop') {
+    if (decision.completionEvent !== null) run.emit({ type: 'token_budget', completion: decision.completionEvent })
+    return undefined
+  }
+  const nudge = decision.nudgeMessage
+  const route: Route = {
+    transition: 'token_budget_continuation',
+    madeProgress: tracker.lastDeltaTokens >= diminishingThreshold,
+    take(from) {
+      from.appendUser(nudge, 'loop')
+      from.update({ tracker })
+      return 'taken'
+    },
+  }
+  return goesOn([route], () => draftOf('completed', completedSignal()))
+}

@@ -1,0 +1,86 @@
+import type { AbortCause } from '../cancel/abort.ts'
+import { after, type Eventually } from '../eventually.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { act } from './act.ts'
+import { afterAnswer } from './after-answer.ts'
+import { appendReply, type Answer } from './ask.ts'
+import { closeAbortedCalls, closeNotRun } from './calls/close-calls.ts'
+import { controlAt } from './checkpoint.ts'
+import { abortDraft, budgetDraft, loweredTokensDraft, standingDraft } from './endings.ts'
+import { committedUsd } from './figures.ts'
+import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
+import { recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
+import type { Run } from './run.ts'
+import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
+
+/** The model replied: incomplete replies are recovered, any other goes on record; then its calls, or the end. */
+export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
+  const { message, streamError } = reply
+  if (message.stop_reason === 'refusal') return endRefused(run, reply)
+  const recovery = recoverIncomplete(run, reply)
+  if (recovery !== undefined) return recovery
+  if (streamError !== null)
+    run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${streamError.message}` })
+  appendReply(run, reply)
+  return after(runHooks(run, 'afterInference'), (hooks) => {
+    if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
+    return after(controlAt(run, 'after_reply'), (abort) =>
+      abort === undefined ? goOnWith(run, reply, hooks) : endAborted(run, reply, abort),
+    )
+  })
+}
+
+/** A reply that the model did not end by itself, and that holds no complete call to go on with. */
+function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
+  const { message, calls, streamError } = reply
+  if (message.stop_reason === 'model_context_window_exceeded') return recoverWindow()
+  if (calls.length > 0) return undefined
+  if (streamError !== null) return recoverBroken(run, reply, streamError)
+  if (message.stop_reason === 'max_tokens') return recoverCut(run, reply)
+  if (message.stop_reason === 'pause_turn') return resumePaused(run, reply)
+  return undefined
+}
+
+function endRefused(run: Run, reply: Answer): Outcome {
+  appendReply(run, reply)
+  closeNotRun(run, reply.calls, 'the model refused to go on')
+  const signal = new StopSignal({
+    reason: 'error',
+    message: 'The model refused to answer',
+    context: { stopReason: reply.message.stop_reason },
+    source: 'model',
+  })
+  return ends(draftOf('refusal', signal))
+}
+
+/** Cost check, standing signals; then the calls of the reply, or what comes after an answer. */
+function goOnWith(run: Run, { message, calls, early }: Answer, { messages }: HookRun): Eventually<Outcome> {
+  const stop = overBudgetDraft(run) ?? overTokensDraft(run) ?? standing(run)
+  if (stop !== undefined) {
+    closeNotRun(run, calls, `the run stopped (${stop.signal.toString()})`)
+    addHookMessages(run, messages)
+    return ends(stop)
+  }
+  if (calls.length > 0) return act(run, calls, early, messages)
+  addHookMessages(run, messages)
+  return afterAnswer(run, message)
+}
+
+function standing(run: Run): Draft | undefined {
+  return run.signals.hasAny() ? standingDraft(run, []) : undefined
+}
+
+function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Eventually<Outcome> {
+  return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))
+}
+
+/** The second line behind the ledger: what was spent is looked at after every message (spec R-BUD-8). */
+function overBudgetDraft(run: Run): Draft | undefined {
+  const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
+  return spentUsd >= run.context.settings.maxBudgetUsd ? budgetDraft(run) : undefined
+}
+
+/** A service that wrote more than it was asked for: the ledger could not keep that in bounds, and it is not passed over. */
+function overTokensDraft(run: Run): Draft | undefined {
+  return run.spent.totalTokens > run.context.settings.maxTokens ? loweredTokensDraft(run) : undefined
+}

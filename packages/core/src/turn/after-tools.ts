@@ -1,0 +1,62 @@
+import { after, type Eventually } from '../eventually.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { terminalOf } from '../stop/terminal.ts'
+import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
+import { controlAt, guardsAt } from './checkpoint.ts'
+import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'
+import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
+import type { Run } from './run.ts'
+import { addHookMessages, runHooks } from './run-hooks.ts'
+
+/** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
+export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
+  return after(controlAt(run, 'after_tools'), (controlAbort) => {
+    const abort = phase.abort ?? controlAbort
+    if (abort !== undefined) return ends(abortDraft(run, abort, 'tools'))
+    for (const { signal } of phase.stops) run.raise(signal, 'after_tools')
+    const raisedBy = guardsAt(run, 'after_tools')
+    return after(runHooks(run, 'afterStep'), (hooks) => {
+      addHookMessages(run, hooks.messages)
+      if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
+      const ending = stopDraft(phase) ?? standing(run, raisedBy)
+      return ending === undefined ? goesOn(nextTurn, () => maxTurnsDraft(run)) : ends(ending)
+    })
+  })
+}
+
+const nextTurn: readonly Route[] = [onward('next_turn')]
+
+/** What the tools themselves and their hooks end the run with. */
+function stopDraft({ stops, pending }: ToolPhase): Draft | undefined {
+  const thrown = stops.find((stop) => stop.origin === 'tool')
+  if (thrown !== undefined) return draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal)
+  if (stops[0] !== undefined) return hookStopDraft(stops[0])
+  return pending.length > 0 ? approvalDraft(pending) : undefined
+}
+
+function standing(run: Run, raisedBy: readonly string[]): Draft | undefined {
+  return run.signals.hasAny() ? standingDraft(run, raisedBy) : undefined
+}
+
+function hookStopDraft(stop: RaisedStop): Draft {
+  const reason = terminalOf(stop.signal, stop.origin)
+  if (reason !== 'hook_stopped') return draftOf(reason, stop.signal)
+  const say = {
+    type: 'hook_stopped_continuation',
+    hook: stop.hook ?? '',
+    message: stop.signal.message,
+    callId: stop.callId,
+  } as const
+  return draftOf(reason, stop.signal, { say })
+}
+
+function approvalDraft(pending: readonly PendingCall[]): Draft {
+  const names = pending.map(({ call }) => call.name).join(', ')
+  const signal = new StopSignal({
+    reason: 'stop_requested',
+    message: `Waiting for approval: ${names}`,
+    context: { pending: pending.map(({ call, message }) => ({ id: call.id, name: call.name, message })) },
+    source: 'permissions',
+  })
+  return draftOf('needs_approval', signal)
+}

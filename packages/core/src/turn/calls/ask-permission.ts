@@ -1,0 +1,90 @@
+import { messageOf } from '../../errors.ts'
+import { after, type Eventually } from '../../eventually.ts'
+import type { PermissionDecision } from '../../tools/permission-decision.ts'
+import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
+import type { Run } from '../run.ts'
+import type { ValidCall } from './inspect-call.ts'
+
+/**
+ * Deny rules on the model's own input, before any hook sees the call: why it is denied, if it is.
+ * On record, so that other rules later do not change the past.
+ */
+export function denyByRules(run: Run, { call, index, tool, readOnly }: ValidCall): Eventually<string | undefined> {
+  const { permissions } = run.context
+  if (permissions === allowAll) return undefined
+  const step = run.step<{ readonly message?: string }>(`rules:${run.spent.request}:${index}:${call.id}`, () => {
+    try {
+      const message = permissions.denies({ call, tool, readOnly })
+      return message === undefined ? {} : { message }
+    } catch (error) {
+      return { message: rulesFailed(error) }
+    }
+  })
+  return after(step, ({ value }) => value.message)
+}
+
+/** Ask rules, mode and allow rules, then the person. `ask`: a person has to say, and nobody is there to wait for. */
+export function decidePermission(
+  run: Run,
+  { call, index }: ValidCall,
+  request: PermissionRequest,
+): Eventually<PermissionDecision> {
+  const step = run.step<PermissionDecision>(`permission:${run.spent.request}:${index}:${call.id}`, () =>
+    decideInTime(run, request),
+  )
+  return after(step, ({ value }) => (value.behavior === 'ask' ? askPerson(run, request, index, value.message) : value))
+}
+
+/** A dialog may stand open when the run is aborted: nobody waits for it then. */
+function decideInTime(run: Run, request: PermissionRequest): Eventually<PermissionDecision> {
+  return run.withGrace<PermissionDecision, PermissionDecision>(
+    () => decide(run, request),
+    (settled) => {
+      switch (settled.kind) {
+        case 'value':
+          return settled.value
+        case 'threw':
+          return { behavior: 'deny', message: rulesFailed(settled.error) }
+        case 'left':
+          return interruptedDecision
+      }
+    },
+  )
+}
+
+const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: 'Interrupted by user' })
+
+/** A rule set that throws denies: nothing runs that nobody allowed. */
+function decide({ context }: Run, request: PermissionRequest): Eventually<PermissionDecision> {
+  const message = context.permissions.denies(request)
+  if (message !== undefined) return { behavior: 'deny', message }
+  return after(context.permissions.decide(request), (decision) => {
+    // Across hooks and rules: deny > ask > allow.
+    const hookAsks = request.hookDecision === 'ask' && decision.behavior === 'allow'
+    return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
+  })
+}
+
+function rulesFailed(error: unknown): string {
+  return `The permission rules failed: ${messageOf(error)}`
+}
+
+/** Asks the person through Steps; with nobody to wait for, the question stays. */
+function askPerson(
+  run: Run,
+  { call }: PermissionRequest,
+  index: number,
+  message: string,
+): Eventually<PermissionDecision> {
+  const given = run.spent.approvals?.[call.id]
+  if (given !== undefined) return given
+  if (run.context.settings.onAsk === 'end') return { behavior: 'ask', message }
+  const { steps, deadline, abort } = run.ports
+  const key = run.key(`approval:${run.spent.request}:${index}:${call.id}`)
+  run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
+  deadline.pause()
+  return steps.wait<PermissionDecision>(key, { signal: abort.signal }).then((answer) => {
+    deadline.goOn()
+    return answer ?? interruptedDecision
+  })
+}

@@ -1,0 +1,99 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import { after, type Eventually } from '../../eventually.ts'
+import {
+  isToolResult,
+  toolCallsOf,
+  type AssistantMessage,
+  type ToolResultBlock,
+  type ToolUseBlock,
+} from '../../messages.ts'
+import { abortedResult, notRun, resultBlock, unknownOutcome, type ToolResult } from '../../tools/result.ts'
+import type { EarlyStarts } from '../../tools/early-starts.ts'
+import type { Transcript } from '../../transcript.ts'
+import type { Run } from '../run.ts'
+import { addHookMessages } from '../run-hooks.ts'
+
+// Every call has a result, on every path: these are the places where one is written for a call that did not run.
+
+/** Synthetic results for calls that will not run. */
+export function closeNotRun(run: Run, calls: readonly ToolUseBlock[], why: string): void {
+  const result = notRun(why)
+  appendResults(
+    run,
+    calls.map(({ id }) => resultBlock(id, result)),
+  )
+}
+
+function appendResults(run: Run, blocks: readonly ToolResultBlock[]): void {
+  if (blocks.length === 0) return
+  run.appendUser(blocks, 'tool_results')
+  run.update({ toolResults: run.spent.toolResults + blocks.length })
+}
+
+/** Calls of the last message that have no result: none are left by the phases, but a hook or a limit may end a run between them. */
+export function closeOpenCalls(run: Run): void {
+  closeNotRun(run, openCallsOf(run.transcript), 'the run ended first')
+}
+
+/** A run that broke in the middle of its tools: what ended is told, what was begun is unknown, the rest did not run. */
+export function closeBrokenCalls(run: Run): void {
+  const calls = openCallsOf(run.transcript)
+  const phase = run.tools
+  const blocks = calls.map((call) => {
+    const index = phase?.calls.indexOf(call) ?? -1
+    const begun = phase?.hasBegun(index) === true ? unknownOutcome : notRun('the run broke before this call')
+    return resultBlock(call.id, phase?.result(index) ?? begun)
+  })
+  appendResults(run, blocks)
+  if (phase === undefined || blocks.length === 0) return
+  addHookMessages(run, phase.messages)
+  addHookMessages(run, phase.remarks)
+}
+
+/** Calls at the end of the transcript that have no result yet. */
+export function openCallsOf(transcript: Transcript): readonly ToolUseBlock[] {
+  const answered = new Set<string>()
+  for (let index = transcript.length - 1; index >= 0; index--) {
+    const entry = transcript.at(index)
+    if (entry?.kind === 'user' && typeof entry.message.content !== 'string') {
+      for (const block of entry.message.content) if (isToolResult(block)) answered.add(block.tool_use_id)
+    }
+    if (entry?.kind === 'compact_boundary') return []
+    if (entry?.kind !== 'assistant' || entry.error !== undefined) continue
+    return toolCallsOf(entry.message).filter(({ id }) => !answered.has(id))
+  }
+  return []
+}
+
+/**
+ * Results for the calls of a message that was cut by an abort: those of early starts, which heed the abort or are left behind
+ * within the grace time, and synthetic ones for the rest.
+ */
+export function closeAbortedCalls(
+  run: Run,
+  message: AssistantMessage,
+  cause: AbortCause,
+  early: EarlyStarts,
+): Eventually<undefined> {
+  const calls = toolCallsOf(message)
+  if (calls.length === 0) return undefined
+  const step = run.step<readonly ToolResult[]>(`close:${run.spent.request}`, async () => {
+    const results: ToolResult[] = []
+    for (const call of calls) results.push((await early.take(call.id)) ?? abortedResult(cause, 'settled'))
+    return results
+  })
+  return after(step, ({ value }) => {
+    const results = calls.map((call, index) => value[index] ?? abortedResult(cause, 'settled'))
+    for (const [index, { id, name }] of calls.entries()) {
+      const status = results[index]?.status ?? 'interrupted'
+      run.emit({ type: 'tool_end', callId: id, name, status, durationMs: 0 })
+    }
+    appendResults(
+      run,
+      results.map((result, index) => resultBlock(calls[index]?.id ?? '', result)),
+    )
+    const orphaned = calls.flatMap(({ id }, index) => (results[index]?.stillRunning === true ? [id] : []))
+    run.update({ stillRunning: [...run.spent.stillRunning, ...orphaned] })
+    return undefined
+  })
+}

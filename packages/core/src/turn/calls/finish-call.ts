@@ -1,0 +1,90 @@
+import { after, type Eventually } from '../../eventually.ts'
+import { textOf, type ToolUseBlock } from '../../messages.ts'
+import { StopSignal } from '../../stop/signal.ts'
+import { stopRequestedSignal } from '../endings.ts'
+import type { Run } from '../run.ts'
+import { policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
+import type { PreparedCall } from './prepare-call.ts'
+import { enterAgent } from './run-agent.ts'
+import type { CallRun } from './run-call.ts'
+import type { RaisedStop, ToolPhase } from './tool-phase.ts'
+
+/** Enters a call that ran, in call order: clock and figures, its event, post-hooks, the error policy. */
+export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
+  const { result } = ran
+  const { call, index } = callOf(ran.call)
+  run.advanceClock(ran)
+  if (ran.agent !== undefined) enterAgent(run, ran.agent)
+  run.emit({
+    type: 'tool_end',
+    callId: call.id,
+    name: call.name,
+    status: result.status,
+    durationMs: ran.durationMs,
+  })
+  phase.noteAbort(result.abort)
+  if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
+  // Only a call that ran has something after it.
+  if (result.status !== 'done' && result.status !== 'failed') return undefined
+  const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
+  return after(runPostHooks(run, phase, ran, subject), () =>
+    result.status === 'failed' ? afterFailure(run, phase, ran, subject) : undefined,
+  )
+}
+
+function callOf(prepared: PreparedCall): { readonly call: ToolUseBlock; readonly index: number } {
+  return prepared.kind === 'run' ? prepared.inspected : prepared
+}
+
+/** The call with the input that it ran with. */
+function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
+  return prepared.kind === 'run' && prepared.inspected.input !== call.input
+    ? { ...call, input: prepared.inspected.input }
+    : call
+}
+
+function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
+  const { result } = ran
+  if (run.context.hooks.for('afterToolUse', subject.toolCall?.name).length === 0) return undefined
+  const toolOutput = { text: textOf(result.content), isError: result.isError }
+  return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }), (hooks) => {
+    const replaced = hooks.outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
+    if (replaced !== undefined) phase.setResult(callOf(ran.call).index, { ...result, content: replaced })
+    enterHooks(phase, ran, hooks, 'post_tool_hook')
+    for (const { hook, outcome } of hooks.outcomes) {
+      if (outcome.prevented === undefined) continue
+      addStop(phase, ran, stopRequestedSignal(hook, outcome.prevented), 'post_tool_hook', hook)
+    }
+    return undefined
+  })
+}
+
+function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
+  const { name } = callOf(ran.call).call
+  const message = ran.result.error ?? textOf(ran.result.content)
+  const error = { source: 'tool', name, message } as const
+  return after(runToolHooks(run, 'onError', { ...subject, error }), (hooks) => {
+    enterHooks(phase, ran, hooks, 'hook')
+    if (run.context.settings.errorPolicy?.(error) === true)
+      addStop(phase, ran, policySignal('tool', name, message), 'hook', null)
+    return undefined
+  })
+}
+
+/** What hooks on this call said, raised, or were cut by. */
+function enterHooks(phase: ToolPhase, ran: CallRun, hooks: HookRun, origin: RaisedStop['origin']): void {
+  phase.addMessages(hooks.messages)
+  phase.noteAbort(hooks.aborted)
+  for (const { hook, signal } of hooks.raised) addStop(phase, ran, signal, origin, hook)
+}
+
+function addStop(
+  phase: ToolPhase,
+  ran: CallRun,
+  signal: StopSignal,
+  origin: RaisedStop['origin'],
+  hook: string | null,
+): void {
+  const { call, index } = callOf(ran.call)
+  phase.addStop({ index, signal, origin, hook, callId: call.id })
+}

@@ -1,0 +1,138 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import { after, type Eventually } from '../../eventually.ts'
+import type { ToolUseBlock } from '../../messages.ts'
+import type { PermissionDecision } from '../../tools/permission-decision.ts'
+import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
+import { abortedResult, denied, invalid, notRun, type ToolResult } from '../../tools/result.ts'
+import { isAgentTool } from '../../tools/tool.ts'
+import type { Run } from '../run.ts'
+import { runToolHooks, type HookRun } from '../run-hooks.ts'
+import { decidePermission, denyByRules } from './ask-permission.ts'
+import { inspectInput, type InspectedCall, type ValidCall } from './inspect-call.ts'
+import type { ToolPhase } from './tool-phase.ts'
+
+/** Permissions and pre-hooks have had their say. */
+export type PreparedCall =
+  | { readonly kind: 'run'; readonly inspected: ValidCall }
+  /** It has its result without running: unknown tool, invalid input, denied, stopped. */
+  | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
+
+/** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (spec R-PERM-1). */
+export function prepareCall(
+  run: Run,
+  phase: ToolPhase,
+  inspected: InspectedCall,
+): Eventually<PreparedCall | 'pending'> {
+  const { call } = inspected
+  run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
+  if (inspected.kind === 'invalid') return answeredWithoutRunning(inspected, invalid(inspected.message))
+  const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
+  if (!hasHooks) return run.context.permissions === allowAll ? ready(run, inspected) : permit(run, phase, inspected)
+  return after(denyByRules(run, inspected), (message) =>
+    message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
+  )
+}
+
+function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall | 'pending'> {
+  const { call, index } = inspected
+  return after(runToolHooks(run, 'beforeToolUse', { toolCall: call, callIndex: index }), (hooks) => {
+    phase.addMessages(hooks.messages)
+    for (const { hook, signal } of hooks.raised) phase.addStop({ index, signal, origin: 'hook', hook, callId: call.id })
+    const verdict = verdictOf(hooks)
+    if (verdict.blocked !== undefined) return deny(run, inspected, verdict.blocked)
+    if (verdict.aborted !== undefined) {
+      return answeredWithoutRunning(inspected, abortedResult(verdict.aborted, 'settled'))
+    }
+    if (hooks.raised.length > 0)
+      return answeredWithoutRunning(inspected, notRun('a hook stopped the run before this call'))
+    const changed = verdict.input === undefined ? inspected : withInput(inspected, verdict.input.value)
+    if (changed.kind === 'invalid')
+      return answeredWithoutRunning(changed, invalid(`A hook changed the input. ${changed.message}`))
+    return permit(run, phase, changed, verdict.permission)
+  })
+}
+
+interface HookVerdict {
+  readonly blocked: string | undefined
+  readonly permission: 'allow' | 'ask' | undefined
+  readonly input: { readonly value: unknown } | undefined
+  readonly aborted: AbortCause | undefined
+}
+
+/** Across hooks: deny > ask > allow; the last changed input counts. */
+function verdictOf(hooks: HookRun): HookVerdict {
+  const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
+  return {
+    blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
+    permission: outcomes.some((outcome) => outcome.permission === 'ask')
+      ? 'ask'
+      : outcomes.find((outcome) => outcome.permission)?.permission,
+    input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
+    aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
+  }
+}
+
+function withInput({ call, index, tool }: ValidCall, input: unknown): InspectedCall {
+  return inspectInput(tool, { ...call, input }, index)
+}
+
+/** Rules, mode and the person. `pending`: nobody is there to ask. */
+function permit(
+  run: Run,
+  phase: ToolPhase,
+  inspected: ValidCall,
+  hookDecision?: 'allow' | 'ask',
+): Eventually<PreparedCall | 'pending'> {
+  const { call, tool, readOnly } = inspected
+  const request: PermissionRequest =
+    hookDecision === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision }
+  return after(decidePermission(run, inspected, request), (decision) => enterDecision(run, phase, inspected, decision))
+}
+
+function enterDecision(
+  run: Run,
+  phase: ToolPhase,
+  inspected: ValidCall,
+  decision: PermissionDecision,
+): PreparedCall | 'pending' {
+  const { call } = inspected
+  switch (decision.behavior) {
+    case 'ask': {
+      const { message } = decision
+      run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key: null })
+      phase.addPending({ call, message })
+      return 'pending'
+    }
+    case 'deny':
+      return deny(run, inspected, decision.message)
+    case 'allow': {
+      if (decision.updatedInput === undefined) return ready(run, inspected)
+      const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
+      if (changed.kind === 'invalid') return answeredWithoutRunning(changed, invalid(changed.message))
+      // Events and hooks go on telling of the call as it was allowed.
+      return ready(run, { ...changed, call })
+    }
+  }
+}
+
+function ready(run: Run, inspected: ValidCall): PreparedCall {
+  if (isAgentTool(inspected.tool)) {
+    const { maxSubagents } = run.context.settings
+    if (run.spent.subagents >= maxSubagents) {
+      const message = `This run may start ${maxSubagents} subagents, and they are used up. Do the work yourself.`
+      return answeredWithoutRunning(inspected, invalid(message))
+    }
+    run.update({ subagents: run.spent.subagents + 1 })
+  }
+  return { kind: 'run', inspected }
+}
+
+function answeredWithoutRunning({ call, index }: InspectedCall, result: ToolResult): PreparedCall {
+  return { kind: 'answer', call, index, result }
+}
+
+function deny(run: Run, inspected: InspectedCall, message: string): PreparedCall {
+  const { call } = inspected
+  run.emit({ type: 'permission_denied', callId: call.id, name: call.name, input: call.input, message })
+  return answeredWithoutRunning(inspected, denied(message))
+}

@@ -1,0 +1,182 @@
+import { AbortScope } from '../../cancel/abort.ts'
+import { messageOf } from '../../errors.ts'
+import type { Emit } from '../../events.ts'
+import type { Eventually } from '../../eventually.ts'
+import { StepsLimitHook } from '../../guards/limits.ts'
+import { closedInbox } from '../../inbox.ts'
+import type { HookTrigger } from '../../hooks/outcome.ts'
+import type { HookRegistry } from '../../hooks/registry.ts'
+import type { Ended, RunContext, RunPorts } from '../../run-context.ts'
+import { lastAnswer } from '../../sdk/result.ts'
+import {
+  entryId,
+  freshProgress,
+  startState,
+  withEntry,
+  withModelUsage,
+  type RunIdentity,
+  type RunProgress,
+  type RunState,
+} from '../../state.ts'
+import { toolDefinitionsOf } from '../../tools/definitions.ts'
+import { abortedResult, type ToolResult } from '../../tools/result.ts'
+import { isAgentTool, type AnyAgentTool, type ChildRun } from '../../tools/tool.ts'
+import { Transcript } from '../../transcript.ts'
+import type { Run } from '../run.ts'
+import type { ValidCall } from './inspect-call.ts'
+
+export interface AgentCall extends ValidCall {
+  readonly tool: AnyAgentTool
+}
+
+/** A subagent's answer and figures. */
+export interface AgentOutcome {
+  readonly result: ToolResult
+  /** The moment of its end on the run's own clock: agents side by side take the time of the longest. */
+  readonly endedAt: number
+  /** What it spent; null when it never began. */
+  readonly spent: RunProgress | null
+}
+
+/** A subagent: the same loop under the parent's Steps and ledger, aborted with it (spec R-SUB-1, R-SUB-5). */
+export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eventually<AgentOutcome> {
+  const { now } = run.spent
+  let child: ChildRun
+  try {
+    // The input passed this tool's own check, so it is what `spawn` is written for.
+    child = tool.spawn(input as never)
+  } catch (error) {
+    const message = messageOf(error)
+    return { result: { status: 'failed', content: message, isError: true, error: message }, endedAt: now, spent: null }
+  }
+  const name = `agent:${run.spent.request}:${index}:${call.id}/`
+  const identity = identityOf(run, name, call.id)
+  const emit: Emit = (event) =>
+    run.emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
+  const start = startOf(identity, child.prompt, now)
+  emit({ type: 'run_start', run: identity, model: run.context.model.id })
+  for (const entry of start.transcript) emit({ type: 'message', entry })
+  const abort = new AbortScope()
+  const listener = {
+    onAbort: (cause: Parameters<AbortScope['abort']>[0]) =>
+      abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
+  }
+  run.ports.abort.listen(listener)
+  const context = contextOfChild(run.context, child)
+  const ports = portsOfChild(run.ports, name, abort)
+  return context.runLoop(context, ports, start, emit).then((ended) => {
+    run.ports.abort.unlisten(listener)
+    return { result: resultOfChild(ended), endedAt: now + ended.terminal.durationMs, spent: ended.state.spent }
+  })
+}
+
+function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
+  const agentPath = `${identity.agentPath}${name}`
+  return {
+    ...identity,
+    agentPath,
+    agentId: `${identity.runId}/${agentPath}`.slice(0, -1),
+    parentCallId: callId,
+    depth: identity.depth + 1,
+  }
+}
+
+/** Its prompt is the first message of a transcript of its own. */
+function startOf(identity: RunIdentity, prompt: string, now: number): RunState {
+  const fresh = startState(identity, Transcript.empty(), freshProgress(now))
+  const message = { role: 'user', content: prompt } as const
+  return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
+}
+
+function portsOfChild(ports: RunPorts, name: string, abort: AbortScope): RunPorts {
+  return {
+    ...ports,
+    steps: ports.steps.scope(name),
+    inbox: closedInbox,
+    abort,
+    ledger: ports.ledger.branch(),
+  }
+}
+
+function contextOfChild(context: RunContext, child: ChildRun): RunContext {
+  const allowed = child.tools === undefined ? undefined : new Set(child.tools)
+  // A subagent starts no subagents: their number stays bounded by `maxSubagents`.
+  const tools = new Map(
+    [...context.tools].filter(([toolName, tool]) => !isAgentTool(tool) && (allowed?.has(toolName) ?? true)),
+  )
+  const maxTurns = Math.min(child.maxTurns ?? context.settings.maxTurns, context.settings.maxTurns)
+  return {
+    ...context,
+    tools,
+    toolDefinitions: toolDefinitionsOf(tools.values()),
+    // Its turns are its own; every other guard looks at it too.
+    guards: context.guards.filter((guard) => !(guard instanceof StepsLimitHook)),
+    stopHooks: [],
+    postRun: [],
+    // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
+    hooks: hooksOfChild(context.hooks),
+    limits: { maxTurns, gateLaps: 0 },
+    settings: {
+      ...context.settings,
+      system: child.system ?? context.settings.system,
+      maxTurns,
+      tokenBudget: null,
+      wrapUp: false,
+      output: null,
+      maxSubagents: 0,
+      querySource: child.agentType ?? 'agent',
+    },
+  }
+}
+
+const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
+
+function hooksOfChild(hooks: HookRegistry): HookRegistry {
+  return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
+}
+
+/** The parent's model is told the child's answer, and plainly when it did not come to its end. */
+function resultOfChild({ terminal, state }: Ended): ToolResult {
+  if (terminal.signal.source === 'abort') {
+    // Why the parent was aborted is on its own record: its next checkpoint tells.
+    const { abort: _cause, ...result } = abortedResult('parent', 'settled')
+    return result
+  }
+  const answer = lastAnswer(state)
+  const details = {
+    reason: terminal.reason,
+    message: terminal.signal.message,
+    costUsd: terminal.costUsd,
+    turns: terminal.summary.turns,
+  }
+  if (terminal.reason === 'completed' || terminal.reason === 'finish_reason' || terminal.reason === 'stop_requested') {
+    return {
+      status: 'done',
+      content: answer === '' ? '(The agent ended without a text.)' : answer,
+      isError: false,
+      details,
+    }
+  }
+  const why = `The agent was stopped before it was done (${terminal.signal.toString()}).`
+  const content = answer === '' ? why : `${why} Its last words were:\n\n${answer}`
+  return { status: 'failed', content, isError: true, details, error: why }
+}
+
+/** Enters what the agent spent in its parent's figures. */
+export function enterAgent(run: Run, { spent: child }: AgentOutcome): void {
+  if (child === null) return
+  const { spent } = run
+  let { modelUsage } = spent
+  for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
+    modelUsage = withModelUsage(modelUsage, model, usage, nanos)
+  }
+  run.update({
+    modelUsage,
+    totalTokens: spent.totalTokens + child.totalTokens,
+    nanos: spent.nanos + child.nanos,
+    unknownNanos: spent.unknownNanos + child.unknownNanos,
+    subagents: spent.subagents + child.subagents,
+    stillRunning: [...spent.stillRunning, ...child.stillRunning],
+    now: Math.max(spent.now, child.now),
+  })
+}

@@ -1,0 +1,103 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import type { MessageContent, ToolUseBlock } from '../../messages.ts'
+import type { StopSignal } from '../../stop/signal.ts'
+import type { SignalOrigin } from '../../stop/terminal.ts'
+import type { EarlyStarts } from '../../tools/early-starts.ts'
+import type { ToolResult } from '../../tools/result.ts'
+
+/** A stop that a tool or one of its hooks raised; it counts once all tools are done. */
+export interface RaisedStop {
+  readonly index: number
+  readonly signal: StopSignal
+  readonly origin: SignalOrigin
+  readonly hook: string | null
+  readonly callId: string
+}
+
+/** A call that a person has to approve; it and what comes after it has no result yet. */
+export interface PendingCall {
+  readonly call: ToolUseBlock
+  readonly message: string
+}
+
+/**
+ * What the calls of one message come to: the one account of it. Results are held by the place of the call, since services use ids twice.
+ * T1: a result is entered as soon as its call ended, and again when a hook replaced it; a run that breaks is closed from here.
+ * T2: stops are told in call order, whoever raised them first.
+ */
+export class ToolPhase {
+  readonly calls: readonly ToolUseBlock[]
+  readonly early: EarlyStarts
+  /** What hooks said when the message came: results go first. */
+  readonly remarks: readonly MessageContent[]
+  readonly #results: (ToolResult | undefined)[] = []
+  readonly #begun = new Set<number>()
+  #messages: MessageContent[] | undefined
+  #stops: RaisedStop[] | undefined
+  #pending: PendingCall[] | undefined
+  #abort: AbortCause | undefined
+
+  constructor(calls: readonly ToolUseBlock[], early: EarlyStarts, remarks: readonly MessageContent[]) {
+    this.calls = calls
+    this.early = early
+    this.remarks = remarks
+  }
+
+  /** The call's effect is about to run: without a result its outcome is unknown from now on. */
+  begin(index: number): void {
+    this.#begun.add(index)
+  }
+
+  hasBegun(index: number): boolean {
+    return this.#begun.has(index)
+  }
+
+  setResult(index: number, result: ToolResult): void {
+    this.#results[index] = result
+  }
+
+  result(index: number): ToolResult | undefined {
+    return this.#results[index]
+  }
+
+  /** A message of a hook, for behind the results. */
+  addMessages(messages: readonly MessageContent[]): void {
+    if (messages.length > 0) (this.#messages ??= []).push(...messages)
+  }
+
+  addStop(stop: RaisedStop): void {
+    ;(this.#stops ??= []).push(stop)
+  }
+
+  addPending(call: PendingCall): void {
+    ;(this.#pending ??= []).push(call)
+  }
+
+  /** The first abort that cut a call or one of its hooks. */
+  noteAbort(cause: AbortCause | undefined): void {
+    this.#abort ??= cause
+  }
+
+  get messages(): readonly MessageContent[] {
+    return this.#messages ?? none
+  }
+
+  /** In call order. */
+  get stops(): readonly RaisedStop[] {
+    return this.#stops === undefined ? none : this.#stops.toSorted((a, b) => a.index - b.index)
+  }
+
+  get pending(): readonly PendingCall[] {
+    return this.#pending ?? none
+  }
+
+  get abort(): AbortCause | undefined {
+    return this.#abort
+  }
+
+  get isStopped(): boolean {
+    return this.#stops !== undefined
+  }
+}
+
+const none: readonly never[] = Object.freeze([])

@@ -1,0 +1,79 @@
+import type { Settled } from '../cancel/settle.ts'
+import type { Compaction, CompactionResult, ContextView } from '../context/port.ts'
+import { estimateMessages } from '../context/tokens.ts'
+import { messageOf } from '../errors.ts'
+import { after, type Eventually } from '../eventually.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { draftOf, ends, type Outcome } from './outcome.ts'
+import { chargeFor, chargeOf } from './request/charge.ts'
+import { currentModel } from './request/current-model.ts'
+import type { Run } from './run.ts'
+
+/** Context: auto-compact, thrash, then the blocking limit. Undefined when there is room for the request. */
+export function defendContext(run: Run): Eventually<Outcome | undefined> {
+  const { contextDefence } = run.context
+  const view = contextViewOf(run)
+  const { estimatedTokens } = view
+  const due = contextDefence.beforeRequest(view)
+  if (due === 'thrash') return ends(thrashDraft(estimatedTokens))
+  if (due !== undefined) return after(compactBy(run, due), () => undefined)
+  const limit = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(view.model)
+  return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
+}
+
+function thrashDraft(estimatedTokens: number) {
+  const message = 'Compacting the conversation again would not make room: what fills it came back at once.'
+  const signal = new StopSignal({ reason: 'no_progress', message, context: { estimatedTokens }, source: 'context' })
+  return draftOf('compaction_thrash', signal)
+}
+
+function blockingDraft(used: number, limit: number) {
+  const message = `Prompt is too long: about ${used} tokens, and ${limit} fit. Compact the conversation or start a new one.`
+  const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'context' })
+  return draftOf('blocking_limit', signal, { say: { error: 'invalid_request', message } })
+}
+
+/** The run as the layers of the context defence see it. */
+export function contextViewOf(run: Run): ContextView {
+  return { state: run.state, model: currentModel(run), estimatedTokens: estimateRequest(run) }
+}
+
+/** Tokens that the next request is guessed to have. */
+function estimateRequest({ spent, transcript, context }: Run): number {
+  const { counted } = spent
+  const messages = transcript.messages()
+  if (counted.tokens > 0 && counted.length <= messages.length)
+    return counted.tokens + estimateMessages(context.tokens, messages, counted.length)
+  return context.tokens.estimate(context.settings.system) + estimateMessages(context.tokens, messages)
+}
+
+/** Runs a compaction as one step. False when it gave up: then the run holds only the time it took. */
+export function compactBy(run: Run, compaction: Compaction): Eventually<boolean> {
+  const { trigger } = compaction
+  run.emit({ type: 'compact_start', trigger })
+  const step = run.step<CompactionResult>(`compact:${run.spent.request}.${trigger}`, (scope) =>
+    run.withGrace(() => compaction.run(scope), compactionOf),
+  )
+  return after(step, ({ value }) => enterCompaction(run, trigger, value))
+}
+
+function enterCompaction(run: Run, trigger: Compaction['trigger'], result: CompactionResult): boolean {
+  if (result.kind === 'gave_up') {
+    run.emit({ type: 'compact_end', trigger, compacted: false, message: result.message })
+    return false
+  }
+  const { messages, preTokens, postTokens, billed } = result
+  if (billed !== undefined) {
+    const charge = chargeFor(run, { ...currentModel(run), id: billed.model }, billed.usage)
+    run.update(chargeOf(run.spent, charge, 'compaction'))
+  }
+  run.emit({ type: 'compact_end', trigger, compacted: true, message: `${preTokens} → ${postTokens} tokens` })
+  run.append({ kind: 'compact_boundary', id: run.entryId('compact'), messages, trigger, preTokens, postTokens })
+  run.update({ compactions: run.spent.compactions + 1, counted: { tokens: 0, length: 0 } })
+  return true
+}
+
+function compactionOf(settled: Settled<CompactionResult>): CompactionResult {
+  if (settled.kind === 'value') return settled.value
+  return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
+}

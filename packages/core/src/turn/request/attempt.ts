@@ -1,0 +1,227 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import type { Settled } from '../../cancel/settle.ts'
+import { messageOf } from '../../errors.ts'
+import type { Emit } from '../../events.ts'
+import type { Eventually } from '../../eventually.ts'
+import { digestOf, hashText } from '../../hash.ts'
+import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock } from '../../messages.ts'
+import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
+import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
+import type { StepResult } from '../../steps/steps.ts'
+import type { EarlyStarts } from '../../tools/early-starts.ts'
+import type { Run } from '../run.ts'
+import {
+  chargeFor,
+  noCharge,
+  reserveRequest,
+  unknownCharge,
+  type Charge,
+  type Grant,
+  type OverBudget,
+} from './charge.ts'
+
+/** What one attempt came to, as recorded. */
+export type Attempt =
+  | {
+      readonly kind: 'answered'
+      readonly message: AssistantMessage
+      /** Set when the stream broke after completed blocks. */
+      readonly streamError: ModelErrorJson | null
+      readonly grant: Grant
+      readonly charge: Charge
+    }
+  | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge }
+  /** `partial` holds what had come, so that nothing that was read is lost. */
+  | {
+      readonly kind: 'aborted'
+      readonly cause: AbortCause
+      readonly partial: AssistantMessage | null
+      readonly charge: Charge
+    }
+  /** The budget has no room for it: no request was made. */
+  | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
+  /** On record as begun and never as ended: charged at its reservation. */
+  | { readonly kind: 'unknown'; readonly charge: Charge }
+
+export interface AttemptPlan {
+  readonly attempt: number
+  readonly model: Model
+  /** Cap of the reply before the budget has its say. */
+  readonly cap: number
+  /** The last answer at a limit: no tools, and nothing is held back for it any more. */
+  readonly closing: boolean
+}
+
+/** Makes one attempt at the request: reserve, call, settle, all in one step. */
+export function makeAttempt(run: Run, plan: AttemptPlan, early: EarlyStarts): Eventually<StepResult<Attempt>> {
+  const { model, attempt, closing } = plan
+  const { ledger } = run.ports
+  let reserved: ReturnType<typeof reserveRequest> | undefined
+  return run.step<Attempt>(
+    closing ? `wrap_up:1.${attempt}` : `model:${run.spent.request}.${attempt}`,
+    async ({ emit, idempotencyKey }) => {
+      if (reserved === undefined) throw new Error('a request needs its grant')
+      const { grant, reservation } = reserved
+      if (!grant.granted) return { kind: 'over_budget', overBudget: grant }
+      const made = await callModel(run, plan, grant, idempotencyKey, emit, early)
+      if (reservation !== undefined) ledger.settle(reservation, made.charge, made.charge.known)
+      return made
+    },
+    {
+      digest: () => requestDigest(run, plan),
+      intent: () => {
+        reserved = reserveRequest(run, model, plan.cap, run.context.settings.wrapUp && !closing)
+        return reserved.grant
+      },
+      // What the intent of this key holds is what the line above gave.
+      onUnfinished: (intent) => unfinishedAttempt(intent as Grant | OverBudget, model),
+      sync: ledger.limited ? 'intent' : 'none',
+    },
+  )
+}
+
+/** An intent without a result: the request may have been made. */
+function unfinishedAttempt(intent: Grant | OverBudget, model: Model): Attempt {
+  if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
+  return {
+    kind: 'unknown',
+    charge: { model: model.id, nanos: intent.nanos, tokens: intent.tokens, known: false, usage: null },
+  }
+}
+
+/** The system prompt and the tools do not change in a run. */
+const fixedDigests = new WeakMap<object, number>()
+
+function requestDigest({ context, transcript }: Run, { model, cap }: AttemptPlan): string {
+  const { toolDefinitions, settings } = context
+  let fixed = fixedDigests.get(context)
+  if (fixed === undefined) {
+    fixed = hashText(toolDefinitions.map((tool) => tool.name).join(), hashText(settings.system))
+    fixedDigests.set(context, fixed)
+  }
+  return digestOf(`${model.id} ${cap} ${transcript.digest()}`, fixed)
+}
+
+type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
+
+function callModel(
+  run: Run,
+  { model, closing }: AttemptPlan,
+  grant: Grant,
+  idempotencyKey: string,
+  emit: Emit,
+  early: EarlyStarts,
+): Eventually<Made> {
+  const { abort } = run.ports
+  if (abort.cause !== undefined) return { kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) }
+  const { request } = run.spent
+  const body: ModelRequest = {
+    system: run.context.settings.system,
+    messages: run.transcript.messages(),
+    tools: run.context.toolDefinitions,
+    maxTokens: grant.maxTokens,
+    idempotencyKey,
+    ...(closing && { toolChoice: 'none' as const }),
+  }
+  const partial = new PartialReply(model)
+  const onUpdate = (update: ModelUpdate): void => {
+    // A deaf model may go on talking after it was left.
+    if (partial.isClosed) return
+    partial.add(update)
+    if (update.type === 'block') early.consider(update.block)
+    emit({ type: 'model_update', request, update })
+  }
+  const meaning = (settled: Settled<ModelReply>): Made => {
+    partial.close()
+    if (settled.kind === 'value' && isReply(settled.value)) return answered(run, settled.value, grant, model)
+    // An abort decides over whatever error it made the model reject with.
+    if (abort.cause !== undefined) {
+      const charge = unknownCharge(run, model, grant)
+      return { kind: 'aborted', cause: abort.cause, partial: partial.message(body), charge }
+    }
+    const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
+    return { kind: 'failed', error, charge: chargeOfFailure(run, error, model, grant) }
+  }
+  return run.withGrace(() => model.call(body, { signal: abort.signal, emit: onUpdate }), meaning)
+}
+
+function isReply(reply: unknown): reply is ModelReply {
+  if (typeof reply !== 'object' || reply === null || !('message' in reply)) return false
+  const { message } = reply
+  if (typeof message !== 'object' || message === null || !('content' in message && 'usage' in message)) return false
+  return Array.isArray(message.content) && typeof message.usage === 'object' && message.usage !== null
+}
+
+const noReply = new ModelError({
+  kind: 'unknown',
+  message: 'The model adapter gave something that is no reply: { message: { content, usage, … } } is needed.',
+  retryable: false,
+}).toRecord()
+
+function answered(run: Run, reply: ModelReply, grant: Grant, model: Model): Made {
+  const { message, interrupted, billed } = reply
+  // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
+  const isTold = interrupted === undefined && billed !== 'unknown' && inputTokensOf(message.usage) > 0
+  const charge = isTold ? chargeFor(run, model, message.usage) : unknownCharge(run, model, grant)
+  return {
+    kind: 'answered',
+    message: { ...message, by: model.id },
+    streamError: interrupted?.toRecord() ?? null,
+    grant,
+    charge,
+  }
+}
+
+function chargeOfFailure(run: Run, error: ModelErrorJson, model: Model, grant: Grant): Charge {
+  if (error.usage !== null) return chargeFor(run, model, error.usage)
+  return error.billed === 'nothing' ? noCharge(model) : unknownCharge(run, model, grant)
+}
+
+/** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
+function recordOf(thrown: unknown): ModelErrorJson {
+  if (thrown instanceof ModelError) return thrown.toRecord()
+  return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
+}
+
+/** What has come of a reply so far. */
+class PartialReply {
+  readonly #model: Model
+  #blocks: ContentBlock[] | undefined
+  #text = ''
+  #id = ''
+  isClosed = false
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  add(update: ModelUpdate): void {
+    if (update.type === 'text_delta') this.#text += update.text
+    if (update.type !== 'block') return
+    this.#id = update.messageId
+    this.#text = ''
+    ;(this.#blocks ??= []).push(update.block)
+  }
+
+  /** Nothing that comes later belongs to it. */
+  close(): void {
+    this.isClosed = true
+  }
+
+  /** What had come when the reply was cut: completed blocks, and the text of the one that was being written. */
+  message({ idempotencyKey }: ModelRequest): AssistantMessage | null {
+    const blocks = this.#blocks ?? []
+    const content: ContentBlock[] = this.#text === '' ? blocks : [...blocks, { type: 'text', text: this.#text }]
+    if (content.length === 0) return null
+    // A block that a later turn must echo with a signature is complete here, or not here at all.
+    return {
+      role: 'assistant',
+      id: this.#id === '' ? `partial-${digestOf(idempotencyKey)}` : this.#id,
+      model: this.#model.id,
+      content,
+      stop_reason: null,
+      usage: noUsage,
+      by: this.#model.id,
+    }
+  }
+}

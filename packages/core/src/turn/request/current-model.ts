@@ -1,0 +1,21 @@
+import type { Model } from '../../model/model.ts'
+import type { Run } from '../run.ts'
+
+/** The model that is asked now: the fallback once it took over. */
+export function currentModel({ context, spent }: Run): Model {
+  const { model, fallbackModel } = context
+  return (spent.laps.inRun.model_fallback ?? 0) > 0 && fallbackModel !== null ? fallbackModel : model
+}
+
+/** What is asked for: the default cap, or all that the model can once a reply was cut. */
+export function outputCap({ spent }: Run, model: Model): number {
+  const isEscalated = (spent.laps.inRun.max_output_tokens_escalate ?? 0) > 0
+  return isEscalated
+    ? model.maxOutputTokens
+    : Math.min(model.defaultOutputTokens ?? model.maxOutputTokens, model.maxOutputTokens)
+}
+
+export function canEscalate(run: Run): boolean {
+  const model = currentModel(run)
+  return outputCap(run, model) < model.maxOutputTokens
+}

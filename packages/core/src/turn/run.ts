@@ -1,0 +1,228 @@
+import { rankingOf, spendLap, allowances, type Transition } from '../allowance.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
+import { HaltingError } from '../errors.ts'
+import type { Emit } from '../events.ts'
+import { after, type Eventually } from '../eventually.ts'
+import type { Checkpoint } from '../guards/guard.ts'
+import type { MessageContent } from '../messages.ts'
+import type { RunContext, RunPorts } from '../run-context.ts'
+import { copyOfProgress, type Lap, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
+import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
+import { ExecutionContinuation } from '../stop/continuation.ts'
+import type { StopSignal } from '../stop/signal.ts'
+import type { StopSignals } from '../stop/signals.ts'
+import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
+import type { ToolPhase } from './calls/tool-phase.ts'
+
+/** What a step of the run asks of the driver, beside the signal and the events, which are the run's own. */
+export type RunStepOptions<T> = Omit<StepOptions<T>, 'signal' | 'emit'>
+
+/** A step that has no intent and may simply run again. */
+const plainStep = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
+
+/** What a lap has beside its transition. */
+export interface LapDetails {
+  /** token_budget_continuation: it gained enough to refill the other allowances. */
+  readonly madeProgress?: boolean
+  readonly overridden?: NonNullable<Lap['overridden']>
+}
+
+/**
+ * One run on its way: the one handle that the phases take.
+ * W1: only the methods of this class write. W2: `state` is an immutable snapshot; `progress` is for reading at once, never held
+ * across a write or an await. W3: `step` moves the run's clock; `stepBeside` writes nothing, and what runs beside others is
+ * entered in call order. W4: a lap is on record before the run changes.
+ */
+export class Run {
+  readonly context: RunContext
+  readonly ports: RunPorts
+  readonly identity: RunIdentity
+  /** Length of the transcript when the run began. */
+  readonly startLength: number
+  readonly emit: Emit
+  /** The calls of the open turn, from the moment they are looked at; a run that breaks is closed from it. */
+  tools: ToolPhase | undefined
+  #transcript: Transcript
+  #continuation: ExecutionContinuation
+  #progress: Writable<RunProgress>
+  /** A snapshot or a record holds `#progress`: it is copied before the next write. */
+  #isShared = true
+  #snapshot: RunState | undefined
+  #lapLength: number
+  #writes = 0
+
+  constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
+    this.context = context
+    this.ports = ports
+    this.identity = start.run
+    this.startLength = start.startLength
+    this.emit = emit
+    this.tools = undefined
+    this.#transcript = start.transcript
+    this.#continuation = start.continuation
+    this.#progress = start.spent
+    this.#snapshot = start
+    this.#lapLength = start.transcript.length
+  }
+
+  /** The run as it is now; never changes. For whatever may look later. */
+  get state(): RunState {
+    if (this.#snapshot !== undefined) return this.#snapshot
+    this.#isShared = true
+    this.#snapshot = {
+      run: this.identity,
+      transcript: this.#transcript,
+      startLength: this.startLength,
+      spent: this.#progress,
+      continuation: this.#continuation,
+    }
+    return this.#snapshot
+  }
+
+  /** The figures, for reading at once: the record changes with the next write. */
+  get spent(): RunProgress {
+    return this.#progress
+  }
+
+  get transcript(): Transcript {
+    return this.#transcript
+  }
+
+  /** The signals that stand. */
+  get signals(): StopSignals {
+    return this.#continuation.stopSignals()
+  }
+
+  get continuation(): ExecutionContinuation {
+    return this.#continuation
+  }
+
+  /** Rises with every write. A route that declines leaves it where it was. */
+  get writes(): number {
+    return this.#writes
+  }
+
+  /** Puts an entry on the transcript and tells of it: one act. */
+  append(entry: TranscriptEntry): void {
+    this.emit({ type: 'message', entry })
+    this.#transcript = this.#transcript.append(entry)
+    this.#written()
+  }
+
+  appendUser(content: MessageContent, origin: UserOrigin): void {
+    this.append({ kind: 'user', id: this.entryId(origin), message: { role: 'user', content }, origin })
+  }
+
+  attach(attachment: Attachment): void {
+    this.append({ kind: 'attachment', id: this.entryId(attachment.type), attachment })
+  }
+
+  update(change: Partial<RunProgress>): void {
+    if (this.#isShared) {
+      this.#progress = copyOfProgress(this.#progress)
+      this.#isShared = false
+    }
+    Object.assign(this.#progress, change)
+    this.#written()
+  }
+
+  /** Raises a signal and tells of it. */
+  raise(signal: StopSignal, checkpoint: Checkpoint): void {
+    this.emit({ type: 'signal', signal, checkpoint })
+    this.setContinuation(this.#continuation.withNewStopSignal(signal))
+  }
+
+  setContinuation(continuation: ExecutionContinuation): void {
+    if (continuation === this.#continuation) return
+    this.#continuation = continuation
+    this.#written()
+  }
+
+  /** Moves the run's clock to the end of a step; never back. */
+  advanceClock({ at, durationMs }: Pick<StepResult<unknown>, 'at' | 'durationMs'>): void {
+    const now = at + durationMs
+    if (now > this.#progress.now) this.update({ now })
+  }
+
+  #written(): void {
+    this.#writes++
+    this.#snapshot = undefined
+  }
+
+  /** A name for the next entry that is the same in every replay. */
+  entryId(name: string): string {
+    return `${this.identity.runId}/${this.identity.agentPath}${name}:${this.#transcript.length}`
+  }
+
+  /** A step's full name: stable within the session, whatever ids the service uses twice. */
+  key(name: string): StepKey {
+    return `${this.identity.runId}/${this.identity.agentPath}${name}`
+  }
+
+  /** One step of the run, which moves its clock. */
+  step<T>(
+    name: string,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: RunStepOptions<T> = plainStep,
+  ): Eventually<StepResult<T>> {
+    return after(this.stepBeside(name, effect, options), (step) => {
+      this.advanceClock(step)
+      return step
+    })
+  }
+
+  /** A step that runs beside others: it writes nothing, and whoever gathers them moves the clock in call order. */
+  stepBeside<T>(
+    name: string,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: RunStepOptions<T> = plainStep,
+  ): Eventually<StepResult<T>> {
+    const { digest, intent, onUnfinished, sync } = options
+    return this.ports.steps.run(this.key(name), effect, {
+      signal: this.ports.abort.signal,
+      emit: this.emit,
+      ...(digest !== undefined && { digest }),
+      ...(intent !== undefined && { intent }),
+      onUnfinished,
+      sync,
+    })
+  }
+
+  /** Work inside an effect that may be deaf to an abort: it is left behind after the grace time. */
+  withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => Eventually<R>): Eventually<R> {
+    const { settings, timers } = this.context
+    return settleWithin(work, { abort: this.ports.abort, graceMs: settings.graceMs, timers }, meaning)
+  }
+
+  /** Goes round again: on record, then in the run. From `decide` only. */
+  lap(transition: Transition, { madeProgress = false, overridden }: LapDetails = {}): void {
+    const before = this.#progress.laps
+    const laps = spendLap(transition, before, madeProgress)
+    const isRefilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
+    const spent = copyOfProgress(this.#progress)
+    spent.laps = laps
+    spent.request += 1
+    spent.turnBegins ||= allowances[transition].countsAsTurn
+    spent.approvals = null
+    if (isRefilled) spent.resumedBrokenReply = false
+    const added = this.#transcript.since(this.#lapLength)
+    const lap: Lap = { scope: this.identity.agentPath, transition, spent, added }
+    this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })
+    this.#progress = spent
+    this.#isShared = true
+    this.#continuation = ExecutionContinuation.fresh()
+    this.#lapLength = this.#transcript.length
+    this.tools = undefined
+    this.#written()
+    const { limits } = this.context
+    this.emit({ type: 'lap', transition, before: rankingOf(before, limits), after: rankingOf(laps, limits) })
+  }
+
+  /** Throws when a way on was declined and yet something was written: the transcript would tell what did not happen. */
+  expectNoWrite(writes: number, transition: Transition): void {
+    if (this.#writes !== writes)
+      throw new HaltingError('internal', `The route ${transition} declined, but it had changed the run.`)
+  }
+}
+
+type Writable<T> = { -readonly [key in keyof T]: T[key] }
