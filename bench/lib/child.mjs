@@ -3,7 +3,7 @@ import { peerOf } from './peers.mjs'
 
 const [kind, peer, argument] = process.argv.slice(2)
 const run = await peerOf(peer)
-const figures = await { overhead, concurrent, abort }[kind](argument)
+const figures = await { overhead, steady, concurrent, abort }[kind](argument)
 process.stdout.write(`${JSON.stringify({ ...figures, maxRssMb: process.resourceUsage().maxRSS / 1_024 })}\n`)
 // A deaf tool or model would keep the process alive.
 process.exit(0)
@@ -25,6 +25,21 @@ async function overhead(turns) {
   const cpu = cpuMs() - cpuBegan
   expect(played, count, 1)
   return { totalMs: ended - began, msPerTurn: (ended - began) / count, lastMsPerTurn: (ended - lastBegan) / (count - tenth), cpuMsPerTurn: cpu / count }
+}
+
+/** What a turn costs once everything is compiled: turns 1,000 to `turns` of one loop. */
+async function steady(turns) {
+  const count = Number(turns)
+  let cpuBegan = 0
+  const played = await run({
+    turns: count,
+    onModel(turn) {
+      if (turn === 1_000) cpuBegan = cpuMs()
+    },
+  })
+  const cpu = cpuMs() - cpuBegan
+  expect(played, count, 1)
+  return { cpuMsPerTurn: cpu / (count - 1_000) }
 }
 
 /** 1,000 loops of 10 turns at once, unless said otherwise; model and tool take 5 ms. */

@@ -97,11 +97,24 @@ export function spendLap(transition: Transition, spent: SpentLaps, gained: boole
 export type Ranking = readonly [turns: number, gate: number, others: number]
 
 export function rankingOf(spent: SpentLaps, limits: AllowanceLimits): Ranking {
-  let others = 0
-  for (const transition of transitions) {
-    if (allowances[transition].purse === 'own') others += lapsLeft(transition, spent, limits)
-  }
+  let others = allOwnLaps
+  others -= ownLaps(spent.sinceRefill, 'refill') + ownLaps(spent.inRun, 'run')
   return [lapsLeft('next_turn', spent, limits), lapsLeft('token_budget_continuation', spent, limits), others]
+}
+
+/** Laps of all allowances that are constants. */
+const allOwnLaps: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
+
+/** Laps that were paid for out of such allowances of one period. Mostly there were none: only what was spent is looked at. */
+function ownLaps(counts: LapCounts, period: AllowanceRow['period']): number {
+  let laps = 0
+  for (const key in counts) {
+    // The keys of the counts are transitions.
+    const transition = key as Transition
+    const row = allowances[transition]
+    if (row.purse === 'own' && row.period === period) laps += count(counts, transition)
+  }
+  return laps
 }
 
 /** True when `after` is lexicographically below `before`, and nothing in it is negative. */

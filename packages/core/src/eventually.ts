@@ -15,13 +15,14 @@ export function after<T, R>(value: Eventually<T>, next: (value: T) => Eventually
  * An order of evaluation is such a list. It never recurses: a list of any length needs the same stack.
  */
 export function firstOf<I, T>(
-  items: Iterable<I>,
+  items: readonly I[],
   ask: (item: I) => Eventually<T | undefined>,
 ): Eventually<T | undefined> {
-  const iterator = items[Symbol.iterator]()
-  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
-    const found = ask(next.value)
-    if (found instanceof Promise) return firstOfRest(found, iterator, ask)
+  let index = 0
+  for (const item of items) {
+    index++
+    const found = ask(item)
+    if (found instanceof Promise) return firstOfRest(found, items, index, ask)
     if (found !== undefined) return found
   }
   return undefined
@@ -29,16 +30,30 @@ export function firstOf<I, T>(
 
 async function firstOfRest<I, T>(
   asked: Promise<T | undefined>,
-  rest: Iterator<I>,
+  items: readonly I[],
+  from: number,
   ask: (item: I) => Eventually<T | undefined>,
 ): Promise<T | undefined> {
   let found = await asked
-  while (found === undefined) {
-    const next = rest.next()
-    if (next.done === true) return undefined
-    found = await ask(next.value)
+  for (let index = from; found === undefined && index < items.length; index++) {
+    // `index` is below the length, and no list of phases has holes.
+    found = await ask(items[index] as I)
   }
   return found
+}
+
+/** Does one thing after another while there is more to do. It never recurses. */
+export function whileMore(next: () => Eventually<boolean>): Eventually<void> {
+  for (;;) {
+    const isMore = next()
+    if (isMore instanceof Promise) return whileMoreRest(isMore, next)
+    if (!isMore) return undefined
+  }
+}
+
+async function whileMoreRest(asked: Promise<boolean>, next: () => Eventually<boolean>): Promise<void> {
+  let isMore = await asked
+  while (isMore) isMore = await next()
 }
 
 /** All of the values, in their order. Where promises fail it waits for the others first, then fails as the first of them did. */
@@ -51,6 +66,8 @@ function isSettled<T>(values: readonly Eventually<T>[]): values is readonly T[] 
 }
 
 async function allOf<T>(values: readonly Eventually<T>[]): Promise<readonly T[]> {
+  const only = values[0]
+  if (values.length === 1 && only !== undefined) return [await only]
   const settled = await Promise.allSettled(values)
   return settled.map((each) => {
     if (each.status === 'rejected') throw each.reason

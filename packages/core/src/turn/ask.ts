@@ -97,19 +97,23 @@ function canFallBack({ context, spent }: Run): boolean {
 
 /** Enters what an attempt came to in the figures, and tells of it. */
 function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: StepResult<Attempt>): void {
-  const { spent } = run
-  const told = { type: 'model_end', request: spent.request, attempt, durationMs } as const
-  if (result.kind === 'over_budget') return run.emit({ ...told, outcome: 'over_budget', usage: null, costUsd: 0 })
-  const { charge } = result
-  run.emit({ ...told, outcome: result.kind, usage: charge.usage, costUsd: charge.nanos / 1e9 })
+  const { request } = run.spent
+  if (result.kind === 'over_budget') {
+    run.emit({ type: 'model_end', request, attempt, outcome: 'over_budget', usage: null, costUsd: 0, durationMs })
+    return
+  }
+  const { kind: outcome, charge } = result
+  const { usage } = charge
+  run.emit({ type: 'model_end', request, attempt, outcome, usage, costUsd: charge.nanos / 1e9, durationMs })
   // An attempt that was aborted before it was made reached nobody.
-  if (result.kind === 'aborted' && charge.known) return
+  if (outcome === 'aborted' && charge.known) return
+  run.update(chargeOf(run.spent, charge, 'turn'))
+  const { turns, turnBegins, requests, apiMs } = run.spent
   run.update({
-    ...chargeOf(spent, charge, 'turn'),
-    turns: spent.turnBegins ? spent.turns + 1 : spent.turns,
+    turns: turnBegins ? turns + 1 : turns,
     turnBegins: false,
-    requests: spent.requests + 1,
-    apiMs: spent.apiMs + durationMs,
+    requests: requests + 1,
+    apiMs: apiMs + durationMs,
   })
 }
 

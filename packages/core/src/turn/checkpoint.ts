@@ -19,6 +19,7 @@ import type { Run } from './run.ts'
 export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCause | undefined> {
   const key = run.key(`control:${checkpoint}:${run.spent.request}`)
   const polled = run.ports.steps.control(key, () => pollControl(run))
+  if (polled === undefined) return undefined
   return after(polled, (control) => applyControl(run, control, checkpoint))
 }
 
@@ -113,6 +114,7 @@ export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<bool
     const messages = run.ports.inbox.takeMessages(place === 'end')
     return messages === undefined ? undefined : { messages }
   })
+  if (polled === undefined) return false
   return after(polled, (control) => applyInbox(run, control))
 }
 

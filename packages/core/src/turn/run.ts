@@ -14,8 +14,9 @@ import type { StopSignals } from '../stop/signals.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
-/** What a step of the run asks of the driver, beside the signal and the events, which are the run's own. */
-export type RunStepOptions<T> = Omit<StepOptions<T>, 'signal' | 'emit'>
+/** What a step of the run asks of the driver, beside the signal and the events, which are the run's own: one with an intent has a digest too. */
+export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync'> &
+  ({ readonly digest?: never; readonly intent?: never } | Required<Pick<StepOptions<T>, 'digest' | 'intent'>>)
 
 /** A step that has no intent and may simply run again. */
 const plainStep = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
@@ -50,6 +51,7 @@ export class Run {
   #snapshot: RunState | undefined
   #lapLength: number
   #writes = 0
+  readonly #prefix: string
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.context = context
@@ -63,6 +65,7 @@ export class Run {
     this.#progress = start.spent
     this.#snapshot = start
     this.#lapLength = start.transcript.length
+    this.#prefix = `${start.run.runId}/${start.run.agentPath}`
   }
 
   /** The run as it is now; never changes. For whatever may look later. */
@@ -151,12 +154,12 @@ export class Run {
 
   /** A name for the next entry that is the same in every replay. */
   entryId(name: string): string {
-    return `${this.identity.runId}/${this.identity.agentPath}${name}:${this.#transcript.length}`
+    return `${this.#prefix}${name}:${this.#transcript.length}`
   }
 
   /** A step's full name: stable within the session, whatever ids the service uses twice. */
   key(name: string): StepKey {
-    return `${this.identity.runId}/${this.identity.agentPath}${name}`
+    return this.#prefix + name
   }
 
   /** One step of the run, which moves its clock. */
@@ -165,10 +168,13 @@ export class Run {
     effect: (scope: EffectScope) => Eventually<T>,
     options: RunStepOptions<T> = plainStep,
   ): Eventually<StepResult<T>> {
-    return after(this.stepBeside(name, effect, options), (step) => {
-      this.advanceClock(step)
-      return step
-    })
+    const step = this.stepBeside(name, effect, options)
+    return step instanceof Promise ? step.then((came) => this.#stepped(came)) : this.#stepped(step)
+  }
+
+  #stepped<T>(step: StepResult<T>): StepResult<T> {
+    this.advanceClock(step)
+    return step
   }
 
   /** A step that runs beside others: it writes nothing, and whoever gathers them moves the clock in call order. */
@@ -178,14 +184,12 @@ export class Run {
     options: RunStepOptions<T> = plainStep,
   ): Eventually<StepResult<T>> {
     const { digest, intent, onUnfinished, sync } = options
-    return this.ports.steps.run(this.key(name), effect, {
-      signal: this.ports.abort.signal,
-      emit: this.emit,
-      ...(digest !== undefined && { digest }),
-      ...(intent !== undefined && { intent }),
-      onUnfinished,
-      sync,
-    })
+    const { signal } = this.ports.abort
+    const { emit } = this
+    const key = this.key(name)
+    return digest === undefined || intent === undefined
+      ? this.ports.steps.run(key, effect, { signal, emit, onUnfinished, sync })
+      : this.ports.steps.run(key, effect, { signal, emit, digest, intent, onUnfinished, sync })
   }
 
   /** Work inside an effect that may be deaf to an abort: it is left behind after the grace time. */

@@ -1,4 +1,4 @@
-import { after, firstOf, together, type Eventually } from '../../eventually.ts'
+import { after, firstOf, together, whileMore, type Eventually } from '../../eventually.ts'
 import { abortedResult, notRun, type ToolResult } from '../../tools/result.ts'
 import type { Run } from '../run.ts'
 import { finishCall } from './finish-call.ts'
@@ -8,37 +8,64 @@ import { runCall, type CallRun } from './run-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
 /** Runs the calls batch by batch, in call order; after an abort, a stop or a pending approval nothing more starts. */
-export function runBatches(run: Run, phase: ToolPhase): Eventually<unknown> {
-  return firstOf(batchesOf(run, phase), (batch) => runBatch(run, phase, batch))
+export function runBatches(run: Run, phase: ToolPhase): Eventually<void> {
+  const batches = new Batches(run, phase)
+  return whileMore(() => {
+    if (phase.pending.length > 0) return false
+    const skipped = skippedResult(phase)
+    if (skipped !== undefined) return batches.skipRest(skipped)
+    const batch = batches.next()
+    return batch.length === 0 ? false : runBatch(run, phase, batch)
+  })
 }
 
 /**
- * Neighbouring calls that may run together make one batch, at most `toolConcurrency` of them; any other call is alone.
- * A call is looked at when its batch is due, since a check may depend on what the calls before it did.
+ * The calls of a message, batch by batch. Neighbouring calls that may run together make one batch, at most `toolConcurrency` of
+ * them; any other call is alone. A call is looked at when its batch is due, since a check may depend on what the calls before it did.
  */
-function* batchesOf(run: Run, phase: ToolPhase): Generator<readonly InspectedCall[]> {
-  const { calls } = phase
-  let next: InspectedCall | undefined
-  for (let index = 0; index < calls.length;) {
-    if (phase.pending.length > 0) return
-    const skipped = skippedResult(phase)
-    if (skipped !== undefined) {
-      for (; index < calls.length; index++) skipCall(run, phase, index, skipped)
-      return
-    }
-    const first: InspectedCall | undefined = next ?? inspectAt(run, phase, index)
-    next = undefined
-    if (first === undefined) return
+class Batches {
+  readonly #run: Run
+  readonly #phase: ToolPhase
+  #index = 0
+  /** The call after the last batch, where it had to be looked at to know that it does not belong to it. */
+  #ahead: InspectedCall | undefined
+
+  constructor(run: Run, phase: ToolPhase) {
+    this.#run = run
+    this.#phase = phase
+  }
+
+  /** Empty when there are no more calls. */
+  next(): readonly InspectedCall[] {
+    const first = this.#take()
+    if (first === undefined) return []
     const batch = [first]
-    index++
-    while (mayShare(first) && batch.length < run.context.settings.toolConcurrency && mayJoin(run, phase, index)) {
-      next = inspectAt(run, phase, index)
-      if (next === undefined || !mayShare(next)) break
-      batch.push(next)
-      next = undefined
-      index++
+    if (!mayShare(first)) return batch
+    const limit = this.#run.context.settings.toolConcurrency
+    while (batch.length < limit && mayJoin(this.#run, this.#phase, this.#index)) {
+      const call = this.#take()
+      if (call === undefined) break
+      if (!mayShare(call)) {
+        this.#ahead = call
+        this.#index--
+        break
+      }
+      batch.push(call)
     }
-    yield batch
+    return batch
+  }
+
+  #take(): InspectedCall | undefined {
+    const call = this.#ahead ?? inspectAt(this.#run, this.#phase, this.#index)
+    this.#ahead = undefined
+    if (call !== undefined) this.#index++
+    return call
+  }
+
+  /** The calls that are left get this result. */
+  skipRest(result: ToolResult): false {
+    for (; this.#index < this.#phase.calls.length; this.#index++) skipCall(this.#run, this.#phase, this.#index, result)
+    return false
   }
 }
 
@@ -73,7 +100,19 @@ function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult)
 }
 
 /** In a batch: permissions and pre-hooks in call order, then the effects together, then post-hooks in call order (spec R-TOOL-4). */
-function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<undefined> {
+function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
+  const only = batch.length === 1 ? batch[0] : undefined
+  return only === undefined ? runMany(run, phase, batch) : runOne(run, phase, only)
+}
+
+function runOne(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<true> {
+  return after(prepareCall(run, phase, inspected), (call) => {
+    if (call === 'pending') return true
+    return after(runCall(run, phase, call), (ran) => after(finishCall(run, phase, ran), () => true))
+  })
+}
+
+function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
   const prepared: PreparedCall[] = []
   const preparing = firstOf(batch, (inspected) =>
     after(prepareCall(run, phase, inspected), (call): true | undefined => {
@@ -86,7 +125,7 @@ function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): 
     after(runPrepared(run, phase, prepared), (runs) =>
       after(
         firstOf(runs, (each) => finishCall(run, phase, each)),
-        () => undefined,
+        () => true,
       ),
     ),
   )
@@ -94,7 +133,7 @@ function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): 
 
 /** Together, unless a hook turned a reading call into a writing one: then one after another. */
 function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): Eventually<readonly CallRun[]> {
-  if (prepared.every((call) => call.kind === 'answer' || call.inspected.parallelSafe || prepared.length === 1))
+  if (prepared.length === 1 || prepared.every((call) => call.kind === 'answer' || call.inspected.parallelSafe))
     return together(prepared.map((call) => runCall(run, phase, call)))
   const runs: CallRun[] = []
   const running = firstOf(prepared, (call) => {
