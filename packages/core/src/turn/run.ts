@@ -2,7 +2,7 @@ import { rankingOf, spendLap, allowances, type Transition } from '../allowance.t
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import { after, type Eventually } from '../eventually.ts'
+import type { Eventually } from '../eventually.ts'
 import type { Checkpoint } from '../guards/guard.ts'
 import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
