@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction, type ContextDefence, type Transition } from '../../src/index.ts'
-import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader, run, said, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
@@ -180,6 +180,13 @@ describe('transition: media_recovery', () => {
     const { transitions, terminal } = await run(() => refused)
     expect([transitions, terminal.reason]).toEqual([[], 'image_error'])
   })
+
+  test('tells of no removal when none is made: what is told is what is on the transcript', async () => {
+    const { events, state } = await run(() => refused)
+    const told = events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+    expect(told).toEqual(state.transcript.toJSON())
+    expect(told.map(({ kind }) => kind)).toEqual(['user', 'assistant'])
+  })
 })
 
 describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
@@ -230,6 +237,20 @@ describe('transition: collapse_drain_retry and reactive_compact_retry', () => {
     expect(events.filter(({ type }) => type === 'compact_end')).toEqual([
       { type: 'compact_end', trigger: 'reactive', compacted: false, message: 'nothing to drop' },
     ])
+  })
+
+  test('the time of compactions that gave up is part of durationMs', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const gaveUp = (trigger: Compaction['trigger'], ms: number): Compaction => ({
+      trigger,
+      run: () =>
+        new Promise((resolve) => {
+          clock.after(ms, () => resolve({ kind: 'gave_up', message: 'nothing to drop' }))
+        }),
+    })
+    const layers = { drain: () => gaveUp('collapse', 700), compact: () => gaveUp('reactive', 30) }
+    const { terminal, transitions } = await run(() => tooLong, { clock, context: defence(layers) })
+    expect([transitions, terminal.reason, terminal.durationMs]).toEqual([[], 'prompt_too_long', 730])
   })
 
   test('are filled again by a spent turn', async () => {
