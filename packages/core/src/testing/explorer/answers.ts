@@ -1,4 +1,4 @@
-import { plainContext, type ContextDefence } from '../../context/port.ts'
+import { plainContext, type ContextDefence, type ContextView } from '../../context/port.ts'
 import type { Guard } from '../../guards/guard.ts'
 import { CallableHook, type Hook } from '../../hooks/hook.ts'
 import type { HookTrigger } from '../../hooks/outcome.ts'
@@ -8,14 +8,26 @@ import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { Permissions } from '../../tools/permissions.ts'
 import type { Choices } from './choices.ts'
+import type { Snapshots } from './snapshots.ts'
+import type { VirtualTime } from './virtual-time.ts'
 
-// Everything that a run asks beside its model and its tools, answering whatever the path says.
+// Everything that a run asks beside its model and its tools, answering whatever the path says. Each takes its time over it.
 
-export function hooksOf(triggers: readonly HookTrigger[], choices: Choices): readonly Hook[] {
+/** What all of them share. */
+export interface Asked {
+  readonly choices: Choices
+  readonly time: VirtualTime
+  readonly snapshots: Snapshots
+}
+
+export function hooksOf(triggers: readonly HookTrigger[], { choices, time, snapshots }: Asked): readonly Hook[] {
   return triggers.map(
     (trigger) =>
       new CallableHook(
         (context) => {
+          time.take(2)
+          snapshots.handedOut(`a hook on ${trigger}`, context.state())
+          snapshots.freeze(context.toolCall)
           const answers = answersOf[trigger]
           const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
           const answer = choices.choose(`hook ${trigger} ${place}`, answers)
@@ -79,10 +91,15 @@ const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = 
   onError: common,
 }
 
-export function stopHooksOf(choices: Choices): readonly StopHook[] {
+export function stopHooksOf({ choices, time, snapshots }: Asked): readonly StopHook[] {
   return ['first', 'second'].map((id) => ({
     id,
-    handle({ messagesForQuery }) {
+    handle(input) {
+      const { messagesForQuery } = input
+      time.take(3)
+      // The list itself grows with the conversation; what is in it does not change.
+      for (const message of messagesForQuery) snapshots.freeze(message)
+      snapshots.handedOut('a stop hook', { ...input, messagesForQuery: [] })
       const answer = choices.choose(`stop hook ${id} ${messagesForQuery.length}`, [
         'pass',
         'block',
@@ -101,11 +118,13 @@ export function stopHooksOf(choices: Choices): readonly StopHook[] {
 }
 
 /** Pure, as guards are: what it says follows from the view and the path. */
-export function guardOf(choices: Choices): Guard {
+export function guardOf({ choices, snapshots }: Asked): Guard {
   return {
     name: 'explorer-guard',
     checkpoints: ['before_turn', 'after_reply', 'after_tools'],
-    evaluate({ checkpoint, steps, totalTokens }) {
+    evaluate(view) {
+      const { checkpoint, steps, totalTokens } = view
+      snapshots.handedOut('a guard', view)
       const reason = choices.choose(`guard ${checkpoint} ${steps} ${totalTokens}`, [
         'none',
         'token_limit',
@@ -119,7 +138,7 @@ export function guardOf(choices: Choices): Guard {
   }
 }
 
-export function outputOf(choices: Choices): OutputSchema {
+export function outputOf({ choices }: Asked): OutputSchema {
   return {
     check(answer) {
       const fits = choices.choose(`output ${answer}`, [true, false])
@@ -128,10 +147,12 @@ export function outputOf(choices: Choices): OutputSchema {
   }
 }
 
-export function permissionsOf(choices: Choices): Permissions {
+export function permissionsOf({ choices, time, snapshots }: Asked): Permissions {
   return {
     denies: () => undefined,
     decide({ call }) {
+      time.take(1)
+      snapshots.freeze(call)
       const behavior = choices.choose(`permission ${call.id}`, ['allow', 'deny', 'ask', 'throw'] as const)
       if (behavior === 'throw') throw new Error('the rules failed')
       return behavior === 'allow' ? { behavior } : { behavior, message: 'a rule says so' }
@@ -140,8 +161,10 @@ export function permissionsOf(choices: Choices): Permissions {
 }
 
 /** A context defence whose layers may each have something to give, once. */
-export function contextOf(choices: Choices): ContextDefence {
-  const layer = (name: 'auto' | 'collapse' | 'reactive', length: number) => {
+export function contextOf({ choices, time, snapshots }: Asked): ContextDefence {
+  const layer = (name: 'auto' | 'collapse' | 'reactive', view: ContextView) => {
+    const { length } = view.state.transcript
+    snapshots.handedOut('the context defence', view.state)
     const gives = choices.choose(
       `context ${name} ${length}`,
       name === 'auto'
@@ -153,23 +176,25 @@ export function contextOf(choices: Choices): ContextDefence {
     const trigger = name
     return {
       trigger,
-      run: async () =>
-        gives === 'room'
+      run: async () => {
+        time.take(11)
+        return gives === 'room'
           ? ({
               kind: 'compacted',
               messages: [{ role: 'user', content: `summary of ${length}` }],
               preTokens: 100,
               postTokens: 10,
             } as const)
-          : ({ kind: 'gave_up', message: 'nothing to leave out' } as const),
+          : ({ kind: 'gave_up', message: 'nothing to leave out' } as const)
+      },
     }
   }
   return {
     ...plainContext,
     autoCompact: true,
-    beforeRequest: ({ state }) => layer('auto', state.transcript.length),
-    drain: ({ state }) => notThrash(layer('collapse', state.transcript.length)),
-    compact: ({ state }) => notThrash(layer('reactive', state.transcript.length)),
+    beforeRequest: (view) => layer('auto', view),
+    drain: (view) => notThrash(layer('collapse', view)),
+    compact: (view) => notThrash(layer('reactive', view)),
   }
 }
 

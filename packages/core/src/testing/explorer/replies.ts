@@ -14,6 +14,7 @@ export type ReplyKind =
   | 'unknown tool'
   | 'invalid input'
   | 'task'
+  | 'task read task'
   | 'text'
   | 'long text'
   | 'empty'
@@ -85,6 +86,8 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return answer(place, ['Write'], 'tool_use', {})
     case 'task':
       return answer(place, ['Task', 'Task'])
+    case 'task read task':
+      return answer(place, ['Task', 'Read', 'Task'])
     case 'text':
       return answer(place, [], 'end_turn')
     case 'long text': {
@@ -157,8 +160,16 @@ async function answer(
   await Promise.resolve()
   if (call.signal.aborted) throw call.signal.reason
   const stop_reason = stopReason ?? (tools.length > 0 ? 'tool_use' : null)
-  const usage = { ...noUsage, input_tokens: 100, output_tokens: 20 }
+  const agent = agentOf(key)
+  // Agents side by side are charged otherwise than each other, and than the main loop.
+  const usage = { ...noUsage, input_tokens: 100 + 7 * agent, output_tokens: 20 + 3 * agent }
   return { message: { role: 'assistant', id, model, content, stop_reason, usage } }
+}
+
+/** Which of the calls of its message an agent answers, from 1 on; 0 for the main loop. */
+export function agentOf(key: string): number {
+  const index = /\/agent:\d+:(\d+):/.exec(key)?.[1]
+  return index === undefined ? 0 : Number(index) + 1
 }
 
 function hang({ call }: Place): Promise<ModelReply> {

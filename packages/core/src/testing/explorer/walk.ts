@@ -1,32 +1,30 @@
-import { ranksBelow, type Ranking, type Transition } from '../../allowance.ts'
-import { Ledger } from '../../budget/ledger.ts'
+import type { Transition } from '../../allowance.ts'
+import type { Ledger } from '../../budget/ledger.ts'
 import type { LoopEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import { loop } from '../../iterate.ts'
 import type { Json } from '../../json.ts'
-import { ledgerOf, settingsOf, type LoopOptions } from '../../options.ts'
+import { ledgerOf, settingsOf } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
-import type { RunState } from '../../state.ts'
+import type { Lap, RunState } from '../../state.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from '../../steps/memory.ts'
 import { foldRun } from '../../steps/resume.ts'
 import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
 import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
-import { transcriptProblems } from '../validate-transcript.ts'
+import {
+  checkEffects,
+  checkReplay,
+  checkRun,
+  checkSnapshots,
+  checkTranscript,
+  terminalOf,
+  type Walked,
+} from './checks.ts'
 import type { Path } from './choices.ts'
+import { createSnapshots, noSnapshots } from './snapshots.ts'
+import { assertMessages, assertSame, assertTold, fail, isLive, messagesOf } from './told.ts'
 import { createWorld, type HandedIn, type Scenario, type World } from './world.ts'
-
-/** What one run on a path came to. */
-interface Walked {
-  readonly terminal: Terminal
-  readonly state: RunState
-  readonly events: readonly LoopEvent[]
-  readonly records: readonly StepRecord[]
-  readonly effects: ReadonlyMap<string, number>
-  readonly handedIn: readonly HandedIn[]
-  /** The consumer left before the end. */
-  readonly left: boolean
-}
 
 export interface PathReport {
   readonly terminal: TerminalReason
@@ -37,26 +35,30 @@ export interface PathReport {
 
 /** Goes one path: the run, its replay, and a kill after every record with resume and replay. Throws where a promise is broken. */
 export async function walkPath(scenario: Scenario, path: Path, kill = true): Promise<PathReport> {
-  const world = createWorld(scenario, path)
-  const leaves = (event: number): boolean =>
-    scenario.abandons === true && path.choose(`leave after event ${event}`, [false, true])
-  const whole = await walk(world, startRun({ prompt: scenario.prompt ?? 'do it' }), { leaves })
+  const world = createWorld(scenario, path, createSnapshots())
+  const start = startRun({ prompt: scenario.prompt ?? 'do it' })
+  const whole = await walk(world, start, { leaves: scenario.abandons === true })
   if (whole.left) return abandoned(whole, world)
   checkRun(whole, world)
-  await checkReplay(whole.records, whole.events, whole.terminal, world.options)
+  await checkReplay(whole, world.options)
   const kills = kill ? await killEverywhere(scenario, path, whole) : 0
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills, records: whole.records.length }
 }
 
-/** Nobody listens any more: there is no event to look at, but one terminal, a valid transcript, and a replay that ends the same. */
+/** Nobody listens any more: what was told begins the transcript; there is one terminal, a valid transcript, and a replay that ends the same and tells all. */
 async function abandoned(whole: Walked, world: World): Promise<PathReport> {
   const { terminal, records } = whole
+  const entries = whole.state.transcript.since(0)
   checkTranscript(whole, 'the abandoned run')
+  checkSnapshots(world, 'the abandoned run')
+  const told = messagesOf(whole.events)
+  assertMessages(told, entries.slice(0, told.length), 'the abandoned run')
   if (records.filter((record) => record.type === 'end' && record.scope === '').length !== 1)
     fail('the abandoned run has no ending on record')
   const replayed = await replay(records, world.options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), 'the terminal of the abandoned run')
+  assertMessages(messagesOf(replayed.events), entries, 'the replay of the abandoned run')
   return { terminal: terminal.reason, transitions: [], kills: 0, records: records.length }
 }
 
@@ -80,7 +82,9 @@ async function killAfter(
   const folded = foldRun(onRecord)
   if (folded.kind === 'ended') return
   const inbox = inboxAtKill(whole.handedIn, onRecord)
-  const world = createWorld(scenario, path.again(), inbox)
+  // The code that goes on is the code that ran: a part of the resumes is enough to see a write.
+  const snapshots = onRecord.length % 8 === 0 ? createSnapshots() : noSnapshots
+  const world = createWorld(scenario, path.again(), snapshots, inbox)
   const ledger = ledgerOf(settingsOf(world.options))
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const steps = createMemorySteps({ past: folded.past, replay: folded.replay, clock: world.clock })
@@ -93,7 +97,7 @@ async function killAfter(
   if (sameFuture) assertSame(untimed(resumed.terminal), untimed(whole.terminal), `${where}: the terminal`)
   // The same record has the same replay, which was looked at already.
   if (isSame(resumed.records, lines, onRecord.length)) return checkTold(resumed, whole, where)
-  await checkReplay(resumed.records, resumed.events, resumed.terminal, world.options, where)
+  await checkReplay(resumed, world.options, where)
 }
 
 /** Whether the record is that of the uninterrupted run, from the kill on: before it, it is by construction. */
@@ -130,39 +134,59 @@ interface WalkOptions {
   readonly steps?: MemorySteps
   readonly ledger?: Ledger
   readonly resumed?: boolean
-  readonly leaves?: (event: number) => boolean
+  /** The consumer may leave. */
+  readonly leaves?: boolean
 }
 
 async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
+  const { resumed = false, leaves = false } = walkOptions
   const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
+  const laps: Lap[] = []
   const running = loop(
     start,
-    { ...world.options, steps: withMoments(steps, steps, world) },
-    { inbox: world.inbox, ledger, resumed: walkOptions.resumed ?? false },
+    { ...world.options, steps: withMoments(steps, { steps, world, laps }) },
+    { inbox: world.inbox, ledger, resumed },
   )
+  const reader = running[Symbol.asyncIterator]()
   const events: LoopEvent[] = []
   let left = false
-  for await (const event of running) {
-    if (!isLive(event)) events.push(event)
-    if (walkOptions.leaves?.(events.length) === true && event.type !== 'run_end') {
+  if (leaves) {
+    // At a moment of the run, whatever of its events has been read by then.
+    world.onLeave = () => {
       left = true
-      break
+      void reader.return?.()
     }
+  }
+  for (let next = await reader.next(); next.done !== true; next = await reader.next()) {
+    const event = next.value
+    world.snapshots.freeze(event)
+    if (!isLive(event)) events.push(event)
     const { available } = ledger.figures()
     if (available.nanos < 0 || available.tokens < 0) fail('the ledger went below zero')
   }
   const { terminal, state } = await running.ended
-  return { terminal, state, events, records: steps.records, effects: world.effects, handedIn: world.handedIn, left }
+  const { effects, handedIn } = world
+  return { start, terminal, state, events, records: steps.records, laps, effects, handedIn, resumed, left }
 }
 
-/** An abort, a message or a stop may come before, in and after every await. */
-function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
+interface Moments {
+  readonly steps: MemorySteps
+  readonly world: World
+  readonly laps: Lap[]
+}
+
+/** An abort, a message or a stop may come before, in and after every await. What goes on record is frozen. */
+function withMoments(inner: Steps, moments: Moments): Steps {
+  const { steps, world, laps } = moments
   return {
     get replaying() {
       return inner.replaying
     },
-    begin: (start) => inner.begin(start),
+    begin(start) {
+      world.snapshots.freeze(start)
+      return inner.begin(start)
+    },
     run<T>(key: string, effect: (scope: EffectScope) => Eventually<T>, options: StepOptions<T>) {
       world.moment(`before ${key}`, steps.records.length)
       let isUnfinished = false
@@ -185,11 +209,16 @@ function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
         // What came in during an effect came in, whether its record or the effect itself answers.
         if (step.replayed && !isUnfinished) world.moment(`in ${key}`, steps.records.length)
         world.moment(`after ${key}`, steps.records.length)
+        world.snapshots.freeze(step)
         return step
       })
     },
-    scope: (name) => withMoments(inner.scope(name), steps, world),
-    lap: (lap) => inner.lap(lap),
+    scope: (name) => withMoments(inner.scope(name), moments),
+    lap(lap) {
+      world.snapshots.freeze(lap)
+      laps.push(lap)
+      inner.lap(lap)
+    },
     control: (key, poll) => inner.control(key, poll),
     async sleep(key, ms, options) {
       const sleeping = inner.sleep(key, ms, options)
@@ -199,57 +228,6 @@ function withMoments(inner: Steps, steps: MemorySteps, world: World): Steps {
     },
     wait: (key, options) => inner.wait(key, options),
     end: (terminal) => inner.end(terminal),
-  }
-}
-
-function checkRun(walked: Walked, world: World, where = 'the run'): void {
-  const { terminal, events } = walked
-  const ends = events.filter((event) => event.type === 'run_end')
-  if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
-  if (world.problems.length > 0)
-    fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
-  checkTranscript(walked, where)
-  if (terminal.reason === 'error' && terminal.error?.code === 'internal')
-    fail(`${where} broke: ${terminal.error.message}`)
-  let last: Ranking | undefined
-  for (const event of events) {
-    if (event.type !== 'lap') continue
-    if (!ranksBelow(event.after, event.before))
-      fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
-    if (last !== undefined && String(last) !== String(event.before))
-      fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
-    last = event.after
-  }
-}
-
-function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | 'state'>, where: string): void {
-  const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
-  const problems = transcriptProblems(next)
-  if (problems.length > 0)
-    fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
-}
-
-async function checkReplay(
-  records: readonly StepRecord[],
-  told: readonly LoopEvent[],
-  terminal: Terminal,
-  options: LoopOptions,
-  where = 'the run',
-): Promise<void> {
-  const replayed = await replay(records, options)
-  assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
-  const events = replayed.events.filter((event) => !isLive(event))
-  // A resume tells what came since the last lap; a replay tells all.
-  assertTold(events.slice(events.length - told.length), told, `${where}: the events of its replay`)
-}
-
-/** No effect with a side effect runs twice: one that is on record as begun is not begun again. */
-function checkEffects(onRecord: readonly StepRecord[], effects: ReadonlyMap<string, number>, where: string): void {
-  const begun = new Set(onRecord.flatMap((record) => (record.type === 'intent' ? [record.key] : [])))
-  for (const [idempotencyKey, times] of effects) {
-    const key = idempotencyKey.slice(idempotencyKey.indexOf('/') + 1)
-    if (times > 1) fail(`${where}: ${key} ran ${times} times`)
-    if (begun.has(key)) fail(`${where}: ${key} had begun before and ran again`)
   }
 }
 
@@ -263,65 +241,8 @@ function openIntents(records: readonly StepRecord[]): number {
   return open.size
 }
 
-function isLive(event: LoopEvent): boolean {
-  if (event.type === 'agent') return isLive(event.event)
-  return event.type === 'model_update' || event.type === 'tool_update' || event.type === 'background'
-}
-
-function terminalOf(terminal: Terminal): unknown {
-  const { error, ...rest } = terminal
-  return { ...rest, error: error?.message }
-}
-
 /** Work that had been speculated on before the kill is done again: the time it takes is not the same. */
 function untimed(terminal: Terminal): unknown {
   const { summary, ...rest } = terminal
   return terminalOf({ ...rest, durationMs: 0, summary: { ...summary, apiMs: 0 } })
-}
-
-function assertSame(actual: unknown, expected: unknown, what: string): void {
-  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
-  if (a !== b) fail(`${what} differs:\n  ${a}\n  ${b}`)
-}
-
-/** Agents that run side by side tell in an order that nobody promises; each by itself is in order. */
-function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
-  const ordered: LoopEvent[] = []
-  let agents: Extract<LoopEvent, { readonly type: 'agent' }>[] = []
-  const flush = (): void => {
-    ordered.push(...agents.toSorted((a, b) => (a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)))
-    agents = []
-  }
-  for (const event of events) {
-    if (event.type === 'agent') agents.push(event)
-    else {
-      flush()
-      ordered.push(event)
-    }
-  }
-  flush()
-  return ordered
-}
-
-function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
-  const [a, b] = [inOrder(actual), inOrder(expected)]
-  for (let index = 0; index < Math.max(a.length, b.length); index++) {
-    if (lineOf(a[index]) !== lineOf(b[index])) assertSame(a[index], b[index], `${what}, number ${index},`)
-  }
-}
-
-/** The events of the uninterrupted run are held against those of every resume: each is written once. */
-const linesOfEvents = new WeakMap<LoopEvent, string>()
-
-function lineOf(event: LoopEvent | undefined): string {
-  if (event === undefined) return ''
-  const known = linesOfEvents.get(event)
-  if (known !== undefined) return known
-  const line = JSON.stringify(event)
-  linesOfEvents.set(event, line)
-  return line
-}
-
-function fail(message: string): never {
-  throw new Error(message)
 }

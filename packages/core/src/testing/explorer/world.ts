@@ -4,7 +4,7 @@ import { noProgress } from '../../guards/no-progress.ts'
 import type { Guard } from '../../guards/guard.ts'
 import type { HookTrigger } from '../../hooks/outcome.ts'
 import { createInbox, type OpenInbox } from '../../inbox.ts'
-import type { MessageContent } from '../../messages.ts'
+import type { MessageContent, ModelMessage } from '../../messages.ts'
 import type { Model, ModelRequest } from '../../model/model.ts'
 import type { LoopOptions } from '../../options.ts'
 import type { Clock } from '../../steps/clock.ts'
@@ -12,9 +12,11 @@ import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
-import { contextOf, guardOf, hooksOf, outputOf, permissionsOf, stopHooksOf } from './answers.ts'
+import { contextOf, guardOf, hooksOf, outputOf, permissionsOf, stopHooksOf, type Asked } from './answers.ts'
 import type { Choices } from './choices.ts'
-import { replyOf, type ReplyKind } from './replies.ts'
+import { agentOf, replyOf, type ReplyKind } from './replies.ts'
+import type { Snapshots } from './snapshots.ts'
+import { createVirtualTime } from './virtual-time.ts'
 
 /** What a scenario lets happen. */
 export interface Scenario {
@@ -27,6 +29,8 @@ export interface Scenario {
   readonly last?: ReplyKind
   /** From this request on the model gives its last answer; 5 when absent. */
   readonly depth?: number
+  /** What it may answer to the first request of a subagent; when absent, one by one `text` and a `read` before it. */
+  readonly agents?: readonly ReplyKind[]
   /** Causes of an abort that may come at every await. */
   readonly aborts?: readonly AbortCause[]
   /** Answers that hooks on these triggers may give. */
@@ -45,7 +49,7 @@ export interface Scenario {
   /** What the model may say when it is asked for its last answer. */
   readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
-  /** The consumer may leave after any event. */
+  /** The consumer may leave at every await. */
   readonly abandons?: boolean
   /** What the person says; `do it` unless said otherwise. */
   readonly prompt?: MessageContent
@@ -62,8 +66,14 @@ export interface World {
   readonly effects: ReadonlyMap<string, number>
   /** What the model was shown that the API would refuse. */
   readonly problems: readonly string[]
+  /** What subagents' models were shown, by idempotency key. */
+  readonly shownToAgents: ReadonlyMap<string, readonly ModelMessage[]>
+  /** What the loop handed out. */
+  readonly snapshots: Snapshots
   /** What was handed in, and how many records there were then. */
   readonly handedIn: readonly HandedIn[]
+  /** Called when the consumer leaves. */
+  onLeave?: () => void
   /** Lets come in what may come in at this moment of this path. */
   moment(label: string, records: number): void
 }
@@ -83,6 +93,7 @@ const explorerPrices: Prices = Object.freeze<Prices>({
 export function createWorld(
   scenario: Scenario,
   choices: Choices,
+  snapshots: Snapshots,
   before: { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } = {
     labels: new Set(),
     waiting: [],
@@ -100,31 +111,18 @@ export function createWorld(
     else inbox.put({ kind: what, content: `a ${what} message` })
   }
   for (const { what } of before.waiting) handIn(what)
-  let time = 1_000
-  // Nothing sleeps for real: a timer is due when the microtasks are done.
-  const clock: Clock = {
-    now: () => time,
-    after(ms, callback) {
-      let live = true
-      if (ms < 60_000) {
-        void Promise.resolve()
-          .then(() => Promise.resolve())
-          .then(() => {
-            if (live) callback()
-          })
-      }
-      return () => {
-        live = false
-      }
-    },
-  }
-  const tick = (): void => {
-    time += 1
+  const time = createVirtualTime(1_000)
+  const shownToAgents = new Map<string, readonly ModelMessage[]>()
+  const agentReply = (agent: number, key: string): ReplyKind => {
+    if (!/model:1\.\d+$/.test(key)) return 'text'
+    if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
+    return agent % 2 === 0 ? 'read' : 'text'
   }
   const replyKind = ({ idempotencyKey, toolChoice }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
     if (toolChoice === 'none')
       return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
-    if (idempotencyKey.includes('/agent:')) return 'text'
+    const agent = agentOf(idempotencyKey)
+    if (agent > 0) return agentReply(agent, idempotencyKey)
     return last ?? choices.choose(`reply ${idempotencyKey}`, scenario.replies)
   }
   const model = (id: string): Model => ({
@@ -133,8 +131,15 @@ export function createWorld(
     maxOutputTokens: 8_000,
     defaultOutputTokens: 4_000,
     async call(request, call) {
-      tick()
       const { idempotencyKey } = request
+      for (const message of request.messages) snapshots.freeze(message)
+      const agent = agentOf(idempotencyKey)
+      if (agent === 0) time.take(1)
+      else {
+        shownToAgents.set(idempotencyKey, [...request.messages])
+        // The first one asked is the last one answered.
+        await time.pass(Math.max(5, 60 - 15 * agent), call.signal)
+      }
       problems.push(...transcriptProblems(request.messages).map((problem) => `${idempotencyKey}: ${problem}`))
       const last = requestNumber(idempotencyKey) > (scenario.depth ?? 5)
       const plain = scenario.last ?? 'text'
@@ -147,36 +152,43 @@ export function createWorld(
       return replyOf(kind, { request, call, model: id, key: idempotencyKey })
     },
   })
-  const world = { choices, tick, effects }
+  const asked: Asked = { choices, time, snapshots }
   const guards: Guard[] = [
     ...(scenario.noProgress === true ? [noProgress()] : []),
-    ...(scenario.guards === true ? [guardOf(choices)] : []),
+    ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
   const options: LoopOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(world),
+    tools: toolsOf(asked, effects),
     prices: explorerPrices,
     graceMs: 0,
     maxRetries: 3,
-    clock,
+    clock: time,
     signal: controller.signal,
     stopWhen: guards,
-    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, choices) }),
-    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(choices) } : {}),
-    ...(scenario.permissions === true ? { permissions: permissionsOf(choices) } : {}),
-    ...(scenario.output === true ? { output: outputOf(choices) } : {}),
-    ...(scenario.context === true ? { context: contextOf(choices) } : {}),
+    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, asked) }),
+    ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(asked) } : {}),
+    ...(scenario.permissions === true ? { permissions: permissionsOf(asked) } : {}),
+    ...(scenario.output === true ? { output: outputOf(asked) } : {}),
+    ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...scenario.options,
   }
-  return {
+  const world: World = {
     options,
     inbox,
-    clock,
+    clock: time,
     effects,
     problems,
+    shownToAgents,
+    snapshots,
     handedIn,
     moment(label, records) {
+      const { onLeave } = world
+      if (onLeave !== undefined && choices.choose(`leave ${label}`, [false, true])) {
+        delete world.onLeave
+        onLeave()
+      }
       if (scenario.aborts !== undefined) {
         const cause = choices.choose(`abort ${label}`, ['none', ...scenario.aborts])
         if (cause !== 'none' && !controller.signal.aborted) {
@@ -192,22 +204,20 @@ export function createWorld(
       }
     },
   }
+  return world
 }
 
 function requestNumber(key: string): number {
   return Number(/model:(\d+)\./.exec(key)?.[1] ?? 0)
 }
 
-interface Parts {
-  readonly choices: Choices
-  readonly tick: () => void
-  readonly effects: Map<string, number>
-}
+/** Reading calls of one message end in another order than they began. */
+const readingMs = [30, 10, 20]
 
-function toolsOf({ choices, tick, effects }: Parts): readonly AnyTool[] {
+function toolsOf({ choices, time, snapshots }: Asked, effects: Map<string, number>): readonly AnyTool[] {
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
-    tick()
+    time.take(4)
     effects.set(key, (effects.get(key) ?? 0) + 1)
   }
   return [
@@ -216,23 +226,24 @@ function toolsOf({ choices, tick, effects }: Parts): readonly AnyTool[] {
       description: '',
       inputSchema,
       readOnly: true,
-      execute: (_input, { callId }) => (tick(), `read ${callId}`),
+      async execute(_input, { callId, signal, state }) {
+        snapshots.handedOut('a tool', state)
+        await time.pass(readingMs[Number(callId.at(-1)) % readingMs.length] ?? 0, signal)
+        return `read ${callId}`
+      },
     },
     {
       name: 'Write',
       description: '',
       inputSchema,
       readOnly: false,
-      execute(_input, { idempotencyKey }) {
+      execute(_input, { idempotencyKey, state }) {
+        snapshots.handedOut('a tool', state)
         begin(idempotencyKey)
         const outcome = choices.choose(`tool ${idempotencyKey}`, ['done', 'throws', 'stops', 'deaf'] as const)
         if (outcome === 'throws') throw new Error('the disk is full')
         if (outcome === 'stops') throw new AgentStopException({ message: 'done with it' })
-        return outcome === 'deaf'
-          ? Promise.resolve()
-              .then(() => Promise.resolve())
-              .then(() => 'written late')
-          : 'written'
+        return outcome === 'deaf' ? time.pass(500).then(() => 'written late') : 'written'
       },
     },
     {

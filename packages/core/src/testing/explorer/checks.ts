@@ -1,0 +1,137 @@
+import { ranksBelow, type Ranking } from '../../allowance.ts'
+import type { LoopEvent } from '../../events.ts'
+import type { LoopOptions } from '../../options.ts'
+import { replay } from '../../resume.ts'
+import { startRun } from '../../start.ts'
+import type { Lap, RunState } from '../../state.ts'
+import type { StepRecord } from '../../steps/memory.ts'
+import type { Terminal } from '../../stop/terminal.ts'
+import { transcriptProblems } from '../validate-transcript.ts'
+import {
+  assertMessages,
+  assertSame,
+  assertShown,
+  assertTold,
+  eventsOfAgents,
+  fail,
+  isLive,
+  messagesOf,
+} from './told.ts'
+import type { HandedIn, World } from './world.ts'
+
+/** What one run on a path came to. */
+export interface Walked {
+  readonly start: RunState
+  readonly terminal: Terminal
+  readonly state: RunState
+  readonly events: readonly LoopEvent[]
+  readonly records: readonly StepRecord[]
+  /** Laps that this run made, subagents' too. */
+  readonly laps: readonly Lap[]
+  readonly effects: ReadonlyMap<string, number>
+  readonly handedIn: readonly HandedIn[]
+  /** It goes on with a run that was on record. */
+  readonly resumed: boolean
+  /** The consumer left before the end. */
+  readonly left: boolean
+}
+
+/** What holds for every run that somebody listened to, whole or resumed. */
+export function checkRun(walked: Walked, world: World, where = 'the run'): void {
+  const { terminal, events, start, state, resumed } = walked
+  const ends = events.filter((event) => event.type === 'run_end')
+  if (ends.length !== 1 || events.at(-1)?.type !== 'run_end') fail(`${where} has ${ends.length} endings`)
+  if (world.problems.length > 0)
+    fail(`${where}: the model was shown what the API refuses: ${world.problems.join('; ')}`)
+  checkTranscript(walked, where)
+  checkUnbroken(terminal, where)
+  checkSnapshots(world, where)
+  assertMessages(messagesOf(events), state.transcript.since(resumed ? start.transcript.length : 0), where)
+  checkAgents(walked, world, where)
+  checkDuration(walked, where)
+  checkRanking(events, where)
+}
+
+/** Nothing breaks a run from inside: neither a bug nor a write to what was handed out. */
+function checkUnbroken({ reason, error }: Terminal, where: string): void {
+  if (reason !== 'error' || error === undefined) return
+  const writes =
+    error.cause instanceof TypeError && /read only|extensible|Cannot (add|define|delete)/.test(error.message)
+  if (error.code === 'internal' || writes) fail(`${where} broke: ${error.message}`)
+}
+
+export function checkSnapshots({ snapshots }: World, where: string): void {
+  const changed = snapshots.changed()
+  if (changed.length > 0) fail(`${where}: ${changed.join('; ')}`)
+}
+
+export function checkTranscript({ terminal, state }: Pick<Walked, 'terminal' | 'state'>, where: string): void {
+  const next = startRun({ transcript: state.transcript, prompt: 'and now?' }).transcript.messages()
+  const problems = transcriptProblems(next)
+  if (problems.length > 0)
+    fail(`${where} ended as ${terminal.reason} with a transcript that the API refuses: ${problems.join('; ')}`)
+}
+
+/** Subagents' transcripts are seen in what their models are shown, and in their laps. */
+function checkAgents({ events, laps }: Walked, { shownToAgents }: World, where: string): void {
+  const agents = eventsOfAgents(events)
+  if (agents.size === 0) return
+  assertShown(agents, shownToAgents, where)
+  for (const [callId, own] of agents) {
+    const added = laps.flatMap((lap) => (lap.scope.endsWith(`:${callId}/`) ? lap.added : []))
+    // The prompt was there before its first lap; what came after the last one no lap shows.
+    assertMessages(messagesOf(own).slice(1, 1 + added.length), added, `${where}, agent ${callId}`)
+  }
+}
+
+/** A run takes from its beginning to the end of its last step. */
+function checkDuration({ terminal, records }: Walked, where: string): void {
+  const begin = records.find((record) => record.type === 'start')
+  if (begin?.type !== 'start') return
+  let last = begin.at
+  for (const record of records) if (record.type === 'result') last = Math.max(last, record.at + record.durationMs)
+  if (terminal.durationMs !== last - begin.at)
+    fail(`${where} took ${last - begin.at} ms and tells of ${terminal.durationMs}`)
+}
+
+function checkRanking(events: readonly LoopEvent[], where: string): void {
+  let last: Ranking | undefined
+  for (const event of events) {
+    if (event.type !== 'lap') continue
+    if (!ranksBelow(event.after, event.before))
+      fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
+    if (last !== undefined && String(last) !== String(event.before))
+      fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
+    last = event.after
+  }
+}
+
+/** Its replay tells the same and ends the same, and tells all messages of the transcript. */
+export async function checkReplay(walked: Walked, options: LoopOptions, where = 'the run'): Promise<void> {
+  const { terminal, state, events: told } = walked
+  const replayed = await replay(walked.records, options)
+  assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
+  const events = replayed.events.filter((event) => !isLive(event))
+  // A resume tells what came since the last lap; a replay tells all.
+  assertTold(events.slice(events.length - told.length), told, `${where}: the events of its replay`)
+  assertMessages(messagesOf(events), state.transcript.since(0), `${where}: its replay`)
+}
+
+/** No effect with a side effect runs twice: one that is on record as begun is not begun again. */
+export function checkEffects(
+  onRecord: readonly StepRecord[],
+  effects: ReadonlyMap<string, number>,
+  where: string,
+): void {
+  const begun = new Set(onRecord.flatMap((record) => (record.type === 'intent' ? [record.key] : [])))
+  for (const [idempotencyKey, times] of effects) {
+    const key = idempotencyKey.slice(idempotencyKey.indexOf('/') + 1)
+    if (times > 1) fail(`${where}: ${key} ran ${times} times`)
+    if (begun.has(key)) fail(`${where}: ${key} had begun before and ran again`)
+  }
+}
+
+export function terminalOf(terminal: Terminal): unknown {
+  const { error, ...rest } = terminal
+  return { ...rest, error: error?.message }
+}

@@ -1,0 +1,108 @@
+import type { LoopEvent } from '../../events.ts'
+import type { ModelMessage } from '../../messages.ts'
+import { project, type TranscriptEntry } from '../../transcript.ts'
+
+// What a run told, held against what another told, and against what was said.
+
+export function isLive(event: LoopEvent): boolean {
+  if (event.type === 'agent') return isLive(event.event)
+  return event.type === 'model_update' || event.type === 'tool_update' || event.type === 'background'
+}
+
+/** The same events, where agents that run side by side may tell in any order among them; each by itself is in order. */
+export function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
+  const [a, b] = [inOrder(actual), inOrder(expected)]
+  for (let index = 0; index < Math.max(a.length, b.length); index++) {
+    if (lineOf(a[index]) !== lineOf(b[index])) assertSame(a[index], b[index], `${what}, number ${index},`)
+  }
+}
+
+function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
+  const ordered: LoopEvent[] = []
+  let agents: Extract<LoopEvent, { readonly type: 'agent' }>[] = []
+  const flush = (): void => {
+    ordered.push(...agents.toSorted((a, b) => (a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)))
+    agents = []
+  }
+  for (const event of events) {
+    if (event.type === 'agent') agents.push(event)
+    else {
+      flush()
+      ordered.push(event)
+    }
+  }
+  flush()
+  return ordered
+}
+
+/** The messages that were told are the entries of the transcript, in order. */
+export function assertMessages(
+  told: readonly TranscriptEntry[],
+  entries: readonly TranscriptEntry[],
+  what: string,
+): void {
+  for (let index = 0; index < Math.max(told.length, entries.length); index++) {
+    const [a, b] = [told[index], entries[index]]
+    if (a !== b && lineOf(a) !== lineOf(b)) assertSame(a, b, `${what}: message ${index} and what is on the transcript`)
+  }
+}
+
+export function messagesOf(events: readonly LoopEvent[]): readonly TranscriptEntry[] {
+  const entries: TranscriptEntry[] = []
+  for (const event of events) if (event.type === 'message') entries.push(event.entry)
+  return entries
+}
+
+/** Each agent's own events, by the call that it answers. */
+export function eventsOfAgents(events: readonly LoopEvent[]): ReadonlyMap<string, readonly LoopEvent[]> {
+  const agents = new Map<string, LoopEvent[]>()
+  for (const event of events) {
+    if (event.type !== 'agent') continue
+    const own = agents.get(event.callId) ?? []
+    own.push(event.event)
+    agents.set(event.callId, own)
+  }
+  return agents
+}
+
+/** What a subagent's model was shown is what had been told of the subagent by then. */
+export function assertShown(
+  agents: ReadonlyMap<string, readonly LoopEvent[]>,
+  shown: ReadonlyMap<string, readonly ModelMessage[]>,
+  what: string,
+): void {
+  if (shown.size === 0) return
+  for (const [callId, events] of agents) {
+    const entries: TranscriptEntry[] = []
+    for (const event of events) {
+      if (event.type === 'message') entries.push(event.entry)
+      if (event.type !== 'model_start') continue
+      const name = `:${callId}/model:${event.request}.${event.attempt}`
+      for (const [key, messages] of shown) {
+        if (key.endsWith(name))
+          assertSame(messages, project(entries), `${what}: what ${key} was shown and what was told`)
+      }
+    }
+  }
+}
+
+export function assertSame(actual: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (a !== b) fail(`${what} differs:\n  ${a}\n  ${b}`)
+}
+
+/** What the uninterrupted run told is held against every resume: each is written once. */
+const lines = new WeakMap<object, string>()
+
+function lineOf(value: object | undefined): string {
+  if (value === undefined) return ''
+  const known = lines.get(value)
+  if (known !== undefined) return known
+  const line = JSON.stringify(value)
+  lines.set(value, line)
+  return line
+}
+
+export function fail(message: string): never {
+  throw new Error(message)
+}
