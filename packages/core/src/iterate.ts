@@ -5,6 +5,7 @@ import type { Ledger } from './budget/ledger.ts'
 import { ConfigurationError } from './errors.ts'
 import type { Emit, LoopEvent } from './events.ts'
 import { createInbox, type OpenInbox } from './inbox.ts'
+import { EventQueue } from './event-queue.ts'
 import { finishBroken } from './finish.ts'
 import { runLoop } from './loop.ts'
 import type { Json } from './json.ts'
@@ -67,7 +68,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),
     spentBeforeUsd: options.spentBeforeUsd ?? 0,
   }
-  const events = createEventQueue()
+  const events = new EventQueue()
+  const put: Emit = (event) => events.put(event)
   let running: Promise<Ended> | undefined
 
   const execute = async (): Promise<Ended> => {
@@ -77,13 +79,13 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     let deadline = noDeadline
     let ended: Ended
     try {
-      const state = context.resumed === true ? start : begun(start, run, ports, events.put)
+      const state = context.resumed === true ? start : begun(start, run, ports, put)
       const left = run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
       deadline = createDeadline(clock, left, () => abort.abort('time'))
-      ended = await runLoop(run, { ...ports, deadline }, state, events.put)
+      ended = await runLoop(run, { ...ports, deadline }, state, put)
     } catch (thrown) {
       // The driver could not even put the beginning on record.
-      ended = await finishBroken(new Run(run, ports, start, events.put), thrown)
+      ended = await finishBroken(new Run(run, ports, start, put), thrown)
     }
     deadline.cancel()
     abort.dispose()
@@ -152,61 +154,5 @@ function begun(start: RunState, { model }: RunContext, { steps }: RunPorts, emit
   return {
     ...start,
     spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } },
-  }
-}
-
-interface EventQueue {
-  readonly put: (event: LoopEvent) => void
-  /** From now on events are kept for a reader. */
-  listen(): void
-  next(): Promise<IteratorResult<LoopEvent>>
-  /** Nothing is kept any more. */
-  drop(): void
-  close(): void
-}
-
-const finished: IteratorResult<LoopEvent> = Object.freeze({ done: true, value: undefined })
-
-function createEventQueue(): EventQueue {
-  let queue: LoopEvent[] = []
-  let head = 0
-  let listening = false
-  let closed = false
-  let waiting: ((result: IteratorResult<LoopEvent>) => void)[] = []
-  return {
-    listen() {
-      listening = true
-    },
-    put(value) {
-      if (!listening) return
-      const deliver = waiting.shift()
-      if (deliver === undefined) queue.push(value)
-      else deliver({ done: false, value })
-    },
-    next() {
-      const value = queue[head]
-      if (value !== undefined) {
-        head++
-        if (head === queue.length) {
-          queue = []
-          head = 0
-        }
-        return Promise.resolve({ done: false, value })
-      }
-      if (closed) return Promise.resolve(finished)
-      return new Promise((resolve) => {
-        waiting.push(resolve)
-      })
-    },
-    drop() {
-      listening = false
-      queue = []
-      head = 0
-    },
-    close() {
-      closed = true
-      for (const deliver of waiting) deliver(finished)
-      waiting = []
-    },
   }
 }

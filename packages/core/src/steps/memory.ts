@@ -62,9 +62,10 @@ class MemoryDriver implements MemorySteps {
   readonly records: StepRecord[]
   readonly #clock: Clock
   readonly #options: MemoryStepsOptions
-  readonly #answers = new Map<StepKey, Answer>()
-  readonly #waiting = new Map<StepKey, (value: Json) => void>()
-  readonly #given = new Map<StepKey, Json>()
+  /** What is on record of the open turn and was not asked for yet; without any when nothing is replayed. */
+  #answers: Map<StepKey, Answer> | undefined
+  #waiting: Map<StepKey, (value: Json) => void> | undefined
+  #given: Map<StepKey, Json> | undefined
   /** Wall time that is not active time: before this process, and while a person was waited for. */
   #idleMs: number
   /** Something ran that was not on record: from here on nothing is a replay. */
@@ -73,17 +74,22 @@ class MemoryDriver implements MemorySteps {
   constructor(options: MemoryStepsOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    this.records = [...(options.past ?? []), ...(options.replay ?? [])]
+    this.records =
+      options.past === undefined ? [...(options.replay ?? [])] : [...options.past, ...(options.replay ?? [])]
     for (const record of options.replay ?? []) {
       // A result comes after its intent and takes its place.
       if (record.type === 'result' || record.type === 'intent' || record.type === 'control')
-        this.#answers.set(record.key, record)
+        (this.#answers ??= new Map()).set(record.key, record)
     }
     this.#idleMs = this.#clock.now() - this.records.reduce(latest, 0)
   }
 
   get replaying(): boolean {
-    return !this.#live && this.#answers.size > 0
+    return !this.#live && this.#hasAnswers
+  }
+
+  get #hasAnswers(): boolean {
+    return this.#answers !== undefined && this.#answers.size > 0
   }
 
   get #now(): number {
@@ -141,7 +147,7 @@ class MemoryDriver implements MemorySteps {
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
     const digest = options.digest?.() ?? null
-    const found = this.#answers.size > 0 ? this.#take(key, digest) : undefined
+    const found = this.#hasAnswers ? this.#take(key, digest) : undefined
     if (found?.type === 'result') {
       // The record holds what this effect returned: same key, same digest.
       return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
@@ -172,9 +178,9 @@ class MemoryDriver implements MemorySteps {
   }
 
   #take(key: StepKey, digest: string | null): Answer | undefined {
-    const found = this.#answers.get(key)
+    const found = this.#answers?.get(key)
     if (found === undefined) return undefined
-    this.#answers.delete(key)
+    this.#answers?.delete(key)
     if (found.type !== 'control' && found.digest !== digest) {
       throw new HaltingError(
         'step_mismatch',
@@ -194,7 +200,7 @@ class MemoryDriver implements MemorySteps {
 
   control(key: StepKey, poll: () => PolledControl): PolledControl {
     try {
-      if (this.#answers.size > 0) {
+      if (this.#hasAnswers) {
         const found = this.#take(key, null)
         if (found?.type === 'control') return found.control
         if (this.replaying) return undefined
@@ -215,7 +221,7 @@ class MemoryDriver implements MemorySteps {
   }
 
   async sleep(key: StepKey, ms: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const open = this.#answers.get(key)
+    const open = this.#answers?.get(key)
     const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
     const until = typeof recorded === 'number' ? recorded : this.#now + ms
     await this.run(key, () => this.#sleepUntil(until, signal), {
@@ -256,22 +262,22 @@ class MemoryDriver implements MemorySteps {
     const began = this.#clock.now()
     return new Promise((resolve) => {
       const settle = (value: { readonly answer?: Json }): void => {
-        this.#waiting.delete(key)
+        this.#waiting?.delete(key)
         signal.removeEventListener('abort', onAbort)
         this.#idleMs += this.#clock.now() - began
         resolve(value)
       }
       const onAbort = (): void => settle({})
-      if (this.#given.has(key)) return resolve({ answer: this.#given.get(key) ?? null })
-      this.#waiting.set(key, (value) => settle({ answer: value }))
+      if (this.#given?.has(key) === true) return resolve({ answer: this.#given.get(key) ?? null })
+      ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle({ answer: value }))
       signal.addEventListener('abort', onAbort)
       if (signal.aborted) onAbort()
     })
   }
 
   answer(key: StepKey, value: Json): void {
-    const waiting = this.#waiting.get(key)
-    if (waiting === undefined) this.#given.set(key, value)
+    const waiting = this.#waiting?.get(key)
+    if (waiting === undefined) (this.#given ??= new Map()).set(key, value)
     else waiting(value)
   }
 

@@ -15,27 +15,33 @@ export interface EarlyStarts {
 
 export const noEarlyStarts: EarlyStarts = Object.freeze<EarlyStarts>({ consider: () => {}, take: () => undefined })
 
-/** `start` begins the call when rules alone allow it, else gives nothing, which ends the early part of the message. */
-export function createEarlyStarts(
-  limit: number,
-  start: (call: ToolUseBlock, index: number) => Promise<ToolResult> | undefined,
-): EarlyStarts {
-  let started: Map<string, Promise<ToolResult>> | undefined
-  let leading = true
-  let index = 0
-  return {
-    consider(block) {
-      if (!leading || block.type !== 'tool_use') return
-      const call = block
-      const work =
-        started !== undefined && (started.has(call.id) || started.size >= limit) ? undefined : start(call, index++)
-      if (work === undefined) leading = false
-      else (started ??= new Map()).set(call.id, work)
-    },
-    take(callId) {
-      const work = started?.get(callId)
-      started?.delete(callId)
-      return work
-    },
+/** Begins a call when rules alone allow it, else gives nothing, which ends the early part of the message. */
+export type StartEarly = (call: ToolUseBlock, index: number) => Promise<ToolResult> | undefined
+
+export class LeadingCalls implements EarlyStarts {
+  readonly #limit: number
+  readonly #start: StartEarly
+  #started: Map<string, Promise<ToolResult>> | undefined
+  #isLeading = true
+  #index = 0
+
+  constructor(limit: number, start: StartEarly) {
+    this.#limit = limit
+    this.#start = start
+  }
+
+  consider(block: ContentBlock): void {
+    if (!this.#isLeading || block.type !== 'tool_use') return
+    const started = this.#started
+    const isFull = started !== undefined && (started.has(block.id) || started.size >= this.#limit)
+    const work = isFull ? undefined : this.#start(block, this.#index++)
+    if (work === undefined) this.#isLeading = false
+    else (this.#started ??= new Map()).set(block.id, work)
+  }
+
+  take(callId: string): Promise<ToolResult> | undefined {
+    const work = this.#started?.get(callId)
+    this.#started?.delete(callId)
+    return work
   }
 }

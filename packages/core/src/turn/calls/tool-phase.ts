@@ -31,7 +31,7 @@ export class ToolPhase {
   /** What hooks said when the message came: results go first. */
   readonly remarks: readonly MessageContent[]
   readonly #results: (ToolResult | undefined)[] = []
-  readonly #begun = new Set<number>()
+  readonly #begun: boolean[] = []
   #messages: MessageContent[] | undefined
   #stops: RaisedStop[] | undefined
   #pending: PendingCall[] | undefined
@@ -45,11 +45,11 @@ export class ToolPhase {
 
   /** The call's effect is about to run: without a result its outcome is unknown from now on. */
   begin(index: number): void {
-    this.#begun.add(index)
+    this.#begun[index] = true
   }
 
   hasBegun(index: number): boolean {
-    return this.#begun.has(index)
+    return this.#begun[index] === true
   }
 
   setResult(index: number, result: ToolResult): void {

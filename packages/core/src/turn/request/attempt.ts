@@ -2,7 +2,7 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import type { Settled } from '../../cancel/settle.ts'
 import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
-import type { Eventually } from '../../eventually.ts'
+import { after, type Eventually } from '../../eventually.ts'
 import { digestOf, hashText } from '../../hash.ts'
 import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock } from '../../messages.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
@@ -59,13 +59,16 @@ export function makeAttempt(run: Run, plan: AttemptPlan, early: EarlyStarts): Ev
   let reserved: ReturnType<typeof reserveRequest> | undefined
   return run.step<Attempt>(
     closing ? `wrap_up:1.${attempt}` : `model:${run.spent.request}.${attempt}`,
-    async ({ emit, idempotencyKey }) => {
+    ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       const { grant, reservation } = reserved
       if (!grant.granted) return { kind: 'over_budget', overBudget: grant }
-      const made = await callModel(run, plan, grant, idempotencyKey, emit, early)
-      if (reservation !== undefined) ledger.settle(reservation, made.charge, made.charge.known)
-      return made
+      const calling = callModel(run, plan, grant, idempotencyKey, emit, early)
+      if (reservation === undefined) return calling
+      return after(calling, (made) => {
+        ledger.settle(reservation, made.charge, made.charge.known)
+        return made
+      })
     },
     {
       digest: () => requestDigest(run, plan),

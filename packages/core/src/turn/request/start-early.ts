@@ -1,5 +1,5 @@
 import type { ToolUseBlock } from '../../messages.ts'
-import { createEarlyStarts, noEarlyStarts, type EarlyStarts } from '../../tools/early-starts.ts'
+import { LeadingCalls, noEarlyStarts, type EarlyStarts } from '../../tools/early-starts.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import type { ToolResult } from '../../tools/result.ts'
 import { executeCall } from '../calls/execute-call.ts'
@@ -11,7 +11,7 @@ import type { Run } from '../run.ts'
 export function startEarly(run: Run): EarlyStarts {
   const { tools, settings } = run.context
   if (tools.size === 0) return noEarlyStarts
-  return createEarlyStarts(settings.toolConcurrency, (call, index) => startCall(run, call, index))
+  return new LeadingCalls(settings.toolConcurrency, (call, index) => startCall(run, call, index))
 }
 
 function startCall(run: Run, call: ToolUseBlock, index: number): Promise<ToolResult> | undefined {
