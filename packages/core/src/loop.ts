@@ -1,12 +1,12 @@
 import { decide } from './decide.ts'
 import type { Emit } from './events.ts'
-import type { Eventually } from './eventually.ts'
+import { after, type Eventually } from './eventually.ts'
 import { finishBroken } from './finish.ts'
 import type { Ended, RunContext, RunPorts } from './run-context.ts'
 import type { RunState } from './state.ts'
 import { afterReply } from './turn/after-reply.ts'
 import { actOnApproved } from './turn/act.ts'
-import { ask } from './turn/ask.ts'
+import { ask, type Reply } from './turn/ask.ts'
 import { finishWrapUp } from './turn/finish-wrap-up.ts'
 import type { Outcome } from './turn/outcome.ts'
 import { prepare } from './turn/prepare.ts'
@@ -28,14 +28,12 @@ export async function runLoop(context: RunContext, ports: RunPorts, start: RunSt
 }
 
 /** One time round: prepare, ask the model, then act on what it said, or see to the end of the run. */
-async function turn(run: Run): Promise<Outcome> {
+function turn(run: Run): Eventually<Outcome> {
   if (run.spent.approvals !== null) return actOnApproved(run)
-  const ended = await prepare(run) // guards, cancellation, inbox; context defence
-  if (ended !== undefined) return ended
-  return onReply(run, await ask(run)) // streams
+  return after(prepare(run), (ended) => ended ?? after(ask(run), (reply) => onReply(run, reply))) // the model streams
 }
 
-function onReply(run: Run, reply: Awaited<ReturnType<typeof ask>>): Eventually<Outcome> {
+function onReply(run: Run, reply: Reply): Eventually<Outcome> {
   if (run.spent.closing !== null) return finishWrapUp(run, reply)
   if (reply.kind !== 'answered') return recover(run, reply)
   return afterReply(run, reply) // permissions, hooks, tools; or stop hooks, token target, completed

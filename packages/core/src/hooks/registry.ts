@@ -14,7 +14,10 @@ export interface HookRegistry {
 
 const nobody: readonly RegisteredHook[] = Object.freeze([])
 
+const noHooks: HookRegistry = Object.freeze<HookRegistry>({ all: nobody, for: () => nobody })
+
 export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
+  if (hooks.length === 0) return noHooks
   const taken = new Set<string>()
   const named = hooks.map((hook): RegisteredHook => {
     const base = hook.id ?? hook.constructor.name
