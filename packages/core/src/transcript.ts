@@ -60,11 +60,16 @@ interface Log {
   projected: number
   /** `digests[n]` is the chained hash of entries 0 to n, by their identity. */
   readonly digests: number[]
+  /** The one view whose `append` adds to this log; every other view's copies it first. */
+  owner: Transcript | undefined
 }
 
 /**
  * The messages of a session, append-only. Immutable for its users: `append` returns a longer view.
- * Views share one log, so a turn costs what it adds. Appending to a view that is not the newest copies, so no view ever changes.
+ *
+ * T1: no view ever changes. T2: views share one log, so a turn costs what it adds; only the log's owner, which is the view that
+ * the last `append` gave, adds to it. T3: a run works on a fork and hands out views that own nothing,
+ * so neither another run nor a hook can add to its log or to the list that its model was shown.
  */
 export class Transcript implements Iterable<TranscriptEntry> {
   readonly #log: Log
@@ -75,18 +80,35 @@ export class Transcript implements Iterable<TranscriptEntry> {
     this.length = length
   }
 
+  /** The view of a whole log, which owns it from now on. */
+  static #ownerOf(log: Log): Transcript {
+    const owner = new Transcript(log, log.entries.length)
+    log.owner = owner
+    return owner
+  }
+
   static empty(): Transcript {
-    return new Transcript({ entries: [], messages: [], projected: 0, digests: [] }, 0)
+    return Transcript.of([])
   }
 
   static of(entries: readonly TranscriptEntry[]): Transcript {
-    return new Transcript({ entries: [...entries], messages: [], projected: 0, digests: [] }, entries.length)
+    return Transcript.#ownerOf({ entries: [...entries], messages: [], projected: 0, digests: [], owner: undefined })
   }
 
   append(entry: TranscriptEntry): Transcript {
-    const log = this.#log.entries.length === this.length ? this.#log : this.#fork()
+    const log = this.#log.owner === this ? this.#log : this.#copy()
     log.entries.push(entry)
-    return new Transcript(log, this.length + 1)
+    return Transcript.#ownerOf(log)
+  }
+
+  /** The same entries on a log of their own: what is appended to one is seen in the other nowhere, not in `messages()` either. */
+  fork(): Transcript {
+    return Transcript.#ownerOf(this.#copy())
+  }
+
+  /** The same view, for handing out: it shares the log to read, and appending to it copies first. */
+  copyOnAppend(): Transcript {
+    return new Transcript(this.#log, this.length)
   }
 
   at(index: number): TranscriptEntry | undefined {
@@ -108,7 +130,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return undefined
   }
 
-  /** What the model is shown. The list of the newest view is shared and grows: read it, do not keep it. */
+  /** What the model is shown. The list is shared by the views of one log and grows with it: read it, do not keep it. */
   messages(): readonly ModelMessage[] {
     const log = this.#log
     if (this.length < log.projected) return project(log.entries.slice(0, this.length))
@@ -140,12 +162,16 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return this.since(0)
   }
 
-  #fork(): Log {
+  #copy(): Log {
+    const { entries, messages, projected, digests } = this.#log
+    // A projection of more than this view has is of no use to it.
+    const isProjected = projected <= this.length
     return {
-      entries: this.#log.entries.slice(0, this.length),
-      messages: [],
-      projected: 0,
-      digests: this.#log.digests.slice(0, this.length),
+      entries: entries.slice(0, this.length),
+      messages: isProjected ? [...messages] : [],
+      projected: isProjected ? projected : 0,
+      digests: digests.slice(0, this.length),
+      owner: undefined,
     }
   }
 }

@@ -59,6 +59,49 @@ describe('a transcript', () => {
     ])
   })
 
+  test('shared by two lines: neither adds to the list that the other shows its model', () => {
+    const shared = Transcript.of([user('a')])
+    const [left, right] = [shared.fork(), shared.fork()]
+    const shown = [left.messages(), right.messages(), shared.messages()]
+    const [longLeft, longRight] = [left.append(user('left')), right.append(user('right'))]
+    const contents = (list: readonly ModelMessage[]) => list.map(({ content }) => content)
+    expect([contents(longLeft.messages()), contents(longRight.messages())]).toEqual([
+      ['a', 'left'],
+      ['a', 'right'],
+    ])
+    // Each line's own list grows with it; the shared one stays.
+    expect(shown.map(contents)).toEqual([['a', 'left'], ['a', 'right'], ['a']])
+    shared.append(user('b')).messages()
+    expect(shown.map(contents)).toEqual([
+      ['a', 'left'],
+      ['a', 'right'],
+      ['a', 'b'],
+    ])
+  })
+
+  test('handed out: what a stranger appends to it is in a copy, and the line it came from goes on in place', () => {
+    let line = Transcript.of([user('a')])
+    const shown = line.messages()
+    for (let turn = 0; turn < 3; turn++) {
+      const theirs = line.copyOnAppend().append(user('stranger'))
+      expect([theirs.at(-1)?.id, theirs.messages().length]).toEqual(['stranger', line.length + 1])
+      line = line.append(user(`turn ${turn}`))
+      expect(line.messages()).toBe(shown)
+    }
+    expect(ids(line)).toEqual(['a', 'turn 0', 'turn 1', 'turn 2'])
+    expect(line.copyOnAppend().messages()).toBe(shown)
+  })
+
+  test('of 1,000 turns is projected once: every request is shown the same list, which grows', () => {
+    let transcript = Transcript.empty().append(user('go')).fork()
+    const shown = transcript.messages()
+    for (let turn = 0; turn < 1_000; turn++) {
+      transcript = transcript.append(assistant(`a${turn}`)).append(user(`u${turn}`))
+      expect(transcript.messages()).toBe(shown)
+    }
+    expect(shown).toHaveLength(2_001)
+  })
+
   test('gives what came since, as a list of its own', () => {
     const two = Transcript.of([user('a'), user('b')])
     const since = two.since(1)
