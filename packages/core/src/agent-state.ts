@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from './json.ts'
+import { isJsonObject, jsonOf, type Json, type JsonObject } from './json.ts'
 import type { MessageContent, ModelMessage, Usage } from './messages.ts'
 import { noUsage, textOf } from './messages.ts'
 import { ExecutionContinuation } from './stop/continuation.ts'
@@ -155,8 +155,9 @@ export class AgentState {
     return this.#with({ transcript: this.transcript.append(entry) })
   }
 
+  /** Keeps a value with the agent, in the form that JSON has for it. */
   withMetadata(key: string, value: Json): AgentState {
-    return this.#with({ metadata: { ...this.metadata, [key]: value } })
+    return this.#with({ metadata: { ...this.metadata, [key]: jsonOf(value) } })
   }
 
   withExecution(

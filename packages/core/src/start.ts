@@ -1,6 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import type { MessageContent } from './messages.ts'
-import type { JsonObject } from './json.ts'
+import { jsonObjectOf, type JsonObject } from './json.ts'
 import {
   entryId,
   freshProgress,
@@ -23,6 +23,7 @@ export interface StartOptions {
   /** Names of your choice; `session` and `run1` when absent. A session's runs need different ones. */
   readonly sessionId?: string
   readonly runId?: string
+  /** Kept with the run, in the form that JSON has for it. */
   readonly metadata?: JsonObject
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
@@ -43,7 +44,7 @@ export function startRun(options: StartOptions = {}): RunState {
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
-  const spent = { ...freshProgress(0, options.metadata), ...carried }
+  const spent = { ...freshProgress(0, jsonObjectOf(options.metadata)), ...carried }
   let state = startState(run, options.transcript ?? Transcript.empty(), spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
     throw new ConfigurationError(

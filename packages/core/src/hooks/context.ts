@@ -1,5 +1,5 @@
 import type { AgentState } from '../agent-state.ts'
-import type { Json } from '../json.ts'
+import { jsonOf, type Json } from '../json.ts'
 import type { MessageContent, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 import type { HookOutcome, HookTrigger } from './outcome.ts'
@@ -79,7 +79,7 @@ export class HookContext {
 
   /** beforeToolUse: replaces the whole input. */
   withToolInput(value: Json): HookContext {
-    return this.#with({ input: { value } })
+    return this.#with({ input: { value: jsonOf(value) } })
   }
 
   /** afterToolUse: replaces what the model is told. */

@@ -1,11 +1,14 @@
-import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../json.ts'
 import { StopReason } from './reason.ts'
 
 export interface StopSignalInit {
   readonly reason: StopReason
   /** For a person, with figures: `Step limit reached: 10/10`. */
   readonly message?: string
-  /** For diagnosis: limits, counters. Must be JSON. */
+  /**
+   * For diagnosis: limits, counters. A copy is kept, of what JSON makes of it: a Date becomes its ISO text, a Map or a Set `{}`;
+   * a bigint becomes its digits, a circular part `[circular]`. What is no object is left out.
+   */
   readonly context?: JsonObject
   /** Who raised it: the name of a guard, hook or tool. */
   readonly source?: string | null | undefined
@@ -37,9 +40,10 @@ export class StopSignal {
   readonly source: string | null
 
   constructor(init: StopSignalInit) {
-    this.reason = init.reason
+    // Plain JavaScript may give a reason that is none.
+    this.reason = StopReason.parse(init.reason)
     this.message = init.message ?? ''
-    this.context = init.context === undefined ? noContext : deepFreeze(structuredCopy(init.context))
+    this.context = init.context === undefined ? noContext : deepFreeze(jsonObjectOf(init.context))
     this.source = init.source ?? null
     Object.freeze(this)
   }
@@ -89,17 +93,4 @@ export class StopSignal {
       source: typeof stored['source'] === 'string' ? stored['source'] : null,
     })
   }
-}
-
-function structuredCopy(value: JsonObject): JsonObject {
-  return copy(value) as JsonObject
-}
-
-function copy(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copy)
-  if (!isJsonObject(value)) return value
-  // `fromEntries` defines: a key such as `__proto__`, which JSON may hold, stays a key.
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, part]) => (part === undefined ? [] : [[key, copy(part)]])),
-  )
 }

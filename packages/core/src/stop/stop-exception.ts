@@ -1,11 +1,11 @@
-import type { JsonObject } from '../json.ts'
+import { jsonObjectOf, type JsonObject } from '../json.ts'
 import { StopSignal } from './signal.ts'
 
 export interface AgentStopInit {
   /** What to stop with; without one the reason is `stop_requested`. */
   readonly signal?: StopSignal
   readonly message?: string
-  /** The step it was thrown in, for diagnosis; anything JSON. */
+  /** The step it was thrown in, for diagnosis. Of this and the context, what JSON makes of them is kept. */
   readonly step?: JsonObject
   readonly context?: JsonObject
   readonly source?: string
@@ -28,8 +28,8 @@ export class AgentStopException extends Error {
     const signal = init.signal ?? new StopSignal({ reason: 'stop_requested', message: init.message ?? '' })
     super(signal.message || init.message || signal.reason, init.cause === undefined ? undefined : { cause: init.cause })
     this.signal = signal
-    this.step = init.step ?? null
-    this.context = init.context ?? {}
+    this.step = init.step === undefined ? null : jsonObjectOf(init.step)
+    this.context = jsonObjectOf(init.context)
     this.source = init.source ?? null
   }
 }
