@@ -32,7 +32,7 @@ export interface LapDetails {
  * One run on its way: the one handle that the phases take.
  * W1: only the methods of this class write. W2: `state` is an immutable snapshot; `progress` is for reading at once, never held
  * across a write or an await. W3: `step` moves the run's clock; `stepBeside` writes nothing, and what runs beside others is
- * entered in call order. W4: a lap is on record before the run changes.
+ * entered in call order. W4: a lap is on record before the run changes. W5: the transcript's log is the run's own.
  */
 export class Run {
   readonly context: RunContext
@@ -60,10 +60,11 @@ export class Run {
     this.startLength = start.startLength
     this.emit = emit
     this.tools = undefined
-    this.#transcript = start.transcript
+    // Whoever began it may begin another from the same state, at the same time.
+    this.#transcript = start.transcript.fork()
     this.#continuation = start.continuation
     this.#progress = start.spent
-    this.#snapshot = start
+    this.#snapshot = undefined
     this.#lapLength = start.transcript.length
     this.#prefix = `${start.run.runId}/${start.run.agentPath}`
   }
@@ -74,7 +75,7 @@ export class Run {
     this.#isShared = true
     this.#snapshot = {
       run: this.identity,
-      transcript: this.#transcript,
+      transcript: this.#transcript.copyOnAppend(),
       startLength: this.startLength,
       spent: this.#progress,
       continuation: this.#continuation,

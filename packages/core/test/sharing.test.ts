@@ -1,0 +1,105 @@
+// Holds invariants T1 to T3 of src/transcript.ts: what runs share is never seen.
+import { expect, test } from 'vitest'
+import { AgentBuilder, AgentState, loop, startRun, type Model, type ModelMessage } from '../src/index.ts'
+import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
+import { calls, hook, reader, until } from './support/harness.ts'
+
+/** A model that keeps the very lists it was given, and answers when it is told to. */
+function waitingModel() {
+  const scripted = scriptedModel(({ messages }) => (messages.length < 3 ? calls('Look') : 'answer'))
+  const shown: (readonly ModelMessage[])[] = []
+  const waiting: (() => void)[] = []
+  const model: Model = {
+    ...scripted,
+    async call(request, options) {
+      shown.push(request.messages)
+      await new Promise<void>((resolve) => waiting.push(resolve))
+      return scripted.call(request, options)
+    },
+  }
+  return { model, shown, answer: (index: number) => waiting[index]?.() }
+}
+
+const clock = () => createFakeClock({ autoAdvance: true })
+const asked = () => AgentState.empty().withUserMessage('go')
+const go = [{ role: 'user', content: 'go' }]
+
+test('of two executions of one state at once, neither is shown what the other said', async () => {
+  const { model, shown, answer } = waitingModel()
+  const state = asked()
+  const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')] }).build()
+  const both = Promise.all([agent.execute(state), agent.execute(state)])
+  await until(() => shown.length === 2)
+  answer(0)
+  await until(() => shown.length === 3)
+  expect(shown[1]).toEqual(go)
+  answer(2)
+  answer(1)
+  await until(() => shown.length === 4)
+  answer(3)
+  const [left, right] = await both
+  expect([left.messages().length, right.messages().length, state.messages()]).toEqual([4, 4, go])
+})
+
+test('a run that breaks before it says anything does not take what another run said', async () => {
+  const start = startRun({ prompt: 'go' })
+  const options = { model: scriptedModel(['answer']), clock: clock() }
+  await loop(start, options).terminal
+  const broken = loop(start, {
+    ...options,
+    stopWhen: {
+      name: 'broken',
+      evaluate: () => {
+        throw new Error('guard bug')
+      },
+    },
+  })
+  const { terminal, state: ended } = await broken.ended
+  expect([terminal.reason, ended.transcript.messages()]).toEqual(['error', go])
+})
+
+test('what a tool appends to the state it was given is not in the request that is under way', async () => {
+  const shown: (readonly ModelMessage[])[] = []
+  let wrote = 0
+  const look = reader('Look', (_input, { state: given }) => {
+    wrote = given.withUserMessage('meddled').messages().length
+    return 'x'
+  })
+  const scripted = scriptedModel([
+    // The reader starts while the reply streams.
+    {
+      ...calls('Look'),
+      before: () => {
+        expect([wrote, shown[0]]).toEqual([2, go])
+      },
+    },
+    'answer',
+  ])
+  const model: Model = {
+    ...scripted,
+    call: (request, options) => {
+      shown.push(request.messages)
+      return scripted.call(request, options)
+    },
+  }
+  const done = await AgentBuilder.base({ model, clock: clock(), tools: [look] })
+    .build()
+    .execute(asked())
+  expect([done.stopReason(), done.messages().length]).toEqual(['completed', 4])
+})
+
+test('a hook that adds a message at every step does not make the run copy its messages', async () => {
+  const shown = new Set<readonly ModelMessage[]>()
+  const scripted = scriptedModel(({ messages }) => (messages.length < 12 ? calls('Look') : 'answer'))
+  const model: Model = {
+    ...scripted,
+    call: (request, options) => {
+      shown.add(request.messages)
+      return scripted.call(request, options)
+    },
+  }
+  const remind = hook('afterStep', (context) => context.withState(context.state().withUserMessage('remember')))
+  const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')], hooks: [remind] }).build()
+  const done = await agent.execute(asked())
+  expect([done.messages().length, shown.size]).toEqual([14, 1])
+})
