@@ -11,6 +11,7 @@ import { addUsage, type MessageContent } from './messages.ts'
 import { settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/messages.ts'
+import { runsIn } from './run-id.ts'
 import { resultMessage } from './sdk/result.ts'
 import { createTranslator } from './sdk/translate.ts'
 import { startRun } from './start.ts'
@@ -22,8 +23,10 @@ import { Transcript } from './transcript.ts'
 export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
   /** A UUID; one is derived from the clock when absent. */
   readonly sessionId?: string
-  /** The session so far, when it is resumed. */
+  /** The session so far, when it is resumed. Its runs are named on from those that it shows. */
   readonly transcript?: Transcript
+  /** Runs that the session has had, where `transcript` does not show them all: it was rewound. */
+  readonly runsBefore?: number
   readonly includePartialMessages?: boolean
   readonly includeHookEvents?: boolean
   /** What `system/init` tells beside tools and model. */
@@ -71,7 +74,7 @@ export class QueryEngine {
   readonly #ledger: Ledger
   readonly #orphanedTools = new OrphanedTools()
   #transcript: Transcript
-  #runs = 0
+  #runs: number
   #current: Running | undefined
   #costUsd = 0
   #usage: { [model: string]: ModelFigures } = {}
@@ -82,6 +85,7 @@ export class QueryEngine {
     const settings = settingsOf(options)
     this.#options = options
     this.#transcript = options.transcript ?? Transcript.empty()
+    this.#runs = Math.max(runsBeforeOf(options), runsIn(this.#transcript))
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
     this.#ledger = Ledger.create({
       nanos: nanosOf(settings.maxBudgetUsd),
@@ -252,6 +256,11 @@ export class QueryEngine {
           : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
     }
   }
+}
+
+function runsBeforeOf({ runsBefore = 0 }: QueryOptions): number {
+  if (Number.isSafeInteger(runsBefore) && runsBefore >= 0) return runsBefore
+  throw new ConfigurationError(`runsBefore must be a whole number of at least 0, but it is ${runsBefore}.`)
 }
 
 function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void {

@@ -1,6 +1,7 @@
 import { ConfigurationError } from './errors.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
+import { nextRunId } from './run-id.ts'
 import {
   entryId,
   freshProgress,
@@ -20,8 +21,9 @@ export interface StartOptions {
   readonly prompt?: MessageContent
   /** The session so far. */
   readonly transcript?: Transcript
-  /** Names of your choice; `session` and `run1` when absent. A session's runs need different ones. */
+  /** A name of your choice; `session` when absent. Sessions need different ones: idempotency keys begin with it. */
   readonly sessionId?: string
+  /** A session's runs need different ones: the next after those that `transcript` shows when absent, beginning with `run1`. */
   readonly runId?: string
   /** Kept with the run, in the form that JSON has for it. */
   readonly metadata?: JsonObject
@@ -37,15 +39,16 @@ export interface StartOptions {
  * @throws ConfigurationError for a prompt together with approvals.
  */
 export function startRun(options: StartOptions = {}): RunState {
+  const transcript = options.transcript ?? Transcript.empty()
   const run: RunIdentity = {
     sessionId: options.sessionId ?? 'session',
-    runId: options.runId ?? 'run1',
+    runId: options.runId ?? nextRunId(transcript),
     agentPath: '',
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
   const spent = { ...freshProgress(0, jsonObjectOf(options.metadata)), ...carried }
-  let state = startState(run, options.transcript ?? Transcript.empty(), spent)
+  let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
     throw new ConfigurationError(
       'Give a prompt or approvals, not both: results come before anything else is said. Steer the run to add a message.',

@@ -2,13 +2,17 @@ import { AgentState } from '../agent-state.ts'
 import type { LoopEvent } from '../events.ts'
 import { loop, type Loop } from '../iterate.ts'
 import type { LoopOptions } from '../options.ts'
+import { runIdOf } from '../run-id.ts'
 import { startRun } from '../start.ts'
 import type { RunState } from '../state.ts'
 import { agentStateOf } from '../turn/agent-view.ts'
 
 export interface ExecuteOptions {
   readonly signal?: AbortSignal
-  /** Names the execution: `<sessionId>/<runId>`. By the length of the transcript when absent. */
+  /**
+   * Names the execution: `<sessionId>/<runId>`, which its idempotency keys begin with. By all that was said when absent: executing one state
+   * again is another try of the same execution. Give a name to execute it as a different one.
+   */
   readonly runId?: string
   readonly onEvent?: (event: LoopEvent) => void
 }
@@ -43,7 +47,7 @@ export class Agent {
   }
 
   #loop(state: AgentState, options: ExecuteOptions): Loop {
-    const start = startOf(state, options.runId ?? `run${state.transcript.length}`)
+    const start = startOf(state, options.runId ?? runIdOf(state.transcript))
     return loop(start, options.signal === undefined ? this.#options : { ...this.#options, signal: options.signal })
   }
 }
