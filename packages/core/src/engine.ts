@@ -76,7 +76,7 @@ export class QueryEngine {
   #transcript: Transcript
   #runs: number
   #current: Running | undefined
-  #costUsd = 0
+  #costUsd: number
   #usage: { [model: string]: ModelFigures } = {}
   #terminal: Terminal | undefined
 
@@ -87,16 +87,16 @@ export class QueryEngine {
     this.#transcript = options.transcript ?? Transcript.empty()
     this.#runs = Math.max(runsBeforeOf(options), runsIn(this.#transcript))
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
-    this.#ledger = Ledger.create({
-      nanos: nanosOf(settings.maxBudgetUsd),
-    })
+    this.#costUsd = options.spentBeforeUsd ?? 0
+    this.#ledger = Ledger.create({ nanos: nanosOf(settings.maxBudgetUsd) })
+    this.#ledger.restore({ nanos: nanosOf(this.#costUsd), tokens: 0 })
   }
 
   get transcript(): Transcript {
     return this.#transcript
   }
 
-  /** Settled cost of all runs, in US dollars. */
+  /** What the session has cost, settled, in US dollars: `spentBeforeUsd` and all runs since. */
   get totalCostUsd(): number {
     return this.#costUsd
   }
@@ -216,6 +216,7 @@ export class QueryEngine {
 
   #start(start: ReturnType<typeof startRun>, runId: string): Loop {
     const { stepsFor, ...options } = this.#options
+    // `spentBeforeUsd` of the options is on the ledger already.
     const { maxTokens, maxRunUsd } = settingsOf(options)
     const steps = stepsFor === undefined ? {} : { steps: stepsFor(runId) }
     const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)

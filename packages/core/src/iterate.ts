@@ -59,14 +59,15 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const abort = new AbortScope()
   const inbox = context.inbox ?? createInbox()
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
+  const { spentBeforeUsd = 0 } = options
   const ports: RunPorts = {
     steps,
     abort,
     inbox,
-    ledger: context.ledger ?? ledgerOfStart(start, run.settings),
+    ledger: context.ledger ?? ledgerOfStart(start, run.settings, spentBeforeUsd),
     deadline: noDeadline,
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),
-    spentBeforeUsd: options.spentBeforeUsd ?? 0,
+    spentBeforeUsd,
   }
   const events = new EventQueue()
   const put: Emit = (event) => events.put(event)
@@ -136,8 +137,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
 }
 
 /** A run that goes on where another ended has spent that already. */
-function ledgerOfStart({ spent }: RunState, settings: RunSettings): Ledger {
-  const ledger = ledgerOf(settings)
+function ledgerOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): Ledger {
+  const ledger = ledgerOf(settings, spentBeforeUsd)
   const { nanos, unknownNanos, totalTokens } = spent
   ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   return ledger

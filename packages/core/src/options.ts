@@ -76,7 +76,7 @@ export interface LoopOptions {
   readonly maxSubagents?: number
   /** Stop-hook blocks in a row, at most 8. */
   readonly stopHookBlockCap?: number
-  /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */
+  /** What the session has spent before, in US dollars, without what `carry` brings: it counts against `maxBudgetUsd`. A `QueryEngine` adds its runs. */
   readonly spentBeforeUsd?: number
   readonly userContext?: { readonly [key: string]: string }
   readonly systemContext?: { readonly [key: string]: string }
@@ -195,7 +195,9 @@ function newContext(options: LoopOptions): RunContext {
   }
 }
 
-export function ledgerOf(settings: RunSettings): Ledger {
-  const maxUsd = Math.min(settings.maxBudgetUsd, settings.maxRunUsd)
-  return Ledger.create({ nanos: nanosOf(maxUsd), tokens: settings.maxTokens })
+/** The session's line, with what it has spent already, and under it the run's own. */
+export function ledgerOf(settings: RunSettings, spentBeforeUsd = 0): Ledger {
+  const session = Ledger.create({ nanos: nanosOf(settings.maxBudgetUsd) })
+  session.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
+  return session.branch({ nanos: nanosOf(settings.maxRunUsd), tokens: settings.maxTokens })
 }

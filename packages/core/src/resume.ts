@@ -36,7 +36,7 @@ export function resume(
     replay: folded.replay,
     sessionId: folded.state.run.sessionId,
   })
-  const ledger = ledgerOf(settingsOf(options))
+  const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   return { loop: loop(folded.state, { ...options, steps }, { resumed: true, ledger }), steps }
 }

@@ -1,0 +1,97 @@
+// Holds R-BUD-10 of docs/spec.md: what a session has spent before counts against its budget, and against nothing else.
+import { describe, expect, test } from 'vitest'
+import { ConfigurationError, CostLimitHook, loop, resume, startRun } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { engineOf, resultOf } from '../support/engine.ts'
+import { begin, calls, dollarATokenPrices, reader, run, until } from '../support/harness.ts'
+
+const prices = dollarATokenPrices
+/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
+const input = 1_000 + 16 + 2 + 2
+const long: ScriptedReply = { text: 'long', usage: { input_tokens: 100, output_tokens: 1_900 } }
+const modelOf = (script: readonly ScriptedReply[] = [long]) => scriptedModel(script, { maxOutputTokens: 4_000 })
+const given = { prices, maxBudgetUsd: 10_000 }
+
+describe('what was spent before a run', () => {
+  test('is on its ledger: the reply is capped to what is left', async () => {
+    const { model } = await run([], { ...given, model: modelOf(), spentBeforeUsd: 7_000 })
+    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([3_000 - input])
+  })
+
+  test('may have used up the budget, or more: then no request is made', async () => {
+    for (const spentBeforeUsd of [9_000, 10_000, 12_345]) {
+      const { terminal, model } = await run([], { ...given, model: modelOf(), spentBeforeUsd })
+      expect([terminal.reason, terminal.costUsd, model.requests]).toEqual(['max_budget_usd', 0, []])
+      expect(terminal.signal).toMatchObject({
+        message: 'Reached maximum budget ($10000)',
+        context: { usedUsd: spentBeforeUsd, limitUsd: 10_000, neededUsd: input + 1_024 },
+      })
+    }
+  })
+
+  test('counts beside what a run carries from the one before it', async () => {
+    const first = await run([], { ...given, model: modelOf() })
+    expect(first.terminal.costUsd).toBe(2_000)
+    const options = { ...given, model: modelOf(), spentBeforeUsd: 5_500 }
+    const carrying = await run([], options, { prompt: 'go', carry: first.state.spent })
+    expect(carrying.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([10_000 - 5_500 - 2_000 - input])
+  })
+
+  test('counts against no limit of the run alone: not its tokens, not a cost guard', async () => {
+    const limits = { prices, maxTokens: 3_000, stopWhen: new CostLimitHook(2_500) }
+    const { model } = await run([], { ...limits, model: modelOf(), spentBeforeUsd: 1_000_000 })
+    expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([2_500 - input])
+    const both = await run([], { ...limits, ...given, model: modelOf(), spentBeforeUsd: 8_000 })
+    expect(both.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([])
+    expect(both.terminal.signal.message).toBe('Reached maximum budget ($10000)')
+  })
+
+  test('counts after a resume too', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const options = { ...given, clock, tools: [reader('Look')], spentBeforeUsd: 4_000 }
+    const model = modelOf([{ ...long, ...calls('Look') }, { hang: true }])
+    const going = begin([], { ...options, model })
+    await until(() => model.requests.length === 2)
+    const after = modelOf()
+    // The process died here: the open attempt is charged at its reservation, which took all that was left.
+    expect((await resume([...going.steps.records], { ...options, model: after }).loop.terminal).reason).toBe(
+      'max_budget_usd',
+    )
+    expect(after.requests).toEqual([])
+    going.loop.abort()
+    await going.end()
+  })
+
+  test('is no number below zero, and no text', () => {
+    for (const spentBeforeUsd of [-1, Number.NaN])
+      expect(() => loop(startRun({ prompt: 'go' }), { model: modelOf(), spentBeforeUsd })).toThrow(ConfigurationError)
+  })
+})
+
+describe('a session that has spent before', () => {
+  test('adds its runs to that: the budget is of all, and so is the cost that is told', async () => {
+    const model = modelOf([long, long, long])
+    const { engine } = engineOf([], { ...given, model, spentBeforeUsd: 3_000.5 })
+    const told = []
+    expect(engine.totalCostUsd).toBe(3_000.5)
+    for (let runs = 0; runs < 3; runs++) {
+      const messages = []
+      for await (const message of engine.submit('go')) messages.push(message)
+      const { terminal_reason, total_cost_usd } = resultOf(messages)
+      told.push([terminal_reason, total_cost_usd])
+    }
+    expect(told).toEqual([
+      ['completed', 5_000.5],
+      ['completed', 7_000.5],
+      ['completed', 9_000.5],
+    ])
+    for await (const message of engine.submit('go'))
+      if (message.type === 'result') told.push([message.terminal_reason, message.total_cost_usd])
+    expect([told.at(-1), model.requests.length, engine.totalCostUsd]).toEqual([
+      ['budget_exhausted', 9_000.5],
+      3,
+      9_000.5,
+    ])
+    expect(model.requests.every(({ maxTokens }) => maxTokens <= 10_000 - 3_000.5)).toBe(true)
+  })
+})
