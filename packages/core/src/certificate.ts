@@ -2,6 +2,8 @@ import { allowances, transitions, type Transition } from './allowance.ts'
 import { tokenGateBound } from './budget/token-target.ts'
 import { noPrices } from './budget/prices.ts'
 import { plainContext } from './context/port.ts'
+import { guardsOfAgent } from './guards/limits.ts'
+import type { Guard } from './guards/guard.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
@@ -14,7 +16,7 @@ export type Bound =
 
 /** What a run cannot exceed, told before anything runs. */
 export interface Certificate {
-  /** Whether every run with these options halts by construction. */
+  /** Whether every run with these options halts by construction: whether its requests are bounded. */
   readonly halts: boolean
   /** Turns of the main loop that count against `maxTurns`. */
   readonly turns: Bound
@@ -33,31 +35,28 @@ export interface Certificate {
 /** The bounds that follow from the options. @throws ConfigurationError for options that cannot be run. */
 export function certificate(options: LoopOptions): Certificate {
   const settings = settingsOf(options)
-  const turns = turnsBound(settings, options)
-  const main = lapsFor(turns, openTransitions(options, settings), tokenGateBound(settings.tokenBudget))
-  const laps: Bound = turns.bounded
-    ? { bounded: true, value: main, because: 'turns, and the allowance of every other reason to go round' }
-    : { bounded: false, because: turns.because }
+  const turns = turnsBound(settings.maxTurns, guardsOf(options), options)
+  const laps = lapsBound(turns, settings, options)
   const requests = requestsBound(laps, options, settings)
   return {
-    halts: turns.bounded,
+    halts: requests.bounded,
     turns,
     laps,
     requests,
     tokens: tokensBound(requests, options, settings),
     usd: usdBound(requests, options, settings),
-    seconds: secondsBound(settings),
+    seconds: secondsBound(settings, options),
     notes: notesOf(options),
   }
 }
 
-function turnsBound(settings: RunSettings, options: LoopOptions): Bound {
-  const guards = guardsOf(options).flatMap((guard) => guard.bounds?.turns ?? [])
+/** Turns of a run that these guards look at. */
+function turnsBound(maxTurns: number, guards: readonly Guard[], options: LoopOptions): Bound {
   // A hook may ask to go on although a guard fired, once: what a guard on steps measures never falls below its limit again.
   const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0
-  const value = Math.min(settings.maxTurns, ...guards.map((turns) => turns + granted))
+  const value = Math.min(maxTurns, ...guards.flatMap(({ bounds }) => (bounds?.turns ?? Infinity) + granted))
   if (value === Infinity) return { bounded: false, because: 'maxTurns is Infinity' }
-  return { bounded: true, value, because: value < settings.maxTurns ? 'a guard on steps' : 'maxTurns' }
+  return { bounded: true, value, because: value < maxTurns ? 'a guard on steps' : 'maxTurns' }
 }
 
 /** Guards that are known never to speak of progress; any other may. */
@@ -72,70 +71,103 @@ const limitGuards: ReadonlySet<string> = new Set([
 /** The transitions that these options leave open at all. */
 function openTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
   const { model, fallbackModel } = options
-  const context = options.context ?? plainContext
   const closed: { readonly [transition in Transition]?: boolean } = {
     continuation_requested: (options.hooks?.length ?? 0) === 0,
     stop_hook_blocking: (options.stopHooks?.length ?? 0) === 0,
     structured_output_retry: settings.output === null,
     max_output_tokens_escalate: (model.defaultOutputTokens ?? model.maxOutputTokens) >= model.maxOutputTokens,
     model_fallback: fallbackModel === undefined,
-    reactive_compact_retry: context === plainContext,
-    collapse_drain_retry: context === plainContext,
+    reactive_compact_retry: hasPlainContext(options),
+    collapse_drain_retry: hasPlainContext(options),
     no_progress_nudge: guardsOf(options).every((guard) => limitGuards.has(guard.name)),
     wrap_up: !settings.wrapUp,
   }
   return transitions.filter((transition) => allowances[transition].purse === 'own' && closed[transition] !== true)
 }
 
-/** Laps of a run: the first turn, its purses, and the refillable allowances once for every refill. */
-function lapsFor(turns: Bound, open: readonly Transition[], gate: number): number {
-  if (!turns.bounded) return Infinity
+function lapsBound(turns: Bound, settings: RunSettings, options: LoopOptions): Bound {
+  if (!turns.bounded) return turns
+  const gate = tokenGateBound(settings.tokenBudget)
+  if (gate === Infinity) return { bounded: false, because: 'tokenBudget is Infinity' }
+  const value = lapsFor(turns.value + gate, openTransitions(options, settings))
+  return { bounded: true, value, because: 'turns, and the allowance of every other reason to go round' }
+}
+
+/** Laps of a run: those that refill, and the other allowances, once a run or once for every refill. */
+function lapsFor(refilling: number, open: readonly Transition[]): number {
   const sum = (period: 'refill' | 'run'): number =>
     open.reduce(
       (total, transition) => total + (allowances[transition].period === period ? allowances[transition].laps : 0),
       0,
     )
-  return turns.value + gate + sum('run') + sum('refill') * (turns.value + gate)
+  return refilling + sum('run') + sum('refill') * refilling
 }
+
+/** Layers that may each compact once in a lap: before the request, and the two after a 413. */
+const compactionsALap = 3
+/** A compaction asks once and, with the oldest groups dropped, three times more. */
+const compactionRequests = 4
 
 function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings): Bound {
   if (!laps.bounded) return laps
   const attempts = settings.maxRetries + 1
-  const compactions = (options.context ?? plainContext) === plainContext ? 0 : laps.value * compactionRequests
-  const main = laps.value * attempts + compactions
-  if (!(options.tools ?? []).some(isAgentTool))
-    return { bounded: true, value: main, because: `laps, each with at most ${attempts} attempts` }
-  const child =
-    lapsFor({ bounded: true, value: settings.maxTurns, because: '' }, childTransitions(options, settings), 0) * attempts
-  const value = main + settings.maxSubagents * child
+  if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
+  const aLap = attempts + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests)
+  const own = `laps, each with at most ${attempts} attempts`
+  const { maxSubagents } = settings
+  if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
+    return { bounded: true, value: laps.value * aLap, because: own }
+  }
+  if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
+  const turns = turnsBound(settings.maxTurns, guardsOfAgent(guardsOf(options)), options)
+  if (!turns.bounded) {
+    return { bounded: false, because: `the turns of a subagent are not bounded: ${turns.because}` }
+  }
+  const agentLaps = lapsFor(turns.value, agentTransitions(options, settings))
   return {
     bounded: true,
-    value,
-    because: `laps, each with at most ${attempts} attempts, and at most ${settings.maxSubagents} subagents`,
+    value: (laps.value + maxSubagents * agentLaps) * aLap,
+    because: `${own}, and at most ${maxSubagents} subagents`,
   }
 }
 
-/** A compaction asks once and, with the oldest groups dropped, three times more. */
-const compactionRequests = 4
-
-function childTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
+function agentTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
   return openTransitions({ ...options, stopHooks: [] }, { ...settings, output: null, wrapUp: false })
+}
+
+function hasPlainContext({ context = plainContext }: LoopOptions): boolean {
+  return context === plainContext
 }
 
 function tokensBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
   if (settings.maxTokens !== Infinity)
     return { bounded: true, value: settings.maxTokens, because: 'maxTokens, reserved before each request' }
-  if (!requests.bounded) return requests
-  const value = requests.value * largestRequest(options)
-  return {
-    bounded: true,
-    value,
-    because: "requests, each within the model's window; set maxTokens for a bound of your own",
-  }
+  const perRequest = modelsOf(options).map((model) => ({
+    model,
+    value: largestInput(model) + model.maxOutputTokens,
+  }))
+  return timesRequests(
+    requests,
+    perRequest,
+    "requests, each within the model's window; set maxTokens for a bound of your own",
+  )
 }
 
-function largestRequest(options: LoopOptions): number {
-  return Math.max(...modelsOf(options).map((model) => largestInput(model) + model.maxOutputTokens))
+/** The dearest request, as often as requests are made. */
+function timesRequests(
+  requests: Bound,
+  perRequest: readonly { readonly model: Model; readonly value: number }[],
+  because: string,
+): Bound {
+  if (!requests.bounded) return requests
+  let dearest = 0
+  for (const { model, value } of perRequest) {
+    if (model.maxServerToolUses === Infinity)
+      return { bounded: false, because: `${model.id} may use tools of the service's own without end` }
+    if (!Number.isFinite(value)) return { bounded: false, because: `${model.id} tells no bound for one request` }
+    dearest = Math.max(dearest, value)
+  }
+  return { bounded: true, value: requests.value * dearest, because }
 }
 
 /** Each use of a tool of the service's own reads the whole window again. */
@@ -144,43 +176,50 @@ function largestInput({ contextWindow, maxServerToolUses = 0 }: Model): number {
 }
 
 function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
-  const budget = Math.min(settings.maxBudgetUsd, settings.maxRunUsd)
-  if (budget !== Infinity) {
-    return { bounded: true, value: budget, because: 'maxBudgetUsd, reserved before each request' }
+  const { maxBudgetUsd, maxRunUsd } = settings
+  const { spentBeforeUsd = 0 } = options
+  const left = Math.max(0, maxBudgetUsd - spentBeforeUsd)
+  if (left !== Infinity || maxRunUsd !== Infinity) {
+    const ofTheSession = spentBeforeUsd === 0 ? 'maxBudgetUsd' : 'maxBudgetUsd less spentBeforeUsd'
+    const because = `${maxRunUsd < left ? 'a guard on cost' : ofTheSession}, reserved before each request`
+    return { bounded: true, value: Math.min(left, maxRunUsd), because }
   }
-  if (!requests.bounded) return requests
-  const prices = options.prices ?? noPrices
-  let dearest = 0
+  const perRequest: { readonly model: Model; readonly value: number }[] = []
   for (const model of modelsOf(options)) {
-    const usd = prices.worstCase(model.id, {
+    const value = (options.prices ?? noPrices).worstCase(model.id, {
       inputTokens: largestInput(model),
       outputTokens: model.maxOutputTokens,
       serverToolUses: model.maxServerToolUses ?? 0,
     })
-    if (usd === undefined) return { bounded: false, because: `there is no price for ${model.id}` }
-    dearest = Math.max(dearest, usd)
+    if (requests.bounded && value === undefined) return { bounded: false, because: `there is no price for ${model.id}` }
+    perRequest.push({ model, value: value ?? Infinity })
   }
-  return {
-    bounded: true,
-    value: requests.value * dearest,
-    because: 'requests at the dearest price; set maxBudgetUsd for a bound of your own',
-  }
+  return timesRequests(requests, perRequest, 'requests at the dearest price; set maxBudgetUsd for a bound of your own')
 }
 
-function modelsOf({ model, fallbackModel }: LoopOptions) {
+function modelsOf({ model, fallbackModel }: LoopOptions): readonly Model[] {
   return fallbackModel === undefined ? [model] : [model, fallbackModel]
 }
 
-function secondsBound(settings: RunSettings): Bound {
-  if (settings.maxDurationMs === Infinity) {
+function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: LoopOptions): Bound {
+  if (maxDurationMs === Infinity)
     return { bounded: false, because: 'maxDurationMs is not set: a request or a tool may take any time' }
+  if (graceMs === Infinity)
+    return { bounded: false, because: 'graceMs is Infinity: what is in flight may take any time to heed an abort' }
+  // After an abort these alone are called, one after another.
+  const last = hooks.filter(({ triggers }) => triggers.includes('afterExecution')).length
+  const because = 'maxDurationMs, and the grace time of what is in flight'
+  return {
+    bounded: true,
+    value: (maxDurationMs + graceMs * (1 + last)) / 1000,
+    because: last === 0 ? because : `${because} and of each hook after the end`,
   }
-  const value = (settings.maxDurationMs + settings.graceMs) / 1000
-  return { bounded: true, value, because: 'maxDurationMs, and the grace time of what is in flight' }
 }
 
 function notesOf(options: LoopOptions): readonly string[] {
   const notes: string[] = []
+  if (!hasPlainContext(options))
+    notes.push('Compactions are counted with four requests each, to the models of these options.')
   if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0)
     notes.push('Hooks that ask a model of their own are not counted: they have no line in the ledger.')
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')

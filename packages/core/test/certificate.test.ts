@@ -2,7 +2,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  any,
   certificate,
+  CostLimitHook,
   ConfigurationError,
   noProgress,
   plainContext,
@@ -16,6 +18,13 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testi
 import { begin, calls, dollarATokenPrices, hook, reader, run } from './support/harness.ts'
 
 const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
+const agent: AgentTool = {
+  name: 'Agent',
+  description: 'sub',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  spawn: () => ({ prompt: 'sub' }),
+}
 
 describe('a certificate', () => {
   test('counts turns, laps and requests of plain options', () => {
@@ -75,6 +84,106 @@ describe('a certificate', () => {
     })
   })
 
+  describe('says that the promise is off', () => {
+    const off = (options: Partial<LoopOptions>) => {
+      const { halts, requests, tokens, usd } = certificate({ model, prices: dollarATokenPrices, ...options })
+      return [halts, requests, tokens, usd]
+    }
+    const because = (text: string) => {
+      const bound = { bounded: false, because: text }
+      return [false, bound, bound, bound]
+    }
+
+    test('when requests are tried without end', () => {
+      expect(off({ maxRetries: Infinity })).toEqual(because('maxRetries is Infinity'))
+    })
+
+    test('when the token target is', () => {
+      expect(off({ tokenBudget: Infinity })).toEqual(because('tokenBudget is Infinity'))
+      expect(certificate({ model, tokenBudget: Infinity }).laps).toEqual(because('tokenBudget is Infinity')[1])
+    })
+
+    test('when subagents are, in number or in turns', () => {
+      expect(off({ tools: [agent], maxSubagents: Infinity })).toEqual(because('maxSubagents is Infinity'))
+      const guarded = { maxTurns: Infinity, stopWhen: new StepsLimitHook(5) }
+      expect(off({ ...guarded, tools: [agent] })).toEqual(
+        because('the turns of a subagent are not bounded: maxTurns is Infinity'),
+      )
+      // Without subagents, or with a guard that looks at them too, these options bound everything.
+      expect(off({ ...guarded, tools: [agent], maxSubagents: 0 })[0]).toBe(true)
+      expect(off({ ...guarded, tools: [agent], stopWhen: any(new StepsLimitHook(5)) })[0]).toBe(true)
+      expect(off({ ...guarded })[0]).toBe(true)
+      expect(off({ maxSubagents: Infinity })[0]).toBe(true)
+    })
+
+    test('but bounds of tokens and dollars stand', () => {
+      const bounds = certificate({
+        model,
+        prices: dollarATokenPrices,
+        maxRetries: Infinity,
+        maxTokens: 9,
+        maxBudgetUsd: 8,
+      })
+      expect([bounds.halts, bounds.tokens, bounds.usd]).toMatchObject([false, { value: 9 }, { value: 8 }])
+    })
+  })
+
+  test('never gives a bound that is none: a window, uses of a service or a grace time without end', () => {
+    const endless = { ...model, maxServerToolUses: Infinity }
+    const { halts, tokens, usd } = certificate({ model: endless, prices: dollarATokenPrices })
+    const because = "scripted may use tools of the service's own without end"
+    expect([halts, tokens, usd]).toEqual([true, { bounded: false, because }, { bounded: false, because }])
+    const wide = { ...model, contextWindow: Infinity }
+    expect(certificate({ model: wide }).tokens).toEqual({
+      bounded: false,
+      because: 'scripted tells no bound for one request',
+    })
+    expect(certificate({ model, maxDurationMs: 1_000, graceMs: Infinity }).seconds).toEqual({
+      bounded: false,
+      because: 'graceMs is Infinity: what is in flight may take any time to heed an abort',
+    })
+  })
+
+  test('counts what a session has spent before against its budget', () => {
+    const usdOf = (options: Partial<LoopOptions>) =>
+      certificate({ model, prices: dollarATokenPrices, maxBudgetUsd: 10, ...options }).usd
+    expect([
+      usdOf({ spentBeforeUsd: 4 }),
+      usdOf({ spentBeforeUsd: 11 }),
+      usdOf({ stopWhen: new CostLimitHook(2) }),
+    ]).toEqual([
+      { bounded: true, value: 6, because: 'maxBudgetUsd less spentBeforeUsd, reserved before each request' },
+      { bounded: true, value: 0, because: 'maxBudgetUsd less spentBeforeUsd, reserved before each request' },
+      { bounded: true, value: 2, because: 'a guard on cost, reserved before each request' },
+    ])
+  })
+
+  test('counts the compactions of the main loop and of subagents: three a lap, with four requests each', () => {
+    const context = { ...plainContext }
+    const plain = { model, maxRetries: 0, maxTurns: 2 }
+    const requests = (options: Partial<LoopOptions>) => {
+      const bound = certificate({ ...plain, ...options }).requests
+      return bound.bounded ? bound.value : Number.NaN
+    }
+    const { laps, notes } = certificate({ ...plain, context })
+    expect(requests({ context })).toBe((laps.bounded ? laps.value : Number.NaN) * (1 + 3 * 4))
+    expect(requests({ context, tools: [agent], maxSubagents: 2 })).toBe(3 * requests({ context }))
+    expect(notes).toEqual(['Compactions are counted with four requests each, to the models of these options.'])
+  })
+
+  test('counts the grace time of hooks after the end', () => {
+    const hooks = [
+      hook('afterExecution', () => {}),
+      hook(['afterExecution', 'onStop'], () => {}),
+      hook('onStop', () => {}),
+    ]
+    expect(certificate({ model, maxDurationMs: 60_000, graceMs: 500, hooks }).seconds).toEqual({
+      bounded: true,
+      value: 61.5,
+      because: 'maxDurationMs, and the grace time of what is in flight and of each hook after the end',
+    })
+  })
+
   test('is refused for options that cannot be run', () => {
     expect(() => certificate({ model, maxTurns: 0 })).toThrow(ConfigurationError)
   })
@@ -95,23 +204,6 @@ describe('no run exceeds its certificate', () => {
     'agent',
     'same',
   ] as const
-  const compaction: Compaction = {
-    trigger: 'reactive',
-    run: () =>
-      Promise.resolve({
-        kind: 'compacted',
-        messages: [{ role: 'user', content: 'compacted' }],
-        preTokens: 9,
-        postTokens: 1,
-      }),
-  }
-  const agent: AgentTool = {
-    name: 'Agent',
-    description: 'sub',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    spawn: () => ({ prompt: 'sub' }),
-  }
   const reply = (kind: (typeof kinds)[number], index: number): ScriptedReply => {
     switch (kind) {
       case 'text':
@@ -165,6 +257,27 @@ describe('no run exceeds its certificate', () => {
       fc.asyncProperty(chosen, async (choice) => {
         const kindOf = choice.script[Symbol.iterator]()
         const next = (_request: unknown, index: number) => reply(kindOf.next().value as (typeof kinds)[number], index)
+        let compacting = 0
+        const compaction = (trigger: Compaction['trigger']): Compaction => ({
+          trigger,
+          run() {
+            compacting += 4
+            const messages = [{ role: 'user', content: 'compacted' }] as const
+            // Every other one gives up, which costs no lap.
+            return Promise.resolve(
+              compacting % 8 === 0
+                ? { kind: 'gave_up', message: 'x' }
+                : { kind: 'compacted', messages, preTokens: 9, postTokens: 1 },
+            )
+          },
+        })
+        const context = {
+          ...plainContext,
+          autoCompact: true,
+          beforeRequest: () => compaction('auto'),
+          drain: () => compaction('collapse'),
+          compact: () => compaction('reactive'),
+        }
         const main = scriptedModel(next, { maxOutputTokens: 200, defaultOutputTokens: 100 })
         const fallbackModel = scriptedModel(next, { id: 'fallback' })
         const options: LoopOptions & { readonly clock: ReturnType<typeof createFakeClock> } = {
@@ -178,9 +291,7 @@ describe('no run exceeds its certificate', () => {
           wrapUp: choice.wrapUp,
           ...(choice.fallback ? { fallbackModel } : {}),
           ...(choice.output ? { output: { check: () => ({ fits: false, message: 'no' }) } } : {}),
-          ...(choice.context
-            ? { context: { ...plainContext, autoCompact: true, drain: () => compaction, compact: () => compaction } }
-            : {}),
+          ...(choice.context ? { context } : {}),
           ...(choice.stopHooks ? { stopHooks: [{ id: 'gate', handle: () => ({ block: 'more' }) }] } : {}),
           ...(choice.hooks
             ? {
@@ -201,7 +312,8 @@ describe('no run exceeds its certificate', () => {
         const value = (bound: (typeof bounds)['laps']) => (bound.bounded ? bound.value : Infinity)
         expect(bounds.halts).toBe(true)
         expect(transitions.length + 1).toBeLessThanOrEqual(value(bounds.laps))
-        expect(main.requests.length + fallbackModel.requests.length).toBeLessThanOrEqual(value(bounds.requests))
+        const requests = main.requests.length + fallbackModel.requests.length + compacting
+        expect(requests).toBeLessThanOrEqual(value(bounds.requests))
         const counted =
           transitions.filter((transition) => transition === 'next_turn' || transition === 'user_input').length + 1
         expect(counted).toBeLessThanOrEqual(choice.maxTurns)

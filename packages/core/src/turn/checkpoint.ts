@@ -39,6 +39,8 @@ function pollControl(run: Run): PolledControl {
 async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<Control | undefined> {
   const signals = [...taken]
   for (const source of run.context.cancellation) {
+    // One that was deaf to an abort has had the grace time; no other is asked after it.
+    if (run.ports.abort.cause !== undefined) break
     const signal = await run.withGrace(
       () => askSource(run, source),
       (settled) => (settled.kind === 'value' ? settled.value : undefined),

@@ -28,6 +28,22 @@ describe('guards and cancellation sources', () => {
     ])
   })
 
+  test('are not asked after an abort: a deaf one costs one grace time, however many come after it', async () => {
+    let asked = 0
+    const deaf = {
+      cancellationSignal() {
+        asked++
+        return new Promise<undefined>(() => {})
+      },
+    }
+    const { terminal } = await ended(['never'], {
+      cancellation: [deaf, deaf, deaf],
+      maxDurationMs: 60_000,
+      graceMs: 500,
+    })
+    expect([terminal.reason, asked]).toEqual(['time_limit', 1])
+  })
+
   test('joined by any, are looked at where each would be by itself', async () => {
     const given: Given = {
       stopWhen: any(new FinishReasonHook(['stop_sequence']), new StepsLimitHook(2)),
