@@ -25,6 +25,8 @@ export interface StartOptions {
   readonly sessionId?: string
   /** A session's runs need different ones: the next after those that `transcript` shows when absent, beginning with `run1`. */
   readonly runId?: string
+  /** The name of the agent that runs, as hooks, tools and cancellation sources are told it; `main` when absent. */
+  readonly agentId?: string
   /** Kept with the run, in the form that JSON has for it. */
   readonly metadata?: JsonObject
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
@@ -44,6 +46,7 @@ export function startRun(options: StartOptions = {}): RunState {
     sessionId: options.sessionId ?? 'session',
     runId: options.runId ?? nextRunId(transcript),
     agentPath: '',
+    ...(options.agentId !== undefined && { agentId: options.agentId }),
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)

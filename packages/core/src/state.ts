@@ -15,11 +15,11 @@ export type RunIdentity = {
   readonly runId: string
   /** '' for the main loop, else the path of agents: `agent:3:0:toolu_1/`. */
   readonly agentPath: string
-  /** Set for a subagent. */
+  /** The name of the agent, where it has one: as its caller named it, or a subagent's, which is its path. */
   readonly agentId?: string
   /** The call of the parent that this agent answers. */
   readonly parentCallId?: string
-  /** 0 for the main loop. */
+  /** 0 for the main loop, above it for a subagent. */
   readonly depth: number
 }
 

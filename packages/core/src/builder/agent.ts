@@ -54,7 +54,8 @@ export class Agent {
 
 /** What the person said since the last answer begins the run. */
 function startOf(state: AgentState, runId: string): RunState {
-  const start = startRun({ transcript: state.transcript, sessionId: state.sessionId, runId, metadata: state.metadata })
+  const { transcript, sessionId, agentId, metadata } = state
+  const start = startRun({ transcript, sessionId, agentId, metadata, runId })
   let startLength = state.transcript.length
   while (startLength > 0 && isPrompt(state.transcript.at(startLength - 1))) startLength--
   return { ...start, startLength }

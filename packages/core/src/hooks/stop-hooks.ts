@@ -11,6 +11,7 @@ export interface StopHookInput {
   readonly toolUseContext: {
     readonly sessionId: string
     readonly runId: string
+    /** The name of the agent that runs; null when it has none. */
     readonly agentId: string | null
     readonly signal: AbortSignal
   }

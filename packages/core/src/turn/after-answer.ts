@@ -155,7 +155,7 @@ function tokenTarget(run: Run): Outcome | undefined {
   const { spent, identity } = run
   const { decision, tracker } = checkTokenBudget({
     tracker: spent.tracker,
-    agentId: identity.agentId,
+    agentId: identity.depth === 0 ? undefined : identity.agentId,
     budget: run.context.settings.tokenBudget,
     globalTurnTokens: spent.usage.output_tokens,
     now: spent.now,

@@ -15,9 +15,12 @@ import {
   UseHook,
   UseModel,
   UseTools,
+  type AgentTool,
   type CanProvideCancellationSignal,
   type HookContext,
   type LoopEvent,
+  type LoopOptions,
+  type ModelRequest,
   type Tool,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
@@ -242,6 +245,81 @@ describe('UseCooperativeCancellation', () => {
     }
     const state = await build(redis).execute(asked())
     expect([state.stopReason(), seen]).toEqual(['user_requested', ['s 1', 's 2']])
+  })
+})
+
+describe("an agent's id", () => {
+  const agentTool: AgentTool = {
+    name: 'Agent',
+    description: 'sub',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+
+  test('is what hooks, tools, stop hooks and cancellation sources are told; a subagent has its own', async () => {
+    const seen: [string, string | null][] = []
+    const see = (who: string) => (state: { readonly agentId: string }) => {
+      seen.push([who, state.agentId])
+      return undefined
+    }
+    const script = ({ messages }: ModelRequest) => {
+      if (messages[0]?.content === 'sub') return messages.length === 1 ? calls({ name: 'Look', id: 'b' }) : 'found'
+      return messages.length === 1 ? calls({ name: 'Agent', id: 'a' }) : 'answer'
+    }
+    const agent = base(script, {
+      stopHooks: [
+        { id: 'gate', handle: ({ toolUseContext }) => void seen.push(['stop hook', toolUseContext.agentId]) },
+      ],
+    } satisfies Partial<LoopOptions>)
+      .withCapability(
+        new UseTools(
+          agentTool,
+          reader('Look', (_input, { state }) => (see('tool')(state), 'x')),
+        ),
+      )
+      .withCapability(new UseHook(new CallableHook((c) => see('hook')(c.state()), { triggers: ['afterStep'] })))
+      .withCapability(new UseCooperativeCancellation({ cancellationSignal: see('source') }))
+      .build()
+    const state = await agent.execute(AgentState.empty({ agentId: 'writer' }).withUserMessage('go'), { runId: 'r' })
+    const sub = 'r/agent:1:0:a'
+    expect([state.agentId, seen.filter(([who]) => who !== 'source')]).toEqual([
+      'writer',
+      [
+        ['tool', sub],
+        ['hook', sub],
+        ['hook', 'writer'],
+        ['stop hook', 'writer'],
+      ],
+    ])
+    expect([...new Set(seen.flatMap(([who, id]) => (who === 'source' ? [id] : [])))]).toEqual(['writer', sub])
+  })
+
+  test('scopes a cancellation to one agent of several', async () => {
+    const cancelled = new Set(['agent:cancel:writer'])
+    class KeyedSource implements CanProvideCancellationSignal {
+      cancellationSignal(state: AgentState) {
+        return cancelled.has(`agent:cancel:${state.agentId}`)
+          ? StopSignal.userRequested('cancelled by key', { source: 'KeyedSource' })
+          : null
+      }
+    }
+    const agent = base(() => 'answer')
+      .withCapability(new UseCooperativeCancellation(new KeyedSource()))
+      .build()
+    const run = (agentId: string) => agent.execute(AgentState.empty({ agentId }).withUserMessage('go'))
+    expect([(await run('writer')).stopReason(), (await run('critic')).stopReason()]).toEqual([
+      'user_requested',
+      'completed',
+    ])
+  })
+
+  test('does not make it a subagent: its token target holds', async () => {
+    const reply = { text: 'x', usage: { output_tokens: 600 } }
+    const state = await base(() => reply, { tokenBudget: 1_000 })
+      .build()
+      .execute(AgentState.empty({ agentId: 'writer' }).withUserMessage('go'))
+    expect(state.execution()?.figures.steps).toBe(2)
   })
 })
 
