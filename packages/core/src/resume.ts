@@ -1,7 +1,8 @@
 import type { LoopEvent } from './events.ts'
-import { HaltingError } from './errors.ts'
+import { ConfigurationError } from './errors.ts'
 import { loop, type Loop } from './iterate.ts'
 import { ledgerOf, settingsOf, type LoopOptions } from './options.ts'
+import { beginningOf } from './steps/check-records.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
 import { foldRun, startOf } from './steps/resume.ts'
 import type { Terminal } from './stop/terminal.ts'
@@ -15,7 +16,8 @@ export interface Resumed {
 /**
  * Goes on with a run whose process ended in the middle. Past turns ask nothing again; the open turn is answered from the record
  * as far as that goes; hooks and limits that are new act from the first live step.
- * @throws HaltingError `configuration` when the run has ended: going on after that is a new run (`startRun` with `carry`).
+ * @throws ConfigurationError when the run has ended: going on after that is a new run (`startRun` with `carry`). Also for what is no record
+ * of one run.
  */
 export function resume(
   records: readonly StepRecord[],
@@ -24,10 +26,7 @@ export function resume(
 ): Resumed {
   const folded = foldRun(records, before)
   if (folded.kind === 'ended') {
-    throw new HaltingError(
-      'configuration',
-      `This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`,
-    )
+    throw new ConfigurationError(`This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
   }
   const clock = options.clock === undefined ? {} : { clock: options.clock }
   const steps = createMemorySteps({
@@ -47,15 +46,16 @@ export interface Replayed {
   readonly terminal: Terminal
 }
 
-/** Plays a record back without running anything: the same loop, answered from the record alone. */
+/**
+ * Plays a record back without running anything: the same loop, answered from the record alone.
+ * @throws ConfigurationError for what is no record of one run.
+ */
 export async function replay(
   records: readonly StepRecord[],
   options: LoopOptions,
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
-  const begin = records.find((record) => record.type === 'start')
-  if (begin?.type !== 'start')
-    throw new HaltingError('configuration', 'The record has no beginning: there is nothing to replay.')
+  const begin = beginningOf(records)
   const steps = createMemorySteps({
     replay: records.filter((record) => record !== begin),
     recordedOnly: true,

@@ -3,6 +3,7 @@ import { isJsonObject } from '../json.ts'
 import { startState, type RunState } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
+import { beginningOf } from './check-records.ts'
 import type { StepRecord } from './memory.ts'
 
 /** What a run's record comes to. */
@@ -27,18 +28,15 @@ export interface LedgerSoFar {
 /**
  * Resume is fold, then replay of the open turn: laps are folded into the state, and what came after the last one is answered from the record.
  * `before` is the session's transcript as it was when the run began.
+ * @throws ConfigurationError for what is no record of one run.
  */
 export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): Folded {
+  let state = startOf(beginningOf(records), before)
   const spent = ledgerOf(records)
-  let state: RunState | undefined
-  let open = 0
+  let open = 1
   for (const [index, record] of records.entries()) {
     if (record.type === 'end' && record.scope === '') return { kind: 'ended', terminal: record.terminal, spent }
-    if (record.type === 'start' && record.scope === '') {
-      state = startOf(record, before)
-      open = index + 1
-    }
-    if (record.type === 'lap' && record.lap.scope === '' && state !== undefined) {
+    if (record.type === 'lap' && record.lap.scope === '') {
       let { transcript } = state
       for (const entry of record.lap.added) transcript = transcript.append(entry)
       const { startedAt } = state.spent
@@ -46,7 +44,6 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
       open = index + 1
     }
   }
-  if (state === undefined) throw new Error('The record has no beginning: its first entry must be of type "start".')
   return { kind: 'open', state, past: records.slice(0, open), replay: records.slice(open), spent }
 }
 

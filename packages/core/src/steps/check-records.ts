@@ -1,0 +1,75 @@
+import { ConfigurationError } from '../errors.ts'
+import { isJsonObject } from '../json.ts'
+import type { StepRecord } from './memory.ts'
+
+type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
+
+/**
+ * The beginning of a run's record, which may come from a file: it is looked at before anything is made of it (spec R-RES-8).
+ * @throws ConfigurationError for what is no record of one run, with the entry that is wrong and what to do.
+ */
+export function beginningOf(records: readonly StepRecord[]): StartRecord {
+  // Plain JavaScript, and JSON, may give anything.
+  const given: unknown = records
+  if (!Array.isArray(given)) {
+    const what = typeof given === 'object' ? (given === null ? 'null' : 'an object') : nameOf(typeof given)
+    throw new ConfigurationError(`The record must be a list of entries, but it is ${what}.`)
+  }
+  for (const [index, entry] of given.entries()) {
+    const problem = problemOf(entry)
+    if (problem !== undefined) {
+      throw new ConfigurationError(
+        `Entry ${index} of the record ${problem}. The record was damaged, or written by another version.`,
+      )
+    }
+  }
+  const [first] = records
+  if (first === undefined || !isOwnStart(first)) {
+    throw new ConfigurationError(
+      "The record has no beginning: its first entry must be the run's own start. Give all records of one run, in the order in which they were written; a run that left none is started with startRun.",
+    )
+  }
+  const second = records.findIndex((record, index) => index > 0 && isOwnStart(record))
+  if (second > 0) {
+    throw new ConfigurationError(
+      `The record holds more than one run: entry ${second} begins another. Give the records of one run.`,
+    )
+  }
+  return first
+}
+
+function isOwnStart(record: StepRecord): record is StartRecord {
+  return record.type === 'start' && record.scope === ''
+}
+
+function nameOf(type: string): string {
+  return type === 'undefined' ? type : `a ${type}`
+}
+
+/** What each type of entry cannot do without. */
+const needs: {
+  readonly [type in StepRecord['type']]: (entry: { readonly [field: string]: unknown }) => string | undefined
+} = {
+  start: ({ start }) =>
+    isJsonObject(start) && isJsonObject(start['run']) && isJsonObject(start['spent']) && Array.isArray(start['added'])
+      ? undefined
+      : 'has no start',
+  lap: ({ lap }) =>
+    isJsonObject(lap) && isJsonObject(lap['spent']) && Array.isArray(lap['added']) ? undefined : 'has no lap',
+  intent: keyed,
+  result: keyed,
+  control: keyed,
+  end: ({ terminal }) => (isJsonObject(terminal) ? undefined : 'has no terminal'),
+}
+
+function keyed({ key }: { readonly [field: string]: unknown }): string | undefined {
+  return typeof key === 'string' ? undefined : 'has no key'
+}
+
+function problemOf(entry: unknown): string | undefined {
+  if (!isJsonObject(entry)) return entry === null ? 'is null' : 'is no object'
+  const { type } = entry
+  if (typeof type !== 'string' || !Object.hasOwn(needs, type)) return `has an unknown type: ${JSON.stringify(type)}`
+  // A key of the table is a type of entry.
+  return needs[type as StepRecord['type']](entry)
+}

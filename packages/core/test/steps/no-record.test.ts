@@ -1,0 +1,70 @@
+// Holds R-RES-8 of docs/spec.md: a record that cannot be one is refused by an error that says what to do.
+import { describe, expect, test } from 'vitest'
+import { ConfigurationError, replay, resume, type StepRecord } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { calls, json, reader, run, type Given } from '../support/harness.ts'
+
+const options = (): Given => ({
+  model: scriptedModel([calls('Look'), 'done']),
+  tools: [reader('Look')],
+  clock: createFakeClock({ autoAdvance: true }),
+})
+const model = scriptedModel(['never'])
+
+/** What both say to it; neither asks the model. */
+async function refused(records: unknown): Promise<string> {
+  // Read from a file, anything may come.
+  const given = records as readonly StepRecord[]
+  const messages = new Set<string>()
+  expect(() => resume(given, { ...options(), model })).toThrow(ConfigurationError)
+  for (const ask of [async () => resume(given, { ...options(), model }), () => replay(given, { ...options(), model })])
+    await ask().catch((error: Error) => messages.add(`${error.name}: ${error.message}`))
+  expect(model.requests).toEqual([])
+  return [...messages].join(' / ')
+}
+
+describe('a record that is none', () => {
+  const noBeginning =
+    "ConfigurationError: The record has no beginning: its first entry must be the run's own start. Give all records of one run, in the order in which they were written; a run that left none is started with startRun."
+
+  test('has no beginning: nothing, a tail, or a subagent alone', async () => {
+    const { steps } = await run([calls('Look'), 'done'], options())
+    const records = json(steps.records) as unknown as StepRecord[]
+    const [start] = records
+    expect(start?.type).toBe('start')
+    expect(await refused([])).toBe(noBeginning)
+    expect(await refused(records.slice(1))).toBe(noBeginning)
+    expect(await refused(records.toReversed())).toBe(noBeginning)
+    expect(await refused([{ ...start, scope: 'agent:1:0:a/' }])).toBe(noBeginning)
+  })
+
+  test('holds more than one run', async () => {
+    const { steps } = await run([calls('Look'), 'done'], options())
+    const records = json(steps.records) as unknown as StepRecord[]
+    expect(await refused([...records.slice(0, -1), ...records])).toBe(
+      `ConfigurationError: The record holds more than one run: entry ${records.length - 1} begins another. Give the records of one run.`,
+    )
+  })
+
+  test.each<[string, unknown, string]>([
+    ['no list', undefined, 'The record must be a list of entries, but it is undefined.'],
+    ['an object', { records: [] }, 'The record must be a list of entries, but it is an object.'],
+    ['a text', '[]', 'The record must be a list of entries, but it is a string.'],
+  ])('is %s', async (_what, records, message) => {
+    expect(await refused(records)).toBe(`ConfigurationError: ${message}`)
+  })
+
+  test('has an entry that is none', async () => {
+    const { steps } = await run([calls('Look'), 'done'], options())
+    const [start, ...rest] = json(steps.records) as unknown as StepRecord[]
+    const wrong = (what: string) =>
+      `ConfigurationError: Entry 1 of the record ${what}. The record was damaged, or written by another version.`
+    expect(await refused([start, null, ...rest])).toBe(wrong('is null'))
+    expect(await refused([start, { type: 'from_the_future' }])).toBe(wrong('has an unknown type: "from_the_future"'))
+    expect(await refused([start, { type: 'result', value: 1 }])).toBe(wrong('has no key'))
+    expect(await refused([start, { type: 'lap', lap: { scope: '' } }])).toBe(wrong('has no lap'))
+    expect(await refused([{ type: 'start', scope: '', at: 0 }])).toBe(
+      wrong('has no start').replace('Entry 1', 'Entry 0'),
+    )
+  })
+})
