@@ -1,10 +1,12 @@
-import { isJsonObject, jsonOf, type Json, type JsonObject } from './json.ts'
+import { jsonOf, type Json, type JsonObject } from './json.ts'
 import type { MessageContent, ModelMessage, Usage } from './messages.ts'
 import { noUsage, textOf } from './messages.ts'
 import { ExecutionContinuation } from './stop/continuation.ts'
 import type { StopReason } from './stop/reason.ts'
 import type { StopSignal } from './stop/signal.ts'
 import type { StopSignals } from './stop/signals.ts'
+import { checkStored, isNumber, isObject, isText, optional, orNull, type Check } from './stored.ts'
+import { isTranscript, isUsage } from './stored-transcript.ts'
 import { Transcript, type TranscriptEntry } from './transcript.ts'
 
 /** Figures of the run that goes on or has ended. */
@@ -48,17 +50,54 @@ export class AgentExecution {
     return { id: this.id, figures: this.figures, continuation: this.#continuation.toJSON() }
   }
 
+  /** Reads what `toJSON` wrote; what an older version left out is filled from the empty figures. @throws ConfigurationError for anything else. */
   static fromJSON(data: unknown): AgentExecution {
-    const stored = isJsonObject(data) ? data : {}
-    const figures = isJsonObject(stored['figures']) ? stored['figures'] : {}
+    checkStored('execution', data, isExecution)
+    // Just looked at.
+    const stored = data as StoredExecution
     return new AgentExecution(
-      typeof stored['id'] === 'string' ? stored['id'] : '',
-      // Written by `toJSON` above; what an older version left out is filled from the empty figures.
-      { ...noFigures, ...(figures as Partial<ExecutionFigures>) },
-      ExecutionContinuation.fromJSON(stored['continuation']),
+      stored.id ?? '',
+      { ...noFigures, ...stored.figures },
+      ExecutionContinuation.fromJSON(stored.continuation),
     )
   }
 }
+
+interface StoredExecution {
+  readonly id?: string
+  readonly figures?: Partial<ExecutionFigures>
+  /** Reading signals never throws (spec R-STOP-1). */
+  readonly continuation?: unknown
+}
+
+const isExecution: Check = isObject({
+  id: optional(isText),
+  figures: optional(
+    isObject({
+      steps: optional(isNumber),
+      usage: optional(isUsage),
+      totalTokens: optional(isNumber),
+      costUsd: optional(isNumber),
+      durationMs: optional(isNumber),
+    }),
+  ),
+})
+
+interface StoredState {
+  readonly agentId?: string
+  readonly sessionId?: string
+  readonly transcript?: readonly TranscriptEntry[]
+  readonly metadata?: JsonObject
+  readonly execution?: StoredExecution | null
+}
+
+const isAgentState: Check = isObject({
+  agentId: optional(isText),
+  sessionId: optional(isText),
+  transcript: optional(isTranscript),
+  metadata: optional(isObject()),
+  execution: optional(orNull(isExecution)),
+})
 
 interface AgentStateInit {
   readonly agentId: string
@@ -179,21 +218,22 @@ export class AgentState {
     }
   }
 
-  /** Reads what `toJSON` wrote. */
+  /**
+   * Reads what `toJSON` wrote; what an older version left out is as in an empty state.
+   * @throws ConfigurationError for anything else, with the place that is wrong: a conversation is never lost without a word.
+   */
   static fromJSON(data: unknown): AgentState {
-    const stored = isJsonObject(data) ? data : {}
-    const entries = Array.isArray(stored['transcript'])
-      ? (stored['transcript'] as unknown as readonly TranscriptEntry[])
-      : []
+    checkStored('agent state', data, isAgentState)
+    // Just looked at.
+    const stored = data as StoredState
+    const { agentId, sessionId } = AgentState.empty()
     return new AgentState({
-      agentId: typeof stored['agentId'] === 'string' ? stored['agentId'] : 'agent',
-      sessionId: typeof stored['sessionId'] === 'string' ? stored['sessionId'] : 'session',
-      transcript: Transcript.of(entries),
-      metadata: isJsonObject(stored['metadata']) ? stored['metadata'] : {},
+      agentId: stored.agentId ?? agentId,
+      sessionId: stored.sessionId ?? sessionId,
+      transcript: Transcript.of(stored.transcript ?? []),
+      metadata: stored.metadata ?? {},
       execution:
-        stored['execution'] === null || stored['execution'] === undefined
-          ? null
-          : AgentExecution.fromJSON(stored['execution']),
+        stored.execution === null || stored.execution === undefined ? null : AgentExecution.fromJSON(stored.execution),
     })
   }
 }

@@ -2,6 +2,8 @@ import { hashText } from './hash.ts'
 import type { Json } from './json.ts'
 import type { AssistantMessage, ContentBlock, ModelMessage, UserMessage } from './messages.ts'
 import type { ModelErrorKind } from './model/model-error.ts'
+import { checkStored } from './stored.ts'
+import { isTranscript } from './stored-transcript.ts'
 
 /** Why a user message is there, other than that a person wrote it. */
 export type UserOrigin = 'prompt' | 'tool_results' | 'steer' | 'follow_up' | 'hook' | 'loop' | 'interruption'
@@ -93,6 +95,13 @@ export class Transcript implements Iterable<TranscriptEntry> {
 
   static of(entries: readonly TranscriptEntry[]): Transcript {
     return Transcript.#ownerOf({ entries: [...entries], messages: [], projected: 0, digests: [], owner: undefined })
+  }
+
+  /** Reads what `toJSON` wrote. @throws ConfigurationError for anything else, with the place that is wrong. */
+  static fromJSON(data: unknown): Transcript {
+    checkStored('transcript', data, isTranscript)
+    // Just looked at.
+    return Transcript.of(data as readonly TranscriptEntry[])
   }
 
   append(entry: TranscriptEntry): Transcript {

@@ -1,0 +1,83 @@
+import {
+  isExactly,
+  isKnownOrAny,
+  isListOf,
+  isNumber,
+  isObject,
+  isOneOf,
+  isText,
+  isTextOr,
+  optional,
+  orNull,
+} from './stored.ts'
+import type { Check } from './stored.ts'
+
+/** Tokens, as the API counts them. */
+export const isUsage: Check = isObject({
+  input_tokens: isNumber,
+  output_tokens: isNumber,
+  cache_creation_input_tokens: isNumber,
+  cache_read_input_tokens: isNumber,
+})
+
+/** Results hold blocks in turn. */
+const isResultContent: Check = (value, path) => isContent(value, path)
+
+/** Blocks that this library does not know are carried along untouched. */
+const isBlock: Check = isKnownOrAny('type', {
+  text: isObject({ text: isText }),
+  tool_use: isObject({ id: isText, name: isText }),
+  tool_result: isObject({ tool_use_id: isText, content: isResultContent }),
+  thinking: isObject({ thinking: isText, signature: isText }),
+  redacted_thinking: isObject({ data: isText }),
+  image: isObject({ source: isObject({ type: isText }) }),
+})
+
+const isContent: Check = isTextOr(isListOf(isBlock), 'a text or a list of blocks')
+
+const isModelMessage: Check = isOneOf('role', {
+  user: isObject({ content: isContent }),
+  assistant: isObject({ content: isListOf(isBlock), by: optional(isText) }),
+})
+
+const isAttachment: Check = isOneOf('type', {
+  max_turns_reached: isObject({ maxTurns: isNumber, turnCount: isNumber }),
+  hook_stopped_continuation: isObject({ hook: isText, message: isText, callId: orNull(isText) }),
+  informational: isObject({ message: isText }),
+})
+
+const named = { id: isText }
+
+/** The entries of a transcript, as `toJSON` writes them. */
+export const isTranscript: Check = isListOf(
+  isOneOf('kind', {
+    user: isObject({
+      ...named,
+      message: isObject({ role: isExactly('user'), content: isContent }),
+      origin: isText,
+      details: optional(isObject()),
+    }),
+    assistant: isObject({
+      ...named,
+      message: isObject({
+        role: isExactly('assistant'),
+        id: isText,
+        model: isText,
+        content: isListOf(isBlock),
+        stop_reason: orNull(isText),
+        usage: isUsage,
+        by: optional(isText),
+      }),
+      error: optional(isText),
+    }),
+    attachment: isObject({ ...named, attachment: isAttachment }),
+    compact_boundary: isObject({
+      ...named,
+      messages: isListOf(isModelMessage),
+      trigger: isText,
+      preTokens: isNumber,
+      postTokens: isNumber,
+    }),
+    media_removed: isObject({ ...named, note: isText }),
+  }),
+)

@@ -1,0 +1,111 @@
+import { ConfigurationError } from './errors.ts'
+
+// What was stored and comes back is looked at before it is used: a part of the wrong type is named by its place.
+
+/** Looks at a value that was stored; throws `Misfit` where it is not what it must be. `path` is its place, for people. */
+export type Check = (value: unknown, path: string) => void
+
+class Misfit extends Error {}
+
+/** @throws ConfigurationError for a value that does not pass, with the place that is wrong. */
+export function checkStored(what: string, value: unknown, check: Check): void {
+  try {
+    check(value, '')
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error
+    throw new ConfigurationError(`The stored ${what} cannot be read: ${error.message}. Give what toJSON wrote.`)
+  }
+}
+
+function refuse(value: unknown, path: string, must: string): never {
+  throw new Misfit(`${path === '' ? 'it' : path} must be ${must}, but it is ${kindOf(value)}`)
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'absent'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  const type = typeof value
+  return type === 'string' ? 'a text' : type === 'object' ? 'an object' : `a ${type}`
+}
+
+export const isText: Check = (value, path) => {
+  if (typeof value !== 'string') refuse(value, path, 'a text')
+}
+
+export const isNumber: Check = (value, path) => {
+  if (typeof value !== 'number' || !Number.isFinite(value)) refuse(value, path, 'a number')
+}
+
+function asObject(value: unknown, path: string): { readonly [field: string]: unknown } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) refuse(value, path, 'an object')
+  // Neither a primitive nor a list: it has fields, of types that nobody knows yet.
+  return value as { readonly [field: string]: unknown }
+}
+
+/** An object with these fields; others are kept unseen. */
+export function isObject(fields: { readonly [field: string]: Check } = {}): Check {
+  return (value, path) => {
+    const object = asObject(value, path)
+    for (const [name, check] of Object.entries(fields)) check(object[name], path === '' ? name : `${path}.${name}`)
+  }
+}
+
+export function isListOf(check: Check): Check {
+  return (value, path) => {
+    if (!Array.isArray(value)) refuse(value, path, 'a list')
+    for (const [index, part] of value.entries()) check(part, `${path}[${index}]`)
+  }
+}
+
+/** What an older version left out. */
+export function optional(check: Check): Check {
+  return (value, path) => {
+    if (value !== undefined) check(value, path)
+  }
+}
+
+export function orNull(check: Check): Check {
+  return (value, path) => {
+    if (value !== null) check(value, path)
+  }
+}
+
+export function isExactly(text: string): Check {
+  return (value, path) => {
+    if (value !== text) refuseText(value, path, JSON.stringify(text))
+  }
+}
+
+/** An object of one of several kinds, told apart by a field. */
+export function isOneOf(field: string, kinds: { readonly [kind: string]: Check }): Check {
+  return (value, path) => {
+    const kind = asObject(value, path)[field]
+    const check = typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
+    if (check === undefined) refuseText(kind, `${path}.${field}`, `one of ${Object.keys(kinds).join(', ')}`)
+    else check(value, path)
+  }
+}
+
+/** An object whose kind, if it is one of these, says what it needs; one of any other kind is kept as it is. */
+export function isKnownOrAny(field: string, kinds: { readonly [kind: string]: Check }): Check {
+  return (value, path) => {
+    const kind = asObject(value, path)[field]
+    isText(kind, `${path}.${field}`)
+    if (typeof kind === 'string' && Object.hasOwn(kinds, kind)) kinds[kind]?.(value, path)
+  }
+}
+
+function refuseText(value: unknown, path: string, must: string): never {
+  if (typeof value === 'string') throw new Misfit(`${path} must be ${must}, but it is ${JSON.stringify(value)}`)
+  return refuse(value, path, must)
+}
+
+/** Either of two, by what the value is: a text, or anything else. */
+export function isTextOr(check: Check, must: string): Check {
+  return (value, path) => {
+    if (typeof value === 'string') return
+    if (!Array.isArray(value)) refuse(value, path, must)
+    check(value, path)
+  }
+}
