@@ -2,7 +2,14 @@ import { allowances, transitions, type Transition } from './allowance.ts'
 import { tokenGateBound } from './budget/token-target.ts'
 import { noPrices } from './budget/prices.ts'
 import { plainContext } from './context/port.ts'
-import { guardsOfAgent } from './guards/limits.ts'
+import {
+  CostLimitHook,
+  ExecutionTimeLimitHook,
+  FinishReasonHook,
+  StepsLimitHook,
+  TokenUsageLimitHook,
+  isForAgents,
+} from './guards/limits.ts'
 import type { Guard } from './guards/guard.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
@@ -59,13 +66,13 @@ function turnsBound(maxTurns: number, guards: readonly Guard[], options: LoopOpt
   return { bounded: true, value, because: value < maxTurns ? 'a guard on steps' : 'maxTurns' }
 }
 
-/** Guards that are known never to speak of progress; any other may. */
-const limitGuards: ReadonlySet<string> = new Set([
-  'StepsLimitHook',
-  'TokenUsageLimitHook',
-  'ExecutionTimeLimitHook',
-  'CostLimitHook',
-  'FinishReasonHook',
+/** Guards that are known never to speak of progress; any other may, whatever its name. */
+const limitGuards: ReadonlySet<unknown> = new Set([
+  StepsLimitHook,
+  TokenUsageLimitHook,
+  ExecutionTimeLimitHook,
+  CostLimitHook,
+  FinishReasonHook,
 ])
 
 /** The transitions that these options leave open at all. */
@@ -79,7 +86,7 @@ function openTransitions(options: LoopOptions, settings: RunSettings): readonly 
     model_fallback: fallbackModel === undefined,
     reactive_compact_retry: hasPlainContext(options),
     collapse_drain_retry: hasPlainContext(options),
-    no_progress_nudge: guardsOf(options).every((guard) => limitGuards.has(guard.name)),
+    no_progress_nudge: guardsOf(options).every((guard) => limitGuards.has(guard.constructor)),
     wrap_up: !settings.wrapUp,
   }
   return transitions.filter((transition) => allowances[transition].purse === 'own' && closed[transition] !== true)
@@ -119,7 +126,7 @@ function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings)
     return { bounded: true, value: laps.value * aLap, because: own }
   }
   if (maxSubagents === Infinity) return { bounded: false, because: 'maxSubagents is Infinity' }
-  const turns = turnsBound(settings.maxTurns, guardsOfAgent(guardsOf(options)), options)
+  const turns = turnsBound(settings.maxTurns, guardsOf(options).filter(isForAgents), options)
   if (!turns.bounded) {
     return { bounded: false, because: `the turns of a subagent are not bounded: ${turns.because}` }
   }

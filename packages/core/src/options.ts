@@ -7,9 +7,10 @@ import { roughTokens, type Tokens } from './context/tokens.ts'
 import { ConfigurationError } from './errors.ts'
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
+import { registerGuards } from './guards/registry.ts'
 import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
-import type { PostRunTask, StopHook } from './hooks/stop-hooks.ts'
+import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop-hooks.ts'
 import { runLoop } from './loop.ts'
 import type { Model } from './model/model.ts'
 import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
@@ -179,10 +180,10 @@ function newContext(options: LoopOptions): RunContext {
     fallbackModel: options.fallbackModel ?? null,
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
-    guards: guardsOf(options),
+    guards: registerGuards(guardsOf(options)),
     cancellation: options.cancellation ?? [],
     hooks: createHookRegistry(options.hooks),
-    stopHooks: options.stopHooks ?? [],
+    stopHooks: registerStopHooks(options.stopHooks ?? []),
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
     timers: options.clock ?? systemClock,

@@ -7,10 +7,10 @@ import type { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import type { ContextDefence } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
-import type { Guard } from './guards/guard.ts'
+import type { RegisteredGuard } from './guards/registry.ts'
 import type { Emit } from './events.ts'
 import type { HookRegistry } from './hooks/registry.ts'
-import type { PostRunTask, StopHook } from './hooks/stop-hooks.ts'
+import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { Model, ToolDefinition } from './model/model.ts'
 import type { RunState } from './state.ts'
@@ -73,10 +73,10 @@ export interface RunContext {
   readonly fallbackModel: Model | null
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
-  readonly guards: readonly Guard[]
+  readonly guards: readonly RegisteredGuard[]
   readonly cancellation: readonly CanProvideCancellationSignal[]
   readonly hooks: HookRegistry
-  readonly stopHooks: readonly StopHook[]
+  readonly stopHooks: readonly RegisteredStopHook[]
   readonly postRun: readonly PostRunTask[]
   readonly permissions: Permissions
   /** Timers for grace times and the deadline; what they cause is on record before it counts. */

@@ -58,7 +58,7 @@ export type RunProgress = {
   readonly stopHookActive: boolean
   /** A reply that broke off was resumed since the last refill. */
   readonly resumedBrokenReply: boolean
-  /** Guards that were overridden and have not been below their limit since. */
+  /** Ids of guards that were overridden and have not been below their limit since. */
   readonly overridden: readonly string[]
   /** Hashes of the last turns' calls and results, for the no-progress guard. */
   readonly recentTurns: readonly number[]

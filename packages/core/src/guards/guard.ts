@@ -34,7 +34,7 @@ export interface GuardBounds {
  * Guards use `>=`. One that throws ends the run as `error`.
  */
 export interface Guard {
-  /** Unique in a run: an override is remembered by it. */
+  /** For messages and signals. Guards of a run may share one. */
   readonly name: string
   /** Where it is looked at; before a turn and after the tools unless said otherwise. */
   readonly checkpoints?: readonly Checkpoint[]

@@ -28,9 +28,9 @@ export class StepsLimitHook implements Guard {
   }
 }
 
-/** The guards that look at a subagent too: its turns are its own (spec R-SUB-4). */
-export function guardsOfAgent(guards: readonly Guard[]): readonly Guard[] {
-  return guards.filter((guard) => !(guard instanceof StepsLimitHook))
+/** Whether a guard looks at a subagent too: its turns are its own (spec R-SUB-4). */
+export function isForAgents(guard: Guard): boolean {
+  return !(guard instanceof StepsLimitHook)
 }
 
 /** Stops when the run has used `maxTokens`: input (cached too) plus output. The ledger reserves them as well. */

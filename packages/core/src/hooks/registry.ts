@@ -1,4 +1,5 @@
 import type { Hook } from './hook.ts'
+import { uniqueNames } from '../unique-names.ts'
 import type { HookTrigger } from './outcome.ts'
 
 export interface RegisteredHook {
@@ -18,14 +19,8 @@ const noHooks: HookRegistry = Object.freeze<HookRegistry>({ all: nobody, for: ()
 
 export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
   if (hooks.length === 0) return noHooks
-  const taken = new Set<string>()
-  const named = hooks.map((hook): RegisteredHook => {
-    const base = hook.id ?? hook.constructor.name
-    let id = base
-    for (let number = 2; taken.has(id); number++) id = `${base}#${number}`
-    taken.add(id)
-    return { id, hook }
-  })
+  const ids = uniqueNames(hooks.map((hook) => hook.id ?? hook.constructor.name))
+  const named = hooks.map((hook, index): RegisteredHook => ({ id: ids[index] ?? hook.constructor.name, hook }))
   const ordered = named.toSorted((a, b) => (b.hook.priority ?? 0) - (a.hook.priority ?? 0))
   const byTrigger = new Map<HookTrigger, readonly RegisteredHook[]>()
   for (const entry of ordered) {

@@ -1,5 +1,6 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { AssistantMessage, ModelMessage } from '../messages.ts'
+import { uniqueNames } from '../unique-names.ts'
 
 /** What the stop-hook stage receives (spec R-SHOOK-1). */
 export interface StopHookInput {
@@ -36,9 +37,20 @@ export type StopHookOutcome = {
 
 /** Runs when the model gave its answer, before the run ends. Not after an abort or an API error. */
 export interface StopHook {
-  /** Unique in a run and stable over restarts. */
+  /** Stable over restarts: its outcome is recorded by it. Of hooks that share one, each after the first gets a number. */
   readonly id: string
   handle(input: StopHookInput): StopHookOutcome | void | Promise<StopHookOutcome | void>
+}
+
+export interface RegisteredStopHook {
+  readonly id: string
+  readonly hook: StopHook
+}
+
+/** The stop hooks of a run in their order, each under an id of its own. */
+export function registerStopHooks(hooks: readonly StopHook[]): readonly RegisteredStopHook[] {
+  const ids = uniqueNames(hooks.map(({ id }) => id))
+  return hooks.map((hook, index) => ({ id: ids[index] ?? hook.id, hook }))
 }
 
 /**

@@ -56,7 +56,7 @@ function enterResults(run: Run, phase: ToolPhase): void {
     run.append(details === undefined ? entry : { ...entry, details })
   }
   const { toolResults, recentTurns } = run.spent
-  const looksAtTurns = run.context.guards.some((guard) => guard.looksAtTurns === true)
+  const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
   run.update({
     toolResults: toolResults + blocks.length,
     recentTurns: looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns,

@@ -2,7 +2,7 @@ import { checkTokenBudget, diminishingThreshold } from '../budget/token-target.t
 import type { Settled } from '../cancel/settle.ts'
 import { messageOf } from '../errors.ts'
 import { after, firstOf, type Eventually } from '../eventually.ts'
-import type { StopHook, StopHookInput, StopHookOutcome } from '../hooks/stop-hooks.ts'
+import type { RegisteredStopHook, StopHookInput, StopHookOutcome } from '../hooks/stop-hooks.ts'
 import { textOf, type AssistantMessage } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
@@ -78,13 +78,13 @@ function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | un
 
 function callStopHook(
   run: Run,
-  hook: StopHook,
+  { id, hook }: RegisteredStopHook,
   message: AssistantMessage,
   wishes: StopHookWishes,
 ): Eventually<Outcome | undefined> {
-  const event = { hook: hook.id, trigger: 'stopHook', callId: null } as const
+  const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
-  const step = run.step<StopHookOutcome>(`hook:stopHook:${run.spent.request}::${hook.id}`, () => {
+  const step = run.step<StopHookOutcome>(`hook:stopHook:${run.spent.request}::${id}`, () => {
     const { cause } = run.ports.abort
     if (cause !== undefined) return { aborted: cause }
     const input = stopHookInput(run, message)
@@ -96,7 +96,7 @@ function callStopHook(
     if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
     // An empty reason does not block: there would be nothing to tell the model.
     if (typeof outcome.block === 'string' && outcome.block.trim() !== '') wishes.blocks.push(outcome.block)
-    if (outcome.prevent !== undefined) wishes.prevented ??= { hook: hook.id, reason: outcome.prevent }
+    if (outcome.prevent !== undefined) wishes.prevented ??= { hook: id, reason: outcome.prevent }
     return undefined
   })
 }

@@ -67,7 +67,7 @@ async function askSource(run: Run, source: CanProvideCancellationSignal): Promis
 }
 
 /**
- * Asks the guards of this checkpoint, raises their signals, and gives the names of those that raised one.
+ * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
  * Those that were overridden stay silent before a turn: the turn was granted.
  */
 export function guardsAt(run: Run, checkpoint: Checkpoint): readonly string[] {
@@ -75,17 +75,17 @@ export function guardsAt(run: Run, checkpoint: Checkpoint): readonly string[] {
   if (guards.length === 0) return nobody
   const view = viewOf(run, checkpoint)
   const raisedBy: string[] = []
-  for (const guard of guards) {
+  for (const { id, guard } of guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
     const signal = guard.evaluate(view) ?? undefined
     const { overridden } = run.spent
-    const wasOverridden = overridden.includes(guard.name)
+    const wasOverridden = overridden.includes(id)
     if (signal === undefined) {
-      if (wasOverridden) run.update({ overridden: overridden.filter((name) => name !== guard.name) })
+      if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })
       continue
     }
     if (wasOverridden && checkpoint === 'before_turn') continue
-    raisedBy.push(guard.name)
+    raisedBy.push(id)
     run.raise(signal, checkpoint)
   }
   return raisedBy

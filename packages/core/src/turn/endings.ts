@@ -57,7 +57,7 @@ export function maxTurnsDraft({ context, spent }: Run): Draft {
     source: 'max_turns',
   })
   return draftOf('max_turns', signal, {
-    raisedBy: ['max_turns'],
+    raisedBy: ['limit:max_turns'],
     say: { type: 'max_turns_reached', maxTurns, turnCount },
   })
 }
@@ -140,7 +140,7 @@ export function loweredTokensDraft({ context, spent }: Run): Draft {
   const limit = context.settings.maxTokens
   const message = `Token limit reached: ${used}/${limit}; the reply was cut at what was left`
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['ledger'] })
+  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
 }
 
 /** The ending of the most urgent signal that stands. */

@@ -10,7 +10,7 @@ import type { Run } from './run.ts'
 export interface Draft {
   readonly reason: TerminalReason
   readonly signal: StopSignal
-  /** Names of the guards behind it; an override is remembered by them. */
+  /** Ids of the guards behind it, or of the run's own limit (`limit:…`); an override is remembered by them. */
   readonly raisedBy: readonly string[]
   /** Whether a hook may ask to go on. */
   readonly overridable: boolean

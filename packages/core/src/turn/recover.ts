@@ -57,7 +57,7 @@ function overBudgetDraft(run: Run, { currency, needed, available }: OverBudget):
   const message = `Token limit reached: ${used}/${limit} used, and the next request may need ${needed}`
   const context = { used, limit, needed, available }
   const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['ledger'] })
+  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
 }
 
 /** After a 413: drain staged collapses, then compact. */

@@ -2,7 +2,7 @@ import { AbortScope } from '../../cancel/abort.ts'
 import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import type { Eventually } from '../../eventually.ts'
-import { guardsOfAgent } from '../../guards/limits.ts'
+import { isForAgents } from '../../guards/limits.ts'
 import { closedInbox } from '../../inbox.ts'
 import type { HookTrigger } from '../../hooks/outcome.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
@@ -109,7 +109,7 @@ function contextOfChild(context: RunContext, child: ChildRun): RunContext {
     ...context,
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
-    guards: guardsOfAgent(context.guards),
+    guards: context.guards.filter(({ guard }) => isForAgents(guard)),
     stopHooks: [],
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.

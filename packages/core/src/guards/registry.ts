@@ -1,0 +1,14 @@
+import { uniqueNames } from '../unique-names.ts'
+import type { Guard } from './guard.ts'
+
+/** A guard of a run under a name that is its own: an override is remembered by it, over a resume too (spec R-DEC-7). */
+export interface RegisteredGuard {
+  readonly id: string
+  readonly guard: Guard
+}
+
+/** The guards of a run in their order. Their ids are no names of the run's own limits (`turn/endings.ts`). */
+export function registerGuards(guards: readonly Guard[]): readonly RegisteredGuard[] {
+  const ids = uniqueNames(guards.map(({ name }) => `guard:${name}`))
+  return guards.map((guard, index) => ({ id: ids[index] ?? guard.name, guard }))
+}

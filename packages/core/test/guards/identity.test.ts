@@ -1,0 +1,96 @@
+// Holds rules of docs/spec.md: R-DEC-3, R-DEC-5, for guards that share a name.
+import { describe, expect, test } from 'vitest'
+import { any, certificate, resume, StepsLimitHook, StopSignal, type Guard } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { calls, hook, reader, run } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+const tools = [reader('Look')]
+/** A hook that always asks to go on. */
+const hooks = [hook('onStop', (context) => context.withState(context.state().withExecutionContinued('more')))]
+const overrides = (transitions: readonly string[]) =>
+  transitions.filter((name) => name === 'continuation_requested').length
+
+/** A guard that stops from so many steps on; another of its name never does. */
+const named = (name: string, limit: number): Guard => ({
+  name,
+  evaluate: ({ steps }) =>
+    steps >= limit ? new StopSignal({ reason: 'steps_limit', message: `${limit}`, source: name }) : undefined,
+})
+
+describe('a guard is overridden once until it has been below its limit', () => {
+  test.each<[string, readonly Guard[]]>([
+    ['alone', [new StepsLimitHook(1)]],
+    ['with another of its class before it', [new StepsLimitHook(900), new StepsLimitHook(1)]],
+    ['with another of its class behind it', [new StepsLimitHook(1), new StepsLimitHook(900)]],
+    ['with one of its name that is silent', [named('mine', 1), named('mine', 900)]],
+    ['with combinations of the same names', [any(new StepsLimitHook(1)), any(new StepsLimitHook(900))]],
+    ['with one that takes the name of a limit of the run', [named('max_turns', 900), named('x', 1)]],
+  ])('%s', async (_how, stopWhen) => {
+    const { transitions, terminal } = await run(() => calls('Look'), { tools, hooks, stopWhen })
+    expect([overrides(transitions), terminal.reason, terminal.summary.turns]).toEqual([1, 'max_turns', 2])
+  })
+
+  test('the limit on turns itself, beside a guard that bears its name and is silent', async () => {
+    const given = { tools, hooks, maxTurns: 1, stopWhen: [named('max_turns', 900), named('ledger', 900)] }
+    const { transitions, terminal } = await run(() => calls('Look'), given)
+    expect([overrides(transitions), terminal.reason]).toEqual([1, 'max_turns'])
+  })
+
+  test('another one of the same name may be overridden by itself', async () => {
+    const stopWhen = [new StepsLimitHook(1), new StepsLimitHook(3)]
+    const { transitions, terminal } = await run(() => calls('Look'), { tools, hooks, stopWhen })
+    // The first stands beside the second, and it was overridden before.
+    expect([overrides(transitions), terminal.reason]).toEqual([1, 'max_turns'])
+    const below: Guard = {
+      name: 'StepsLimitHook',
+      evaluate: ({ steps }) => (steps === 3 ? new StopSignal({ reason: 'steps_limit', source: 'below' }) : undefined),
+    }
+    const first: Guard = {
+      ...below,
+      evaluate: ({ steps }) => (steps === 1 ? new StopSignal({ reason: 'steps_limit' }) : undefined),
+    }
+    const both = await run((_request, index) => (index < 5 ? calls('Look') : 'done'), {
+      tools,
+      hooks: [asking(2)],
+      stopWhen: [first, below],
+    })
+    expect([overrides(both.transitions), both.terminal.reason]).toEqual([2, 'completed'])
+  })
+
+  test('it stays overridden over a resume', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const stopWhen = [new StepsLimitHook(1), new StepsLimitHook(900)]
+    const options = { tools, hooks, stopWhen, model: scriptedModel(() => calls('Look')), clock }
+    let lapped = false
+    const records = await killedBefore((record) => {
+      if (lapped) return true
+      lapped = record.type === 'lap'
+      return false
+    }, options)
+    expect(records.at(-1)).toMatchObject({ type: 'lap', lap: { transition: 'continuation_requested' } })
+    // One more guard before them is another program: it does not take their place.
+    const { terminal } = await resume(records, { ...options, stopWhen: [named('new', 900), ...stopWhen] }).loop.ended
+    expect([terminal.reason, terminal.summary.turns]).toEqual(['max_turns', 2])
+  })
+})
+
+test('the certificate knows a guard by what it is, not by its name', () => {
+  const options = { model: scriptedModel([]), maxTurns: 1 }
+  const laps = (guard: Guard) => certificate({ ...options, stopWhen: guard }).laps
+  const limit = laps(new StepsLimitHook(900))
+  const other = laps(named('StepsLimitHook', 900))
+  // Any guard but those of limits may speak of progress, and is answered by a nudge first.
+  expect([limit.bounded && limit.value, other.bounded && other.value]).toEqual([
+    expect.any(Number),
+    limit.bounded ? limit.value + 1 : 0,
+  ])
+})
+
+/** A hook that asks to go on so many times. */
+function asking(times: number) {
+  let left = times
+  return hook('onStop', (context) =>
+    left-- > 0 ? context.withState(context.state().withExecutionContinued('more')) : undefined,
+  )
+}

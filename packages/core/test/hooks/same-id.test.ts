@@ -1,0 +1,48 @@
+// Holds rules of docs/spec.md: R-HOOK-1, R-SHOOK-1, for stop hooks that share an id.
+import { describe, expect, test } from 'vitest'
+import { replay, resume, type LoopOptions, type StopHook, type StopHookOutcome } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { json, run } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+/** Two hooks of one id: the first blocks once, the second says something to the person. */
+function program(asked: string[] = []): LoopOptions {
+  const stopHook = (name: string, outcome: (active: boolean) => StopHookOutcome): StopHook => ({
+    id: 'gate',
+    handle: ({ stopHookActive }) => (asked.push(name), outcome(stopHookActive)),
+  })
+  return {
+    model: scriptedModel((_request, index) => `answer ${index}`),
+    clock: createFakeClock({ autoAdvance: true }),
+    stopHooks: [
+      stopHook('first', (active) => (active ? {} : { block: 'once more' })),
+      stopHook('second', () => ({ systemMessage: 'seen' })),
+    ],
+  }
+}
+
+describe('two stop hooks of one id', () => {
+  test('have an outcome each: a replay tells the same', async () => {
+    const whole = await run([], program() as never)
+    expect([whole.transitions, whole.terminal.reason]).toEqual([['stop_hook_blocking'], 'completed'])
+    const asked: string[] = []
+    const again = await replay(whole.steps.records, program(asked))
+    expect([json(again.terminal), asked]).toEqual([json(whole.terminal), []])
+  })
+
+  test('are told apart in events', async () => {
+    const { events } = await run([], program() as never)
+    const told = events.flatMap((event) => (event.type === 'hook_end' ? [event.hook] : []))
+    expect(told).toEqual(['gate', 'gate#2', 'gate', 'gate#2'])
+  })
+
+  test('keep their outcomes over a resume', async () => {
+    const records = await killedBefore(({ type }) => type === 'lap', program())
+    const asked: string[] = []
+    const { terminal, state } = await resume(records, program(asked)).loop.ended
+    expect(terminal.reason).toBe('completed')
+    // Both had answered in the open turn; after the lap each is asked once.
+    expect(asked).toEqual(['first', 'second'])
+    expect(state.transcript.messages().map(({ content }) => content)).toContainEqual('Stop hook feedback: once more')
+  })
+})
