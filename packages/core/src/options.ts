@@ -25,7 +25,7 @@ import type { AnyTool } from './tools/tool.ts'
 /** Everything that a run can be given; all but the model has a default. */
 export interface LoopOptions {
   readonly model: Model
-  /** Takes over when the model is overloaded three times in a row. */
+  /** Takes over when the model is overloaded three times in a row, or as often as `maxRetries` lets it be asked. */
   readonly fallbackModel?: Model
   readonly system?: string
   readonly tools?: readonly AnyTool[]

@@ -66,12 +66,13 @@ export async function ask(run: Run): Promise<Reply> {
       case 'failed': {
         const { error } = result
         overloads = error.kind === 'overloaded' ? overloads + 1 : 0
-        if (overloads >= overloadsBeforeFallback && canFallBack(run))
-          return { kind: 'overloaded', error, attempts: attempt }
         const name = `retry:${request}.${attempt}`
         const delayMs = retryDelayMs(attempt, error, run.key(name))
-        if (!error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs)
-          return { kind: 'failed', error, attempts: attempt }
+        const isFinal = !error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs
+        // Where fewer attempts are made than it takes, overloads alone must have used them up.
+        const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
+        if (isOverloaded && canFallBack(run)) return { kind: 'overloaded', error, attempts: attempt }
+        if (isFinal) return { kind: 'failed', error, attempts: attempt }
         run.emit({ type: 'retry', request, attempt, maxRetries, delayMs, error })
         await run.ports.steps.sleep(run.key(name), delayMs, { signal: run.ports.abort.signal })
         continue
