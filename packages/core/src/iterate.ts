@@ -46,6 +46,8 @@ export interface LoopContext {
   readonly orphanedTools?: OrphanedTools
   /** The state is that of a run that has begun already: a resume or a replay. */
   readonly resumed?: boolean
+  /** How far the record of a resumed run goes, on the session's active clock: the time that its open turn took already counts. */
+  readonly recordedUntil?: number
 }
 
 /**
@@ -81,7 +83,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     let ended: Ended
     try {
       const state = context.resumed === true ? start : begun(start, run, ports, put)
-      const left = run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)
+      const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
+      const left = run.settings.maxDurationMs - (reached - state.spent.startedAt)
       deadline = createDeadline(clock, left, () => abort.abort('time'))
       ended = await runLoop(run, { ...ports, deadline }, state, put)
     } catch (thrown) {

@@ -37,7 +37,8 @@ export function resume(
   })
   const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
-  return { loop: loop(folded.state, { ...options, steps }, { resumed: true, ledger }), steps }
+  const { state, recordedUntil } = folded
+  return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger }), steps }
 }
 
 export interface Replayed {

@@ -10,10 +10,15 @@ export interface Deadline {
 /** A run without a time limit. */
 export const noDeadline: Deadline = Object.freeze<Deadline>({ pause: () => {}, goOn: () => {}, cancel: () => {} })
 
-/** Calls back once after `leftMs` milliseconds that were not paused. */
+/** Calls back once after `leftMs` milliseconds that were not paused; at once when none are left. */
 export function createDeadline(clock: Clock, leftMs: number, onPassed: () => void): Deadline {
   if (leftMs === Infinity) return noDeadline
-  let left = Math.max(0, leftMs)
+  if (leftMs <= 0) {
+    // A timer would let a request begin that can only be aborted, and charged.
+    onPassed()
+    return noDeadline
+  }
+  let left = leftMs
   let since = clock.now()
   let stop: (() => void) | undefined = clock.after(left, onPassed)
   // Calls that run side by side may each wait for a person.

@@ -81,7 +81,7 @@ class MemoryDriver implements MemorySteps {
       if (record.type === 'result' || record.type === 'intent' || record.type === 'control')
         (this.#answers ??= new Map()).set(record.key, record)
     }
-    this.#idleMs = this.#clock.now() - this.records.reduce(latest, 0)
+    this.#idleMs = this.#clock.now() - lastMomentOf(this.records)
   }
 
   get replaying(): boolean {
@@ -335,6 +335,11 @@ class ScopedSteps implements Steps {
   end(terminal: Terminal): Promise<void> {
     return this.#steps.end(terminal, this.#name)
   }
+}
+
+/** How far a record goes, on the session's active clock. */
+export function lastMomentOf(records: readonly StepRecord[]): number {
+  return records.reduce(latest, 0)
 }
 
 function latest(time: number, record: StepRecord): number {

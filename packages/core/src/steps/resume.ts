@@ -4,7 +4,7 @@ import { startState, type RunState } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf } from './check-records.ts'
-import type { StepRecord } from './memory.ts'
+import { lastMomentOf, type StepRecord } from './memory.ts'
 
 /** What a run's record comes to. */
 export type Folded =
@@ -18,6 +18,8 @@ export type Folded =
       /** Records of the open turn, to answer from. */
       readonly replay: readonly StepRecord[]
       readonly spent: LedgerSoFar
+      /** How far the record goes, on the session's active clock. */
+      readonly recordedUntil: number
     }
 
 export interface LedgerSoFar {
@@ -44,7 +46,8 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
       open = index + 1
     }
   }
-  return { kind: 'open', state, past: records.slice(0, open), replay: records.slice(open), spent }
+  const [past, replay] = [records.slice(0, open), records.slice(open)]
+  return { kind: 'open', state, past, replay, spent, recordedUntil: lastMomentOf(records) }
 }
 
 /** The state in which a recorded run began. */

@@ -88,7 +88,7 @@ async function killAfter(
   const ledger = ledgerOf(settingsOf(world.options))
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const steps = createMemorySteps({ past: folded.past, replay: folded.replay, clock: world.clock })
-  const resumed = await walk(world, folded.state, { steps, ledger, resumed: true })
+  const resumed = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
   const where = `killed after record ${onRecord.length} of ${whole.records.length}`
   checkRun(resumed, world, where)
   checkEffects(onRecord, resumed.effects, where)
@@ -134,19 +134,20 @@ interface WalkOptions {
   readonly steps?: MemorySteps
   readonly ledger?: Ledger
   readonly resumed?: boolean
+  readonly recordedUntil?: number
   /** The consumer may leave. */
   readonly leaves?: boolean
 }
 
 async function walk(world: World, start: RunState, walkOptions: WalkOptions): Promise<Walked> {
-  const { resumed = false, leaves = false } = walkOptions
+  const { resumed = false, recordedUntil = 0, leaves = false } = walkOptions
   const steps = walkOptions.steps ?? createMemorySteps({ clock: world.clock })
   const ledger = walkOptions.ledger ?? ledgerOf(settingsOf(world.options))
   const laps: Lap[] = []
   const running = loop(
     start,
     { ...world.options, steps: withMoments(steps, { steps, world, laps }) },
-    { inbox: world.inbox, ledger, resumed },
+    { inbox: world.inbox, ledger, resumed, recordedUntil },
   )
   const reader = running[Symbol.asyncIterator]()
   const events: LoopEvent[] = []
