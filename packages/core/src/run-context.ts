@@ -19,6 +19,7 @@ import type { Steps } from './steps/steps.ts'
 import type { Terminal } from './stop/terminal.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
+import type { HeldBack } from './turn/request/reserve.ts'
 
 /** Whether an answer fits what the caller wants. */
 export interface OutputSchema {
@@ -96,6 +97,8 @@ export interface RunPorts {
   readonly abort: AbortScope
   readonly inbox: Inbox
   readonly ledger: Ledger
+  /** What the agent that started this one holds back from it (spec R-BUD-4). */
+  readonly heldBack?: HeldBack
   readonly deadline: Deadline
   readonly orphanedTools: OrphanedTools
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */

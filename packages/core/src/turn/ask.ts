@@ -1,15 +1,19 @@
 import { allowances } from '../allowance.ts'
 import type { AbortCause } from '../cancel/abort.ts'
+import { digestOf, hashText } from '../hash.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
 import { inputTokensOf, toolCallsOf } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
-import { longestRetryWaitMs, overloadsBeforeFallback, retryDelayMs } from '../model/retry.ts'
+import type { Model } from '../model/model.ts'
 import type { RunProgress } from '../state.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { noEarlyStarts, type EarlyStarts } from '../tools/early-starts.ts'
-import { makeAttempt, type Attempt } from './request/attempt.ts'
-import { chargeOf, type Grant, type OverBudget } from './request/charge.ts'
+import { askModel, type Asker } from './request/ask-model.ts'
+import type { Attempt, RequestPlan } from './request/attempt.ts'
+import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
+import { inputBoundOf } from './request/input-bound.ts'
+import { heldBackBy, type Grant, type OverBudget } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
 import type { Run } from './run.ts'
 
@@ -39,57 +43,71 @@ export interface Answer {
   readonly early: EarlyStarts
 }
 
-/** Asks the model: attempts until one is answered or the failure is final. The message is not in the transcript yet. */
-export async function ask(run: Run): Promise<Reply> {
-  const closing = run.spent.closing !== null
+/** Asks the model for the next turn. The message is not in the transcript yet. */
+export function ask(run: Run): Promise<Reply> {
+  const isClosing = run.spent.closing !== null
   const model = currentModel(run)
-  const cap = outputCap(run, model)
   const { request } = run.spent
-  const { maxRetries } = run.context.settings
-  let overloads = 0
-  for (let attempt = 1; ; attempt++) {
-    const early = closing ? noEarlyStarts : startEarly(run)
-    run.emit({ type: 'model_start', request, attempt, model: model.id })
-    const step = await makeAttempt(run, { attempt, model, cap, closing }, early)
-    enterAttempt(run, attempt, step)
-    const result = step.value
-    switch (result.kind) {
-      case 'answered':
-        return answer(run, result, early)
-      case 'over_budget':
-        return result
-      case 'aborted':
-        return { kind: 'aborted', cause: result.cause, partial: result.partial, early }
-      case 'unknown':
-        if (attempt > maxRetries) return { kind: 'failed', error: lostError, attempts: attempt }
-        continue
-      case 'failed': {
-        const { error } = result
-        overloads = error.kind === 'overloaded' ? overloads + 1 : 0
-        const name = `retry:${request}.${attempt}`
-        const delayMs = retryDelayMs(attempt, error, run.key(name))
-        const isFinal = !error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs
-        // Where fewer attempts are made than it takes, overloads alone must have used them up.
-        const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
-        if (isOverloaded && canFallBack(run)) return { kind: 'overloaded', error, attempts: attempt }
-        if (isFinal) return { kind: 'failed', error, attempts: attempt }
-        run.emit({ type: 'retry', request, attempt, maxRetries, delayMs, error })
-        await run.ports.steps.sleep(run.key(name), delayMs, { signal: run.ports.abort.signal })
-        continue
+  let early = noEarlyStarts
+  const asker: Asker = {
+    retryName: `retry:${request}`,
+    canFallBack: canFallBack(run),
+    begin(attempt) {
+      if (!isClosing) early = startEarly(run)
+      run.emit({ type: 'model_start', request, attempt, model: model.id })
+      const starts = early
+      return (update, emit) => {
+        if (update.type === 'block') starts.consider(update.block)
+        emit({ type: 'model_update', request, update })
       }
+    },
+    enter: (attempt, step) => enterAttempt(run, attempt, step),
+  }
+  return askModel(run, planOf(run, model, isClosing), asker).then((asked) => {
+    switch (asked.kind) {
+      case 'answered':
+        return answer(run, asked, early)
+      case 'aborted':
+        return { kind: 'aborted', cause: asked.cause, partial: asked.partial, early }
+      case 'over_budget':
+      case 'failed':
+      case 'overloaded':
+        return asked
     }
+  })
+}
+
+/** The request for the next turn; the last answer of a wrap-up has no tools, and nothing is held back for it any more. */
+function planOf(run: Run, model: Model, isClosing: boolean): RequestPlan {
+  const { settings, toolDefinitions } = run.context
+  return {
+    name: isClosing ? 'wrap_up:1' : `model:${run.spent.request}`,
+    model,
+    cap: outputCap(run, model),
+    inputBound: (bounded) => inputBoundOf(run, bounded),
+    heldBack: () => heldBackBy(run),
+    digest: () => requestDigest(run, model),
+    body: () => ({
+      system: settings.system,
+      messages: run.transcript.messages(),
+      tools: toolDefinitions,
+      ...(isClosing && { toolChoice: 'none' as const }),
+    }),
   }
 }
 
-const lostError: ModelErrorJson = {
-  kind: 'unknown',
-  message: 'The process ended again and again while the model was asked; what it answered is not known.',
-  status: null,
-  retryable: false,
-  retryAfterMs: null,
-  requestId: null,
-  usage: null,
-  billed: 'unknown',
+/** The system prompt and the tools do not change in a run. */
+const fixedDigests = new WeakMap<object, number>()
+
+function requestDigest(run: Run, model: Model): string {
+  const { context, transcript } = run
+  const { toolDefinitions, settings } = context
+  let fixed = fixedDigests.get(context)
+  if (fixed === undefined) {
+    fixed = hashText(toolDefinitions.map((tool) => tool.name).join(), hashText(settings.system))
+    fixedDigests.set(context, fixed)
+  }
+  return digestOf(`${model.id} ${outputCap(run, model)} ${transcript.digest()}`, fixed)
 }
 
 function canFallBack({ context, spent }: Run): boolean {

@@ -3,22 +3,14 @@ import type { Settled } from '../../cancel/settle.ts'
 import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
-import { digestOf, hashText } from '../../hash.ts'
+import { digestOf } from '../../hash.ts'
 import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock } from '../../messages.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
 import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
 import type { StepResult } from '../../steps/steps.ts'
-import type { EarlyStarts } from '../../tools/early-starts.ts'
 import type { Run } from '../run.ts'
-import {
-  chargeFor,
-  noCharge,
-  reserveRequest,
-  unknownCharge,
-  type Charge,
-  type Grant,
-  type OverBudget,
-} from './charge.ts'
+import { chargeFor, noCharge, unknownCharge, type Charge } from './charge.ts'
+import { reserveRequest, type Grant, type OverBudget, type RequestBounds } from './reserve.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =
@@ -43,27 +35,34 @@ export type Attempt =
   /** On record as begun and never as ended: charged at its reservation. */
   | { readonly kind: 'unknown'; readonly charge: Charge }
 
-export interface AttemptPlan {
-  readonly attempt: number
-  readonly model: Model
-  /** Cap of the reply before the budget has its say. */
-  readonly cap: number
-  /** The last answer at a limit: no tools, and nothing is held back for it any more. */
-  readonly closing: boolean
+/** One request as it is asked and paid, whatever the number of the attempt. */
+export interface RequestPlan extends RequestBounds {
+  /** Of its steps; the number of the attempt comes behind it. */
+  readonly name: string
+  /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */
+  digest(): string
+  body(): Omit<ModelRequest, 'maxTokens' | 'idempotencyKey'>
 }
 
+type OnUpdate = (update: ModelUpdate, emit: Emit) => void
+
 /** Makes one attempt at the request: reserve, call, settle, all in one step. */
-export function makeAttempt(run: Run, plan: AttemptPlan, early: EarlyStarts): Eventually<StepResult<Attempt>> {
-  const { model, attempt, closing } = plan
+export function makeAttempt(
+  run: Run,
+  plan: RequestPlan,
+  attempt: number,
+  onUpdate: OnUpdate,
+): Eventually<StepResult<Attempt>> {
   const { ledger } = run.ports
   let reserved: ReturnType<typeof reserveRequest> | undefined
   return run.step<Attempt>(
-    closing ? `wrap_up:1.${attempt}` : `model:${run.spent.request}.${attempt}`,
+    `${plan.name}.${attempt}`,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       const { grant, reservation } = reserved
       if (!grant.granted) return { kind: 'over_budget', overBudget: grant }
-      const calling = callModel(run, plan, grant, idempotencyKey, emit, early)
+      const request: ModelRequest = { ...plan.body(), maxTokens: grant.maxTokens, idempotencyKey }
+      const calling = callModel(run, plan, grant, request, (update) => onUpdate(update, emit))
       if (reservation === undefined) return calling
       return after(calling, (made) => {
         ledger.settle(reservation, made.charge, made.charge.known)
@@ -71,81 +70,56 @@ export function makeAttempt(run: Run, plan: AttemptPlan, early: EarlyStarts): Ev
       })
     },
     {
-      digest: () => requestDigest(run, plan),
+      digest: () => plan.digest(),
       intent: () => {
-        reserved = reserveRequest(run, model, plan.cap, run.context.settings.wrapUp && !closing)
+        reserved = reserveRequest(run, plan)
         return reserved.grant
       },
       // What the intent of this key holds is what the line above gave.
-      onUnfinished: (intent) => unfinishedAttempt(intent as Grant | OverBudget, model),
+      onUnfinished: (intent) => unfinishedAttempt(intent as Grant | OverBudget),
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
 }
 
 /** An intent without a result: the request may have been made. */
-function unfinishedAttempt(intent: Grant | OverBudget, model: Model): Attempt {
+function unfinishedAttempt(intent: Grant | OverBudget): Attempt {
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
-  return {
-    kind: 'unknown',
-    charge: { model: model.id, nanos: intent.nanos, tokens: intent.tokens, known: false, usage: null },
-  }
-}
-
-/** The system prompt and the tools do not change in a run. */
-const fixedDigests = new WeakMap<object, number>()
-
-function requestDigest({ context, transcript }: Run, { model, cap }: AttemptPlan): string {
-  const { toolDefinitions, settings } = context
-  let fixed = fixedDigests.get(context)
-  if (fixed === undefined) {
-    fixed = hashText(toolDefinitions.map((tool) => tool.name).join(), hashText(settings.system))
-    fixedDigests.set(context, fixed)
-  }
-  return digestOf(`${model.id} ${cap} ${transcript.digest()}`, fixed)
+  const { model, nanos, tokens } = intent
+  return { kind: 'unknown', charge: { model, nanos, tokens, known: false, usage: null } }
 }
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
 
 function callModel(
   run: Run,
-  { model, closing }: AttemptPlan,
+  plan: RequestPlan,
   grant: Grant,
-  idempotencyKey: string,
-  emit: Emit,
-  early: EarlyStarts,
+  request: ModelRequest,
+  onUpdate: (update: ModelUpdate) => void,
 ): Eventually<Made> {
   const { abort } = run.ports
+  const { model } = plan
   if (abort.cause !== undefined) return { kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) }
-  const { request } = run.spent
-  const body: ModelRequest = {
-    system: run.context.settings.system,
-    messages: run.transcript.messages(),
-    tools: run.context.toolDefinitions,
-    maxTokens: grant.maxTokens,
-    idempotencyKey,
-    ...(closing && { toolChoice: 'none' as const }),
-  }
   const partial = new PartialReply(model)
-  const onUpdate = (update: ModelUpdate): void => {
+  const emit = (update: ModelUpdate): void => {
     // A deaf model may go on talking after it was left.
     if (partial.isClosed) return
     partial.add(update)
-    if (update.type === 'block') early.consider(update.block)
-    emit({ type: 'model_update', request, update })
+    onUpdate(update)
   }
   const meaning = (settled: Settled<ModelReply>): Made => {
     partial.close()
-    if (settled.kind === 'value' && isReply(settled.value)) return answered(run, settled.value, grant, model)
+    if (settled.kind === 'value' && isReply(settled.value)) return answered(run, plan, grant, settled.value)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
-      const charge = unknownCharge(run, model, grant)
-      return { kind: 'aborted', cause: abort.cause, partial: partial.message(body), charge }
+      const charge = unknownCharge(run, plan, grant)
+      return { kind: 'aborted', cause: abort.cause, partial: partial.message(request), charge }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
-    return { kind: 'failed', error, charge: chargeOfFailure(run, error, model, grant) }
+    return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error) }
   }
-  return run.withGrace(() => model.call(body, { signal: abort.signal, emit: onUpdate }), meaning)
+  return run.withGrace(() => model.call(request, { signal: abort.signal, emit }), meaning)
 }
 
 function isReply(reply: unknown): reply is ModelReply {
@@ -161,11 +135,12 @@ const noReply = new ModelError({
   retryable: false,
 }).toRecord()
 
-function answered(run: Run, reply: ModelReply, grant: Grant, model: Model): Made {
+function answered(run: Run, plan: RequestPlan, grant: Grant, reply: ModelReply): Made {
   const { message, interrupted, billed } = reply
+  const { model } = plan
   // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
   const isTold = interrupted === undefined && billed !== 'unknown' && inputTokensOf(message.usage) > 0
-  const charge = isTold ? chargeFor(run, model, message.usage) : unknownCharge(run, model, grant)
+  const charge = isTold ? chargeFor(run, model, message.usage) : unknownCharge(run, plan, grant)
   return {
     kind: 'answered',
     message: { ...message, by: model.id },
@@ -175,9 +150,9 @@ function answered(run: Run, reply: ModelReply, grant: Grant, model: Model): Made
   }
 }
 
-function chargeOfFailure(run: Run, error: ModelErrorJson, model: Model, grant: Grant): Charge {
-  if (error.usage !== null) return chargeFor(run, model, error.usage)
-  return error.billed === 'nothing' ? noCharge(model) : unknownCharge(run, model, grant)
+function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson): Charge {
+  if (error.usage !== null) return chargeFor(run, plan.model, error.usage)
+  return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 
 /** Models reject with `ModelError`; whatever else one throws is no reason to try again. */

@@ -1,0 +1,72 @@
+import type { Emit } from '../../events.ts'
+import type { ModelErrorJson } from '../../model/model-error.ts'
+import type { ModelUpdate } from '../../model/model.ts'
+import { longestRetryWaitMs, overloadsBeforeFallback, retryDelayMs } from '../../model/retry.ts'
+import type { StepResult } from '../../steps/steps.ts'
+import type { Run } from '../run.ts'
+import { makeAttempt, type Attempt, type RequestPlan } from './attempt.ts'
+
+/** Who asks: the run itself, or a compaction of it. */
+export interface Asker {
+  /** What the waits between its attempts are named by. */
+  readonly retryName: string
+  /** Whether another model takes over when overloads are all that it met (spec R-REQ-4). */
+  readonly canFallBack: boolean
+  /** An attempt begins: gives what hears of the reply as it comes. */
+  begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
+  /** An attempt came to its end: its figures are entered before anything else is done. */
+  enter(attempt: number, step: StepResult<Attempt>): void
+}
+
+type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
+
+/** How a request ended, all its attempts together. `overloaded`: another model is to take over. */
+export type Asked =
+  | Final
+  | { readonly kind: 'failed' | 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
+
+/** Asks a model: attempts until one is answered or the failure is final (spec R-REQ-1 to R-REQ-4). The one retry policy there is. */
+export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
+  const { maxRetries } = run.context.settings
+  const { request } = run.spent
+  let overloads = 0
+  for (let attempt = 1; ; attempt++) {
+    const step = await makeAttempt(run, plan, attempt, asker.begin(attempt))
+    asker.enter(attempt, step)
+    const result = step.value
+    switch (result.kind) {
+      case 'answered':
+      case 'over_budget':
+      case 'aborted':
+        return result
+      case 'unknown':
+        if (attempt > maxRetries) return { kind: 'failed', error: lostError, attempts: attempt }
+        continue
+      case 'failed': {
+        const { error } = result
+        overloads = error.kind === 'overloaded' ? overloads + 1 : 0
+        const key = run.key(`${asker.retryName}.${attempt}`)
+        const delayMs = retryDelayMs(attempt, error, key)
+        const isFinal = !error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs
+        // Where fewer attempts are made than it takes, overloads alone must have used them up.
+        const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
+        if (isOverloaded && asker.canFallBack) return { kind: 'overloaded', error, attempts: attempt }
+        if (isFinal) return { kind: 'failed', error, attempts: attempt }
+        run.emit({ type: 'retry', request, attempt, maxRetries, delayMs, error })
+        await run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal })
+        continue
+      }
+    }
+  }
+}
+
+const lostError: ModelErrorJson = {
+  kind: 'unknown',
+  message: 'The process ended again and again while the model was asked; what it answered is not known.',
+  status: null,
+  retryable: false,
+  retryAfterMs: null,
+  requestId: null,
+  usage: null,
+  billed: 'unknown',
+}

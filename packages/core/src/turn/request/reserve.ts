@@ -1,0 +1,104 @@
+import { lapsLeft } from '../../allowance.ts'
+import { nothing, type Amount, type Reservation } from '../../budget/ledger.ts'
+import type { Model } from '../../model/model.ts'
+import type { Run } from '../run.ts'
+import { worstCase } from './charge.ts'
+import { currentModel, outputCap } from './current-model.ts'
+import { inputBoundOf, requestOverhead } from './input-bound.ts'
+
+/** What an attempt took aside before it was made, as recorded in its intent. */
+export type Grant = {
+  readonly granted: true
+  readonly model: string
+  /** Nothing where no limit asks for it: see `worstCase`. */
+  readonly nanos: number
+  readonly tokens: number
+  /** The reply's cap, lowered where the budget asked for it. */
+  readonly maxTokens: number
+  readonly lowered: 'usd' | 'tokens' | null
+}
+
+export type OverBudget = {
+  readonly granted: false
+  readonly currency: 'usd' | 'tokens'
+  readonly needed: number
+  readonly available: number
+}
+
+/** What a request can come to at most. */
+export interface RequestBounds {
+  readonly model: Model
+  /** What would be asked for: the cap before the budget has its say. */
+  readonly cap: number
+  /** The most input that this model can be billed for. */
+  inputBound(model: Model): number
+  /** What has to be left once its reply is paid; undefined for nothing. */
+  heldBack(): HeldBack | undefined
+}
+
+/** Room that a request must leave, by the tokens of its reply. */
+export type HeldBack = (outputTokens: number) => Amount
+
+/** Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). */
+export function reserveRequest(
+  run: Run,
+  { model, cap, ...bounds }: RequestBounds,
+): { readonly grant: Grant | OverBudget; readonly reservation: Reservation | undefined } {
+  const { ledger } = run.ports
+  const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
+  if (!ledger.limited) return { grant: free, reservation: undefined }
+  const input = bounds.inputBound(model)
+  const heldBack = bounds.heldBack() ?? holdNothing
+  const available = ledger.available()
+  const useful = Math.min(cap, run.context.settings.minUsefulTokens)
+  const worst = (output: number): Amount => worstCase(run, model, input, output)
+  const fits = (output: number): boolean => {
+    const amount = worst(output)
+    const held = heldBack(output)
+    return amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens
+  }
+  if (!fits(useful)) {
+    const needed = worst(useful)
+    const held = heldBack(useful)
+    const currency = needed.nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
+    const figures = currency === 'usd' ? [needed.nanos, available.nanos] : [needed.tokens, available.tokens]
+    return {
+      grant: { granted: false, currency, needed: figures[0] ?? 0, available: figures[1] ?? 0 },
+      reservation: undefined,
+    }
+  }
+  const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
+  const amount = worst(maxTokens)
+  const lowered = maxTokens === cap ? null : worst(cap).nanos + heldBack(cap).nanos > available.nanos ? 'usd' : 'tokens'
+  return {
+    grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
+    reservation: ledger.reserve(amount),
+  }
+}
+
+const holdNothing: HeldBack = () => nothing
+
+/** The largest number of tokens that fits; `low` does, `high` does not. */
+function largest(low: number, high: number, fits: (tokens: number) => boolean): number {
+  let fitting = low
+  let failing = high
+  while (failing - fitting > 1) {
+    const middle = Math.floor((fitting + failing) / 2)
+    if (fits(middle)) fitting = middle
+    else failing = middle
+  }
+  return fitting
+}
+
+/** Room for the last answer that `wrapUp` wants, and for what an agent holds back on whose ledger this one draws (spec R-BUD-4). */
+export function heldBackBy(run: Run): HeldBack | undefined {
+  const { spent, context, ports } = run
+  const wantsLastAnswer =
+    context.settings.wrapUp && spent.closing === null && lapsLeft('wrap_up', spent.laps, context.limits) > 0
+  if (!wantsLastAnswer) return ports.heldBack
+  const model = currentModel(run)
+  const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)
+  // The last answer reads what came before it too, and the words that ask for it.
+  const input = inputBoundOf(run, model) + requestOverhead
+  return (outputTokens) => worstCase(run, model, input + outputTokens, useful)
+}
