@@ -22,6 +22,7 @@ import { toolDefinitionsOf } from '../../tools/definitions.ts'
 import { abortedResult, type ToolResult } from '../../tools/result.ts'
 import { isAgentTool, type AnyAgentTool, type ChildRun } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
+import { heldBackBy } from '../request/reserve.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './inspect-call.ts'
 
@@ -63,7 +64,7 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
   }
   run.ports.abort.listen(listener)
   const context = contextOfChild(run.context, child)
-  const ports = portsOfChild(run.ports, name, abort)
+  const ports = portsOfChild(run, name, abort)
   return context.runLoop(context, ports, start, emit).then((ended) => {
     run.ports.abort.unlisten(listener)
     return { result: resultOfChild(ended), endedAt: now + ended.terminal.durationMs, spent: ended.state.spent }
@@ -88,13 +89,16 @@ function startOf(identity: RunIdentity, prompt: string, now: number): RunState {
   return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
 }
 
-function portsOfChild(ports: RunPorts, name: string, abort: AbortScope): RunPorts {
+function portsOfChild(run: Run, name: string, abort: AbortScope): RunPorts {
+  const { steps, ledger } = run.ports
+  const heldBack = ledger.limited ? heldBackBy(run) : undefined
   return {
-    ...ports,
-    steps: ports.steps.scope(name),
+    ...run.ports,
+    steps: steps.scope(name),
     inbox: closedInbox,
     abort,
-    ledger: ports.ledger.branch(),
+    ledger: ledger.branch(),
+    ...(heldBack !== undefined && { heldBack }),
   }
 }
 

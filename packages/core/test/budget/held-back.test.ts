@@ -1,0 +1,74 @@
+// Holds rules of docs/spec.md: R-BUD-4, R-BUD-6, for subagents.
+import { describe, expect, test } from 'vitest'
+import type { AgentTool, LoopOptions, ModelRequest } from '../../src/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, dollarATokenPrices as prices, reader, run, type Given } from '../support/harness.ts'
+
+const agent: AgentTool = {
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  concurrencySafe: true,
+  spawn: () => ({ prompt: 'sub' }),
+}
+
+/** The main loop starts agents, which write as much as they may and never come to an end. */
+const greedy =
+  (agents: number) =>
+  ({ messages, maxTokens, toolChoice }: ModelRequest): ScriptedReply => {
+    if (messages[0]?.content !== 'go')
+      return { ...calls('Look'), usage: { input_tokens: 100 * messages.length, output_tokens: maxTokens } }
+    if (toolChoice === 'none') return 'what is done'
+    return calls(...Array.from({ length: agents }, () => 'Agent'))
+  }
+
+async function ending(agents: number, given: Given & Pick<LoopOptions, 'maxBudgetUsd' | 'maxTokens'>) {
+  const model = scriptedModel(greedy(agents), { maxOutputTokens: 100_000 })
+  const options = { model, prices, tools: [agent, reader('Look')], wrapUp: true, ...given }
+  const { terminal, transitions } = await run([], options)
+  const last = model.requests.at(-1)
+  const limit = given.maxBudgetUsd ?? given.maxTokens ?? 0
+  expect(terminal.committedUsd).toBeLessThanOrEqual(limit)
+  return [terminal.reason, transitions.at(-1), last?.toolChoice, (last?.maxTokens ?? 0) >= 1_024]
+}
+
+describe('a subagent leaves what the last answer of its parent costs', () => {
+  test.each([12_000, 20_000, 60_000, 300_000])('of a budget of $%i', async (maxBudgetUsd) => {
+    expect(await ending(1, { maxBudgetUsd })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
+  })
+
+  test('of a limit on tokens', async () => {
+    expect(await ending(1, { maxTokens: 30_000 })).toEqual(['token_limit', 'wrap_up', 'none', true])
+  })
+
+  test('also beside others', async () => {
+    expect(await ending(3, { maxBudgetUsd: 60_000 })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
+  })
+
+  test('and nothing where no last answer is wanted', async () => {
+    const model = scriptedModel(greedy(1), { maxOutputTokens: 100_000 })
+    const given = { model, prices, tools: [agent, reader('Look')], maxBudgetUsd: 20_000 }
+    const { terminal } = await run([], given)
+    // All that fits is used: less than a useful answer is left.
+    expect([terminal.reason, terminal.committedUsd > 20_000 - 4_000]).toEqual(['max_budget_usd', true])
+  })
+})
+
+test('a run that goes on after its last answer was given holds nothing back for another', async () => {
+  const cap = { maxOutputTokens: 100_000 }
+  const first = await run([], {
+    model: scriptedModel(({ toolChoice }) => (toolChoice === 'none' ? 'the last answer' : calls('Look')), cap),
+    tools: [reader('Look')],
+    maxTurns: 1,
+    wrapUp: true,
+  })
+  expect(first.transitions).toEqual(['wrap_up'])
+  const asked = async (wrapUp: boolean) => {
+    const { transcript, spent } = first.state
+    const start = { prompt: 'go on', runId: 'run2', transcript, carry: spent }
+    const given = { model: scriptedModel(['answer'], cap), prices, maxBudgetUsd: 20_000, maxTurns: 9, wrapUp }
+    return (await run([], given, start)).model.requests[0]?.maxTokens
+  }
+  expect(await asked(true)).toBe(await asked(false))
+})
