@@ -201,11 +201,12 @@ describe('a callback that throws', () => {
   }
   const tools = [tool('Write', 'written'), tool('Fail', bug), reader('Read'), reader('FailRead', bug)]
 
-  test('prices, ends the run as an error, and nothing hangs', async () => {
+  test('prices, is told in a notice, and hides no request', async () => {
     const given: Given = { prices: { ...dollarATokenPrices, cost: bug }, tools }
     for (const script of [['done'], [calls('Write'), 'done']]) {
-      const { terminal } = await ended(script, given)
-      expect([terminal.reason, terminal.error?.message]).toEqual(['error', 'The run broke: bug'])
+      const { terminal, events } = await ended(script, given)
+      expect([terminal.reason, terminal.summary.requests]).toEqual(['completed', script.length])
+      expect(events.filter(({ type }) => type === 'notice')).toHaveLength(script.length)
     }
   })
 

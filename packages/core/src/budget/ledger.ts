@@ -1,3 +1,4 @@
+import { HaltingError } from '../errors.ts'
 import type { NanoUsd } from './prices.ts'
 
 /** An amount in both currencies of the ledger. */
@@ -67,8 +68,9 @@ export class Ledger {
     return { nanos, tokens }
   }
 
-  /** Takes the amount aside, or undefined when it does not fit. */
+  /** Takes the amount aside, or undefined when it does not fit. @throws HaltingError `internal` for what is no amount. */
   reserve(amount: Amount): Reservation | undefined {
+    expectAmount(amount)
     const available = this.available()
     if (amount.nanos > available.nanos || amount.tokens > available.tokens) return undefined
     for (const line of this.#lines) line.reserved = plus(line.reserved, amount)
@@ -80,13 +82,16 @@ export class Ledger {
   /**
    * Puts what was really spent in place of what was reserved. `known: false` for an attempt that was aborted or lost: its amount is the worst case.
    * What a service bills above the reservation is still settled as billed: the figures tell the truth, and L1 then tells who broke it.
+   * What is no amount is not known either: then the reservation is what was spent.
    */
   settle(reservation: Reservation, spent: Amount, known = true): void {
     if (!this.#open.delete(reservation)) return
+    const isKnown = known && isAmount(spent)
+    const settled = isAmount(spent) ? spent : reservation.amount
     for (const line of reservation.lines) {
       line.reserved = minus(line.reserved, reservation.amount)
-      line.settled = plus(line.settled, spent)
-      if (!known) line.unknown = plus(line.unknown, spent)
+      line.settled = plus(line.settled, settled)
+      if (!isKnown) line.unknown = plus(line.unknown, settled)
     }
   }
 
@@ -95,8 +100,10 @@ export class Ledger {
     this.settle(reservation, nothing)
   }
 
-  /** Puts on the ledger what a record says was spent before this process began. */
+  /** Puts on the ledger what a record says was spent before this process began. @throws HaltingError `internal` for what is no amount. */
   restore(spent: Amount, unknown: Amount = nothing): void {
+    expectAmount(spent)
+    expectAmount(unknown)
     for (const line of this.#lines) {
       line.settled = plus(line.settled, spent)
       line.unknown = plus(line.unknown, unknown)
@@ -117,6 +124,16 @@ function newLine(limits: Partial<LedgerLimits>): Line {
     unknown: nothing,
     limits: { nanos: limits.nanos ?? Infinity, tokens: limits.tokens ?? Infinity },
   }
+}
+
+/** Both parts are numbers of at least 0. */
+export function isAmount({ nanos, tokens }: Amount): boolean {
+  return nanos >= 0 && tokens >= 0
+}
+
+function expectAmount(amount: Amount): void {
+  if (isAmount(amount)) return
+  throw new HaltingError('internal', `The ledger was given ${amount.nanos} nano-dollars and ${amount.tokens} tokens.`)
 }
 
 export function plus(a: Amount, b: Amount): Amount {

@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts'
 import type { Usage } from '../messages.ts'
 
 /** What models cost, in US dollars. Undefined for a model without a price: 'unknown' rather than a near match. */
@@ -31,4 +32,22 @@ export function nanosOf(usd: number): NanoUsd {
 
 export function usdOf(nanos: NanoUsd): number {
   return nanos / 1e9
+}
+
+/** What prices say when asked: dollars, nothing for a model without a price, or something that is no sum of money. */
+export type PriceAnswer =
+  | { readonly kind: 'usd'; readonly usd: number }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'broken'; readonly problem: string }
+
+/** Asks prices, which may be anybody's: what they throw or give is looked at before it counts. */
+export function askPrices(ask: () => number | undefined): PriceAnswer {
+  try {
+    const usd = ask()
+    if (usd === undefined) return { kind: 'none' }
+    if (Number.isFinite(usd) && usd >= 0) return { kind: 'usd', usd }
+    return { kind: 'broken', problem: `they gave ${String(usd)}` }
+  } catch (error) {
+    return { kind: 'broken', problem: `they threw: ${messageOf(error)}` }
+  }
 }

@@ -90,7 +90,10 @@ function ledgerOf(records: readonly StepRecord[]): LedgerSoFar {
   return { settled, unknown }
 }
 
-function amountOf(record: { readonly [key: string]: unknown }): Amount {
-  const { nanos, tokens } = record
-  return { nanos: typeof nanos === 'number' ? nanos : 0, tokens: typeof tokens === 'number' ? tokens : 0 }
+function amountOf({ nanos, tokens }: { readonly [key: string]: unknown }): Amount {
+  return { nanos: atLeastNothing(nanos), tokens: atLeastNothing(tokens) }
+}
+
+function atLeastNothing(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0
 }

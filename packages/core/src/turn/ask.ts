@@ -1,4 +1,5 @@
 import { allowances } from '../allowance.ts'
+import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import { digestOf, hashText } from '../hash.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
@@ -123,7 +124,8 @@ function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: 
   }
   const { kind: outcome, charge } = result
   const { usage } = charge
-  run.emit({ type: 'model_end', request, attempt, outcome, usage, costUsd: charge.nanos / 1e9, durationMs })
+  run.emit({ type: 'model_end', request, attempt, outcome, usage, costUsd: usdOf(charge.nanos), durationMs })
+  if (charge.note !== undefined) run.emit({ type: 'notice', message: charge.note })
   // An attempt that was aborted before it was made reached nobody.
   if (outcome === 'aborted' && charge.known) return
   run.update(chargeOf(run.spent, charge, 'turn'))

@@ -64,7 +64,10 @@ function enterCompaction(run: Run, trigger: Compaction['trigger'], result: Compa
   }
   const { messages, preTokens, postTokens, billed } = result
   if (billed !== undefined) {
-    const charge = chargeFor(run, { ...currentModel(run), id: billed.model }, billed.usage)
+    const { model, usage } = billed
+    const bounds = { model: currentModel(run), cap: 0, inputBound: () => 0, heldBack: () => undefined }
+    const grant = { granted: true, model, nanos: 0, tokens: 0, maxTokens: 0, lowered: null } as const
+    const charge = chargeFor(run, bounds, grant, usage)
     run.update(chargeOf(run.spent, charge, 'compaction'))
   }
   run.emit({ type: 'compact_end', trigger, compacted: true, message: `${preTokens} → ${postTokens} tokens` })

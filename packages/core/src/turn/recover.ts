@@ -49,13 +49,13 @@ function recoverFailure(error: ModelErrorJson, attempts: number): Outcome {
 function overBudgetDraft(run: Run, { currency, needed, available }: OverBudget): Draft {
   if (currency === 'usd') {
     const budget = budgetSignal(run, 'ledger')
-    const figures = { neededUsd: usdOf(needed), availableUsd: usdOf(available) }
+    const figures = { neededUsd: usdOf(needed), availableUsd: usdOf(Math.max(0, available)) }
     return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), context: { ...budget.context, ...figures } }))
   }
   const used = run.spent.totalTokens
   const limit = run.context.settings.maxTokens
   const message = `Token limit reached: ${used}/${limit} used, and the next request may need ${needed}`
-  const context = { used, limit, needed, available }
+  const context = { used, limit, needed, available: Math.max(0, available) }
   const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
 }
@@ -85,6 +85,8 @@ function mediaRoute(error: ModelErrorJson): Route {
       if (!run.transcript.messages().some(holdsMedia)) return 'declined'
       const note = `[An image was removed here: the service refused it (${error.message}).]`
       run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note })
+      // The notes stand where images were counted, and may be longer than those.
+      run.update({ counted: { tokens: 0, length: 0 } })
       return 'taken'
     },
   }

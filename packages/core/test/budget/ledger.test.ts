@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-BUD-1, R-BUD-6, R-BUD-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Ledger, nanosOf, usdOf, type Reservation } from '../../src/index.ts'
+import { HaltingError, Ledger, nanosOf, usdOf, type Reservation } from '../../src/index.ts'
 
 const amount = (nanos: number, tokens = nanos) => ({ nanos, tokens })
 const zero = amount(0)
@@ -76,6 +76,20 @@ describe('a ledger', () => {
       available: { nanos: 40, tokens: Infinity },
     })
     expect(ledger.reserve(amount(41))).toBeUndefined()
+  })
+
+  test.each([Number.NaN, -1, -Infinity])('takes no %d for an amount', (bad) => {
+    for (const wrong of [amount(bad), amount(1, bad), amount(bad, 1)]) {
+      const ledger = Ledger.create({ nanos: 100, tokens: 100 })
+      const reservation = ledger.reserve(amount(40))!
+      expect(() => ledger.reserve(wrong)).toThrow(HaltingError)
+      expect(() => ledger.restore(wrong)).toThrow(HaltingError)
+      expect(() => ledger.restore(amount(1), wrong)).toThrow(HaltingError)
+      // A request was made: what it cost is then its reservation, and nobody knows it better.
+      ledger.settle(reservation, wrong)
+      const worst = { settled: amount(40), reserved: zero, unknown: amount(40), available: amount(60) }
+      expect(ledger.figures()).toEqual(worst)
+    }
   })
 
   test('says whether it limits anything', () => {

@@ -4,9 +4,10 @@ import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
-import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock } from '../../messages.ts'
+import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
 import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
+import { toldUsage } from '../../model/told-usage.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { chargeFor, noCharge, unknownCharge, type Charge } from './charge.ts'
@@ -76,17 +77,19 @@ export function makeAttempt(
         return reserved.grant
       },
       // What the intent of this key holds is what the line above gave.
-      onUnfinished: (intent) => unfinishedAttempt(intent as Grant | OverBudget),
+      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget),
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
 }
 
 /** An intent without a result: the request may have been made. */
-function unfinishedAttempt(intent: Grant | OverBudget): Attempt {
+function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudget): Attempt {
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
-  const { model, nanos, tokens } = intent
-  return { kind: 'unknown', charge: { model, nanos, tokens, known: false, usage: null } }
+  const charge = unknownCharge(run, plan, intent)
+  // What was taken aside is on the ledger since the resume; a run without a limit took nothing, and may have one now.
+  if (intent.tokens === 0) run.ports.ledger.restore(charge, charge)
+  return { kind: 'unknown', charge }
 }
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
@@ -117,7 +120,8 @@ function callModel(
       return { kind: 'aborted', cause: abort.cause, partial: partial.message(request), charge }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
-    return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error) }
+    const told = settled.kind === 'threw' && settled.error instanceof ModelError ? settled.error.usage : null
+    return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
   }
   return run.withGrace(() => model.call(request, { signal: abort.signal, emit }), meaning)
 }
@@ -137,27 +141,29 @@ const noReply = new ModelError({
 
 function answered(run: Run, plan: RequestPlan, grant: Grant, reply: ModelReply): Made {
   const { message, interrupted, billed } = reply
-  const { model } = plan
+  const told = toldUsage(message.usage)
   // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
-  const isTold = interrupted === undefined && billed !== 'unknown' && inputTokensOf(message.usage) > 0
-  const charge = isTold ? chargeFor(run, model, message.usage) : unknownCharge(run, plan, grant)
+  const isNone = interrupted !== undefined || billed === 'unknown' || (told.isUsable && inputTokensOf(told.usage) <= 0)
   return {
     kind: 'answered',
-    message: { ...message, by: model.id },
-    streamError: interrupted?.toRecord() ?? null,
+    message: { ...message, usage: told.isUsable ? told.usage : noUsage, by: plan.model.id },
+    streamError: interrupted === undefined ? null : recordOf(interrupted),
     grant,
-    charge,
+    charge: isNone ? unknownCharge(run, plan, grant) : chargeFor(run, plan, grant, message.usage),
   }
 }
 
-function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson): Charge {
-  if (error.usage !== null) return chargeFor(run, plan.model, error.usage)
+function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, told: Usage | null): Charge {
+  if (told !== null) return chargeFor(run, plan, grant, told)
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 
 /** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
 function recordOf(thrown: unknown): ModelErrorJson {
-  if (thrown instanceof ModelError) return thrown.toRecord()
+  if (thrown instanceof ModelError) {
+    const record = thrown.toRecord()
+    return record.usage === null || toldUsage(record.usage).isUsable ? record : { ...record, usage: null }
+  }
   return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
 }
 

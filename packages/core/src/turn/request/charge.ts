@@ -1,29 +1,58 @@
 import type { Amount } from '../../budget/ledger.ts'
-import { nanosOf } from '../../budget/prices.ts'
+import { askPrices, nanosOf } from '../../budget/prices.ts'
+import { HaltingError } from '../../errors.ts'
 import { addUsage, totalTokensOf, type Usage } from '../../messages.ts'
 import type { Model } from '../../model/model.ts'
+import { toldUsage } from '../../model/told-usage.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { Run } from '../run.ts'
 import type { Grant, RequestBounds } from './reserve.ts'
 
-/** What one attempt was charged, as recorded. `known: false`: at worst case, since nobody said what it was. */
+/** What one attempt was charged, as recorded. `known: false`: the money is the worst case, since nobody said what it was. */
 export type Charge = {
   readonly model: string
   readonly nanos: number
   readonly tokens: number
   readonly known: boolean
   readonly usage: Usage | null
+  /** What was wrong with what the service or the prices told, for the person. */
+  readonly note?: string
 }
 
+/**
+ * The most that a request can come to. Without a price it is nothing; in a run under a dollar budget that ends the run before the request.
+ * @throws HaltingError `callback` for prices that fail under a dollar budget.
+ */
 export function worstCase({ context }: Run, model: Model, inputTokens: number, outputTokens: number): Amount {
   const serverToolUses = model.maxServerToolUses ?? 0
-  const usd = context.prices.worstCase(model.id, { inputTokens, outputTokens, serverToolUses }) ?? 0
-  return { nanos: nanosOf(usd), tokens: inputTokens + outputTokens }
+  const bound = { inputTokens, outputTokens, serverToolUses }
+  const answer = askPrices(() => context.prices.worstCase(model.id, bound))
+  const tokens = inputTokens + outputTokens
+  if (answer.kind === 'usd') return { nanos: nanosOf(answer.usd), tokens }
+  if (!isInDollars(context)) return { nanos: 0, tokens }
+  const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
+  throw new HaltingError('callback', `The prices gave no worst case for ${model.id}: ${problem}. Nothing was asked.`)
 }
 
-export function chargeFor({ context }: Run, model: Model, usage: Usage): Charge {
-  const usd = context.prices.cost(model.id, usage) ?? 0
-  return { model: model.id, nanos: nanosOf(usd), tokens: totalTokensOf(usage), known: true, usage }
+function isInDollars({ settings }: Run['context']): boolean {
+  return Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
+}
+
+/** For an attempt of which the service said what it used. */
+export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: object): Charge {
+  const checked = toldUsage(told)
+  if (!checked.isUsable) {
+    const note = `${grant.model} told a usage that cannot be counted (${checked.problem}): it is charged at its worst case.`
+    return { ...unknownCharge(run, bounds, grant), note }
+  }
+  const { usage } = checked
+  const answer = askPrices(() => run.context.prices.cost(grant.model, usage))
+  const tokens = totalTokensOf(usage)
+  if (answer.kind === 'usd') return { model: grant.model, nanos: nanosOf(answer.usd), tokens, known: true, usage }
+  if (answer.kind === 'none' && grant.nanos === 0) return { model: grant.model, nanos: 0, tokens, known: true, usage }
+  const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
+  const note = `The prices gave no cost for ${grant.model} (${problem}): it is charged at its worst case.`
+  return { ...unknownCharge(run, bounds, grant), tokens, usage, note }
 }
 
 /** For an attempt that was aborted, dropped or lost: what was taken aside, or the worst case where nothing had to be. */
@@ -44,12 +73,16 @@ export function noCharge(model: Model): Charge {
 
 /** What a charge adds to the run's figures. `usage` is that of the run's own turns: a compaction's is not in it. */
 export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'compaction'): Partial<RunProgress> {
-  const totalTokens = spent.totalTokens + charge.tokens
-  if (charge.usage === null) return { totalTokens, unknownNanos: spent.unknownNanos + charge.nanos }
+  const { nanos, known, usage } = charge
+  const figures = {
+    totalTokens: spent.totalTokens + charge.tokens,
+    nanos: known ? spent.nanos + nanos : spent.nanos,
+    unknownNanos: known ? spent.unknownNanos : spent.unknownNanos + nanos,
+  }
+  if (usage === null) return figures
   return {
-    usage: of === 'turn' ? addUsage(spent.usage, charge.usage) : spent.usage,
-    modelUsage: withModelUsage(spent.modelUsage, charge.model, charge.usage, charge.nanos),
-    totalTokens,
-    nanos: spent.nanos + charge.nanos,
+    ...figures,
+    usage: of === 'turn' ? addUsage(spent.usage, usage) : spent.usage,
+    modelUsage: withModelUsage(spent.modelUsage, charge.model, usage, known ? nanos : 0),
   }
 }

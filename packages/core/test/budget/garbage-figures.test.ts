@@ -1,0 +1,193 @@
+// Holds rules of docs/spec.md: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
+import { describe, expect, test } from 'vitest'
+import { noUsage, replay, resume, type LoopOptions, type Model, type Prices, type Usage } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, dollarATokenPrices as prices, json, reader, run, type Given, type Run } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+const cap = 4_000
+/** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt, 2 for the tools. */
+const firstInput = 1_000 + 16 + 2 + 2
+const worst = firstInput + cap
+
+/** A model whose reply bears this usage, whatever its type. */
+function telling(usage: unknown, text = 'answer'): ReturnType<typeof scriptedModel> {
+  const model = scriptedModel(() => text, { maxOutputTokens: cap })
+  const call: Model['call'] = async (request, options) => {
+    const reply = await model.call(request, options)
+    // What a service says is not held to a type.
+    return { ...reply, message: { ...reply.message, usage: usage as Usage } }
+  }
+  return { ...model, requests: model.requests, call }
+}
+
+const notices = ({ events }: Pick<Run, 'events'>) =>
+  events.flatMap((event) => (event.type === 'notice' ? [event.message] : []))
+
+const garbage: readonly (readonly [what: string, usage: unknown, named: string])[] = [
+  ['no counts', {}, 'input_tokens'],
+  ['a count that is missing', { ...noUsage, input_tokens: 10, output_tokens: undefined }, 'output_tokens'],
+  ['a negative count', { ...noUsage, input_tokens: 10, output_tokens: -1_000 }, 'output_tokens'],
+  ['a negative prompt', { ...noUsage, input_tokens: -5, output_tokens: 7 }, 'input_tokens'],
+  ['NaN', { ...noUsage, input_tokens: Number.NaN, output_tokens: 7 }, 'input_tokens'],
+  ['Infinity', { ...noUsage, input_tokens: 10, output_tokens: Infinity }, 'output_tokens'],
+  ['a text', { ...noUsage, input_tokens: '10', output_tokens: 7 }, 'input_tokens'],
+  ['null', { ...noUsage, input_tokens: 10, output_tokens: null }, 'output_tokens'],
+  ['a negative cache', { ...noUsage, input_tokens: 10, cache_read_input_tokens: -3 }, 'cache_read_input_tokens'],
+  ['no cache', { input_tokens: 10, output_tokens: 7 }, 'cache_creation_input_tokens'],
+  [
+    'a part that is no number',
+    { ...noUsage, input_tokens: 10, cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: -1 } },
+    'ephemeral_1h_input_tokens',
+  ],
+  [
+    'searches below none',
+    { ...noUsage, input_tokens: 10, server_tool_use: { web_search_requests: -1 } },
+    'web_search_requests',
+  ],
+]
+
+describe.each(garbage)('a usage with %s', (_what, usage, named) => {
+  test('is none: the reply is charged at its worst case, and it is said', async () => {
+    const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
+    const { terminal, state } = whole
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worst])
+    expect(terminal.summary.usage).toEqual(noUsage)
+    expect(state.spent.totalTokens).toBe(worst)
+    expect(notices(whole)).toEqual([expect.stringContaining(named)])
+    // Figures are numbers, and what is kept of the reply is JSON that comes back as it was.
+    expect(json(state.spent)).toEqual(state.spent)
+    expect(state.transcript.lastReply()).toMatchObject({ usage: noUsage })
+  })
+
+  test('is the same without a limit', async () => {
+    const whole = await run([], { model: telling(usage), prices })
+    expect([whole.terminal.costUsd, whole.terminal.committedUsd]).toEqual([0, worst])
+    expect(notices(whole)).toHaveLength(1)
+  })
+
+  test('is told again by a replay', async () => {
+    const options = { model: telling(usage), prices, maxBudgetUsd: 100_000 }
+    const whole = await run([], options)
+    const again = await replay(whole.steps.records, options)
+    expect(notices(again)).toEqual(notices(whole))
+    expect(json(again.terminal)).toEqual(json(whole.terminal))
+  })
+
+  test('of a failed attempt is none either', async () => {
+    const model = scriptedModel(
+      // What a service says is not held to a type.
+      [{ error: { kind: 'invalid_request', message: 'x', status: 400, billed: 'unknown', usage: usage as Usage } }],
+      { maxOutputTokens: cap },
+    )
+    const { terminal } = await run([], { model, prices, maxBudgetUsd: 100_000 })
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['model_error', 0, worst])
+  })
+})
+
+test('parts that a service says it has nothing to tell of are no garbage', async () => {
+  const usage = { ...noUsage, input_tokens: 10, output_tokens: 5, cache_creation: null, server_tool_use: null }
+  const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
+  expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
+})
+
+test('a budget holds under a service that tells negative counts', async () => {
+  const model = telling({ ...noUsage, input_tokens: 10, output_tokens: -100_000 }, '')
+  const tools = [reader('Look')]
+  const looking = {
+    ...model,
+    call: async (...args: Parameters<Model['call']>) => {
+      const reply = await model.call(...args)
+      const content = [{ type: 'tool_use', id: `c${model.requests.length}`, name: 'Look', input: {} } as const]
+      return { ...reply, message: { ...reply.message, content, stop_reason: 'tool_use' } }
+    },
+  }
+  const { terminal } = await run([], { model: looking, tools, prices, maxBudgetUsd: 20_000 })
+  expect(terminal.reason).toBe('max_budget_usd')
+  expect(terminal.committedUsd).toBeLessThanOrEqual(20_000)
+  expect(terminal.costUsd).toBe(0)
+})
+
+describe('prices that fail after the reply do not hide the request', () => {
+  const bad: readonly (readonly [string, Prices['cost']])[] = [
+    ['throw', () => { throw new Error('no table') }], // prettier-ignore
+    ['give NaN', () => Number.NaN],
+    ['give a negative sum', () => -1],
+    ['give Infinity', () => Infinity],
+    ['know none, though they knew the worst case', () => undefined],
+  ]
+
+  test.each(bad)('that %s: the worst case is charged, the tokens are as told', async (_how, cost) => {
+    const whole = await run(['answer'], {
+      model: scriptedModel(['answer'], { maxOutputTokens: cap }),
+      prices: { ...prices, cost },
+      maxBudgetUsd: 100_000,
+    })
+    const { terminal, state } = whole
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, worst])
+    expect([terminal.summary.requests, terminal.summary.turns, state.spent.totalTokens]).toEqual([1, 1, 15])
+    expect(terminal.summary.modelUsage).toEqual({
+      scripted: { usage: { ...noUsage, input_tokens: 10, output_tokens: 5 }, costUsd: 0 },
+    })
+    expect(notices(whole)).toEqual([expect.stringContaining('scripted')])
+  })
+
+  test.each(bad.slice(0, 4))('that %s, without a limit: the run goes on', async (_how, cost) => {
+    const { terminal } = await run([calls('Look'), 'answer'], { tools: [reader('Look')], prices: { ...prices, cost } })
+    expect([terminal.reason, terminal.summary.requests, terminal.costUsd]).toEqual(['completed', 2, 0])
+    expect(Number.isFinite(terminal.committedUsd)).toBe(true)
+  })
+
+  test.each<[string, Prices['worstCase']]>([
+    ['throw', () => { throw new Error('no table') }], // prettier-ignore
+    ['give NaN', () => Number.NaN],
+    ['give a negative sum', () => -1],
+  ])('a worst case that they %s stops the run before its request', async (_how, worstCase) => {
+    const model = scriptedModel(['never'])
+    // Known for the check of the options, and unknown after it.
+    let asked = 0
+    const given: Given = {
+      model,
+      prices: { ...prices, worstCase: (...args) => (asked++ === 0 ? prices.worstCase(...args) : worstCase(...args)) },
+      maxBudgetUsd: 100_000,
+    }
+    const { terminal } = await run([], given)
+    expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['error', 0, 0])
+  })
+})
+
+describe('an open request of a run without a limit', () => {
+  test('is charged at its worst case when a budget comes with the resume', async () => {
+    const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+      model: scriptedModel(() => 'answer', { maxOutputTokens: cap }),
+      clock: createFakeClock({ autoAdvance: true }),
+      prices,
+      ...more,
+    })
+    const records = await killedBefore(({ type }) => type === 'result', options())
+    expect(records.map(({ type }) => type)).toEqual(['start', 'intent'])
+    const unlimited = await resume(records, options()).loop.ended
+    expect([unlimited.terminal.costUsd, unlimited.terminal.committedUsd]).toEqual([15, worst + 15])
+    const limited = await resume(records, options({ maxBudgetUsd: worst + firstInput })).loop.ended
+    expect([limited.terminal.reason, limited.terminal.committedUsd]).toEqual(['max_budget_usd', worst])
+  })
+})
+
+test('a note in the place of an image is counted by its bytes', async () => {
+  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } } as const
+  const script = (_request: unknown, index: number): ScriptedReply => {
+    if (index === 0) return { ...calls('Look'), usage: { input_tokens: 20 } }
+    return index === 1 ? { error: { kind: 'image', message: 'x'.repeat(900), status: 400 } } : 'a wall'
+  }
+  const model = scriptedModel(script, { maxOutputTokens: cap })
+  const start = { prompt: Array.from({ length: 5 }, () => image) }
+  const { steps } = await run([], { model, prices, maxBudgetUsd: 100_000, tools: [reader('Look')] }, start)
+  const tokens = steps.records.flatMap((record) =>
+    record.type === 'intent' && record.key.includes('model:3')
+      ? [(record.intent as { readonly tokens: number }).tokens]
+      : [],
+  )
+  // Five notes with the service's message in each: more than the count of the images that stood there.
+  expect(tokens).toEqual([expect.any(Number)])
+  expect(tokens[0]).toBeGreaterThan(5 * 900 + cap)
+})
