@@ -181,6 +181,27 @@ describe('no tool calls', () => {
     expect(transitions.slice(0, 2)).toEqual(['user_input', 'structured_output_retry'])
   })
 
+  test('what was handed in is taken as it came: steering before the next request, the rest at the end', async () => {
+    const script = (_request: unknown, index: number): ScriptedReply => {
+      if (index === 0) return { ...calls('Look'), before: () => hand(['steer', 'a'], ['followUp', 'b'], ['steer', 'c'], ['followUp', 'd']) } // prettier-ignore
+      if (index === 1) return { text: 'answer', before: () => hand(['followUp', 'e'], ['steer', 'f'], ['followUp', 'g']) } // prettier-ignore
+      return 'end'
+    }
+    const hand = (...messages: readonly (readonly ['steer' | 'followUp', string])[]) => {
+      for (const [how, text] of messages) going.loop[how](text)
+    }
+    const going = begin(script, { tools: [reader('Look')] })
+    expect(said(await going.end())).toEqual([
+      ['steer', 'a'],
+      ['steer', 'c'],
+      ['follow_up', 'b'],
+      ['follow_up', 'd'],
+      ['follow_up', 'e'],
+      ['steer', 'f'],
+      ['follow_up', 'g'],
+    ])
+  })
+
   test('structured output comes before stop hooks', async () => {
     called.length = 0
     const { terminal } = await run(() => 'answer', { output: misfit, stopHooks: [gate] })
@@ -195,6 +216,17 @@ describe('no tool calls', () => {
     ]
     const { terminal, transitions } = await run(['answer', 'answer'], { stopHooks })
     expect([transitions, terminal.reason]).toEqual([['stop_hook_blocking'], 'stop_hook_prevented'])
+  })
+
+  test('of the stop hooks that prevent the first wins, and all are asked', async () => {
+    const asked: string[] = []
+    const prevent = (id: string) => ({ id, handle: () => (asked.push(id), { prevent: `says ${id}` }) })
+    const { terminal } = await run(['answer'], { stopHooks: [prevent('one'), prevent('two'), prevent('three')] })
+    expect([terminal.reason, terminal.signal.toJSON(), asked]).toEqual([
+      'stop_hook_prevented',
+      { reason: 'stop_requested', message: 'says one', context: { hook: 'one' }, source: 'one' },
+      ['one', 'two', 'three'],
+    ])
   })
 
   test('stop hooks come before the token target', async () => {
@@ -265,6 +297,34 @@ describe('after the tools', () => {
     expect([terminal.signal.message, [...terminal.signals].map(({ message }) => message)]).toEqual([
       'Late',
       ['Late', 'Early'],
+    ])
+  })
+
+  test('a stop after an earlier call wins over one ahead of a later call, which was raised first', async () => {
+    const stops = (id: string, trigger: 'beforeToolUse' | 'afterToolUse', name: string) =>
+      hook(trigger, () => { throw new AgentStopException({ message: id }) }, { id, tools: [name] }) // prettier-ignore
+    const { terminal } = await run([calls('Look', 'Other')], {
+      tools: [reader('Look'), reader('Other')],
+      hooks: [stops('ahead of the second', 'beforeToolUse', 'Other'), stops('after the first', 'afterToolUse', 'Look')],
+    })
+    expect([terminal.reason, terminal.signal.message, [...terminal.signals].map(({ message }) => message)]).toEqual([
+      'hook_stopped',
+      'after the first',
+      ['after the first', 'ahead of the second'],
+    ])
+  })
+
+  test('of the hooks that prevent after one call the first wins', async () => {
+    const prevent = (id: string) =>
+      hook('afterToolUse', (context) => context.withContinuationPrevented(`says ${id}`), { id })
+    const { terminal } = await run([calls('Look')], {
+      tools: [reader('Look')],
+      hooks: [prevent('one'), prevent('two')],
+    })
+    expect([terminal.reason, terminal.signal.message, terminal.signal.source]).toEqual([
+      'hook_stopped',
+      'says one',
+      'one',
     ])
   })
 

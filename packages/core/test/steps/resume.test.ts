@@ -136,6 +136,36 @@ describe('resume', () => {
     expect(model.requests.at(-1)?.idempotencyKey).toBe('session/run1/model:1.2')
   })
 
+  test('holds an open request against the budget: what is left then is too little to ask again', async () => {
+    const model = scriptedModel(() => 'answer', { maxOutputTokens: 2_000 })
+    const options = { model, clock: createFakeClock(), prices: dollarATokenPrices, maxBudgetUsd: 5_000 }
+    const records = await killedAfter(2, options)
+    const asked = model.requests.length
+    const { terminal } = await resume(records, options).loop.ended
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length - asked]).toEqual([
+      'max_budget_usd',
+      0,
+      1_020 + 2_000,
+      0,
+    ])
+  })
+
+  test('has the time that was left when its open turn began', async () => {
+    const clock = createFakeClock()
+    const slow: ScriptedReply = { ...calls('Look'), before: () => clock.advance(8_000) }
+    const options = { clock, tools: [reader('Look')], maxDurationMs: 10_000 }
+    const whole = await run([slow, 'answer'], options)
+    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    await clock.advance(60_000)
+    const model = scriptedModel([{ hang: true }])
+    const resumed = resume(whole.steps.records.slice(0, lap + 1), { ...options, model })
+    const ended = resumed.loop.ended
+    await until(() => model.requests.length === 1)
+    await clock.advance(10_000)
+    const { terminal } = await ended
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
+  })
+
   test('of a run that carried counters counts them against the budget', async () => {
     const options = {
       model: scriptedModel(['never'], { maxOutputTokens: 2_000 }),
@@ -165,6 +195,33 @@ describe('resume', () => {
   test('a run that ended is closed', async () => {
     const { steps } = await run(['answer'])
     expect(() => resume(steps.records, { model: scriptedModel([]) })).toThrow(HaltingError)
+  })
+
+  test('the result of a call is none for a call with another input', async () => {
+    const ran: unknown[] = []
+    const tools = [tool('Write', (input) => (ran.push(input['at']), 'written'))]
+    const record = async (at: string) =>
+      (await run([calls({ name: 'Write', input: { at } }), 'done'], { tools })).steps.records.slice(0, 6)
+    const isOfCall = (each: StepRecord) => 'key' in each && each.key.startsWith('run1/tool:')
+    const [here, there] = [await record('here'), await record('there')]
+    expect(here.map((each) => [each.type, isOfCall(each)])).toEqual([
+      ['start', false],
+      ['intent', false],
+      ['result', false],
+      ['intent', true],
+      ['result', true],
+      ['lap', false],
+    ])
+    const mixed = [...here.slice(0, 3), ...there.slice(3, 5)]
+    ran.length = 0
+    const options = { model: scriptedModel(['never']), clock: createFakeClock(), tools }
+    const resumed = await resume(mixed, options).loop.ended
+    const replayed = await replay(mixed, options)
+    expect([resumed.terminal.error?.code, replayed.terminal.error?.code, ran]).toEqual([
+      'step_mismatch',
+      'step_mismatch',
+      [],
+    ])
   })
 
   test('another prompt or program under the same keys is a mismatch', async () => {

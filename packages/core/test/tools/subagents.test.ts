@@ -8,8 +8,20 @@ import {
   type LoopEvent,
   type ModelRequest,
 } from '../../src/index.ts'
-import type { ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, hanging, hook, reader, resultTexts, results, run, tool, until } from '../support/harness.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hanging,
+  hook,
+  reader,
+  resultTexts,
+  results,
+  run,
+  tool,
+  until,
+} from '../support/harness.ts'
 
 const agent = (
   spawn: (input: { readonly prompt: string }) => ChildRun = ({ prompt }) => ({ prompt }),
@@ -31,6 +43,11 @@ const byPrompt =
     const turn = messages.filter(({ role }) => role === 'assistant').length
     return typeof script === 'function' ? script(turn) : (script[turn] ?? 'end')
   }
+
+const innerEvents = (events: readonly LoopEvent[]) =>
+  events.flatMap((event) => (event.type === 'agent' ? [event.event] : []))
+const endOf = (events: readonly LoopEvent[]) =>
+  events.flatMap((event) => (event.type === 'run_end' ? [event.terminal] : []))
 
 describe('a subagent', () => {
   test('is the same loop; its last answer is the result', async () => {
@@ -123,6 +140,49 @@ describe('a subagent', () => {
       event.type === 'agent' && event.event.type === 'run_end' ? [event.event.terminal] : [],
     )
     expect(inner.map(({ reason, signal }) => [reason, signal.context['cause']])).toEqual([['aborted_tools', 'parent']])
+  })
+
+  test.each([
+    ['user', 'aborted_tools', 'aborted_tools'],
+    ['interrupt', 'aborted_tools', 'aborted_tools'],
+    ['terminated', 'aborted_tools', 'aborted_tools'],
+    ['abandoned', 'abandoned', 'aborted_tools'],
+    ['budget', 'max_budget_usd', 'max_budget_usd'],
+  ] as const)('is told of an abort by %s: its parent ends as %s and it as %s', async (cause, ofParent, ofChild) => {
+    const going = begin(byPrompt({ go: [calls(spawnCall('sub'))], sub: [calls('Hang')] }), {
+      tools: [agent(), hanging('Hang')],
+      prices: dollarATokenPrices,
+      maxBudgetUsd: 1_000_000,
+    })
+    await until(() => innerEvents(going.events).some(({ type }) => type === 'tool_start'))
+    going.loop.abort(cause)
+    const { terminal, events } = await going.end()
+    expect([terminal.reason, endOf(innerEvents(events)).map(({ reason }) => reason)]).toEqual([ofParent, [ofChild]])
+  })
+
+  test('that is cut by the time limit of its parent ends by that limit too', async () => {
+    const { terminal, events } = await run(byPrompt({ go: [calls(spawnCall('sub'))], sub: [{ hang: true }] }), {
+      tools: [agent()],
+      maxDurationMs: 5_000,
+    })
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 5_000])
+    expect(endOf(innerEvents(events)).map(({ signal }) => signal.toJSON())).toEqual([
+      {
+        reason: 'time_limit',
+        message: 'Time limit reached: 5.0/5.0 s',
+        context: { used: 5_000, usedMs: 5_000, limit: 5_000, limitMs: 5_000 },
+        source: 'abort',
+      },
+    ])
+  })
+
+  test('leaves in the figures of its parent what it was charged at worst case, apart from what was settled', async () => {
+    const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
+    const model = scriptedModel([calls(spawnCall('sub')), lost, 'found it', 'done'], { maxOutputTokens: 2_000 })
+    const { terminal, state } = await run([], { model, tools: [agent()], prices: dollarATokenPrices })
+    // 1,000 around the request, 16 and 3 bytes for the prompt, 2 for no tools, and the cap of the reply.
+    const worst = 1_000 + 16 + 3 + 2 + 2_000
+    expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])
   })
 
   test('several run together when they are safe beside each other', async () => {

@@ -132,6 +132,26 @@ describe('transition: model_fallback', () => {
     ])
   })
 
+  test('takes nothing over of what the first model counted: another counts in tokens of its own', async () => {
+    const estimates: unknown[] = []
+    const context: ContextDefence = {
+      ...plainContext,
+      beforeRequest: ({ model, estimatedTokens }) => void estimates.push([model.id, estimatedTokens]),
+    }
+    const tokens = { estimate: () => 7 }
+    const counted: ScriptedReply = { ...calls('Look'), usage: { input_tokens: 50_000, output_tokens: 20 } }
+    const model = scriptedModel((_request, index) => (index === 0 ? counted : overloaded))
+    const fallbackModel = scriptedModel(['answer'], { id: 'fallback' })
+    await run([], { model, fallbackModel, tools, context, tokens })
+    // 7 for every text, 4 around a message and 8 around a result.
+    const [prompt, call, result] = [4 + 7, 4 + 7, 4 + 8 + 7]
+    expect(estimates).toEqual([
+      ['scripted', 7 + prompt],
+      ['scripted', 50_000 + 20 + result],
+      ['fallback', 7 + prompt + call + result],
+    ])
+  })
+
   test('is used up by one, then model_error', async () => {
     const fallbackModel = scriptedModel(() => overloaded, { id: 'fallback' })
     const { transitions, terminal, model } = await run(() => overloaded, { fallbackModel, maxRetries: 4 })

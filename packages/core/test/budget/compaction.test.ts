@@ -1,0 +1,70 @@
+// Holds rules of docs/spec.md: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
+import { describe, expect, test } from 'vitest'
+import { plainContext, StopSignal, type Compaction, type ContextDefence, type Guard } from '../../src/index.ts'
+import type { ScriptedReply } from '../../src/testing/index.ts'
+import { dollarATokenPrices, run } from '../support/harness.ts'
+
+const usage = (input_tokens: number, output_tokens: number) => ({
+  input_tokens,
+  output_tokens,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+})
+const tooLong: ScriptedReply = { error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }
+const compaction = (trigger: Compaction['trigger']): Compaction => ({
+  trigger,
+  run: () =>
+    Promise.resolve({
+      kind: 'compacted',
+      messages: [{ role: 'user', content: 'summary' }],
+      preTokens: 100,
+      postTokens: 10,
+      billed: { model: 'small', usage: usage(300, 40) },
+    }),
+})
+
+/** Compacts once: before the first request, or when the service says that it is too long. */
+function once(trigger: Compaction['trigger']): ContextDefence {
+  let left = 1
+  const take = (): Compaction | undefined => (left-- > 0 ? compaction(trigger) : undefined)
+  const layer = { auto: 'beforeRequest', reactive: 'compact', collapse: 'drain' } as const
+  return { ...plainContext, autoCompact: true, [layer[trigger]]: take }
+}
+
+describe('the requests of a compaction', () => {
+  test.each([
+    ['auto', ['answer']],
+    ['reactive', [tooLong, 'answer']],
+    ['collapse', [tooLong, 'answer']],
+  ] as const)(
+    'that is %s, are in cost, tokens and the figures by model, and not in the usage of the run',
+    async (trigger, script) => {
+      const { terminal, state } = await run(script, { context: once(trigger), prices: dollarATokenPrices })
+      const { reason, costUsd, committedUsd, summary } = terminal
+      expect([reason, costUsd, committedUsd, state.spent.totalTokens]).toEqual(['completed', 355, 355, 355])
+      expect([summary.compacted, summary.usage, summary.modelUsage]).toEqual([
+        true,
+        usage(10, 5),
+        { small: { usage: usage(300, 40), costUsd: 340 }, scripted: { usage: usage(10, 5), costUsd: 15 } },
+      ])
+    },
+  )
+
+  test('count for a guard of cost, before the next request', async () => {
+    const dear: Guard = {
+      name: 'dear',
+      evaluate: ({ costUsd, totalTokens }) =>
+        costUsd > 0 ? new StopSignal({ reason: 'cost_limit', context: { costUsd, totalTokens } }) : undefined,
+    }
+    const { terminal, model } = await run([tooLong, 'never'], {
+      context: once('reactive'),
+      prices: dollarATokenPrices,
+      stopWhen: dear,
+    })
+    expect([terminal.reason, terminal.signal.context, model.requests.length]).toEqual([
+      'max_budget_usd',
+      { costUsd: 340, totalTokens: 340 },
+      1,
+    ])
+  })
+})

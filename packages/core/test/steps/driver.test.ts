@@ -1,0 +1,124 @@
+// Holds rules of docs/spec.md: R-STEP-6, R-LOOP-4: what a driver is asked for, and what is told when it fails.
+import { describe, expect, test } from 'vitest'
+import { createMemorySteps, type MemorySteps, type Permissions } from '../../src/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hook,
+  reader,
+  resultTexts,
+  run,
+  tool,
+  until,
+  type Given,
+} from '../support/harness.ts'
+
+const unknown = expect.stringMatching(/^The outcome of this call is unknown/)
+
+/** A driver that notes what it was to have on disk before an effect is called. */
+function synced(): { readonly steps: MemorySteps; readonly sync: { [key: string]: string } } {
+  const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
+  const sync: { [key: string]: string } = {}
+  const inner = steps.run.bind(steps)
+  steps.run = (key, effect, options) => {
+    sync[key.slice('run1/'.length)] = options.sync
+    return inner(key, effect, options)
+  }
+  return { steps, sync }
+}
+
+describe('on disk before its effect is called is the intent', () => {
+  const tools = [reader('Look'), tool('Write', 'written'), tool('Fetch', 'got', { onUnknownOutcome: 'rerun' })]
+  const script = [calls('Look', 'Write', 'Fetch'), 'done']
+
+  test('of every call that is not read-only, and of nothing else in a run without a limit', async () => {
+    const { steps, sync } = synced()
+    const hooks = [hook(['beforeToolUse', 'afterToolUse', 'afterStep'], () => {}, { id: 'watch', tools: ['Look'] })]
+    await run(script, { steps, tools, hooks })
+    expect(sync).toEqual({
+      'model:1.1': 'none',
+      'hook:beforeToolUse:1:0:call_0_0:watch': 'none',
+      'permission:1:0:call_0_0': 'none',
+      'tool:1:0:call_0_0': 'none',
+      'hook:afterToolUse:1:0:call_0_0:watch': 'none',
+      'tool:1:1:call_0_1': 'intent',
+      'tool:1:2:call_0_2': 'intent',
+      'hook:afterStep:1::watch': 'none',
+      'model:2.1': 'none',
+    })
+  })
+
+  test('of a request under a limit: its reservation must not be lost', async () => {
+    const kept = async (given: Given) => {
+      const { steps, sync } = synced()
+      await run(script, { steps, tools, ...given })
+      return sync
+    }
+    const expected = {
+      'model:1.1': 'intent',
+      'tool:1:0:call_0_0': 'none',
+      'tool:1:1:call_0_1': 'intent',
+      'tool:1:2:call_0_2': 'intent',
+      'model:2.1': 'intent',
+    }
+    expect(await kept({ maxTokens: 1_000_000 })).toEqual(expected)
+    expect(await kept({ maxBudgetUsd: 1_000_000, prices: dollarATokenPrices })).toEqual(expected)
+  })
+
+  test('of a wait for a person', async () => {
+    const { steps, sync } = synced()
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: () => ({ behavior: 'ask', message: 'May I?' }),
+    }
+    const going = begin([calls('Look'), 'done'], { steps, tools, permissions, onAsk: 'wait' })
+    const key = 'approval:1:0:call_0_0'
+    await until(() => key in sync)
+    going.loop.answer(`run1/${key}`, { behavior: 'allow' })
+    await going.end()
+    expect(sync).toEqual({
+      'model:1.1': 'none',
+      'permission:1:0:call_0_0': 'none',
+      [key]: 'intent',
+      'tool:1:0:call_0_0': 'none',
+      'model:2.1': 'none',
+    })
+  })
+})
+
+describe('a driver that fails', () => {
+  /** Breaks at the record of this type and key. */
+  const failing = (type: 'intent' | 'result', key: string): MemorySteps =>
+    createMemorySteps({
+      clock: createFakeClock({ autoAdvance: true }),
+      onRecord(record) {
+        if (record.type === type && record.key === `run1/${key}`) throw new Error('disk full')
+      },
+    })
+
+  test('leaves each call with what is known of it: its result, an unknown outcome, or that it was not run', async () => {
+    const ran: string[] = []
+    const tools = ['Look', 'Write', 'Other'].map((name) => tool(name, () => (ran.push(name), `${name} done`)))
+    const result = await run([calls('Look', 'Write', 'Other')], {
+      tools,
+      steps: failing('result', 'tool:1:1:call_0_1'),
+    })
+    expect([result.terminal.reason, result.terminal.error?.message]).toEqual(['error', 'The run broke: disk full'])
+    expect([resultTexts(result), ran]).toEqual([
+      ['Look done', unknown, 'Not run: the run broke before this call'],
+      ['Look', 'Write'],
+    ])
+    expect(result.terminal.summary.toolResults).toBe(3)
+  })
+
+  test('leaves nothing of the turn before it: a call id that a service uses twice is told anew', async () => {
+    const again = { name: 'Write', id: 'again' }
+    const result = await run([calls(again), calls('Other', again)], {
+      tools: [tool('Write', 'first'), tool('Other', 'x')],
+      steps: failing('result', 'tool:2:0:call_1_0'),
+    })
+    expect(resultTexts(result)).toEqual(['first', unknown, 'Not run: the run broke before this call'])
+  })
+})

@@ -1,0 +1,123 @@
+// Holds rules of docs/spec.md: R-LAP-8: what a run that goes on where another ended may not have a second time.
+import { describe, expect, test } from 'vitest'
+import { noProgress } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  reader,
+  run,
+  until,
+  type Given,
+  type Run,
+  type Script,
+} from '../support/harness.ts'
+
+const tools = [reader('Look')]
+const overloaded: ScriptedReply = { error: { kind: 'overloaded', message: 'Overloaded', status: 529 } }
+const cut: ScriptedReply = { text: 'part', stopReason: 'max_tokens' }
+const look = () => calls('Look')
+
+/** Another run over the transcript of one that ended, with its counters. */
+function goOn(first: Run, script: Script, given: Given): Promise<Run> {
+  return run(script, given, carriedFrom(first))
+}
+
+const carriedFrom = ({ state }: Run) => ({
+  prompt: 'go on',
+  runId: 'run2',
+  transcript: state.transcript,
+  carry: state.spent,
+})
+
+describe('a run that carries on has its once-a-run laps no second time', () => {
+  test('wrap_up', async () => {
+    const first = await run(look, { tools, maxTurns: 2, wrapUp: true })
+    const second = await goOn(first, look, { tools, maxTurns: 4, wrapUp: true })
+    expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
+      ['next_turn', 'wrap_up'],
+      ['next_turn', 'next_turn'],
+      'max_turns',
+    ])
+  })
+
+  test('no_progress_nudge', async () => {
+    const given = { tools, stopWhen: noProgress({ repeats: 2 }) }
+    const first = await run(look, given)
+    const second = await goOn(first, look, given)
+    expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
+      ['next_turn', 'no_progress_nudge', 'next_turn'],
+      ['next_turn'],
+      'no_progress',
+    ])
+  })
+
+  test('model_fallback: it goes on with the fallback model', async () => {
+    const first = await run(() => overloaded, {
+      tools,
+      fallbackModel: scriptedModel(['answer'], { id: 'fallback' }),
+    })
+    const fallbackModel = scriptedModel(() => overloaded, { id: 'fallback' })
+    const second = await goOn(first, [], { tools, fallbackModel, maxRetries: 3 })
+    expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
+      ['model_fallback'],
+      [],
+      'model_error',
+    ])
+    expect([second.model.requests.length, fallbackModel.requests.length]).toEqual([0, 4])
+  })
+
+  test('max_output_tokens_escalate: it asks with all the room there is', async () => {
+    const sizes = { maxOutputTokens: 100, defaultOutputTokens: 50 }
+    const first = await run([], { model: scriptedModel([cut, 'whole'], sizes) })
+    const second = await goOn(first, [], { model: scriptedModel([cut, 'whole'], sizes) })
+    expect([first.transitions, second.transitions]).toEqual([
+      ['max_output_tokens_escalate'],
+      ['max_output_tokens_recovery'],
+    ])
+    expect(second.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([100, 100])
+  })
+})
+
+describe('a run that carries on', () => {
+  test('has the turns that were left, and its refilled allowances in full', async () => {
+    const first = await run((_request, index) => (index < 2 ? look() : cut), { tools, maxTurns: 3 })
+    const second = await goOn(first, (_request, index) => (index < 3 ? cut : look()), { tools, maxTurns: 4 })
+    const recovered = ['max_output_tokens_recovery', 'max_output_tokens_recovery', 'max_output_tokens_recovery']
+    expect([first.transitions, first.terminal.reason]).toEqual([
+      ['next_turn', 'next_turn', ...recovered],
+      'max_output_tokens',
+    ])
+    expect([second.transitions, second.terminal.reason]).toEqual([[...recovered, 'next_turn'], 'max_turns'])
+  })
+
+  test('goes on with the figures of the first: turns, usage, tokens and cost, known and unknown', async () => {
+    const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
+    const sized = (script: readonly ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: 2_000 })
+    const first = await run([], { model: sized([lost, look(), 'answer']), tools, prices: dollarATokenPrices })
+    const worst = first.terminal.committedUsd - first.terminal.costUsd
+    const second = await goOn(first, [], { model: sized(['answer']), tools, prices: dollarATokenPrices })
+    const usage = { input_tokens: 30, output_tokens: 15, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    const { costUsd, committedUsd, summary } = second.terminal
+    expect([costUsd, committedUsd, second.state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])
+    expect([worst > 2_000, summary.turns, summary.usage, summary.modelUsage]).toEqual([
+      true,
+      3,
+      usage,
+      { scripted: { usage, costUsd: 45 } },
+    ])
+  })
+
+  test('has the time that was left', async () => {
+    const clock = createFakeClock()
+    const given = { clock, maxDurationMs: 10_000 }
+    const first = await run([{ text: 'answer', before: () => clock.advance(3_000) }], given)
+    await clock.advance(60_000)
+    const going = begin([{ hang: true }], given, carriedFrom(first))
+    await until(() => going.model.requests.length === 1)
+    await clock.advance(10_000)
+    const { terminal } = await going.end()
+    expect([first.terminal.durationMs, terminal.reason, terminal.durationMs]).toEqual([3_000, 'time_limit', 10_000])
+  })
+})
