@@ -1,280 +1,98 @@
-// Shows that the exploration sees what it is there to see: each mutation takes away one allowance check or one synthetic result, or swaps
-// two checks, and the exploration must fail, or come out otherwise than `golden.json`. Not part of CI, since it takes some minutes.
-//   node scripts/mutate-core.mjs [part of a name]
-import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+// Shows that the tests see what they are there to see. Each mutation takes one promise away in a copy of core, and is to be caught: those of
+// `mutations/promises.mjs` by the test files they name, those of `mutations/exploration.mjs` by the exploration. Verdicts:
+//   seen      a test or the exploration failed
+//   endless   it does not come to its end, where the unmutated code does within a fifth of that time
+//   SURVIVED  nothing failed
+// The unmutated code goes first, and again whenever a mutation is endless. Exits with 1 for a survivor that `mutations/explained.mjs` does not explain, for an
+// explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes an hour.
+//   node scripts/mutate-core.mjs [--check] [--promises | --exploration] [part of a name]...
+import { copyCore, misfitOf } from './mutations/copy.mjs'
+import { explained } from './mutations/explained.mjs'
+import { explored } from './mutations/exploration.mjs'
+import { exploration, promiseTests } from './mutations/nets.mjs'
+import { promises } from './mutations/promises.mjs'
 
-const source = fileURLToPath(new URL('../packages/core/src', import.meta.url))
-const golden = fileURLToPath(new URL('../packages/core/test/explorer/golden.json', import.meta.url))
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
+const parts = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const all = [...promises, ...explored]
 
-/**
- * [name, file, what stands there, what stands there instead]
- * Not here: the results for calls of a refusal, of a last answer and of a run that breaks. `conclude` closes open calls as well, so without them
- * only the words change; tests hold those.
- */
-const mutations = [
-  [
-    'allowance: every route',
-    'decide.ts',
-    'if (lapsLeft(route.transition, state.spent.laps, ports.limits) <= 0) continue',
-    '',
-  ],
-  [
-    'allowance: continuation_requested',
-    'decide.ts',
-    " || lapsLeft('continuation_requested', spent.laps, ports.limits) <= 0",
-    '',
-  ],
-  [
-    'allowance: wrap_up',
-    'decide.ts',
-    "state.spent.closing !== null || lapsLeft('wrap_up', state.spent.laps, ports.limits) <= 0",
-    'false',
-  ],
-  ['allowance: overridden twice', 'decide.ts', 'fixed || again ||', 'fixed ||'],
-  ['allowance: what is never overridden', 'decide.ts', 'fixed || again ||', 'again ||'],
-  ['allowance: stop hook cap', 'turn/settle.ts', 'if (taken >= cap) return undefined', ''],
-  ['allowance: broken reply resumed once', 'turn/recover.ts', 'from.spent.resumedBrokenReply\n', 'false\n'],
-  ['allowance: escalation only upwards', 'turn/recover.ts', 'canEscalate(from, ports) ? from : undefined', 'from'],
-  [
-    'allowance: media removed only once',
-    'turn/recover.ts',
-    'if (!state.transcript.messages().some(messageHasMedia)) return undefined',
-    '',
-  ],
-  [
-    'allowance: network retries',
-    'turn/respond.ts',
-    '!error.retryable || attempt > ports.settings.maxRetries',
-    '!error.retryable || attempt > 2 * ports.settings.maxRetries',
-  ],
-  [
-    'allowance: fallback',
-    'turn/respond.ts',
-    'overloads >= overloadsBeforeFallback && canFallBack(current, ports)',
-    'overloads >= overloadsBeforeFallback',
-  ],
-  ['allowance: subagents', 'turn/prepare-call.ts', 'state.spent.subagents < settings.maxSubagents', 'true'],
-  [
-    'allowance: refill by any lap',
-    'allowance.ts',
-    "(row.purse === 'gate' && gained)",
-    "(row.purse === 'gate' && gained) || transition === 'stop_hook_blocking'",
-  ],
-  ['allowance: token gate', 'budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens'],
-  ...[
-    'pause_turn',
-    'stop_hook_blocking',
-    'structured_output_retry',
-    'max_output_tokens_recovery',
-    'continuation_requested',
-  ].map((name) => [
-    `allowance: one more ${name}`,
-    'allowance.ts',
-    new RegExp(`${name}: \\{ purse: 'own', laps: (\\d+)`),
-    (_all, laps) => `${name}: { purse: 'own', laps: ${Number(laps) + 1}`,
-  ]),
-  [
-    'result: aborted while streaming',
-    'turn/recover.ts',
-    'const closed = await closeCalls(said, partial, cause, early, ports, emit)',
-    'const closed = said',
-  ],
-  [
-    'result: aborted after the reply',
-    'turn/hear.ts',
-    'const closed = await closeCalls(state, reply.message, cause, reply.early, ports, emit)',
-    'const closed = state',
-  ],
-  [
-    'result: stopped after the reply',
-    'turn/hear.ts',
-    /const closed = notRunAll\(current, calls[^\n]*/,
-    'const closed = current',
-  ],
-
-  ['result: calls after a stop', 'turn/act.ts', 'results.set(call.id, skipped)', ''],
-  [
-    'result: what is still open at the end',
-    'turn/close-calls.ts',
-    'return toolCallsOf(entry.message).filter(',
-    'return toolCallsOf({ content: [] }).filter(',
-  ],
-
-  ['result: approvals that never came', 'start.ts', /else state = closeOpenCalls\([^\n]*/, ''],
-  ['result: unknown outcome', 'turn/run-call.ts', "onOpen: reruns ? 'rerun' : () => unknownOutcome", "onOpen: 'rerun'"],
-  [
-    'result: no tool after an abort',
-    'turn/execute-call.ts',
-    'if (abort.cause !== undefined) return interrupted(abort.cause, false)',
-    '',
-  ],
-  [
-    'result: unknown tool',
-    'turn/prepare-call.ts',
-    'if (tool === undefined) return answered(',
-    'if (tool === undefined) throw new Error(call.name)\n  if (tool === undefined) return answered(',
-  ],
-  [
-    'order: guards before the inbox',
-    'turn/prepare.ts',
-    'const guarded = guardsAt(',
-    "const early = (await inboxAt('before_turn', control.state, ports, emit)) ?? control.state\n  const guarded = guardsAt(",
-    ["guardsAt('before_turn', control.state,", "guardsAt('before_turn', early,"],
-  ],
-  [
-    'order: drain before reactive',
-    'turn/recover.ts',
-    "return [route('collapse_drain_retry', 'drain'), route('reactive_compact_retry', 'compact')]",
-    "return [route('reactive_compact_retry', 'compact'), route('collapse_drain_retry', 'drain')]",
-  ],
-  ['order: escalate before resume', 'turn/recover.ts', '[escalate, resume]', '[resume, escalate]'],
-  [
-    'order: cost before standing signals',
-    'turn/hear.ts',
-    'costDraft(current, ports) ?? tokensDraft(current, ports) ?? standing(current)',
-    'standing(current) ?? costDraft(current, ports)',
-  ],
-  [
-    'order: abort before signals after the reply',
-    'turn/hear.ts',
-    'if (control.abort !== undefined) return',
-    'if (control.abort !== undefined && standing(current) === undefined) return',
-  ],
-  [
-    'order: finish reason before follow-ups',
-    'turn/settle.ts',
-    /(  if \(guarded\.state\.continuation[^\n]*\n[^\n]*\n)\n(  const asked[^\n]*\n  if \(asked[^\n]*\n[^\n]*\n)/,
-    (_all, guard, inbox) => `${inbox}\n${guard}`,
-  ],
-  [
-    'order: follow-ups before the output schema',
-    'turn/settle.ts',
-    /(  const asked[^\n]*\n  if \(asked[^\n]*\n[^\n]*\n)\n(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)/,
-    (_all, inbox, output) => `${output}\n${inbox}`,
-  ],
-  [
-    'order: output schema before stop hooks',
-    'turn/settle.ts',
-    /(  const misfit[^\n]*\n  if \(misfit[^\n]*\n)\n(  const hooked[^\n]*\n)/,
-    (_all, output, hooks) => `${hooks}  if (hooked.kind === 'outcome') return hooked\n${output}`,
-  ],
-  [
-    'order: block before prevent',
-    'turn/settle.ts',
-    'if (blocks.length > 0) return',
-    'if (blocks.length > 0 && prevented === undefined) return',
-  ],
-  [
-    'order: stop hooks before the token target',
-    'turn/settle.ts',
-    /(  const hooked = await stopHookStage[^\n]*\n)/,
-    (_all, hooks) =>
-      `  const target = tokenTarget(guarded.state, ports, emit)\n  if (target.routes.length > 0) return target\n${hooks}`,
-  ],
-  [
-    'order: abort before a thrown stop',
-    'turn/act.ts',
-    "if (abort !== undefined) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))",
-    "if (abort !== undefined && acted.stops.length === 0) return ends(control.state, abortDraft(abort, 'tools', control.state, ports))",
-  ],
-  [
-    'order: a thrown stop before hook_stopped',
-    'turn/act.ts',
-    /(  const thrown = [^\n]*\n  if \(thrown[^\n]*\n)(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)/,
-    (_all, thrown, stopped) => stopped + thrown,
-  ],
-  [
-    'order: hook_stopped before needs_approval',
-    'turn/act.ts',
-    /(  const stopped = [^\n]*\n  if \(stopped[^\n]*\n)(  if \(acted\.pending[^\n]*\n)/,
-    (_all, stopped, pending) => pending + stopped,
-  ],
-  [
-    'order: needs_approval before guards',
-    'turn/act.ts',
-    /(  if \(acted\.pending\.length > 0\) return[^\n]*\n)(  if \(current\.continuation[^\n]*\n)/,
-    (_all, pending, guards) => guards + pending,
-  ],
-  [
-    'order: guards before max turns',
-    'turn/act.ts',
-    '  if (current.continuation.stopSignals().hasAny()) return ends(current, standingDraft(current, guarded.raisedBy))\n',
-    '',
-  ],
-  [
-    'order: context before the request',
-    'turn/prepare.ts',
-    'return defendContext(asking, ports, emit)',
-    "return { kind: 'ready', state: asking }",
-  ],
+const misfits = [
+  ...all.flatMap((mutation) => {
+    const misfit = misfitOf(mutation)
+    return misfit === undefined ? [] : [`${mutation.name}: ${misfit}`]
+  }),
+  ...all
+    .map(({ name }) => name)
+    .flatMap((name, index, names) => (names.indexOf(name) < index ? [`${name}: there are two`] : [])),
+  ...Object.keys(explained).flatMap((name) =>
+    all.some((each) => each.name === name) ? [] : [`${name}: explained, and not there`],
+  ),
 ]
-
-const probe = `
-import { readFileSync } from 'node:fs'
-import { explore, scenarios } from './testing/index.js'
-const golden = JSON.parse(readFileSync(process.argv[2], 'utf8'))
-// Kills count the records of a path: an attempt more or less shows there.
-const text = ({ paths, terminals, transitions, kills }, killed) => JSON.stringify({ paths, terminals, transitions, kills: killed ? kills : 0 })
-// The smaller ones first: most mutations are seen at once.
-for (const scenario of scenarios.toSorted((a, b) => find(a).kills - find(b).kills)) {
-  const expected = find(scenario)
-  const kill = expected.kills < 3000
-  const explored = await explore(scenario, { kill })
-  if (text(explored, kill) !== text(expected, kill)) { console.log(scenario.name + ': came out otherwise'); process.exit(1) }
+if (misfits.length > 0) {
+  console.error(`These mutations cannot be made: the code has changed.\n${misfits.join('\n')}`)
+  process.exit(1)
 }
-function find({ name }) { return golden.find((each) => each.scenario === name) }
-`
+console.log(`${all.length} mutations can be made`)
+if (flags.includes('--check')) process.exit(0)
 
-async function seen(name, file, from, to, ...more) {
-  const folder = mkdtempSync(join(tmpdir(), 'halting-mutation-'))
-  try {
-    cpSync(source, join(folder, 'src'), { recursive: true })
-    const path = join(folder, 'src', file)
-    const before = readFileSync(path, 'utf8')
-    let after = before.replace(from, to)
-    for (const [again, instead] of more) after = after.replace(again, instead)
-    if (after === before) return { verdict: 'NOT APPLIED', why: 'the code has changed' }
-    writeFileSync(path, after)
-    await build({
-      entryPoints: { 'testing/index': join(folder, 'src/testing/index.ts') },
-      outdir: folder,
-      bundle: true,
-      format: 'esm',
-      platform: 'neutral',
-      logLevel: 'silent',
-    })
-    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-    writeFileSync(join(folder, 'probe.js'), probe)
-    return await run(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+const lists = flags.includes('--promises') ? promises : flags.includes('--exploration') ? explored : all
+const chosen = lists.filter(({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)))
+const copy = copyCore()
+const measured = new Map()
+const counts = { seen: 0, endless: 0, SURVIVED: 0, 'NO MUTATION': 0, UNCLEAR: 0 }
+let failures = 0
+for (const mutation of chosen) {
+  const net = await netOf(mutation)
+  const { verdict, why } = await verdictOf(mutation, net)
+  counts[verdict]++
+  const expected = explained[mutation.name]
+  const isExpected =
+    expected === undefined ? verdict === 'seen' || verdict === 'endless' : expected.verdict === verdict.toLowerCase()
+  if (!isExpected) failures++
+  const explanation = expected === undefined ? '' : isExpected ? ` (${expected.why})` : ' (EXPLAINED OTHERWISE)'
+  console.log(`${verdict.padEnd(11)} ${mutation.name}${why === undefined ? '' : ` — ${why}`}${explanation}`)
+}
+copy.remove()
+console.log(
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([verdict, count]) => `${count} ${verdict}`)
+    .join(', '),
+)
+process.exit(failures === 0 ? 0 : 1)
+
+/** The net of a mutation, with what the unmutated code does in it. */
+async function netOf({ tests }) {
+  const net = tests === undefined ? exploration(copy.folder) : promiseTests(copy.folder, tests)
+  let unmutated = measured.get(net.name)
+  if (unmutated === undefined) {
+    unmutated = await net.measure()
+    if (unmutated.kind !== 'passed') {
+      console.error(`The unmutated code does not pass ${net.name}: ${unmutated.kind}, ${unmutated.why}`)
+      copy.remove()
+      process.exit(1)
+    }
+    console.log(`unmutated   ${net.name} — ${net.tell(unmutated)}`)
+    measured.set(net.name, unmutated)
   }
+  return { ...net, unmutated }
 }
 
-function run(folder) {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [join(folder, 'probe.js'), golden], { timeout: 100_000 }, (error, stdout, stderr) => {
-      if (error === null) return resolve({ verdict: 'SURVIVED', why: '' })
-      const why = error.killed
-        ? 'it did not halt'
-        : ((stdout + stderr).split('\n').find((line) => line.includes('Error:') || line.includes('otherwise')) ?? '')
-      resolve({ verdict: 'seen', why: why.trim().slice(0, 160) })
-    })
-  })
+async function verdictOf(mutation, net) {
+  const undo = copy.apply(mutation)
+  let result
+  try {
+    const problem = await copy.problems()
+    if (problem !== undefined) return { verdict: 'NO MUTATION', why: `it does not compile: ${problem}` }
+    result = await net.check(net.unmutated)
+  } finally {
+    undo()
+  }
+  if (result.kind === 'passed') return { verdict: 'SURVIVED' }
+  if (result.kind === 'failed') return { verdict: 'seen', why: result.why }
+  // The machine may have been busy: does the unmutated code still pass within the same limit?
+  const again = await net.check(net.unmutated, { stopAfter: result.scenario })
+  return again.kind === 'passed'
+    ? { verdict: 'endless', why: result.why }
+    : { verdict: 'UNCLEAR', why: `${result.why}; so is the unmutated code` }
 }
-
-const filter = process.argv[2] ?? ''
-const chosen = mutations.filter(([name]) => name.includes(filter))
-let failed = 0
-for (const [name, ...rest] of chosen) {
-  const { verdict, why } = await seen(name, ...rest)
-  if (verdict !== 'seen') failed++
-  console.log(`${verdict.padEnd(11)} ${String(name)}${why === '' ? '' : ` — ${why}`}`)
-}
-console.log(`${chosen.length - failed} of ${chosen.length} mutations seen`)
-process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,163 @@
+// The two nets in which a mutation is to be caught: promise tests, and the exploration.
+// Each says what became of the code as it stands in the copy:
+//   passed   nothing was noticed
+//   failed   noticed, and by what
+//   endless  it does not come to its end: still at work at a multiple of the time that the unmutated code takes, out of memory, or waiting for ever
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { run } from './run.mjs'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const golden = join(root, 'packages/core/test/explorer/golden.json')
+
+/** How much longer than the unmutated code a mutation may take, and the least that it is given. */
+const factor = 5
+const leastMs = 20_000
+const limitOf = (unmutatedMs) => Math.max(leastMs, factor * unmutatedMs)
+
+const isOutOfMemory = (output) => /heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(output)
+const env = { ...process.env, NODE_OPTIONS: '--max-old-space-size=1024', NO_COLOR: '1' }
+
+/** Test files of core, named without their ending (`tools/subagents`). */
+export function promiseTests(folder, files) {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs')
+  const report = join(folder, 'vitest.json')
+  const paths = files.map((file) => `test/${file}.test.ts`)
+
+  async function once({ limitMs, testMs }) {
+    rmSync(report, { force: true })
+    const args = ['run', ...paths, '--root', folder, '--no-file-parallelism', `--testTimeout=${testMs}`]
+    const began = performance.now()
+    const ran = await run(process.execPath, [vitest, ...args, '--reporter=json', `--outputFile=${report}`], {
+      cwd: folder,
+      limitMs,
+      env,
+    })
+    return { ...resultOf(ran, limitMs), ms: performance.now() - began }
+  }
+
+  function resultOf({ isEnded, output }, limitMs) {
+    if (isEnded) return endless(`still at work after ${seconds(limitMs)}`)
+    if (isOutOfMemory(output)) return endless('out of memory')
+    if (!existsSync(report)) return { kind: 'failed', why: output.trim().split('\n').at(-1) }
+    const { testResults } = JSON.parse(readFileSync(report, 'utf8'))
+    const broken = testResults.find(
+      ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
+    )
+    if (broken !== undefined) return { kind: 'failed', why: broken.message }
+    const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
+    const failed = tests.filter(({ status }) => status === 'failed')
+    const slowestMs = Math.max(0, ...tests.map(({ duration }) => duration ?? 0))
+    if (failed.length === 0) return { kind: 'passed', count: tests.length, slowestMs }
+    const told = failed.find(
+      ({ failureMessages }) => !failureMessages.every((text) => /timed out in \d+ ?ms/.test(text)),
+    )
+    if (told !== undefined) return { kind: 'failed', why: told.fullName }
+    return endless(`a test never ended: ${failed[0].fullName}`)
+  }
+
+  return {
+    name: files.join(', '),
+    /** The unmutated code: how long it takes, from which the limits follow. */
+    async measure() {
+      const first = await once({ limitMs: 600_000, testMs: 60_000 })
+      if (first.kind !== 'passed') return first
+      const limits = { limitMs: limitOf(first.ms), testMs: Math.round(Math.max(5_000, 20 * first.slowestMs)) }
+      return { ...(await once(limits)), limits }
+    },
+    check: ({ limits }) => once(limits),
+    tell: ({ count, ms, limits }) => `${count} tests in ${seconds(ms)}, limit ${seconds(limits.limitMs)}`,
+  }
+}
+
+/** Every scenario, the smaller ones first: most mutations are seen at once. Kills only where there are few. */
+export function exploration(folder) {
+  const bundle = join(folder, 'exploration/testing.js')
+
+  async function once(limits, stopAfter) {
+    await build({
+      entryPoints: { testing: join(folder, 'src/testing/index.ts') },
+      outdir: join(folder, 'exploration'),
+      bundle: true,
+      format: 'esm',
+      platform: 'neutral',
+      logLevel: 'silent',
+    })
+    writeFileSync(join(folder, 'exploration/probe.js'), probe)
+    const times = new Map()
+    let current = 'the beginning'
+    let isDone = false
+    let why
+    const ran = await run(process.execPath, [join(folder, 'exploration/probe.js'), golden, stopAfter ?? ''], {
+      cwd: folder,
+      limitMs: leastMs,
+      env,
+      onLine(line, restart) {
+        const told = JSON.parse(line)
+        if (told.begins !== undefined) {
+          current = told.begins
+          restart(limits === undefined ? 1_800_000 : limitOf(limits.get(current) ?? 0))
+        }
+        if (told.ms !== undefined) times.set(current, told.ms)
+        if (told.why !== undefined) why = `${current}: ${told.why}`
+        if (told.isDone === true) isDone = true
+      },
+    })
+    const at = { scenario: current, times }
+    if (why !== undefined) return { kind: 'failed', why: shortened(why), ...at }
+    if (ran.isEnded) {
+      const unmutated = limits?.get(current) ?? 0
+      return {
+        ...endless(`${current}: still at work after ${seconds(limitOf(unmutated))}, unmutated ${seconds(unmutated)}`),
+        ...at,
+      }
+    }
+    if (isOutOfMemory(ran.output)) return { ...endless(`${current}: out of memory`), ...at }
+    if (isDone) return { kind: 'passed', ...at }
+    // The process had nothing left to do, and the scenario had not come to its end.
+    if (ran.code === 13) return { ...endless(`${current}: waits for ever`), ...at }
+    return { kind: 'failed', why: shortened(ran.output), ...at }
+  }
+
+  return {
+    name: 'the exploration',
+    bundle,
+    async measure() {
+      const first = await once()
+      return first.kind === 'passed' ? { ...first, limits: first.times } : first
+    },
+    check: ({ limits }, { stopAfter } = {}) => once(limits, stopAfter),
+    tell: ({ times }) => `${times.size} scenarios in ${seconds([...times.values()].reduce((sum, ms) => sum + ms, 0))}`,
+  }
+}
+
+const probe = `
+import { readFileSync, writeSync } from 'node:fs'
+import { explore, scenarios } from './testing.js'
+const golden = JSON.parse(readFileSync(process.argv[2], 'utf8'))
+const tell = (what) => writeSync(1, JSON.stringify(what) + '\\n')
+const goldenOf = ({ name }) => golden.find((each) => each.scenario === name)
+// Kills count the records of a path: an attempt more or less shows there.
+const text = ({ paths, terminals, transitions, kills }, killed) => JSON.stringify({ paths, terminals, transitions, kills: killed ? kills : 0 })
+for (const scenario of scenarios.toSorted((a, b) => goldenOf(a).kills - goldenOf(b).kills)) {
+  const kill = goldenOf(scenario).kills < 3000
+  const began = performance.now()
+  tell({ begins: scenario.name })
+  try {
+    const explored = await explore(scenario, { kill })
+    if (text(explored, kill) !== text(goldenOf(scenario), kill)) { tell({ why: 'came out otherwise' }); process.exit(1) }
+  } catch (error) {
+    tell({ why: String(error?.stack ?? error) })
+    process.exit(1)
+  }
+  tell({ ms: performance.now() - began })
+  if (scenario.name === process.argv[3]) break
+}
+tell({ isDone: true })
+`
+
+const endless = (why) => ({ kind: 'endless', why })
+const seconds = (ms) => `${(ms / 1000).toFixed(1)} s`
+const shortened = (text) => text.trim().split('\n')[0].slice(0, 200)
