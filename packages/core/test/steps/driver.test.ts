@@ -10,6 +10,7 @@ import {
   reader,
   resultTexts,
   run,
+  tick,
   tool,
   until,
   type Given,
@@ -120,5 +121,23 @@ describe('a driver that fails', () => {
       steps: failing('result', 'tool:2:0:call_1_0'),
     })
     expect(resultTexts(result)).toEqual(['first', unknown, 'Not run: the run broke before this call'])
+  })
+
+  test('leaves calls that ran together with their own results, also the one beside the record that failed', async () => {
+    const result = await run([calls('Look', 'Other')], {
+      tools: [reader('Look', 'looked'), reader('Other', async () => (await tick(), 'late'))],
+      steps: failing('result', 'tool:1:1:call_0_1'),
+    })
+    expect(resultTexts(result)).toEqual(['looked', unknown])
+  })
+
+  test('before the calls of a message, leaves them as not run, whatever a call with the same id came to before', async () => {
+    const again = { name: 'Write', id: 'again' }
+    const result = await run([calls(again), calls(again)], {
+      tools: [tool('Write', 'first')],
+      hooks: [hook('afterInference', () => {}, { id: 'watch' })],
+      steps: failing('result', 'hook:afterInference:2::watch'),
+    })
+    expect(resultTexts(result)).toEqual(['first', 'Not run: the run broke before this call'])
   })
 })
