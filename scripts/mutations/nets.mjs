@@ -4,7 +4,7 @@
 //   failed   noticed, and by what
 //   endless  it does not come to its end: still at work at a multiple of the time that the unmutated code takes, out of memory, or waiting for ever
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { run } from './run.mjs'
@@ -17,18 +17,21 @@ const factor = 5
 const leastMs = 20_000
 const limitOf = (unmutatedMs) => Math.max(leastMs, factor * unmutatedMs)
 
+/** What is held against the docs needs the docs. */
+const everything = ['--exclude', 'test/explorer/**', '--exclude', 'test/docs.test.ts', '--bail', '1']
+
 const isOutOfMemory = (output) => /heap out of memory|ERR_WORKER_OUT_OF_MEMORY/.test(output)
 const env = { ...process.env, NODE_OPTIONS: '--max-old-space-size=1024', NO_COLOR: '1' }
 
-/** Test files of core, named without their ending (`tools/subagents`). */
+/** Test files of core, named without their ending (`tools/subagents`); `*` for all of them beside the exploration. */
 export function promiseTests(folder, files) {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
   const report = join(folder, 'vitest.json')
-  const paths = files.map((file) => `test/${file}.test.ts`)
+  const paths = files.includes('*') ? everything : files.map((file) => `test/${file}.test.ts`)
 
   async function once({ limitMs, testMs }) {
     rmSync(report, { force: true })
-    const args = ['run', ...paths, '--root', folder, '--no-file-parallelism', `--testTimeout=${testMs}`]
+    const args = ['run', ...paths, '--root', folder, '--no-file-parallelism', '--no-isolate', `--testTimeout=${testMs}`]
     const began = performance.now()
     const ran = await run(process.execPath, [vitest, ...args, '--reporter=json', `--outputFile=${report}`], {
       cwd: folder,
@@ -47,15 +50,17 @@ export function promiseTests(folder, files) {
       ({ status, assertionResults }) => status === 'failed' && assertionResults.length === 0,
     )
     if (broken !== undefined) return { kind: 'failed', why: broken.message }
-    const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
+    const tests = testResults.flatMap(({ name, assertionResults }) =>
+      assertionResults.map((test) => ({ ...test, file: relative(join(folder, 'test'), name).replace('.test.ts', '') })),
+    )
     const failed = tests.filter(({ status }) => status === 'failed')
     const slowestMs = Math.max(0, ...tests.map(({ duration }) => duration ?? 0))
     if (failed.length === 0) return { kind: 'passed', count: tests.length, slowestMs }
     const told = failed.find(
       ({ failureMessages }) => !failureMessages.every((text) => /timed out in \d+ ?ms/.test(text)),
     )
-    if (told !== undefined) return { kind: 'failed', why: told.fullName }
-    return endless(`a test never ended: ${failed[0].fullName}`)
+    if (told !== undefined) return { kind: 'failed', why: `${told.file}: ${told.fullName}` }
+    return endless(`a test never ended: ${failed[0].file}: ${failed[0].fullName}`)
   }
 
   return {

@@ -4,22 +4,26 @@ export const promises = [
   [
     "figures: a subagent's unknown cost",
     ['tools/subagents'],
-    ['turn/child.ts', 'unknownNanos: spent.unknownNanos + child.unknownNanos', 'unknownNanos: spent.unknownNanos'],
+    [
+      'turn/calls/run-agent.ts',
+      'unknownNanos: spent.unknownNanos + child.unknownNanos',
+      'unknownNanos: spent.unknownNanos',
+    ],
   ],
   [
     'figures: what a compaction cost',
     ['budget/compaction'],
-    ['turn/context.ts', 'charge === undefined ? current : withSpent(', 'charge !== null ? current : withSpent('],
+    ['turn/defend-context.ts', "run.update(chargeOf(run.spent, charge, 'compaction'))", 'void charge'],
   ],
   [
     "figures: a compaction's usage is not the run's own",
     ['budget/compaction'],
-    ['turn/context.ts', 'chargeOf(current.spent, charge, false)', 'chargeOf(current.spent, charge, true)'],
+    ['turn/defend-context.ts', "chargeOf(run.spent, charge, 'compaction')", "chargeOf(run.spent, charge, 'turn')"],
   ],
   [
     'digest: of a call without its input',
     ['steps/resume'],
-    ['turn/run-call.ts', "digestOf(`${call.name} ${JSON.stringify(input) ?? ''}`)", 'digestOf(call.name)'],
+    ['turn/calls/run-call.ts', "digestOf(`${call.name} ${JSON.stringify(input) ?? ''}`)", 'digestOf(call.name)'],
   ],
   [
     'ledger: open reservations after a resume',
@@ -29,35 +33,40 @@ export const promises = [
   [
     'sync: of a call that writes',
     ['steps/driver'],
-    ['turn/run-call.ts', "sync: readOnly ? 'none' : 'intent'", "sync: 'none'"],
+    ['turn/calls/run-call.ts', "sync: readOnly ? 'none' : 'intent'", "sync: 'none'"],
   ],
   [
     'sync: of a request under a limit',
     ['steps/driver'],
-    ['turn/attempt.ts', "sync: ports.ledger.limited ? 'intent' : 'none'", "sync: 'none'"],
+    ['turn/request/attempt.ts', "sync: ledger.limited ? 'intent' : 'none'", "sync: 'none'"],
   ],
   [
     'break: "not run" for a call that had begun',
     ['steps/driver'],
-    [
-      'turn/close-calls.ts',
-      'begun.has(id) ? unknownOutcome : notRun(',
-      'begun.has(`!${id}`) ? unknownOutcome : notRun(',
-    ],
+    ['turn/calls/close-calls.ts', 'phase?.hasBegun(index) === true', 'phase?.hasBegun(-9) === true'],
   ],
   [
     'break: "unknown" for a call that had ended',
     ['steps/driver'],
-    ['turn/close-calls.ts', 'results.get(id) ?? (begun', 'results.get(`!${id}`) ?? (begun'],
+    ['turn/calls/close-calls.ts', 'phase?.result(index) ?? begun', 'phase?.result(-9) ?? begun'],
   ],
-  ['break: what a turn before began', ['steps/driver'], ['turn/act.ts', '  ports.progress.begun.clear()\n', '']],
+  [
+    'break: what hooks said in a turn before is told again',
+    ['steps/driver'],
+    ['turn/run.ts', '    this.tools = undefined\n    this.#written()', '    this.#written()'],
+  ],
+  [
+    'break: what hooks said is lost',
+    ['steps/driver'],
+    ['turn/calls/close-calls.ts', '  addHookMessages(run, phase.messages)\n', ''],
+  ],
   [
     'time: the whole deadline again on a resume',
     ['steps/resume'],
     [
       'iterate.ts',
-      'ports.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)',
-      'ports.settings.maxDurationMs',
+      'run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)',
+      'run.settings.maxDurationMs',
     ],
   ],
   [
@@ -65,14 +74,14 @@ export const promises = [
     ['transition/carry'],
     [
       'iterate.ts',
-      'ports.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)',
-      'ports.settings.maxDurationMs',
+      'run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)',
+      'run.settings.maxDurationMs',
     ],
   ],
   [
     'fallback: what the first model counted is kept',
     ['transition/recoveries'],
-    ['turn/recover.ts', 'return withSpent(state, { counted: { tokens: 0, length: 0 } })', 'return state'],
+    ['turn/recover.ts', 'run.update({ counted: { tokens: 0, length: 0 } })', 'void run'],
   ],
   [
     'inbox: follow-ups before steering',
@@ -104,7 +113,7 @@ export const promises = [
   [
     'inbox: follow-ups before the run would end',
     ['order-of-evaluation'],
-    ['turn/checkpoint.ts', "ports.inbox.takeMessages(place === 'end')", 'ports.inbox.takeMessages(true)'],
+    ['turn/checkpoint.ts', "run.ports.inbox.takeMessages(place === 'end')", 'run.ports.inbox.takeMessages(true)'],
   ],
   [
     'carry: once-a-run laps',
@@ -133,18 +142,22 @@ export const promises = [
   [
     'stops: in the order in which they were raised',
     ['order-of-evaluation'],
-    ['turn/batch.ts', 'stops: stops.toSorted((a, b) => a.index - b.index)', 'stops'],
+    ['turn/calls/tool-phase.ts', 'this.#stops.toSorted((a, b) => a.index - b.index)', 'this.#stops'],
   ],
   [
     'stops: the last one wins',
     ['order-of-evaluation'],
-    ['turn/act.ts', 'const stopped = acted.stops[0]', 'const stopped = acted.stops.at(-1)'],
+    [
+      'turn/after-tools.ts',
+      'if (stops[0] !== undefined) return hookStopDraft(stops[0])',
+      'const last = stops.at(-1)\n  if (last !== undefined) return hookStopDraft(last)',
+    ],
   ],
   [
     "subagent: always told 'parent'",
     ['tools/subagents'],
     [
-      'turn/child.ts',
+      'turn/calls/run-agent.ts',
       "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')",
       "abort.abort('parent')",
     ],
@@ -152,20 +165,114 @@ export const promises = [
   [
     "subagent: told its parent's own cause",
     ['tools/subagents'],
-    ['turn/child.ts', "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')", 'abort.abort(cause)'],
+    [
+      'turn/calls/run-agent.ts',
+      "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')",
+      'abort.abort(cause)',
+    ],
   ],
   [
     'stop hooks: the last prevention wins',
     ['order-of-evaluation'],
-    ['turn/settle.ts', 'prevented ??= {', 'prevented = {'],
+    ['turn/after-answer.ts', 'wishes.prevented ??= {', 'wishes.prevented = {'],
   ],
   [
     'tool hooks: the last prevention wins',
     ['order-of-evaluation'],
     [
-      'turn/finish-call.ts',
-      'for (const { hook, outcome } of after.outcomes) {',
-      'for (const { hook, outcome } of after.outcomes.toReversed()) {',
+      'turn/calls/finish-call.ts',
+      'for (const { hook, outcome } of hooks.outcomes) {',
+      'for (const { hook, outcome } of hooks.outcomes.toReversed()) {',
+    ],
+  ],
+  [
+    'form: a route that declines has written a message',
+    ['transition/recoveries'],
+    [
+      'turn/recover.ts',
+      "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
+      "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
+    ],
+  ],
+  [
+    'form: a route that declines has written a message, and nobody counts',
+    ['transition/recoveries'],
+    [
+      'turn/recover.ts',
+      "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
+      "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
+    ],
+    ['turn/run.ts', 'if (this.#writes !== writes)', 'if (this.#writes < writes)'],
+  ],
+  [
+    'form: a route that declines has written a figure',
+    ['transition/turns'],
+    [
+      'turn/after-answer.ts',
+      "if (taken >= cap) return 'declined'",
+      "from.update({ stopHookActive: true })\n      if (taken >= cap) return 'declined'",
+    ],
+  ],
+  [
+    'form: the clock is moved inside calls that run together',
+    ['steps/resume'],
+    ['turn/calls/run-call.ts', 'return run.stepBeside<ToolResult>(', 'return run.step<ToolResult>('],
+  ],
+  [
+    'form: a subagent reads the clock at its end',
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'endedAt: now + ended.terminal.durationMs, spent: ended.state.spent',
+      'get endedAt() { return run.spent.now + ended.terminal.durationMs }, spent: ended.state.spent',
+    ],
+    ['turn/calls/run-call.ts', 'at: agent.endedAt, durationMs: 0', 'get at() { return agent.endedAt }, durationMs: 0'],
+  ],
+  [
+    'form: signals of tool hooks are not held',
+    ['hooks/tool-hooks'],
+    [
+      'turn/run-hooks.ts',
+      '    if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))\n',
+      '',
+    ],
+  ],
+  [
+    'form: a result is entered when its neighbours have ended',
+    ['steps/driver'],
+    ['turn/calls/run-call.ts', '    phase.setResult(inspected.index, ran.result)\n', ''],
+    [
+      'turn/calls/finish-call.ts',
+      '  run.advanceClock(ran)\n',
+      '  phase.setResult(index, result)\n  run.advanceClock(ran)\n',
+    ],
+  ],
+  [
+    'form: a snapshot that was handed out is written',
+    ['hooks/snapshots'],
+    ['turn/run.ts', '    this.#isShared = true\n    this.#snapshot = {', '    this.#snapshot = {'],
+  ],
+  [
+    'form: the record of a lap is written afterwards',
+    ['hooks/snapshots'],
+    [
+      'turn/run.ts',
+      '    this.#progress = spent\n    this.#isShared = true\n',
+      '    this.#progress = spent\n    this.#isShared = false\n',
+    ],
+  ],
+  [
+    'form: the state that a run began in is written',
+    ['hooks/snapshots'],
+    ['turn/run.ts', '  #isShared = true\n', '  #isShared = false\n'],
+  ],
+  [
+    'form: a lap changes the run before it is on record',
+    ['steps/driver'],
+    [
+      'turn/run.ts',
+      '    const added = this.#transcript.since(this.#lapLength)\n',
+      '    const added = this.#transcript.since(this.#lapLength)\n    this.#progress = spent\n    this.#isShared = true\n    this.#lapLength = this.#transcript.length\n',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

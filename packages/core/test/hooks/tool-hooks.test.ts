@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-HOOK-3 to R-HOOK-5, R-PERM-2.
 import { describe, expect, test } from 'vitest'
-import { AgentStopException, type HookContext, type Permissions } from '../../src/index.ts'
+import { AgentStopException, StopSignal, type HookContext, type Permissions } from '../../src/index.ts'
 import { calls, hook, reader, resultTexts, run, toolEnds, tool } from '../support/harness.ts'
 
 const echo = (parts = {}) => tool('Echo', (input) => JSON.stringify(input), parts)
@@ -182,4 +182,29 @@ describe('after a tool', () => {
     })
     expect(seen).toEqual(['before Slow', 'before Fast', 'run Fast', 'run Slow', 'after Slow', 'after Fast'])
   })
+})
+
+test('a signal of a hook on a tool stands once, and not before all tools are done', async () => {
+  const standing: unknown[] = []
+  const raise = (trigger: 'beforeToolUse' | 'afterToolUse', tools: readonly string[]) =>
+    hook(trigger, (context) => context.withState(context.state().withStopSignal(new StopSignal({ reason: 'token_limit', message: trigger }))), { id: trigger, tools }) // prettier-ignore
+  const note = (context: HookContext): void => {
+    const signals = [...context.state().stopSignals()].map(({ message }) => message)
+    standing.push([context.trigger, context.toolCall?.name, signals])
+  }
+  const watch = hook(['beforeToolUse', 'afterToolUse', 'afterStep'], note, { priority: 1 })
+  const { terminal } = await run([calls('Look', 'Other')], {
+    tools: [reader('Look'), reader('Other')],
+    hooks: [raise('afterToolUse', ['Look']), raise('beforeToolUse', ['Other']), watch],
+  })
+  expect(standing).toEqual([
+    ['beforeToolUse', 'Look', []],
+    ['beforeToolUse', 'Other', []],
+    ['afterToolUse', 'Look', []],
+    ['afterStep', undefined, ['afterToolUse', 'beforeToolUse']],
+  ])
+  expect([terminal.reason, [...terminal.signals].map(({ message }) => message)]).toEqual([
+    'token_limit',
+    ['afterToolUse', 'beforeToolUse'],
+  ])
 })

@@ -14,6 +14,7 @@ import {
   tool,
   until,
   type Given,
+  type Run,
 } from '../support/harness.ts'
 
 const unknown = expect.stringMatching(/^The outcome of this call is unknown/)
@@ -139,5 +140,38 @@ describe('a driver that fails', () => {
       steps: failing('result', 'hook:afterInference:2::watch'),
     })
     expect(resultTexts(result)).toEqual(['first', 'Not run: the run broke before this call'])
+  })
+
+  test('tells what hooks said beside calls that had ended, behind the results and once', async () => {
+    const hooks = [
+      hook('afterToolUse', (context) => context.withState(context.state().withUserMessage('looked')), { id: 'tells' }),
+      hook('afterInference', () => {}, { id: 'watch' }),
+    ]
+    const given = { tools: [tool('Look'), tool('Write')], hooks }
+    const written = ({ messages }: Run) =>
+      messages.map(({ content }) => (typeof content === 'string' ? content : content.map(({ type }) => type)))
+    const within = await run([calls('Look', 'Write')], { ...given, steps: failing('result', 'tool:1:1:call_0_1') })
+    expect(written(within)).toEqual(['go', ['tool_use', 'tool_use'], ['tool_result', 'tool_result'], 'looked'])
+    const later = await run([calls('Look'), calls('Write')], {
+      ...given,
+      steps: failing('result', 'hook:afterInference:2::watch'),
+    })
+    expect(written(later)).toEqual(['go', ['tool_use'], ['tool_result'], 'looked', ['tool_use'], ['tool_result']])
+  })
+
+  test('at a lap, leaves a run that has not gone round again: nothing is paid that is not on record', async () => {
+    const steps = createMemorySteps({
+      clock: createFakeClock({ autoAdvance: true }),
+      onRecord({ type }) {
+        if (type === 'lap') throw new Error('disk full')
+      },
+    })
+    const { terminal, state, transitions } = await run([calls('Look')], { tools: [reader('Look')], steps })
+    expect([terminal.reason, transitions, state.spent.laps, state.spent.request]).toEqual([
+      'error',
+      [],
+      { sinceRefill: {}, inRun: {} },
+      1,
+    ])
   })
 })

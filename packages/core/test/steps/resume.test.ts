@@ -8,6 +8,7 @@ import {
   replay,
   resume,
   startRun,
+  type AgentTool,
   type LoopEvent,
   type LoopOptions,
   type StepRecord,
@@ -234,11 +235,12 @@ describe('resume', () => {
 })
 
 describe('replay', () => {
-  const live = new Set<LoopEvent['type']>(['model_update', 'tool_update'])
+  const isLive = (event: LoopEvent): boolean =>
+    event.type === 'agent' ? isLive(event.event) : event.type === 'model_update' || event.type === 'tool_update'
   const same = async (whole: Run, options: LoopOptions) => {
     const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
     const { events, terminal } = await replay(records, options)
-    expect(json(events)).toEqual(json(whole.events.filter(({ type }) => !live.has(type))))
+    expect(json(events)).toEqual(json(whole.events.filter((event) => !isLive(event))))
     expect(json(terminal)).toEqual(json(whole.terminal))
   }
 
@@ -272,6 +274,30 @@ describe('replay', () => {
       model: scriptedModel([]),
       tools: [stop, reader('Look')],
     })
+  })
+
+  test('of calls that ran together, each in its own time: an agent began when the call beside it did', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const pass = (ms: number) => new Promise<void>((resolve) => void clock.after(ms, resolve))
+    const agent: AgentTool = {
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      concurrencySafe: true,
+      spawn: () => ({ prompt: 'sub' }),
+    }
+    const tools = [reader('Look', async () => (await pass(5_000), 'looked')), agent]
+    const model = scriptedModel(({ messages }) =>
+      messages[0]?.content === 'sub'
+        ? { text: 'found', before: () => pass(1_000) }
+        : messages.length === 1
+          ? calls('Look', 'Agent', 'Look')
+          : 'done',
+    )
+    const whole = await run([], { model, tools, clock })
+    expect([whole.terminal.reason, whole.terminal.durationMs]).toEqual(['completed', 5_000])
+    await same(whole, { model: scriptedModel([]), tools })
   })
 
   test('beyond the record is not known', async () => {

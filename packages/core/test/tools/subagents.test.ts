@@ -8,7 +8,7 @@ import {
   type LoopEvent,
   type ModelRequest,
 } from '../../src/index.ts'
-import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import {
   begin,
   calls,
@@ -200,6 +200,23 @@ describe('a subagent', () => {
     const alone = await run(script, { tools: [agent(), look] })
     const one = alone.events.flatMap((event) => (event.type === 'agent' ? [event.callId] : []))
     expect(one.lastIndexOf('call_0_0')).toBeLessThan(one.indexOf('call_0_1'))
+  })
+
+  test('several that run together take the time of the longest', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const after = (ms: number, text: string): ScriptedReply => ({
+      text,
+      before: () => new Promise((resolve) => void clock.after(ms, resolve)),
+    })
+    const script = byPrompt({
+      go: [calls(spawnCall('a'), spawnCall('b'), spawnCall('c')), 'done'],
+      a: [after(3_000, 'from a')],
+      b: [after(5_000, 'from b')],
+      c: [after(1_000, 'from c')],
+    })
+    const { terminal, events } = await run(script, { clock, tools: [agent(undefined, { concurrencySafe: true })] })
+    expect([terminal.reason, terminal.durationMs]).toEqual(['completed', 5_000])
+    expect(endOf(innerEvents(events)).map(({ durationMs }) => durationMs)).toEqual([1_000, 3_000, 5_000])
   })
 
   test('only so many may be started in a run', async () => {

@@ -122,11 +122,13 @@ describe('transition: stop_hook_blocking', () => {
   })
 
   test('may have a lower cap, never a higher one', async () => {
-    const given = (stopHookBlockCap: number) =>
-      run(() => 'answer', { stopHookBlockCap, stopHooks: [gate(() => 'more')] })
-    expect((await given(2)).transitions).toEqual(times(2, 'stop_hook_blocking'))
-    expect((await given(0)).transitions).toEqual([])
-    expect((await given(99)).transitions).toEqual(times(8, 'stop_hook_blocking'))
+    const capped = async (stopHookBlockCap: number) => {
+      const { transitions, terminal } = await run(() => 'answer', { stopHookBlockCap, stopHooks: [gate(() => 'more')] })
+      return [transitions, terminal.reason]
+    }
+    expect(await capped(2)).toEqual([times(2, 'stop_hook_blocking'), 'completed'])
+    expect(await capped(0)).toEqual([[], 'completed'])
+    expect(await capped(99)).toEqual([times(8, 'stop_hook_blocking'), 'completed'])
   })
 })
 

@@ -1,0 +1,118 @@
+// Holds rules of docs/spec.md: R-HOOK-1, R-STEP-10: what a run hands out is as it was, whatever the run does later.
+import { expect, test } from 'vitest'
+import {
+  createMemorySteps,
+  loop,
+  plainContext,
+  startRun,
+  type ContextDefence,
+  type HookTrigger,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, dollarATokenPrices, hook, run, tool } from '../support/harness.ts'
+
+const triggers: readonly HookTrigger[] = [
+  'beforeExecution',
+  'afterExecution',
+  'beforeStep',
+  'afterStep',
+  'beforeInference',
+  'afterInference',
+  'beforeToolUse',
+  'afterToolUse',
+  'onStop',
+  'onError',
+]
+
+/** Whatever was handed out, with what it was then. */
+class Album {
+  readonly pictures: { readonly what: string; readonly text: string; readonly look: () => unknown }[] = []
+
+  take(what: string, look: () => unknown): void {
+    this.pictures.push({ what, text: JSON.stringify(look()), look })
+  }
+
+  /** What is not any more what it was. */
+  changed(): readonly string[] {
+    return this.pictures.filter(({ text, look }) => JSON.stringify(look()) !== text).map(({ what }) => what)
+  }
+}
+
+/** Three turns in which everything moves: time, cost, messages, metadata, signals. */
+function script(clock: ReturnType<typeof createFakeClock>) {
+  return (_request: unknown, index: number): ScriptedReply => ({
+    ...(index < 2 ? calls('Fail', 'Write') : { text: 'answer' }),
+    before: () => clock.advance(100),
+  })
+}
+
+test('a state in a hook, a tool, a source or the context defence, and every record, never changes', async () => {
+  const album = new Album()
+  const clock = createFakeClock()
+  const context: ContextDefence = {
+    ...plainContext,
+    beforeRequest({ state }) {
+      album.take('state in the context defence', () => [state.spent, state.transcript.length, state.continuation])
+      return undefined
+    },
+  }
+  const keep = (what: string) =>
+    tool(what, async (_input, given) => {
+      album.take(`state in ${what}`, () => given.state)
+      await clock.advance(50)
+      if (what === 'Fail') throw new Error('no')
+      return 'done'
+    })
+  let count = 0
+  const { terminal } = await run(script(clock), {
+    clock,
+    context,
+    tools: [keep('Fail'), keep('Write')],
+    prices: dollarATokenPrices,
+    hooks: [
+      hook(triggers, (given) => {
+        const state = given.state()
+        album.take(`state at ${given.trigger}`, () => state)
+        return given.withState(state.withMetadata('count', ++count).withUserMessage(`a word at ${given.trigger}`))
+      }),
+    ],
+    cancellation: [{ cancellationSignal: (state) => (album.take('state in a source', () => state), null) }],
+    steps: createMemorySteps({ clock, onRecord: (record) => album.take(`record ${record.type}`, () => record) }),
+  })
+  expect([terminal.reason, album.changed()]).toEqual(['completed', []])
+  // Not the same picture again and again: every lap, hook and tool saw the figures of its own moment.
+  const seen = album.pictures.filter(({ what }) => what.startsWith('state at') || what === 'record lap')
+  expect(new Set(seen.map(({ text }) => text)).size).toBe(seen.length)
+})
+
+test('a record, once it is made, never changes, though nobody but the driver looked', async () => {
+  const album = new Album()
+  const clock = createFakeClock()
+  const steps = createMemorySteps({ clock, onRecord: (record) => album.take(`record ${record.type}`, () => record) })
+  const tools = [tool('Fail'), tool('Write')]
+  const { terminal, transitions } = await run(script(clock), { clock, steps, tools, maxTurns: 2, wrapUp: true })
+  expect([terminal.reason, transitions, album.pictures.length, album.changed()]).toEqual([
+    'max_turns',
+    ['next_turn', 'wrap_up'],
+    steps.records.length,
+    [],
+  ])
+})
+
+test('the state in which a run began is as it was, also when the run could not even begin', async () => {
+  const waiting = await run([calls('Write', 'Write')], {
+    tools: [tool('Write')],
+    permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: '?' }) },
+  })
+  const start = startRun({ transcript: waiting.state.transcript, approvals: { call_0_0: { behavior: 'allow' } } })
+  const before = JSON.stringify(start)
+  const clock = createFakeClock()
+  const steps = createMemorySteps({
+    clock,
+    onRecord() {
+      throw new Error('disk full')
+    },
+  })
+  const { terminal } = await loop(start, { model: scriptedModel([]), tools: [tool('Write')], clock, steps }).ended
+  expect([terminal.reason, terminal.summary.toolResults, JSON.stringify(start)]).toEqual(['error', 2, before])
+})
