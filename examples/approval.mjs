@@ -1,15 +1,14 @@
 // examples/approval.mjs
-import { QueryEngine } from '@halting/core'
+import { QueryEngine, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel([{ toolCalls: [{ name: 'Delete', input: { path: 'old.txt' } }] }, 'It is gone.'])
-const remove = {
+const remove = tool({
   name: 'Delete',
   description: 'Deletes a file',
-  inputSchema: { type: 'object' },
-  readOnly: false,
-  execute: () => 'deleted',
-}
+  input: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  execute: ({ path }) => `deleted ${path}`,
+})
 const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'Delete old.txt?' }) }
 const engine = new QueryEngine({ model, tools: [remove], permissions })
 

@@ -1,14 +1,13 @@
 // examples/builder.mjs
-import { AgentBuilder, AgentState, UseGuards, UseModel, UseTools } from '@halting/core'
+import { AgentBuilder, AgentState, tool, UseGuards, UseModel, UseTools } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-const roll = {
+const roll = tool({
   name: 'Roll',
   description: 'Rolls a die',
-  inputSchema: { type: 'object' },
   readOnly: true,
   execute: () => '4',
-}
+})
 const agent = AgentBuilder.base({ system: 'You play dice.' })
   .withCapability(new UseModel(scriptedModel(() => ({ toolCalls: [{ name: 'Roll' }] }), { maxOutputTokens: 4_000 })))
   .withCapability(new UseTools(roll))

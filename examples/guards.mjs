@@ -1,5 +1,5 @@
 // examples/guards.mjs
-import { all, any, loop, noProgress, startRun, StepsLimitHook, StopSignal } from '@halting/core'
+import { all, any, loop, noProgress, startRun, StepsLimitHook, StopSignal, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 /** A guard of our own: a condition over the figures of the run. */
@@ -11,13 +11,12 @@ const dear = {
       : undefined,
 }
 const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
-const look = {
+const look = tool({
   name: 'Look',
   description: 'Looks',
-  inputSchema: { type: 'object' },
   readOnly: true,
   execute: () => 'the same',
-}
+})
 
 const stopWhen = any(noProgress(), all(new StepsLimitHook(3), dear))
 const { reason, signal } = await loop(startRun({ prompt: 'Look.' }), { model, tools: [look], stopWhen }).terminal

@@ -1,15 +1,14 @@
 // examples/loop.mjs
-import { loop, startRun } from '@halting/core'
+import { loop, startRun, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel([{ toolCalls: [{ name: 'Look' }] }, 'Nothing to see.'])
-const look = {
+const look = tool({
   name: 'Look',
   description: 'Looks',
-  inputSchema: { type: 'object' },
   readOnly: true,
   execute: () => 'an empty room',
-}
+})
 
 const running = loop(startRun({ prompt: 'What is in the room?' }), { model, tools: [look], maxTurns: 4 })
 for await (const event of running) {

@@ -1,15 +1,14 @@
 // examples/override.mjs
-import { CallableHook, loop, startRun, StepsLimitHook } from '@halting/core'
+import { CallableHook, loop, startRun, StepsLimitHook, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
-const look = {
+const look = tool({
   name: 'Look',
   description: 'Looks',
-  inputSchema: { type: 'object' },
   readOnly: true,
   execute: () => 'the same',
-}
+})
 /** Asks to go on, each time that the run is about to end. It is granted once for each guard. */
 const insist = new CallableHook((context) => context.withState(context.state().withExecutionContinued()), {
   id: 'insist',

@@ -1,16 +1,14 @@
 // examples/resume.mjs
-import { createMemorySteps, loop, replay, resume, startRun } from '@halting/core'
+import { createMemorySteps, loop, replay, resume, startRun, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const done = []
 const tools = [
-  {
+  tool({
     name: 'Send',
     description: 'Sends a mail',
-    inputSchema: { type: 'object' },
-    readOnly: false,
     execute: () => (done.push('sent'), 'sent'),
-  },
+  }),
 ]
 const script = [{ toolCalls: [{ name: 'Send' }] }, 'The mail is on its way.']
 

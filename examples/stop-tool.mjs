@@ -1,12 +1,11 @@
 // examples/stop-tool.mjs
-import { AgentStopException, loop, startRun, StopSignal } from '@halting/core'
+import { AgentStopException, loop, startRun, StopSignal, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
-const submit = {
+const submit = tool({
   name: 'Submit',
   description: 'Hands in the answer and ends the run',
-  inputSchema: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
-  readOnly: false,
+  input: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
   execute({ answer }) {
     throw new AgentStopException({
       signal: new StopSignal({
@@ -17,7 +16,7 @@ const submit = {
       }),
     })
   },
-}
+})
 const model = scriptedModel([
   { toolCalls: [{ name: 'Submit', input: {} }] },
   { toolCalls: [{ name: 'Submit', input: { answer: 42 } }] },

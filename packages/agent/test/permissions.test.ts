@@ -9,7 +9,7 @@ import {
   type PermissionOptions,
   type RulePermissions,
 } from '@halting/agent'
-import type { PermissionDecision, PermissionRequest, Tool } from '@halting/core'
+import type { AnyTool, PermissionDecision, PermissionRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { temporaryFolder, toolNamed } from './support/harness.ts'
 
@@ -28,7 +28,7 @@ function asker(options: Options = {}, cwd: string = temporaryFolder()): Asker {
   const permissions = createPermissions({ cwd, ...options })
   const tools = createCodingTools({ cwd })
   const request = (name: string, input: unknown, more: Partial<PermissionRequest> = {}): PermissionRequest => {
-    const tool: Tool = tools.some((candidate) => candidate.name === name) ? toolNamed(tools, name) : otherTool(name)
+    const tool: AnyTool = tools.some((candidate) => candidate.name === name) ? toolNamed(tools, name) : otherTool(name)
     const readOnly = typeof tool.readOnly === 'boolean' ? tool.readOnly : tool.readOnly(input as never)
     return { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly, ...more }
   }
@@ -46,7 +46,7 @@ function asker(options: Options = {}, cwd: string = temporaryFolder()): Asker {
   }
 }
 
-function otherTool(name: string): Tool {
+function otherTool(name: string): AnyTool {
   return { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 }
 

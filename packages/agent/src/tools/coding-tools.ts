@@ -1,10 +1,9 @@
-import type { Tool } from '@halting/core'
+import type { AnyLeafTool } from '@halting/core'
 import { createBashTool } from './bash.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
 import { createReadTool } from './read.ts'
-import { asTool } from './result.ts'
 import { createTaskOutputTool } from './task-output.ts'
 import { createTaskStopTool } from './task-stop.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
@@ -14,16 +13,16 @@ import { createWriteTool } from './write.ts'
  * The tools of a coding agent over one workspace. Whoever passes the workspace can `dispose()` of what commands leave
  * running; in any case it ends with the program.
  */
-export function createCodingTools(where: WorkspaceOptions | Workspace): readonly Tool[] {
+export function createCodingTools(where: WorkspaceOptions | Workspace): readonly AnyLeafTool[] {
   const workspace = where instanceof Workspace ? where : new Workspace(where)
   return [
-    asTool(createReadTool(workspace)),
-    asTool(createWriteTool(workspace)),
-    asTool(createEditTool(workspace)),
-    asTool(createBashTool(workspace)),
-    asTool(createGlobTool(workspace)),
-    asTool(createGrepTool(workspace)),
-    asTool(createTaskOutputTool(workspace)),
-    asTool(createTaskStopTool(workspace)),
+    createReadTool(workspace),
+    createWriteTool(workspace),
+    createEditTool(workspace),
+    createBashTool(workspace),
+    createGlobTool(workspace),
+    createGrepTool(workspace),
+    createTaskOutputTool(workspace),
+    createTaskStopTool(workspace),
   ]
 }

@@ -1,4 +1,4 @@
-import type { Tool, ToolOutput } from '@halting/core'
+import type { ToolOutput } from '@halting/core'
 
 /** A result that says to the model what went wrong and what to do. */
 export function failed(message: string): ToolOutput {
@@ -8,13 +8,6 @@ export function failed(message: string): ToolOutput {
 /** The `code` of an error of Node, such as ENOENT. */
 export function codeOf(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined
-}
-
-/** A tool as a list of tools takes it. */
-export function asTool<Input>(tool: Tool<Input>): Tool {
-  // True for the loop: it hands a tool only what the tool's own `validate` returned. `validate` returns `Input`, which
-  // keeps `Tool<Input>` from being assignable to `Tool<never>`.
-  return tool as unknown as Tool
 }
 
 /** At most `limit` UTF-16 units from the start, never half of a surrogate pair. */

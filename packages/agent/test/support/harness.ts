@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Tool, ToolContext, ToolOutput } from '@halting/core'
+import type { AnyLeafTool, ToolContext, ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
 
@@ -15,7 +15,7 @@ export function temporaryFolder(): string {
 export interface Harness {
   readonly cwd: string
   readonly workspace: Workspace
-  readonly tools: readonly Tool[]
+  readonly tools: readonly AnyLeafTool[]
   /** Validates as the loop does, then runs the tool. */
   readonly use: (name: string, input: unknown, signal?: AbortSignal) => Promise<Told>
 }
@@ -40,18 +40,19 @@ export function codingTools(limits: Partial<Limits> = {}, options: Partial<Works
   }
 }
 
-export function toolNamed(tools: readonly Tool[], name: string): Tool {
+export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafTool {
   const tool = tools.find((candidate) => candidate.name === name)
   if (tool === undefined) throw new Error(`no tool ${name}`)
   return tool
 }
 
-async function useTool(tool: Tool, input: unknown, signal: AbortSignal): Promise<Told> {
+async function useTool(tool: AnyLeafTool, input: unknown, signal: AbortSignal): Promise<Told> {
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
   // Read by no tool of this package: state is for tools that look at the run.
   const context = { callId: 'call_1', toolName: tool.name, signal, idempotencyKey: 'key', progress: () => undefined }
-  const output = await tool.execute(check.input, context as unknown as ToolContext)
+  // The tool's own check has passed: the input is what `execute` is written for.
+  const output = await tool.execute(check.input as never, context as unknown as ToolContext)
   return told(typeof output === 'string' ? { content: output } : output)
 }
 

@@ -28,8 +28,14 @@ export type InputCheck<Input> =
   | { readonly valid: true; readonly input: Input }
   | { readonly valid: false; readonly message: string }
 
-/** The tool port. */
-export interface Tool<Input = never> {
+/** The input of a tool that says no more about it: an object with any fields. */
+export type ToolInput = { readonly [name: string]: unknown }
+
+/**
+ * The tool port. `tool()` makes one whose schema and `Input` cannot disagree; written by hand, it is for you to see that they do not.
+ * A list of tools is a list of `AnyTool`.
+ */
+export interface Tool<Input = ToolInput> {
   readonly name: string
   readonly description: string
   /** JSON Schema of the input, shown to the model. Checked by the loop before anything else sees the call. */
@@ -55,7 +61,7 @@ export interface Tool<Input = never> {
  * A tool whose work is a run of its own: a subagent. Its loop runs under the parent's Steps and draws on the parent's ledger.
  * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer.
  */
-export interface AgentTool<Input = never> extends Omit<Tool<Input>, 'execute'> {
+export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute'> {
   spawn(input: Input): ChildRun
 }
 
@@ -73,9 +79,11 @@ export interface ChildRun {
 /** A tool whose input only it knows: a tool takes its input and gives none, so `never` stands for them all. */
 type Erased<T> = Omit<T, 'validate'> & { validate?(input: unknown): InputCheck<unknown> }
 
-export type AnyLeafTool = Erased<Tool>
-export type AnyAgentTool = Erased<AgentTool>
-/** Any tool, whatever its input: what a list of tools holds. */
+/** Any tool that does its work itself, whatever its input. */
+export type AnyLeafTool = Erased<Tool<never>>
+/** Any tool whose work is a subagent, whatever its input. */
+export type AnyAgentTool = Erased<AgentTool<never>>
+/** Any tool, whatever its input: what a list of tools holds. Every `Tool<X>` and `AgentTool<X>` is one. */
 export type AnyTool = AnyLeafTool | AnyAgentTool
 
 export function isAgentTool(tool: AnyTool): tool is AnyAgentTool {

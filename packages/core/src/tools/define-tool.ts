@@ -1,0 +1,132 @@
+import { ConfigurationError } from '../errors.ts'
+import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import type { FromJsonSchema } from './json-schema-type.ts'
+import {
+  checkStandard,
+  isStandardSchema,
+  jsonSchemaOf,
+  type StandardJsonSchema,
+  type StandardOutput,
+  type StandardSchema,
+} from './standard-schema.ts'
+import type { AgentTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tool.ts'
+
+/** What says what a tool takes: a schema of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
+export type InputSchema = StandardSchema | JsonObject
+
+/** What a tool is given whose `input` this is. */
+export type InputOf<Schema extends InputSchema> = Schema extends StandardSchema
+  ? StandardOutput<Schema>
+  : FromJsonSchema<Schema>
+
+/** What tools and agent tools have in common. `readOnly`, `concurrencySafe` and `onUnknownOutcome` are those of `Tool`. */
+type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
+  readonly name: string
+  /** Says to the model what the tool is for. */
+  readonly description: string
+  /** What the tool takes; an object without known fields when absent. */
+  readonly input?: Schema
+  /** False when absent. */
+  readonly readOnly?: boolean | ((input: InputOf<Schema>) => boolean)
+  readonly concurrencySafe?: boolean
+  readonly onUnknownOutcome?: 'rerun' | 'tell'
+  /** A further check of an input that fits the schema; may change it. Throwing counts as invalid. */
+  readonly validate?: (input: InputOf<Schema>) => InputCheck<InputOf<Schema>>
+}
+
+type ShownSchema<Schema> = Schema extends StandardJsonSchema
+  ? {
+      /** What the model is shown, in place of what the schema says of itself. */
+      readonly inputSchema?: JsonObject
+    }
+  : Schema extends StandardSchema
+    ? {
+        /** What the model is shown: this schema cannot say itself as JSON Schema. */
+        readonly inputSchema: JsonObject
+      }
+    : {
+        /** For a Standard Schema: a JSON Schema is `input` itself. */
+        readonly inputSchema?: never
+      }
+
+/** What `tool()` takes. */
+export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
+  /** Does the work, as `Tool.execute`. */
+  readonly execute: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput | string> | ToolOutput | string
+}
+
+/** What `agentTool()` takes. */
+export type AgentToolOptions<Schema extends InputSchema> = Described<Schema> & {
+  /** Says what the subagent is to do, as `AgentTool.spawn`. */
+  readonly spawn: (input: InputOf<Schema>) => ChildRun
+}
+
+type NoFields = { readonly type: 'object' }
+
+/**
+ * Makes a tool whose schema and input type are one thing: `execute`, `readOnly` and `validate` are given what `input` says, and a
+ * parameter that says otherwise does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
+ * output (with defaults and transformations) is the input; it must check at once: one that gives a promise makes every call invalid.
+ *
+ * @throws ConfigurationError for a Standard Schema that cannot say itself as JSON Schema without `inputSchema`, and for a schema that
+ * is not of an object: the services take no other.
+ */
+export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
+  return { ...described<Schema>(options), execute: options.execute }
+}
+
+/** Makes a tool whose work is a subagent, as `tool` does with `spawn` in place of `execute`. @throws ConfigurationError as `tool`. */
+export function agentTool<const Schema extends InputSchema = NoFields>(
+  options: AgentToolOptions<Schema>,
+): AgentTool<InputOf<Schema>> {
+  return { ...described<Schema>(options), spawn: options.spawn }
+}
+
+function described<Schema extends InputSchema>(options: Described<Schema>): Omit<Tool<InputOf<Schema>>, 'execute'> {
+  const { name, description, input = noFields, readOnly = false, concurrencySafe, onUnknownOutcome } = options
+  const given = 'inputSchema' in options ? options.inputSchema : undefined
+  return {
+    name,
+    description,
+    inputSchema: shownSchema(name, input, given),
+    readOnly,
+    ...(concurrencySafe === undefined ? {} : { concurrencySafe }),
+    ...(onUnknownOutcome === undefined ? {} : { onUnknownOutcome }),
+    ...checkOf<InputOf<Schema>>(input, options.validate),
+  }
+}
+
+const noFields: JsonObject = deepFreeze({ type: 'object' })
+
+function shownSchema(name: string, input: InputSchema, given: unknown): JsonObject {
+  const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, name) : input)
+  if (!isJsonObject(schema))
+    throw new ConfigurationError(`The input of ${name} must be a Standard Schema or a JSON Schema, and it is neither.`)
+  if (Object.values(schema).some(isStandardSchema))
+    throw new ConfigurationError(
+      `The input of ${name} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
+    )
+  const { type } = schema
+  if (type !== undefined && type !== 'object')
+    throw new ConfigurationError(
+      `The input of ${name} must be an object, but its schema says ${JSON.stringify(type)}. Put it into a field.`,
+    )
+  return schema
+}
+
+function checkOf<Input>(
+  schema: InputSchema,
+  validate: ((input: Input) => InputCheck<Input>) | undefined,
+): Pick<Tool<Input>, 'validate'> {
+  if (!isStandardSchema(schema)) {
+    // The loop checks the JSON Schema first, and `Input` is what fits it.
+    return validate === undefined ? {} : { validate: (input) => validate(input as Input) }
+  }
+  return {
+    validate(input) {
+      // The output of this schema is what `Input` is.
+      const checked = checkStandard(schema as StandardSchema<unknown, Input>, input)
+      return checked.valid && validate !== undefined ? validate(checked.input) : checked
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { ConfigurationError, messageOf } from '../errors.ts'
+import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import type { InputCheck } from './tool.ts'
+
+// The interfaces of https://standardschema.dev, declared here so that no library is needed for them.
+
+/** What a schema library's schema offers under `~standard`: zod 4, valibot, arktype and others do. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+
+interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** A Standard Schema that can say itself as JSON Schema: zod 4.2 and arktype 2.2 do, valibot through `toStandardJsonSchema`. */
+export interface StandardJsonSchema<Input = unknown, Output = Input> extends StandardSchema<Input, Output> {
+  readonly '~standard': StandardSchema<Input, Output>['~standard'] & {
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: string }) => { readonly [key: string]: unknown }
+    }
+  }
+}
+
+/** The type of what a Standard Schema makes of an input that fits; `unknown` where it has no types. */
+export type StandardOutput<Schema extends StandardSchema> = Schema['~standard'] extends {
+  readonly types?: { readonly output: infer Output } | undefined
+}
+  ? Output
+  : unknown
+
+export function isStandardSchema(value: unknown): value is StandardSchema {
+  // A schema may be an object or, as arktype's are, a function.
+  const mayBe = (typeof value === 'object' && value !== null) || typeof value === 'function'
+  return mayBe && '~standard' in value && hasFunction(value['~standard'], 'validate')
+}
+
+function offersJsonSchema(schema: StandardSchema): schema is StandardJsonSchema {
+  const standard = schema['~standard']
+  return 'jsonSchema' in standard && hasFunction(standard.jsonSchema, 'input')
+}
+
+function hasFunction(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, name) === 'function'
+}
+
+/** The drafts to ask for, best first: the services read either. */
+const targets = ['draft-2020-12', 'draft-07'] as const
+
+/** The JSON Schema of what a Standard Schema takes. @throws ConfigurationError when it cannot say it. */
+export function jsonSchemaOf(schema: StandardSchema, toolName: string): JsonObject {
+  const { vendor } = schema['~standard']
+  const instead = 'Give the JSON Schema that the model is shown as `inputSchema`.'
+  if (!offersJsonSchema(schema))
+    throw new ConfigurationError(`The input schema of ${toolName} (${vendor}) cannot say its JSON Schema. ${instead}`)
+  let problem = ''
+  for (const target of targets) {
+    try {
+      const { $schema: _, ...said } = schema['~standard'].jsonSchema.input({ target })
+      // A copy that is JSON and nothing else, and that nobody changes later.
+      const copy: unknown = JSON.parse(JSON.stringify(said))
+      if (isJsonObject(copy)) return deepFreeze(copy)
+    } catch (error) {
+      problem ||= messageOf(error)
+    }
+  }
+  throw new ConfigurationError(
+    `The input schema of ${toolName} (${vendor}) cannot be said as JSON Schema: ${problem}. ${instead}`,
+  )
+}
+
+/** Issues that the model is told of; it mends these first. */
+const mostIssues = 20
+
+/** Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model. */
+export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): InputCheck<Output> {
+  const result = schema['~standard'].validate(input)
+  if ('then' in result) {
+    // Nobody waits for it, so a failure is heard by nobody else.
+    result.then(undefined, () => undefined)
+    return {
+      valid: false,
+      message: 'its schema checks asynchronously, which this loop does not wait for; no input can be valid',
+    }
+  }
+  if (result.issues === undefined) return { valid: true, input: result.value }
+  const told = result.issues.slice(0, mostIssues).map(wordsOf)
+  const left = result.issues.length - told.length
+  return {
+    valid: false,
+    message: [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('; ') || 'the input does not fit',
+  }
+}
+
+function wordsOf({ message, path = [] }: StandardIssue): string {
+  const place = path
+    .map((part) => (typeof part === 'object' ? part.key : part))
+    .map(placeIn)
+    .join('')
+    .replace(/^\./, '')
+  // Some libraries name the place themselves.
+  return place === '' || message.startsWith(place) ? message : `${place}: ${message}`
+}
+
+function placeIn(key: PropertyKey): string {
+  return typeof key === 'number' ? `[${key}]` : `.${String(key)}`
+}

@@ -1,0 +1,207 @@
+// Holds R-TOOL-11 to R-TOOL-13 of docs/spec.md; what does not compile is in test/types/tool.ts.
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { agentTool, ConfigurationError, tool, type AnyTool, type StandardSchema } from '../../src/index.ts'
+import { calls, resultTexts, run } from '../support/harness.ts'
+
+const named = { name: 'Read', description: 'Reads a file' } as const
+const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
+
+/** What the model is told after calls with these inputs, without the schema that it is reminded of. */
+async function answers(made: AnyTool, ...inputs: readonly unknown[]): Promise<readonly string[]> {
+  const asked = calls(...inputs.map((input) => ({ name: made.name, input })))
+  const texts = resultTexts(await run([asked, 'done'], { tools: [made] }))
+  return texts.map((text) => String(text).replace(/ Nothing was run\..*/, ''))
+}
+
+describe('a tool made by tool()', () => {
+  test('writes unless it says otherwise, and has nothing that was not said', () => {
+    const execute = () => 'done'
+    expect(tool({ ...named, execute })).toEqual({ ...named, inputSchema: { type: 'object' }, readOnly: false, execute })
+    const more = { readOnly: true, concurrencySafe: false, onUnknownOutcome: 'tell' } as const
+    expect(tool({ ...named, ...more, input: path, execute })).toEqual({ ...named, ...more, inputSchema: path, execute })
+  })
+
+  test('of a JSON Schema is given what fits it, and checks it further', async () => {
+    const read = tool({
+      ...named,
+      input: path,
+      validate: (input) =>
+        input.path.startsWith('/')
+          ? { valid: true, input: { path: input.path.slice(1) } }
+          : { valid: false, message: 'path must begin with /' },
+      execute: (input) => `read ${input.path}`,
+    })
+    expect(await answers(read, { path: '/a' }, { path: 'a' }, {})).toEqual([
+      'read a',
+      'Invalid input for Read: path must begin with /.',
+      'Invalid input for Read: path is missing.',
+    ])
+  })
+
+  test('can be one whose work is a subagent', async () => {
+    const agent = agentTool({ ...named, input: path, readOnly: true, spawn: (input) => ({ prompt: input.path }) })
+    const { model, state } = await run([calls({ name: 'Read', input: { path: 'sub' } }), 'found', 'done'], {
+      tools: [agent],
+    })
+    expect([model.requests[1]?.messages, resultTexts({ state })]).toEqual([
+      [{ role: 'user', content: 'sub' }],
+      ['found'],
+    ])
+  })
+})
+
+describe.each([
+  [
+    'zod',
+    z.object({ path: z.string(), limit: z.number().default(3), tags: z.array(z.string()).optional() }),
+    'limit: Invalid input: expected number, received string',
+  ],
+  [
+    'valibot',
+    toStandardJsonSchema(
+      v.object({ path: v.string(), limit: v.optional(v.number(), 3), tags: v.optional(v.array(v.string())) }),
+    ),
+    'limit: Invalid type: Expected number but received "many"',
+  ],
+  [
+    'arktype',
+    type({ path: 'string', limit: 'number = 3', 'tags?': 'string[]' }),
+    'limit must be a number (was a string)',
+  ],
+] as const)('a schema of %s', (_library, input, ofTheLibrary) => {
+  test('shows the model its JSON Schema, and hands over what it makes of the input', async () => {
+    const seen: unknown[] = []
+    const read = tool({
+      ...named,
+      input,
+      execute: (given) => {
+        seen.push(given)
+        return given.path.repeat(given.limit)
+      },
+    })
+    expect(read.inputSchema).toMatchObject({
+      type: 'object',
+      properties: { path: { type: 'string' }, limit: { type: 'number' }, tags: { type: 'array' } },
+      required: ['path'],
+    })
+    expect(read.inputSchema).not.toHaveProperty('$schema')
+    expect([await answers(read, { path: 'a' }, { path: 'b', limit: 1 }), seen]).toEqual([
+      ['aaa', 'b'],
+      [
+        { path: 'a', limit: 3 },
+        { path: 'b', limit: 1 },
+      ],
+    ])
+  })
+
+  test('is kept: the JSON Schema first, then the schema itself', async () => {
+    const read = tool({ ...named, input, execute: () => 'done' })
+    expect(await answers(read, { path: 1 }, { path: 'a', tags: ['x', 2] })).toEqual([
+      'Invalid input for Read: path must be string, not number.',
+      'Invalid input for Read: tags[1] must be string, not number.',
+    ])
+    expect(read.validate?.({ path: 'a', limit: 'many' })).toEqual({ valid: false, message: ofTheLibrary })
+  })
+})
+
+describe('a Standard Schema', () => {
+  test('says where each problem is, and no more than twenty of them', async () => {
+    const input = z.object({
+      files: z.array(z.object({ at: z.string().refine((at) => at !== 'x', 'must not be x') })),
+    })
+    const read = tool({ ...named, input, execute: () => 'done' })
+    const [told] = await answers(read, { files: Array.from({ length: 30 }, () => ({ at: 'x' })) })
+    const places = Array.from({ length: 20 }, (_, index) => `files[${index}].at: must not be x`)
+    expect(told).toBe(`Invalid input for Read: ${[...places, 'and 10 more'].join('; ')}.`)
+  })
+
+  test('that checks asynchronously makes a call invalid and says why', async () => {
+    const input = z.object({ path: z.string().refine(async (at) => at !== '/') })
+    const rejecting = { ...custom, validate: () => Promise.reject(new Error('unheard')) }
+    for (const read of [
+      tool({ ...named, input, execute: () => 'done' }),
+      tool({ ...named, input: { '~standard': rejecting }, inputSchema: path, execute: () => 'done' }),
+    ]) {
+      expect(await answers(read, { path: 'a' })).toEqual([
+        'Invalid input for Read: its schema checks asynchronously, which this loop does not wait for; no input can be valid.',
+      ])
+    }
+  })
+
+  test('that throws, or says nothing that can be read, makes a call invalid', async () => {
+    const thrown = { ...custom, validate: () => { throw new Error('broken') } } // prettier-ignore
+    const silent = { ...custom, validate: () => ({ issues: [] }) }
+    const of = (standard: StandardSchema['~standard']) =>
+      tool({ ...named, input: { '~standard': standard }, inputSchema: path, execute: () => 'done' })
+    expect([await answers(of(thrown), { path: 'a' }), await answers(of(silent), { path: 'a' })]).toEqual([
+      ['Invalid input for Read: broken.'],
+      ['Invalid input for Read: the input does not fit.'],
+    ])
+  })
+
+  test('that cannot say its JSON Schema is given it', async () => {
+    const read = tool({
+      ...named,
+      input: v.object({ path: v.pipe(v.string(), v.startsWith('/', 'must begin with /')) }),
+      inputSchema: path,
+      execute: (input) => input.path,
+    })
+    expect([read.inputSchema, await answers(read, { path: '/a' }, { path: 'a' })]).toEqual([
+      path,
+      ['/a', 'Invalid input for Read: path: must begin with /.'],
+    ])
+  })
+
+  test('is asked for the next draft when it does not know the first', () => {
+    const jsonSchema = {
+      input: ({ target }: { readonly target: string }) => {
+        if (target !== 'draft-07') throw new Error(`cannot say ${target}`)
+        return { $schema: target, type: 'object', title: 'seven' }
+      },
+    }
+    const input = { '~standard': { ...custom, jsonSchema } }
+    expect(tool({ ...named, input, execute: () => 'done' }).inputSchema).toEqual({ type: 'object', title: 'seven' })
+  })
+
+  const custom: StandardSchema['~standard'] = { version: 1, vendor: 'own', validate: (value) => ({ value }) }
+})
+
+describe('tool() refuses', () => {
+  const execute = () => 'done'
+  test.each([
+    [
+      'a schema that has no JSON Schema',
+      v.object({}),
+      'The input schema of Read (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown as `inputSchema`.',
+    ],
+    [
+      'a schema that JSON Schema cannot say',
+      z.object({ at: z.date() }),
+      'The input schema of Read (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown as `inputSchema`.',
+    ],
+    [
+      'an input that is no object',
+      z.string(),
+      'The input of Read must be an object, but its schema says "string". Put it into a field.',
+    ],
+    [
+      'an input that may be something else',
+      { type: ['object', 'null'] },
+      'The input of Read must be an object, but its schema says ["object","null"]. Put it into a field.',
+    ],
+    [
+      'an object of schemas',
+      { path: z.string() },
+      'The input of Read is an object of schemas. Give the schema of an object, such as z.object({ … }).',
+    ],
+    ['what is no schema', 'string', 'The input of Read must be a Standard Schema or a JSON Schema, and it is neither.'],
+  ])('%s', (_what, input, message) => {
+    // As a program without types gives it.
+    const options = { ...named, input, execute } as unknown as Parameters<typeof tool>[0]
+    expect(() => tool(options)).toThrow(new ConfigurationError(message))
+  })
+})

@@ -1,0 +1,204 @@
+// Types only: `npm run types` checks what stands here, and nothing runs it.
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { expectTypeOf } from 'vitest'
+import { z } from 'zod'
+import {
+  agentTool,
+  tool,
+  type AgentTool,
+  type AnyTool,
+  type JsonObject,
+  type StandardSchema,
+  type Tool,
+  type ToolContext,
+  type ToolInput,
+} from '../../src/index.ts'
+
+const named = { name: 'Read', description: 'Reads a file' } as const
+const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
+
+// A tool that says nothing of its input is given an object that it has to look into.
+const plain: Tool = {
+  ...named,
+  inputSchema: path,
+  readOnly: (input) => input['path'] === '/',
+  execute(input) {
+    expectTypeOf(input).toEqualTypeOf<ToolInput>()
+    // @ts-expect-error it may be anything
+    const text: string = input.path
+    return typeof input.path === 'string' ? input.path : text
+  },
+}
+const asker: AgentTool = {
+  ...named,
+  inputSchema: path,
+  readOnly: true,
+  spawn: (input) => ({ prompt: String(input.path) }),
+}
+
+// A JSON Schema literal says what every part is given.
+const fromJson = tool({
+  ...named,
+  input: {
+    type: 'object',
+    properties: { path: { type: 'string' }, lines: { type: 'array', items: { type: 'integer' } } },
+    required: ['path'],
+  },
+  readOnly: (input) => input.path === '/',
+  validate: (input) => (input.path === '' ? { valid: false, message: 'path is empty' } : { valid: true, input }),
+  execute(input, context) {
+    expectTypeOf(input).toEqualTypeOf<{ readonly path: string; readonly lines?: readonly number[] }>()
+    expectTypeOf(context).toEqualTypeOf<ToolContext>()
+    return input.path
+  },
+})
+expectTypeOf(fromJson).toEqualTypeOf<Tool<{ readonly path: string; readonly lines?: readonly number[] }>>()
+
+// So does a constant, and the order in which the parts are written does not matter.
+tool({ execute: (input) => input.path.toUpperCase(), readOnly: true, input: path, ...named })
+
+// A tool without fields.
+const noFields = tool({ ...named, execute: () => 'done' })
+expectTypeOf(noFields).toEqualTypeOf<Tool>()
+
+// A schema that is known only when the program runs.
+declare const unknownSchema: JsonObject
+tool({ ...named, input: unknownSchema, execute: (input) => expectTypeOf(input).toBeUnknown() && 'done' })
+
+// Standard Schemas: what they make of an input is the input.
+const fromZod = tool({
+  ...named,
+  input: z.object({ path: z.string(), limit: z.number().default(3), at: z.string().transform((text) => text.length) }),
+  execute(input) {
+    expectTypeOf(input).toEqualTypeOf<{ path: string; limit: number; at: number }>()
+    return input.path
+  },
+})
+expectTypeOf(fromZod).toEqualTypeOf<Tool<{ path: string; limit: number; at: number }>>()
+tool({
+  ...named,
+  input: type({ path: 'string', 'limit?': 'number' }),
+  execute: ({ path: at, limit = 3 }) => at.repeat(limit),
+})
+tool({
+  ...named,
+  input: toStandardJsonSchema(v.object({ path: v.string(), limit: v.optional(v.number(), 3) })),
+  execute: ({ path: at, limit }) => at.repeat(limit),
+})
+tool({ ...named, input: v.object({ path: v.string() }), inputSchema: path, execute: (input) => input.path })
+
+// A schema without types, as a program without types makes it.
+declare const untyped: { readonly '~standard': Omit<StandardSchema['~standard'], 'types'> }
+tool({ ...named, input: untyped, inputSchema: path, execute: (input) => expectTypeOf(input).toBeUnknown() && 'done' })
+
+// One that cannot say its JSON Schema has to be given it.
+// @ts-expect-error inputSchema is missing
+tool({ ...named, input: v.object({ path: v.string() }), execute: () => 'done' })
+// For a JSON Schema there is no second one.
+// @ts-expect-error the schema is there already
+tool({ ...named, input: path, inputSchema: path, execute: () => 'done' })
+
+// A schema that contradicts the parameter of any part does not compile.
+tool({
+  ...named,
+  input: path,
+  // @ts-expect-error path is a string
+  execute: (input: { readonly path: number }) => `${input.path}`,
+})
+tool({
+  ...named,
+  input: path,
+  // @ts-expect-error nothing says that there is a limit
+  execute(input: { readonly path: string; readonly limit: number }) {
+    return input.path.repeat(input.limit)
+  },
+})
+tool({
+  ...named,
+  input: { type: 'object', properties: { path: { type: 'string' } } },
+  // @ts-expect-error path may be absent
+  execute: (input: { readonly path: string }) => input.path,
+})
+tool({
+  ...named,
+  input: z.object({ path: z.string() }),
+  // @ts-expect-error path is a string
+  execute: (input: { path: number }) => `${input.path}`,
+})
+tool({
+  ...named,
+  input: path,
+  // @ts-expect-error path is a string
+  readOnly: (input: { readonly path: number }) => input.path === 1,
+  execute: () => 'done',
+})
+tool({
+  ...named,
+  input: path,
+  // @ts-expect-error the input that comes back is not what the schema says
+  validate: () => ({ valid: true, input: { path: 1 } }),
+  execute: () => 'done',
+})
+tool({
+  ...named,
+  input: path,
+  execute(input) {
+    // @ts-expect-error the schema has no such field
+    return input.file
+  },
+})
+// Shapes are no schemas.
+// @ts-expect-error an object of schemas is not a schema
+tool({ ...named, input: { path: z.string() }, execute: () => 'done' })
+
+// Agents.
+const agent = agentTool({
+  ...named,
+  input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
+  spawn: ({ prompt }) => ({ prompt, maxTurns: 3 }),
+})
+expectTypeOf(agent).toEqualTypeOf<AgentTool<{ readonly prompt: string }>>()
+agentTool({
+  ...named,
+  input: path,
+  // @ts-expect-error path is a string
+  spawn: (input: { readonly path: number }) => ({ prompt: `${input.path}` }),
+})
+// @ts-expect-error a tool executes or spawns
+agentTool({ ...named, execute: () => 'done' })
+
+// A list of tools holds them all, whatever they take.
+class Submit implements Tool<{ readonly answer: string }> {
+  readonly name = 'Submit'
+  readonly description = ''
+  readonly inputSchema: JsonObject = { type: 'object' }
+  readonly readOnly = ({ answer }: { readonly answer: string }): boolean => answer === ''
+  readonly validate = (): { readonly valid: true; readonly input: { readonly answer: string } } => ({
+    valid: true,
+    input: { answer: '' },
+  })
+  execute({ answer }: { readonly answer: string }): string {
+    return answer
+  }
+}
+interface ReadInput {
+  readonly path: string
+}
+declare const withInterface: Tool<ReadInput>
+declare const withUnknown: Tool<unknown>
+declare const withNever: Tool<never>
+const list: readonly AnyTool[] = [
+  plain,
+  asker,
+  fromJson,
+  noFields,
+  fromZod,
+  agent,
+  new Submit(),
+  withInterface,
+  withUnknown,
+  withNever,
+]
+expectTypeOf(list).toEqualTypeOf<readonly AnyTool[]>()
