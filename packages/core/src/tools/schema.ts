@@ -1,101 +1,90 @@
 import { isJsonObject, type JsonObject } from '../json.ts'
+import { keywordsOf } from './schema-keywords.ts'
+import { accept, mostProblems, none, placeOf, wrong, type Check, type PartOf, type Walk } from './schema-check.ts'
+
+/** Says what is wrong with a value, in words for a model; nothing when it fits. */
+export type SchemaCheck = (value: unknown) => readonly string[]
+
+/** Parts of the schema that may be checked within each other: a field, an element, a form, a `$ref` is one each. The stack bears far more. */
+const mostLevels = 500
+/** How many times a part of a value may be compared with a part of a schema. */
+const mostSteps = 1_000_000
+
+const compiled = new WeakMap<JsonObject, SchemaCheck>()
 
 /**
- * The part of JSON Schema that tool inputs use, checked with words for a model: type, required, properties, additionalProperties,
- * enum, const, items, minimum, maximum, minLength, minItems, anyOf/oneOf. Other keywords are not looked at: a tool's `validate` is the place for more.
+ * Compiles a JSON Schema to a function that checks values, once for each schema object: what is changed in it afterwards is not seen.
+ *
+ * It knows what tool inputs use: type, enum, const; properties, required, additionalProperties; items, prefixItems, minItems, maxItems,
+ * uniqueItems (of strings, numbers, booleans and null); minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf; minLength,
+ * maxLength; anyOf, oneOf (one form that fits is enough), allOf, not; `$ref` within the schema (`#`, `#/$defs/name`).
+ * Other keywords are not looked at, `pattern` neither, since an expression may take for ever: a tool's `validate` is the place for more.
+ *
+ * A value that is nested too deeply (some hundred levels) or too large (a million comparisons) does not fit, and the only problem says so.
  */
-export function schemaProblems(schema: JsonObject, value: unknown, path = ''): readonly string[] {
-  const where = path === '' ? 'the input' : path
-  const choices = schema['anyOf'] ?? schema['oneOf']
-  if (
-    Array.isArray(choices) &&
-    !choices.some((choice) => isJsonObject(choice) && schemaProblems(choice, value, path).length === 0)
-  ) {
-    return [`${where} fits none of the forms it may have`]
-  }
-  const types = typesOf(schema)
-  if (types.length > 0 && !types.some((type) => hasType(type, value)))
-    return [`${where} must be ${types.join(' or ')}, not ${nameOf(value)}`]
-  const allowed = schema['enum']
-  if (Array.isArray(allowed) && !allowed.some((option) => option === value)) {
-    return [`${where} must be one of ${allowed.map((option) => JSON.stringify(option)).join(', ')}`]
-  }
-  if ('const' in schema && schema['const'] !== value) return [`${where} must be ${JSON.stringify(schema['const'])}`]
-  if (typeof value === 'number') return numberProblems(schema, value, where)
-  if (typeof value === 'string') return atLeast(schema['minLength'], value.length, where, 'characters')
-  if (Array.isArray(value)) return listProblems(schema, value, where, path)
-  return isJsonObject(value) ? objectProblems(schema, value, path) : []
+export function compileSchema(schema: JsonObject): SchemaCheck {
+  const known = compiled.get(schema)
+  if (known !== undefined) return known
+  const check = checkOf(schema)
+  compiled.set(schema, check)
+  return check
 }
 
-function objectProblems(schema: JsonObject, value: JsonObject, path: string): readonly string[] {
-  const problems: string[] = []
-  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
-  for (const name of required) {
-    if (typeof name === 'string' && (!Object.hasOwn(value, name) || value[name] === undefined))
-      problems.push(`${inside(path, name)} is missing`)
-  }
-  for (const [name, part] of Object.entries(value)) {
-    const partSchema = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (part === undefined) continue
-    if (isJsonObject(partSchema)) problems.push(...schemaProblems(partSchema, part, inside(path, name)))
-    else if (schema['additionalProperties'] === false) {
-      problems.push(
-        `${inside(path, name)} is not known; there are ${Object.keys(properties).join(', ') || 'no fields'}`,
-      )
-    }
-  }
-  return problems
+/** `compileSchema` and its check in one. */
+export function schemaProblems(schema: JsonObject, value: unknown): readonly string[] {
+  return compileSchema(schema)(value)
 }
 
-function listProblems(schema: JsonObject, value: readonly unknown[], where: string, path: string): readonly string[] {
-  const short = atLeast(schema['minItems'], value.length, where, 'items')
-  const { items } = schema
-  if (!isJsonObject(items)) return short
-  return [...short, ...value.flatMap((item, index) => schemaProblems(items, item, `${path}[${index}]`))]
-}
-
-function numberProblems(schema: JsonObject, value: number, where: string): readonly string[] {
-  const { minimum, maximum } = schema
-  if (typeof minimum === 'number' && value < minimum) return [`${where} must be at least ${minimum}`]
-  if (typeof maximum === 'number' && value > maximum) return [`${where} must be at most ${maximum}`]
-  return []
-}
-
-function atLeast(minimum: unknown, length: number, where: string, unit: string): readonly string[] {
-  return typeof minimum === 'number' && length < minimum ? [`${where} must have at least ${minimum} ${unit}`] : []
-}
-
-function typesOf(schema: JsonObject): readonly string[] {
-  const { type } = schema
-  if (typeof type === 'string') return [type]
-  return Array.isArray(type) ? type.filter((name) => typeof name === 'string') : []
-}
-
-function hasType(type: string, value: unknown): boolean {
-  switch (type) {
-    case 'object':
-      return isJsonObject(value)
-    case 'array':
-      return Array.isArray(value)
-    case 'integer':
-      return Number.isInteger(value)
-    case 'null':
-      return value === null
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type
-    default:
-      return true
+function checkOf(schema: JsonObject): SchemaCheck {
+  const check = partsOf(schema)(schema)
+  return (value) => {
+    const walk: Walk = { level: 0, steps: 0, exceeded: undefined }
+    const problems = check(value, walk)
+    if (walk.exceeded !== undefined) return [walk.exceeded]
+    if (problems === none) return noProblems
+    const told = problems.slice(0, mostProblems).map(({ path, says }) => `${placeOf(path)} ${says}`)
+    return problems.length > mostProblems ? [...told, 'and more'] : told
   }
 }
 
-function nameOf(value: unknown): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
+const noProblems: readonly string[] = Object.freeze([])
+
+/** Compiles each part of a schema when a value first comes to it, so that a schema may refer to itself. */
+function partsOf(root: JsonObject): PartOf {
+  const parts = new Map<JsonObject, Check>()
+  const partOf: PartOf = (schema) => {
+    if (!isJsonObject(schema)) return schema === false ? refuse : accept
+    let part = parts.get(schema)
+    if (part === undefined) parts.set(schema, (part = partFor(schema, root, partOf)))
+    return part
+  }
+  return partOf
 }
 
-function inside(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`
+function partFor(schema: JsonObject, root: JsonObject, partOf: PartOf): Check {
+  let check: Check | undefined
+  let hasParts = false
+  const noting: PartOf = (inner) => {
+    hasParts = true
+    return partOf(inner)
+  }
+  return (value, walk) => {
+    check ??= keywordsOf(schema, root, noting)
+    // What has nothing within it cannot go on for ever.
+    if (!hasParts) return check(value, walk)
+    if (!mayGoOn(walk)) return none
+    walk.level++
+    const problems = check(value, walk)
+    walk.level--
+    return problems
+  }
 }
+
+function mayGoOn(walk: Walk): boolean {
+  if (walk.exceeded !== undefined) return false
+  if (walk.level >= mostLevels) walk.exceeded = 'the input is nested too deeply to be checked'
+  else if (++walk.steps > mostSteps) walk.exceeded = 'the input is too large to be checked'
+  return walk.exceeded === undefined
+}
+
+const refuse: Check = () => wrong('is not allowed')

@@ -38,7 +38,7 @@ export type ToolInput = { readonly [name: string]: unknown }
 export interface Tool<Input = ToolInput> {
   readonly name: string
   readonly description: string
-  /** JSON Schema of the input, shown to the model. Checked by the loop before anything else sees the call. */
+  /** JSON Schema of the input, shown to the model. Checked by the loop before anything else sees the call, as far as `compileSchema` knows it. */
   readonly inputSchema: JsonObject
   /** Changes nothing outside. Neighbouring read-only calls run in parallel, 10 at most. May depend on the (valid) input. */
   readonly readOnly: boolean | ((input: Input) => boolean)

@@ -1,5 +1,8 @@
+// Holds R-SCHEMA-1 to R-SCHEMA-5 of docs/spec.md.
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { schemaProblems } from '../../src/tools/schema.ts'
+import { compileSchema, schemaProblems, type Json, type JsonObject } from '../../src/index.ts'
+import { interpretedProblems } from '../support/interpreted-schema.ts'
 
 const path = {
   type: 'object',
@@ -50,5 +53,195 @@ describe('the schema checker says what is right', () => {
     [{ type: 'object', required: ['toString'] }, {}, ['toString is missing']],
   ] as const)('%j given %j', (schema, value, problems) => {
     expect(schemaProblems(schema, value)).toEqual(problems)
+  })
+})
+
+describe('further keywords', () => {
+  const text = { type: 'string' }
+  const tree = {
+    $defs: { node: { type: 'object', properties: { left: { $ref: '#/$defs/node' }, size: { type: 'integer' } } } },
+    $ref: '#/$defs/node',
+  }
+  test.each([
+    [{ exclusiveMinimum: 0, exclusiveMaximum: 2 }, 1, []],
+    [{ exclusiveMinimum: 0 }, 0, ['the input must be above 0']],
+    [{ exclusiveMaximum: 2 }, 2, ['the input must be below 2']],
+    [{ multipleOf: 5 }, 7, ['the input must be a multiple of 5']],
+    [{ multipleOf: 2 }, 10_000_000_000_001, ['the input must be a multiple of 2']],
+    [{ multipleOf: 0.1 }, 0.3, []],
+    [{ multipleOf: 0.1 }, 0.35, ['the input must be a multiple of 0.1']],
+    [{ multipleOf: 0 }, 3, []],
+    [{ maxLength: 2 }, 'abc', ['the input must have at most 2 characters']],
+    [{ maxLength: 2 }, '😀😀', []],
+    [{ maxItems: 1 }, [1, 2], ['the input must have at most 1 items']],
+    [{ uniqueItems: true }, ['a', 1, '1', null, {}, {}], []],
+    [{ uniqueItems: true }, ['a', 1, 'a'], ['[2] must not be there twice']],
+    [{ prefixItems: [text], items: { type: 'number' } }, ['a', 1, 'b'], ['[2] must be number, not string']],
+    [{ items: [text], additionalItems: false }, [1, 2], ['[0] must be string, not number', '[1] is not allowed']],
+    [{ prefixItems: [text] }, ['a', 1], []],
+    [{ additionalProperties: text }, { a: 'b', c: 1 }, ['c must be string, not number']],
+    [{ properties: { a: true }, additionalProperties: text }, { a: 1 }, []],
+    [{ properties: { a: false } }, { a: 1 }, ['a is not allowed']],
+    [{ properties: { a: true }, additionalProperties: false }, { a: 1 }, []],
+    [{ patternProperties: { '^x': text }, additionalProperties: false }, { y: 1 }, []],
+    [{ allOf: [{ required: ['a'] }, { required: ['b'] }] }, {}, ['a is missing', 'b is missing']],
+    [{ allOf: [text], minLength: 2 }, 'a', ['the input must have at least 2 characters']],
+    [{ not: text }, 'a', ['the input has a form that is excluded']],
+    [{ not: text }, 1, []],
+    [
+      { anyOf: [text, { type: 'null' }], oneOf: [{ const: 'a' }] },
+      'b',
+      ['the input fits none of the forms it may have'],
+    ],
+    [tree, { left: { left: { size: 1 } } }, []],
+    [tree, { left: { left: { size: 'x' } } }, ['left.left.size must be integer, not string']],
+    [
+      { type: 'object', properties: { next: { $ref: '#' } }, required: ['id'] },
+      { id: 1, next: {} },
+      ['next.id is missing'],
+    ],
+    [
+      { definitions: { 'a/b~c d': text }, $ref: '#/definitions/a~1b~0c%20d' },
+      1,
+      ['the input must be string, not number'],
+    ],
+    [{ anyOf: [text], items: { $ref: '#/anyOf/0' } }, 'a', []],
+    [{ $ref: '#/$defs/toString', $defs: {} }, 1, []],
+    [{ $ref: 'https://example.com/schema' }, 1, []],
+    [{ $ref: '#name' }, 1, []],
+    [{ pattern: '^(a+)+$', format: 'email', contains: false }, 'a'.repeat(60) + '!', []],
+  ] as const)('%j given %j', (schema: JsonObject, value, problems) => {
+    expect(schemaProblems(schema, value)).toEqual(problems)
+  })
+})
+
+describe('no input and no schema', () => {
+  /** `levels` objects in each other; `next` of each is the one inside. */
+  const nested = (levels: number): Json => {
+    let value: Json = null
+    for (let level = 0; level < levels; level++) value = { next: value }
+    return value
+  }
+  const list = { type: ['object', 'null'], properties: { next: { $ref: '#' } } }
+  const tooDeep = ['the input is nested too deeply to be checked']
+  const tooLarge = ['the input is too large to be checked']
+
+  test('nested some hundred levels deep is checked further, and nothing overflows', () => {
+    expect([249, 250, 5_000, 100_000].map((levels) => schemaProblems(list, nested(levels)))).toEqual([
+      [],
+      tooDeep,
+      tooDeep,
+      tooDeep,
+    ])
+  })
+
+  test('nested too deeply is let through where the depth is in what is excluded, or in one of several forms', () => {
+    expect(schemaProblems({ not: list }, nested(5_000))).toEqual(tooDeep)
+    expect(schemaProblems({ anyOf: [list, {}] }, nested(5_000))).toEqual(tooDeep)
+  })
+
+  test('that refers to itself without end goes on for ever', () => {
+    expect(schemaProblems({ $ref: '#' }, 1)).toEqual(tooDeep)
+    const circular: { [key: string]: Json } = { type: 'object' }
+    circular['properties'] = { next: circular }
+    expect(schemaProblems(circular, { next: { next: 1 } })).toEqual(['next.next must be object, not number'])
+  })
+
+  test('whose forms multiply with every level takes for ever', () => {
+    const forks = { anyOf: [{ allOf: [{ $ref: '#' }, false] }, { allOf: [{ $ref: '#' }, false] }] }
+    expect(schemaProblems(forks, 1)).toEqual(tooDeep)
+    const either = (last: string) => ({ properties: { next: { $ref: '#' } }, required: [last] })
+    expect(schemaProblems({ anyOf: [either('a'), either('b'), { type: 'null' }] }, nested(60))).toEqual(tooLarge)
+  })
+
+  test('makes a long answer: twenty problems are told, and places in a few words', () => {
+    const numbers = { type: 'array', items: { type: 'number' } }
+    const told = schemaProblems(
+      numbers,
+      Array.from({ length: 10_000 }, () => 'x'),
+    )
+    expect([told.length, told.slice(-2)]).toEqual([21, ['[19] must be number, not string', 'and more']])
+    expect(
+      schemaProblems(
+        numbers,
+        Array.from({ length: 20 }, () => 'x'),
+      ),
+    ).toHaveLength(20)
+    const name = 'n'.repeat(10_000)
+    expect(schemaProblems({ additionalProperties: false }, { [name]: 1 })).toEqual([
+      `${'n'.repeat(100)}…${'n'.repeat(80)} is not known; there are no fields`,
+    ])
+  })
+})
+
+test('a schema is compiled once', () => {
+  const schema = { type: 'string' }
+  expect(compileSchema(schema)).toBe(compileSchema(schema))
+  expect(compileSchema({ type: 'string' })).not.toBe(compileSchema(schema))
+})
+
+describe('what is compiled', () => {
+  const names = fc.constantFrom('a', 'b', 'toString', '__proto__')
+  const scalar = fc.oneof(
+    fc.constantFrom('', 'x', 'abc', 0, 1, 2.5, -1, true, false, null),
+    fc.string({ maxLength: 3 }),
+  )
+  const { value } = fc.letrec<{ value: Json }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      scalar,
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(names, tie('value'), { maxKeys: 3 }),
+    ),
+  }))
+  const typeName = fc.constantFrom('object', 'array', 'string', 'number', 'integer', 'boolean', 'null', 'file')
+  const limit = fc.integer({ min: 0, max: 3 })
+  const simple = {
+    type: fc.oneof({ weight: 4, arbitrary: typeName }, { weight: 1, arbitrary: fc.array(typeName, { maxLength: 2 }) }),
+    required: fc.array(names, { maxLength: 2 }),
+    additionalProperties: fc.boolean(),
+    enum: fc.array(scalar, { maxLength: 3 }),
+    const: scalar,
+    minimum: limit,
+    maximum: limit,
+    minLength: limit,
+    minItems: limit,
+  }
+  /** A few keywords at a time: of many at once nearly nothing fits. */
+  const keywords = (all: { readonly [keyword: string]: fc.Arbitrary<unknown> }): fc.Arbitrary<JsonObject> =>
+    fc
+      .subarray(Object.keys(all), { maxLength: 3 })
+      .chain((chosen) =>
+        fc.record(Object.fromEntries(chosen.map((name) => [name, all[name]!]))),
+      ) as fc.Arbitrary<JsonObject>
+  const { schema } = fc.letrec<{ schema: JsonObject }>((tie) => {
+    const forms = fc.array(tie('schema'), { minLength: 1, maxLength: 2 })
+    const properties = fc.dictionary(names, tie('schema'), { maxKeys: 3 })
+    // `anyOf` and `oneOf` together mean more than they did.
+    const deep = { ...simple, properties, items: tie('schema') }
+    return {
+      schema: fc.oneof(
+        { maxDepth: 3 },
+        keywords(simple),
+        keywords({ ...deep, anyOf: forms }),
+        keywords({ ...deep, oneOf: forms }),
+      ),
+    }
+  })
+
+  test('says what the interpreter said, for every keyword that both know', () => {
+    let fitting = 0
+    let wrong = 0
+    fc.assert(
+      fc.property(schema, value, (given, input) => {
+        const expected = interpretedProblems(given, input)
+        if (expected.length === 0) fitting++
+        else wrong++
+        expect(schemaProblems(given, input)).toEqual(expected)
+      }),
+      { numRuns: 2_000 },
+    )
+    // The comparison is about both.
+    expect([fitting > 200, wrong > 200]).toEqual([true, true])
   })
 })

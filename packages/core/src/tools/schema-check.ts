@@ -1,0 +1,52 @@
+/** What is wrong, and where: a path from the value that was checked. */
+export interface Problem {
+  readonly path: string
+  readonly says: string
+}
+
+/** One check of a whole value, shared by its parts. */
+export interface Walk {
+  /** Parts of the schema that are being checked within each other. */
+  level: number
+  /** Comparisons so far. */
+  steps: number
+  /** Why the check was given up; then it is the only problem. */
+  exceeded: string | undefined
+}
+
+/** Compares a value with a part of a schema. `none`, the very same list, when it fits. */
+export type Check = (value: unknown, walk: Walk) => readonly Problem[]
+
+/** The check of a part of the schema; a boolean is one too. */
+export type PartOf = (schema: unknown) => Check
+
+/** Nothing is wrong. */
+export const none: readonly Problem[] = Object.freeze([])
+
+/** Takes any value. */
+export const accept: Check = () => none
+
+/** Something is wrong with the value as a whole. */
+export function wrong(says: string): readonly Problem[] {
+  return [{ path: '', says }]
+}
+
+/** Problems that are told; a model mends these first. One more is looked for, to say that there are more. */
+export const mostProblems = 20
+
+/** Problems, and those of a field or an element beside them. */
+export function joined(problems: readonly Problem[], inside: readonly Problem[], place = ''): readonly Problem[] {
+  if (inside === none) return problems
+  const placed = place === '' ? inside : inside.map(({ path, says }) => ({ path: place + path, says }))
+  return problems === none ? placed : [...problems, ...placed]
+}
+
+/** Longest path that is told whole: a model may have made it up. */
+const longestPath = 200
+
+/** How a place is named to the model. */
+export function placeOf(path: string): string {
+  const place = path.startsWith('.') ? path.slice(1) : path
+  if (place === '') return 'the input'
+  return place.length <= longestPath ? place : `${place.slice(0, 100)}…${place.slice(-80)}`
+}

@@ -1,0 +1,152 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { accept, joined, none, wrong, type Check, type PartOf } from './schema-check.ts'
+import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'
+
+/**
+ * The check of what one schema says. A value of another form, type or choice is told by that alone: whatever else the schema says is
+ * about a value of its own kind.
+ */
+export function keywordsOf(schema: JsonObject, root: JsonObject, partOf: PartOf): Check {
+  const gates = present([
+    formsCheck(schema['anyOf'], partOf),
+    formsCheck(schema['oneOf'], partOf),
+    typeCheck(schema['type']),
+    enumCheck(schema['enum']),
+    'const' in schema ? constCheck(schema['const']) : undefined,
+  ])
+  const others = present([
+    refCheck(schema['$ref'], root, partOf),
+    ...(Array.isArray(schema['allOf']) ? schema['allOf'].map(partOf) : []),
+    notCheck(schema['not'], partOf),
+    numberCheck(schema),
+    stringCheck(schema),
+    listCheck(schema, partOf),
+    objectCheck(schema, partOf),
+  ])
+  return inTurn(first(gates), every(others))
+}
+
+/** The problems of the first check that has any. */
+function first(checks: readonly Check[]): Check | undefined {
+  if (checks.length <= 1) return checks[0]
+  return (value, walk) => {
+    for (const check of checks) {
+      const problems = check(value, walk)
+      if (problems !== none) return problems
+    }
+    return none
+  }
+}
+
+/** The problems of all checks. */
+function every(checks: readonly Check[]): Check | undefined {
+  if (checks.length <= 1) return checks[0]
+  return (value, walk) => {
+    let found = none
+    for (const check of checks) found = joined(found, check(value, walk))
+    return found
+  }
+}
+
+function inTurn(gate: Check | undefined, others: Check | undefined): Check {
+  if (gate === undefined) return others ?? accept
+  if (others === undefined) return gate
+  return (value, walk) => {
+    const problems = gate(value, walk)
+    return problems === none ? others(value, walk) : problems
+  }
+}
+
+function present(checks: readonly (Check | undefined)[]): readonly Check[] {
+  return checks.filter((check) => check !== undefined)
+}
+
+/** One form that fits is enough, for `oneOf` too: that a second one fits as well harms nobody. */
+function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
+  if (!Array.isArray(forms)) return undefined
+  const checks = forms.map(partOf)
+  const problem = wrong('fits none of the forms it may have')
+  return (value, walk) => (checks.some((check) => check(value, walk) === none) ? none : problem)
+}
+
+function typeCheck(type: Json | undefined): Check | undefined {
+  const types = (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string')
+  const [only, ...more] = types.map(typeTest)
+  if (only === undefined) return undefined
+  const fits = more.length === 0 ? only : (value: unknown) => only(value) || more.some((test) => test(value))
+  const words = `must be ${types.join(' or ')}, not `
+  return (value) => (fits(value) ? none : wrong(words + nameOf(value)))
+}
+
+function typeTest(type: string): (value: unknown) => boolean {
+  switch (type) {
+    case 'object':
+      return isJsonObject
+    case 'array':
+      return Array.isArray
+    case 'integer':
+      return Number.isInteger
+    case 'null':
+      return (value) => value === null
+    case 'string':
+    case 'number':
+    case 'boolean':
+      return (value) => typeof value === type
+    default:
+      return () => true
+  }
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function enumCheck(allowed: Json | undefined): Check | undefined {
+  if (!Array.isArray(allowed)) return undefined
+  const values: readonly unknown[] = allowed
+  const problem = wrong(`must be one of ${values.map((option) => JSON.stringify(option)).join(', ')}`)
+  return (value) => (values.includes(value) ? none : problem)
+}
+
+function constCheck(constant: Json | undefined): Check {
+  const problem = wrong(`must be ${JSON.stringify(constant)}`)
+  return (value) => (value === constant ? none : problem)
+}
+
+function notCheck(excluded: Json | undefined, partOf: PartOf): Check | undefined {
+  if (excluded === undefined) return undefined
+  const check = partOf(excluded)
+  const problem = wrong('has a form that is excluded')
+  return (value, walk) => (check(value, walk) === none ? problem : none)
+}
+
+/** What stands elsewhere in the same schema. A reference that leads nowhere, or out of it, is not looked at. */
+function refCheck(reference: Json | undefined, root: JsonObject, partOf: PartOf): Check | undefined {
+  if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined
+  const target = pointedAt(root, reference.slice(1))
+  return target === undefined ? undefined : partOf(target)
+}
+
+/** Follows a JSON Pointer, as a part of a URI. */
+function pointedAt(root: JsonObject, pointer: string): unknown {
+  if (pointer === '') return root
+  if (!pointer.startsWith('/')) return undefined
+  let found: unknown = root
+  for (const part of pointer.slice(1).split('/')) {
+    const name = unescaped(part)
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined
+    found = Reflect.get(found, name)
+  }
+  return found
+}
+
+function unescaped(part: string): string {
+  let decoded = part
+  try {
+    decoded = decodeURIComponent(part)
+  } catch {
+    // A lone % is a name like any other.
+  }
+  return decoded.replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,142 @@
+import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { joined, mostProblems, none, wrong, type Check, type PartOf, type Problem } from './schema-check.ts'
+
+// What a schema says about values of one kind. Values of other kinds pass: the type of the schema is what is about them.
+
+export function numberCheck(schema: JsonObject): Check | undefined {
+  const tests = [
+    test(schema['minimum'], 'must be at least', (value, limit) => value >= limit),
+    test(schema['maximum'], 'must be at most', (value, limit) => value <= limit),
+    test(schema['exclusiveMinimum'], 'must be above', (value, limit) => value > limit),
+    test(schema['exclusiveMaximum'], 'must be below', (value, limit) => value < limit),
+    test(schema['multipleOf'], 'must be a multiple of', isMultiple),
+  ].filter((one) => one !== undefined)
+  if (tests.length === 0) return undefined
+  return (value) => {
+    if (typeof value !== 'number') return none
+    for (const { holds, problem } of tests) if (!holds(value)) return problem
+    return none
+  }
+}
+
+function test(limit: Json | undefined, words: string, holds: (value: number, limit: number) => boolean) {
+  if (typeof limit !== 'number') return undefined
+  return { holds: (value: number) => holds(value, limit), problem: wrong(`${words} ${limit}`) }
+}
+
+/** Of fractions as nearly as they can be told, so that 0.3 is a multiple of 0.1. In doubt it is one. */
+function isMultiple(value: number, divisor: number): boolean {
+  if (!(divisor > 0)) return true
+  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
+  const quotient = value / divisor
+  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient))
+}
+
+export function stringCheck(schema: JsonObject): Check | undefined {
+  const { minLength, maxLength } = schema
+  if (typeof minLength !== 'number' && typeof maxLength !== 'number') return undefined
+  const [least, most] = [atLeast(minLength), atMost(maxLength)]
+  const short = wrong(`must have at least ${least} characters`)
+  const long = wrong(`must have at most ${most} characters`)
+  return (value) => {
+    if (typeof value !== 'string') return none
+    if (value.length < least) return short
+    // Counted in characters where it matters: one may be two units long.
+    return value.length > most && Array.from(value).length > most ? long : none
+  }
+}
+
+export function listCheck(schema: JsonObject, partOf: PartOf): Check | undefined {
+  const { minItems, maxItems, items, prefixItems } = schema
+  const sizes = sizeCheck(minItems, maxItems)
+  const mustDiffer = schema['uniqueItems'] === true
+  // Older drafts name the first elements in `items` and the others in `additionalItems`.
+  const first = (Array.isArray(items) ? items : Array.isArray(prefixItems) ? prefixItems : []).map(partOf)
+  const others = partSchema(Array.isArray(items) ? schema['additionalItems'] : items, partOf)
+  if (sizes === undefined && !mustDiffer && first.length === 0 && others === undefined) return undefined
+  return (value, walk) => {
+    if (!Array.isArray(value)) return none
+    let problems = sizes === undefined ? none : sizes(value.length)
+    if (mustDiffer) problems = joined(problems, repetition(value))
+    for (let index = 0; index < value.length; index++) {
+      const check = first[index] ?? others
+      if (check === undefined) break
+      const inside = check(value[index], walk)
+      if (inside === none) continue
+      problems = joined(problems, inside, `[${index}]`)
+      if (problems.length > mostProblems) break
+    }
+    return problems
+  }
+}
+
+function sizeCheck(minItems: Json | undefined, maxItems: Json | undefined) {
+  if (typeof minItems !== 'number' && typeof maxItems !== 'number') return undefined
+  const [least, most] = [atLeast(minItems), atMost(maxItems)]
+  const [few, many] = [wrong(`must have at least ${least} items`), wrong(`must have at most ${most} items`)]
+  return (length: number) => (length < least ? few : length > most ? many : none)
+}
+
+/** Only what can be compared at once: strings, numbers, booleans and null. */
+function repetition(items: readonly unknown[]): readonly Problem[] {
+  const seen = new Set<unknown>()
+  for (const [index, item] of items.entries()) {
+    if (typeof item === 'object' && item !== null) continue
+    if (seen.has(item)) return [{ path: `[${index}]`, says: 'must not be there twice' }]
+    seen.add(item)
+  }
+  return none
+}
+
+export function objectCheck(schema: JsonObject, partOf: PartOf): Check | undefined {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  const required = (Array.isArray(schema['required']) ? schema['required'] : []).filter(
+    (name) => typeof name === 'string',
+  )
+  const fields = new Map<string, Check>()
+  for (const [name, part] of Object.entries(properties)) if (part !== undefined) fields.set(name, partOf(part))
+  const others = otherFields(schema, [...fields.keys()], partOf)
+  if (required.length === 0 && fields.size === 0 && others === undefined) return undefined
+  return (value, walk) => {
+    if (!isJsonObject(value)) return none
+    let problems = none
+    for (const name of required) {
+      if (problems.length > mostProblems) return problems
+      if (value[name] === undefined || !Object.hasOwn(value, name)) problems = joined(problems, missing, `.${name}`)
+    }
+    for (const name of Object.keys(value)) {
+      const part = value[name]
+      const check = fields.get(name) ?? others
+      if (part === undefined || check === undefined) continue
+      const inside = check(part, walk)
+      if (inside === none) continue
+      problems = joined(problems, inside, `.${name}`)
+      if (problems.length > mostProblems) break
+    }
+    return problems
+  }
+}
+
+const missing = wrong('is missing')
+
+/** What `additionalProperties` says. Names that a pattern may allow are not judged: no pattern is tried. */
+function otherFields(schema: JsonObject, names: readonly string[], partOf: PartOf): Check | undefined {
+  if (isJsonObject(schema['patternProperties'])) return undefined
+  const { additionalProperties } = schema
+  if (additionalProperties !== false) return partSchema(additionalProperties, partOf)
+  const problem = wrong(`is not known; there are ${names.join(', ') || 'no fields'}`)
+  return () => problem
+}
+
+/** Nothing to check where a keyword is absent, or is no schema. */
+function partSchema(schema: Json | undefined, partOf: PartOf): Check | undefined {
+  return isJsonObject(schema) || schema === false ? partOf(schema) : undefined
+}
+
+function atLeast(limit: Json | undefined): number {
+  return typeof limit === 'number' ? limit : -Infinity
+}
+
+function atMost(limit: Json | undefined): number {
+  return typeof limit === 'number' ? limit : Infinity
+}
