@@ -1,5 +1,5 @@
 // examples/guards.mjs
-import { all, any, loop, noProgress, startRun, StepsLimitHook, StopSignal, tool } from '@halting/core'
+import { all, any, loop, noProgress, startRun, stepLimit, StopSignal, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 /** A guard of our own: a condition over the figures of the run. */
@@ -18,6 +18,6 @@ const look = tool({
   execute: () => 'the same',
 })
 
-const stopWhen = any(noProgress(), all(new StepsLimitHook(3), dear))
+const stopWhen = any(noProgress(), all(stepLimit(3), dear))
 const { reason, signal } = await loop(startRun({ prompt: 'Look.' }), { model, tools: [look], stopWhen }).terminal
 console.log(`${reason}: ${signal.message}`)

@@ -1,5 +1,5 @@
 // examples/override.mjs
-import { CallableHook, loop, startRun, StepsLimitHook, tool } from '@halting/core'
+import { CallableHook, loop, startRun, stepLimit, tool } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel(() => ({ toolCalls: [{ name: 'Look' }] }))
@@ -19,7 +19,7 @@ const running = loop(startRun({ prompt: 'Look.' }), {
   model,
   tools: [look],
   hooks: [insist],
-  stopWhen: new StepsLimitHook(2),
+  stopWhen: stepLimit(2),
   maxTurns: 9,
 })
 for await (const event of running) {

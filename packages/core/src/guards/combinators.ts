@@ -1,6 +1,14 @@
 import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
-import { defaultCheckpoints, type Checkpoint, type Guard, type GuardBounds } from './guard.ts'
+import { conditionFigures } from './figures.ts'
+import {
+  defaultCheckpoints,
+  type Checkpoint,
+  type Guard,
+  type GuardBounds,
+  type GuardRemaining,
+  type GuardView,
+} from './guard.ts'
 
 /** Stops when one of the guards does, each looked at where it would be by itself; of several signals the most urgent one. */
 export function any(...guards: readonly Guard[]): Guard {
@@ -13,6 +21,8 @@ export function any(...guards: readonly Guard[]): Guard {
       const looking = guards.filter((guard) => (guard.checkpoints ?? defaultCheckpoints).includes(view.checkpoint))
       return signalsOf(looking, view).highest() ?? undefined
     },
+    // The one that is nearest fires first.
+    remaining: (view) => byShare(known(guards, view)).at(-1),
   }
 }
 
@@ -30,6 +40,11 @@ export function all(...guards: readonly Guard[]): Guard {
       const message = [...signals].map((signal) => signal.message).join(' and ')
       return new StopSignal({ reason: highest.reason, message, context: { all: signals.toJSON() }, source: name })
     },
+    remaining(view) {
+      // The one that is farthest fires last; one that does not say might be farther still.
+      const figures = known(guards, view)
+      return figures.length === guards.length ? byShare(figures)[0] : undefined
+    },
   }
 }
 
@@ -44,11 +59,21 @@ export function not(guard: Guard): Guard {
       if (guard.evaluate(view) instanceof StopSignal) return undefined
       return new StopSignal({ reason: 'stop_requested', message: `${guard.name} does not hold`, source: name })
     },
+    remaining: (view) => conditionFigures(name, !(guard.evaluate(view) instanceof StopSignal)),
   }
 }
 
-function signalsOf(guards: readonly Guard[], view: Parameters<Guard['evaluate']>[0]): StopSignals {
+function signalsOf(guards: readonly Guard[], view: GuardView): StopSignals {
   return StopSignals.of(...guards.flatMap((guard) => guard.evaluate(view) ?? []))
+}
+
+function known(guards: readonly Guard[], view: GuardView): readonly GuardRemaining[] {
+  return guards.flatMap((guard) => guard.remaining?.(view) ?? [])
+}
+
+/** The one that has used the smallest share of its limit first. */
+function byShare(figures: readonly GuardRemaining[]): readonly GuardRemaining[] {
+  return figures.toSorted((a, b) => a.used / a.limit - b.used / b.limit)
 }
 
 function names(guards: readonly Guard[]): string {

@@ -29,6 +29,16 @@ export interface GuardBounds {
   readonly ms?: number
 }
 
+/** How near a guard is to firing: it fires once `used` has reached `limit`. JSON. */
+export type GuardRemaining = {
+  /** Name of the guard whose figures these are; of a combinator, the one that decides. */
+  readonly guard: string
+  readonly used: number
+  readonly limit: number
+  /** What is counted. A `condition` has no figures of its own: 0 of 1 while it does not hold, 1 of 1 while it does. */
+  readonly unit: 'turns' | 'tokens' | 'usd' | 'ms' | 'repeats' | 'condition'
+}
+
 /**
  * A condition to stop on: pure, so it needs no record and a replay asks it again.
  * Guards use `>=`. One that throws ends the run as `error`.
@@ -42,6 +52,8 @@ export interface Guard {
   /** It needs `recentTurns`, which are hashed only when some guard does. */
   readonly looksAtTurns?: boolean
   evaluate(view: GuardView): StopSignal | null | undefined
+  /** How near it is to firing, for people to see: pure, and nothing is decided by it. Undefined where it cannot say. */
+  remaining?(view: GuardView): GuardRemaining | undefined
 }
 
 export const defaultCheckpoints: readonly Checkpoint[] = Object.freeze<Checkpoint[]>(['before_turn', 'after_tools'])

@@ -1,9 +1,11 @@
 import { ConfigurationError } from '../errors.ts'
 import type { ModelStopReason } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
-import type { Checkpoint, Guard, GuardBounds, GuardView } from './guard.ts'
+import { conditionFigures, figures } from './figures.ts'
+import type { Checkpoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
 
-// The guards of limits (spec R-GUARD-2 to R-GUARD-5). Each is a class, so that it can be registered by hand; `UseGuards` registers them together.
+// The guards of limits (spec R-GUARD-2 to R-GUARD-5). Each is a class, so that it can be registered by hand, with a function that makes
+// it; `UseGuards` registers them together.
 
 /** Stops when `maxSteps` turns are done. */
 export class StepsLimitHook implements Guard {
@@ -26,6 +28,15 @@ export class StepsLimitHook implements Guard {
       source: this.name,
     })
   }
+
+  remaining({ steps }: GuardView): GuardRemaining | undefined {
+    return figures(this.name, steps, this.#maxSteps, 'turns')
+  }
+}
+
+/** Stops when `steps` turns are done: `StepsLimitHook`. @throws ConfigurationError unless `steps` is above 0. */
+export function stepLimit(steps: number): StepsLimitHook {
+  return new StepsLimitHook(steps)
 }
 
 /** Whether a guard looks at a subagent too: its turns are its own (spec R-SUB-4). */
@@ -54,6 +65,15 @@ export class TokenUsageLimitHook implements Guard {
       source: this.name,
     })
   }
+
+  remaining({ totalTokens }: GuardView): GuardRemaining | undefined {
+    return figures(this.name, totalTokens, this.#maxTokens, 'tokens')
+  }
+}
+
+/** Stops when the run has used `tokens`, input (cached too) plus output: `TokenUsageLimitHook`. @throws ConfigurationError unless above 0. */
+export function tokenLimit(tokens: number): TokenUsageLimitHook {
+  return new TokenUsageLimitHook(tokens)
 }
 
 /** Stops after `maxSeconds` of active time; a call in flight is aborted. */
@@ -63,7 +83,8 @@ export class ExecutionTimeLimitHook implements Guard {
   readonly #maxMs: number
 
   constructor(maxSeconds: number) {
-    this.#maxMs = positive('maxSeconds', maxSeconds) * 1000
+    // Without the crumbs of fractions: 1.001 s are 1,001 ms.
+    this.#maxMs = Math.round(positive('maxSeconds', maxSeconds) * 1_000_000) / 1_000
     this.bounds = { ms: this.#maxMs }
   }
 
@@ -71,6 +92,15 @@ export class ExecutionTimeLimitHook implements Guard {
     if (view.activeMs < this.#maxMs) return undefined
     return timeLimitSignal(view.activeMs, this.#maxMs, this.name)
   }
+
+  remaining({ activeMs }: GuardView): GuardRemaining | undefined {
+    return figures(this.name, activeMs, this.#maxMs, 'ms')
+  }
+}
+
+/** Stops after `ms` milliseconds of active time; a call in flight is aborted: `ExecutionTimeLimitHook`. @throws ConfigurationError unless above 0. */
+export function timeLimit(ms: number): ExecutionTimeLimitHook {
+  return new ExecutionTimeLimitHook(positive('ms', ms) / 1000)
 }
 
 export function timeLimitSignal(usedMs: number, limitMs: number, source: string): StopSignal {
@@ -97,6 +127,15 @@ export class CostLimitHook implements Guard {
     if (view.costUsd < this.#maxUsd) return undefined
     return costLimitSignal(view.costUsd, this.#maxUsd, this.name)
   }
+
+  remaining({ costUsd }: GuardView): GuardRemaining | undefined {
+    return figures(this.name, costUsd, this.#maxUsd, 'usd')
+  }
+}
+
+/** Stops when the run has cost `usd` US dollars: `CostLimitHook`. @throws ConfigurationError unless `usd` is above 0. */
+export function costLimit(usd: number): CostLimitHook {
+  return new CostLimitHook(usd)
 }
 
 export function costLimitSignal(usedUsd: number, limitUsd: number, source: string): StopSignal {
@@ -127,6 +166,15 @@ export class FinishReasonHook implements Guard {
       source: this.name,
     })
   }
+
+  remaining(view: GuardView): GuardRemaining {
+    return conditionFigures(this.name, this.evaluate(view) !== undefined)
+  }
+}
+
+/** Stops when a reply ended for one of these reasons (`end_turn`, `stop_sequence` …): `FinishReasonHook`. */
+export function finishReason(...reasons: readonly ModelStopReason[]): FinishReasonHook {
+  return new FinishReasonHook(reasons)
 }
 
 function positive(name: string, value: number): number {

@@ -37,6 +37,11 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
         source: name,
       })
     },
+    remaining({ recentTurns }) {
+      let used = 0
+      for (let length = 1; length <= longestCycle; length++) used = Math.max(used, timesInARow(recentTurns, length))
+      return { guard: name, used, limit: repeats, unit: 'repeats' }
+    },
   }
 }
 
@@ -47,16 +52,16 @@ export const noProgressNudge: string =
 
 /** Length of the shortest cycle that fills the newest turns `repeats` times. */
 export function cycleLength(turns: readonly number[], repeats: number): number | undefined {
-  for (let length = 1; length <= longestCycle; length++) {
-    const needed = length * repeats
-    if (turns.length < needed) return undefined
-    let matches = true
-    for (let back = 1; matches && back <= needed - length; back++) {
-      matches = turns[turns.length - back] === turns[turns.length - back - length]
-    }
-    if (matches) return length
-  }
+  for (let length = 1; length <= longestCycle; length++) if (timesInARow(turns, length) >= repeats) return length
   return undefined
+}
+
+/** How often in a row the newest `length` turns came; 0 where there are not as many. */
+function timesInARow(turns: readonly number[], length: number): number {
+  if (turns.length < length) return 0
+  let same = 0
+  for (let index = turns.length - 1; index >= length && turns[index] === turns[index - length]; index--) same++
+  return 1 + Math.floor(same / length)
 }
 
 /** One turn as the guard remembers it: names, inputs and outputs in call order; ids do not count. */

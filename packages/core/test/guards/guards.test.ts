@@ -3,21 +3,26 @@ import { describe, expect, test } from 'vitest'
 import {
   all,
   any,
+  costLimit,
   CostLimitHook,
   cycleLength,
   ExecutionTimeLimitHook,
+  finishReason,
   FinishReasonHook,
   noProgress,
   not,
+  stepLimit,
   StepsLimitHook,
   StopSignal,
+  timeLimit,
+  tokenLimit,
   TokenUsageLimitHook,
   type Guard,
   type GuardView,
   type StopReason,
 } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, reader, run, tool } from '../support/harness.ts'
+import { begin, calls, json, reader, run, tool } from '../support/harness.ts'
 
 const view = (parts: Partial<GuardView> = {}): GuardView => ({
   checkpoint: 'after_tools',
@@ -160,6 +165,117 @@ describe('combinators', () => {
       4,
       'Step limit reached: 4/2 and Token limit reached: 60/60',
     ])
+  })
+})
+
+describe('the short names make the guards of limits', () => {
+  test.each([
+    [stepLimit(3), new StepsLimitHook(3), { steps: 3 }],
+    [tokenLimit(100), new TokenUsageLimitHook(100), { totalTokens: 100 }],
+    [costLimit(2.5), new CostLimitHook(2.5), { costUsd: 2.5 }],
+    [timeLimit(1_001), new ExecutionTimeLimitHook(1.001), { activeMs: 1_001 }],
+    [
+      finishReason('max_tokens', 'refusal'),
+      new FinishReasonHook(['max_tokens', 'refusal']),
+      { finishReason: 'refusal' },
+    ],
+  ] as const)('%o', (made, guard, at) => {
+    expect(made).toBeInstanceOf(guard.constructor)
+    expect([any(made).bounds, made.evaluate(view(at)), made.remaining(view(at))]).toEqual([
+      any(guard).bounds,
+      guard.evaluate(view(at)),
+      guard.remaining(view(at)),
+    ])
+    expect(made.evaluate(view(at))).toBeInstanceOf(StopSignal)
+  })
+
+  test('and say what is wrong', () => {
+    expect(() => timeLimit(0)).toThrow('ms must be above 0, but it is 0. Leave it out for no limit.')
+    expect(timeLimit(1_001).bounds).toEqual({ ms: 1_001 })
+  })
+
+  test('stop a run', async () => {
+    const { terminal } = await run(() => calls('Look'), {
+      tools: [reader('Look')],
+      stopWhen: [stepLimit(2), timeLimit(60_000)],
+    })
+    expect(terminal.signal.toJSON()).toMatchObject({ reason: 'steps_limit', message: 'Step limit reached: 2/2' })
+  })
+})
+
+describe('a guard says how near it is to firing', () => {
+  test.each([
+    [stepLimit(10), { steps: 4 }, { guard: 'StepsLimitHook', used: 4, limit: 10, unit: 'turns' }],
+    [tokenLimit(100), { totalTokens: 120 }, { guard: 'TokenUsageLimitHook', used: 120, limit: 100, unit: 'tokens' }],
+    [timeLimit(60_000), { activeMs: 1 }, { guard: 'ExecutionTimeLimitHook', used: 1, limit: 60_000, unit: 'ms' }],
+    [costLimit(2), { costUsd: 0.5 }, { guard: 'CostLimitHook', used: 0.5, limit: 2, unit: 'usd' }],
+    [finishReason('end_turn'), {}, { guard: 'FinishReasonHook', used: 0, limit: 1, unit: 'condition' }],
+    [noProgress(), {}, { guard: 'noProgress', used: 0, limit: 5, unit: 'repeats' }],
+    [noProgress(), { recentTurns: [9, 1, 2, 1, 2, 1, 2] }, { guard: 'noProgress', used: 3, limit: 5, unit: 'repeats' }],
+    [stepLimit(Infinity), { steps: 4 }, undefined],
+  ] as const)('%o at %o', (guard, at, told) => {
+    expect(guard.remaining?.(view(at))).toEqual(told)
+  })
+
+  test('any: the nearest of those that say, all: the farthest if all say, not: whether it would fire', () => {
+    const at = view({ steps: 9, totalTokens: 10 })
+    const silent: Guard = { name: 'silent', evaluate: () => undefined }
+    const [steps, tokens] = [stepLimit(10), tokenLimit(100)]
+    const ofSteps = { guard: 'StepsLimitHook', used: 9, limit: 10, unit: 'turns' }
+    const ofTokens = { guard: 'TokenUsageLimitHook', used: 10, limit: 100, unit: 'tokens' }
+    expect(
+      [any(tokens, steps, silent), all(steps, tokens), all(steps, silent), any(silent), any(), all()].map((guard) =>
+        guard.remaining?.(at),
+      ),
+    ).toEqual([ofSteps, ofTokens, undefined, undefined, undefined, undefined])
+    expect([not(steps), not(not(steps))].map((guard) => guard.remaining?.(at))).toEqual([
+      { guard: 'not(StepsLimitHook)', used: 1, limit: 1, unit: 'condition' },
+      { guard: 'not(not(StepsLimitHook))', used: 0, limit: 1, unit: 'condition' },
+    ])
+  })
+
+  const figure = fc.integer({ min: 0, max: 6 })
+  const views = fc
+    .record({
+      steps: figure,
+      totalTokens: figure,
+      costUsd: figure,
+      activeMs: figure,
+      finishReason: fc.constantFrom(null, 'end_turn', 'max_tokens'),
+      recentTurns: fc.array(fc.integer({ min: 1, max: 2 }), { maxLength: 25 }),
+    })
+    .map(view)
+  const limit = fc.integer({ min: 1, max: 6 })
+  const { guards } = fc.letrec<{ guards: Guard }>((tie) => ({
+    guards: fc.oneof(
+      { maxDepth: 3 },
+      fc.oneof(
+        limit.map(stepLimit),
+        limit.map(tokenLimit),
+        limit.map(costLimit),
+        limit.map(timeLimit),
+        fc.constant(finishReason('end_turn')),
+        fc.integer({ min: 2, max: 5 }).map((repeats) => noProgress({ repeats })),
+      ),
+      fc.array(tie('guards'), { minLength: 1, maxLength: 3 }).map((parts) => any(...parts)),
+      fc.array(tie('guards'), { minLength: 1, maxLength: 3 }).map((parts) => all(...parts)),
+      tie('guards').map(not),
+    ),
+  }))
+
+  test('and fires exactly when its limit is used up, whatever it is made of; what it says is JSON', () => {
+    const seen = { fired: 0, silent: 0 }
+    fc.assert(
+      fc.property(guards, views, (guard, at) => {
+        const told = guard.remaining?.(at)
+        const fires = guard.evaluate(at) !== undefined
+        seen[fires ? 'fired' : 'silent']++
+        expect(json(told)).toEqual(told)
+        expect(told !== undefined && told.used >= told.limit).toBe(fires)
+      }),
+      { numRuns: 1_000 },
+    )
+    expect([seen.fired > 100, seen.silent > 100]).toEqual([true, true])
   })
 })
 
