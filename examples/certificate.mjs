@@ -3,7 +3,7 @@ import { certificate } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 
 const model = scriptedModel([], { contextWindow: 100_000, maxOutputTokens: 8_000 })
-const told = certificate({ model, maxTurns: 10, maxTokens: 500_000 })
+const told = certificate({ model, maxTurns: 10, maxTotalTokens: 500_000 })
 for (const [name, bound] of Object.entries(told)) {
   if (bound.because !== undefined)
     console.log(`${name}: ${bound.bounded ? bound.value : 'no bound'} (${bound.because})`)

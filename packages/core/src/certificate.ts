@@ -148,7 +148,11 @@ function hasPlainContext({ context = plainContext }: LoopOptions): boolean {
 
 function tokensBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
   if (settings.maxTokens !== Infinity)
-    return { bounded: true, value: settings.maxTokens, because: 'maxTokens, reserved before each request' }
+    return {
+      bounded: true,
+      value: settings.maxTokens,
+      because: `${nameOfTokenLimit(options, settings)}, reserved before each request`,
+    }
   const perRequest = modelsOf(options).map((model) => ({
     model,
     value: largestInput(model) + model.maxOutputTokens,
@@ -156,8 +160,13 @@ function tokensBound(requests: Bound, options: LoopOptions, settings: RunSetting
   return timesRequests(
     requests,
     perRequest,
-    "requests, each within the model's window; set maxTokens for a bound of your own",
+    "requests, each within the model's window; set maxTotalTokens for a bound of your own",
   )
+}
+
+function nameOfTokenLimit({ maxTotalTokens, maxTokens }: LoopOptions, settings: RunSettings): string {
+  if (maxTotalTokens === settings.maxTokens) return 'maxTotalTokens'
+  return maxTokens === settings.maxTokens ? 'maxTokens' : 'a guard on tokens'
 }
 
 /** The dearest request, as often as requests are made. */

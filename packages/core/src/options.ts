@@ -34,7 +34,9 @@ export interface LoopOptions {
   readonly maxTurns?: number
   /** Never overshot: reserved before each request. Needs `prices` for the model. */
   readonly maxBudgetUsd?: number
-  /** Input (cached too) plus output of the whole run; reserved like dollars. */
+  /** Tokens of the whole run, input (cached too) plus output, subagents too; reserved like dollars. */
+  readonly maxTotalTokens?: number
+  /** The same as `maxTotalTokens`, under the name that it had first. Elsewhere this name caps one reply. */
   readonly maxTokens?: number
   /** Active milliseconds; a call in flight is aborted. */
   readonly maxDurationMs?: number
@@ -91,7 +93,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
     maxTurns: options.maxTurns ?? 1_000,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     maxRunUsd: guard.usd ?? Infinity,
-    maxTokens: Math.min(options.maxTokens ?? Infinity, guard.tokens ?? Infinity),
+    maxTokens: Math.min(totalTokensLimit(options), guard.tokens ?? Infinity),
     maxDurationMs: Math.min(options.maxDurationMs ?? Infinity, guard.ms ?? Infinity),
     tokenBudget: options.tokenBudget ?? null,
     minUsefulTokens: options.minUsefulTokens ?? 1_024,
@@ -110,6 +112,19 @@ export function settingsOf(options: LoopOptions): RunSettings {
   }
   validate(settings, options)
   return settings
+}
+
+/** One limit with two names. @throws ConfigurationError where they say different things, or nothing that can be kept to. */
+function totalTokensLimit({ maxTotalTokens, maxTokens }: LoopOptions): number {
+  for (const [name, limit] of Object.entries({ maxTotalTokens, maxTokens })) {
+    if (limit !== undefined && !(limit > 0))
+      throw new ConfigurationError(`${name} must be above 0, but it is ${limit}. Leave it out for no limit.`)
+  }
+  const limit = maxTotalTokens ?? maxTokens ?? Infinity
+  if (maxTokens === undefined || maxTokens === limit) return limit
+  throw new ConfigurationError(
+    `maxTotalTokens (${maxTotalTokens}) and maxTokens (${maxTokens}) are two names of one limit. Give one of them.`,
+  )
 }
 
 export function guardsOf(options: LoopOptions): readonly Guard[] {

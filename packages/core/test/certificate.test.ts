@@ -9,6 +9,7 @@ import {
   noProgress,
   plainContext,
   StepsLimitHook,
+  TokenUsageLimitHook,
   UseGuards,
   type AgentTool,
   type Compaction,
@@ -37,7 +38,7 @@ describe('a certificate', () => {
       tokens: {
         bounded: true,
         value: 28_600,
-        because: "requests, each within the model's window; set maxTokens for a bound of your own",
+        because: "requests, each within the model's window; set maxTotalTokens for a bound of your own",
       },
       usd: { bounded: false, because: 'there is no price for scripted' },
       seconds: { bounded: false, because: 'maxDurationMs is not set: a request or a tool may take any time' },
@@ -58,6 +59,21 @@ describe('a certificate', () => {
       { bounded: true, value: 5_000, because: 'maxTokens, reserved before each request' },
       { bounded: true, value: 2, because: 'maxBudgetUsd, reserved before each request' },
       { bounded: true, value: 60.5, because: 'maxDurationMs, and the grace time of what is in flight' },
+    ])
+  })
+
+  test('names the limit of tokens as it was given', () => {
+    const because = (options: Partial<LoopOptions>) => certificate({ model, ...options }).tokens.because
+    expect([
+      because({ maxTotalTokens: 5_000 }),
+      because({ maxTotalTokens: 5_000, maxTokens: 5_000 }),
+      because({ maxTokens: 5_000, stopWhen: new TokenUsageLimitHook(9_000) }),
+      because({ maxTokens: 5_000, stopWhen: new TokenUsageLimitHook(900) }),
+    ]).toEqual([
+      'maxTotalTokens, reserved before each request',
+      'maxTotalTokens, reserved before each request',
+      'maxTokens, reserved before each request',
+      'a guard on tokens, reserved before each request',
     ])
   })
 

@@ -278,6 +278,34 @@ describe('limits', () => {
     ])
   })
 
+  test('maxTotalTokens limits the whole run; maxTokens is its other name', async () => {
+    const usage = { input_tokens: 40_000, output_tokens: 10 }
+    const limited = async (limits: { readonly maxTotalTokens?: number; readonly maxTokens?: number }) => {
+      const { terminal } = await run(() => ({ ...calls('Look'), usage }), { tools, ...limits })
+      return [terminal.reason, terminal.signal.context['limit']]
+    }
+    expect(await limited({ maxTotalTokens: 60_000 })).toEqual(['token_limit', 60_000])
+    expect(await limited({ maxTotalTokens: 60_000, maxTokens: 60_000 })).toEqual(['token_limit', 60_000])
+    expect(await limited({ maxTokens: 60_000 })).toEqual(['token_limit', 60_000])
+  })
+
+  test.each([
+    [
+      { maxTotalTokens: 5, maxTokens: 6 },
+      'maxTotalTokens (5) and maxTokens (6) are two names of one limit. Give one of them.',
+    ],
+    [{ maxTotalTokens: 0 }, 'maxTotalTokens must be above 0, but it is 0. Leave it out for no limit.'],
+    [{ maxTokens: -1 }, 'maxTokens must be above 0, but it is -1. Leave it out for no limit.'],
+    [
+      { maxTotalTokens: Number.NaN, maxTokens: Number.NaN },
+      'maxTotalTokens must be above 0, but it is NaN. Leave it out for no limit.',
+    ],
+  ])('%j is a configuration error', (limits, message) => {
+    expect(() => loop(startRun({ prompt: 'go' }), { model: scriptedModel([]), ...limits })).toThrow(
+      new ConfigurationError(message),
+    )
+  })
+
   test('time is active time: waiting for a person costs none, however long it takes', async () => {
     const clock = createFakeClock()
     const permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask' as const, message: '?' }) }
