@@ -6,7 +6,6 @@ import { defaultCheckpoints, type Checkpoint, type GuardView } from '../guards/g
 import type { Control } from '../steps/control.ts'
 import type { PolledControl } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
-import { agentStateOf } from './agent-view.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { Run } from './run.ts'
 
@@ -55,7 +54,7 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
 /** A source that throws cannot say whether the run is to stop: it stops, as `error`. */
 async function askSource(run: Run, source: CanProvideCancellationSignal): Promise<StopSignal | null | undefined> {
   try {
-    return await source.cancellationSignal(agentStateOf(run.state))
+    return await source.cancellationSignal(run.agentState)
   } catch (error) {
     const name = source.constructor.name
     return new StopSignal({

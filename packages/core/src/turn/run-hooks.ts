@@ -9,7 +9,6 @@ import type { MessageContent } from '../messages.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
-import { agentStateOf } from './agent-view.ts'
 import type { Run } from './run.ts'
 
 /** What all hooks of one trigger came to. */
@@ -135,7 +134,7 @@ function callHook(run: Run, { id, hook }: RegisteredHook, trigger: HookTrigger, 
     const { toolCall, toolOutput, error } = subject
     const context = new HookContext({
       trigger,
-      state: agentStateOf(state),
+      state: run.agentState,
       signal,
       ...(toolCall !== undefined && { toolCall }),
       ...(toolOutput !== undefined && { toolOutput }),

@@ -1,3 +1,4 @@
+import type { AgentState } from '../agent-state.ts'
 import { rankingOf, spendLap, allowances, type Transition } from '../allowance.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
@@ -12,6 +13,7 @@ import { ExecutionContinuation } from '../stop/continuation.ts'
 import type { StopSignal } from '../stop/signal.ts'
 import type { StopSignals } from '../stop/signals.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
+import { agentStateOf } from './agent-view.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
 /** What a step of the run asks of the driver, beside the signal and the events, which are the run's own: one with an intent has a digest too. */
@@ -19,7 +21,7 @@ export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync'> &
   ({ readonly digest?: never; readonly intent?: never } | Required<Pick<StepOptions<T>, 'digest' | 'intent'>>)
 
 /** A step that has no intent and may simply run again. */
-const plainStep = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
+const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
 
 /** What a lap has beside its transition. */
 export interface LapDetails {
@@ -49,9 +51,11 @@ export class Run {
   /** A snapshot or a record holds `#progress`: it is copied before the next write. */
   #isShared = true
   #snapshot: RunState | undefined
+  #agentState: AgentState | undefined
   #lapLength: number
   #writes = 0
   readonly #prefix: string
+  readonly #plainStep: StepOptions<never>
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.context = context
@@ -67,6 +71,7 @@ export class Run {
     this.#snapshot = undefined
     this.#lapLength = start.transcript.length
     this.#prefix = `${start.run.runId}/${start.run.agentPath}`
+    this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
   }
 
   /** The run as it is now; never changes. For whatever may look later. */
@@ -81,6 +86,11 @@ export class Run {
       continuation: this.#continuation,
     }
     return this.#snapshot
+  }
+
+  /** The same as hooks, tools and cancellation sources see it. */
+  get agentState(): AgentState {
+    return (this.#agentState ??= agentStateOf(this.state))
   }
 
   /** The figures, for reading at once: the record changes with the next write. */
@@ -151,6 +161,7 @@ export class Run {
   #written(): void {
     this.#writes++
     this.#snapshot = undefined
+    this.#agentState = undefined
   }
 
   /** A name for the next entry that is the same in every replay. */
@@ -184,13 +195,19 @@ export class Run {
     effect: (scope: EffectScope) => Eventually<T>,
     options: RunStepOptions<T> = plainStep,
   ): Eventually<StepResult<T>> {
-    const { digest, intent, onUnfinished, sync } = options
+    return this.ports.steps.run(
+      this.key(name),
+      effect,
+      options === plainStep ? this.#plainStep : this.#stepOptions(options),
+    )
+  }
+
+  #stepOptions<T>({ digest, intent, onUnfinished, sync }: RunStepOptions<T>): StepOptions<T> {
     const { signal } = this.ports.abort
     const { emit } = this
-    const key = this.key(name)
     return digest === undefined || intent === undefined
-      ? this.ports.steps.run(key, effect, { signal, emit, onUnfinished, sync })
-      : this.ports.steps.run(key, effect, { signal, emit, digest, intent, onUnfinished, sync })
+      ? { signal, emit, onUnfinished, sync }
+      : { signal, emit, digest, intent, onUnfinished, sync }
   }
 
   /** Work inside an effect that may be deaf to an abort: it is left behind after the grace time. */
