@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     // Tests run the sources, never a dist that may be older than they are.
     alias: [
-      { find: /^@halting\/core\/testing$/, replacement: source('core/src/testing/index.ts') },
+      { find: /^@halting\/core\/(steps|adapters|testing)$/, replacement: source('core/src/$1/index.ts') },
       { find: /^@halting\/models\/ai-sdk$/, replacement: source('models/src/ai-sdk/index.ts') },
       { find: /^@halting\/models\/scripted$/, replacement: source('models/src/scripted/index.ts') },
       { find: /^@halting\/(core|models|agent)$/, replacement: source('$1/src/index.ts') },

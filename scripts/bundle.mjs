@@ -7,7 +7,12 @@ import { build } from 'esbuild'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
 const libraries = {
-  core: { index: 'src/index.ts', 'testing/index': 'src/testing/index.ts' },
+  core: {
+    index: 'src/index.ts',
+    'steps/index': 'src/steps/index.ts',
+    'adapters/index': 'src/adapters/index.ts',
+    'testing/index': 'src/testing/index.ts',
+  },
   models: { index: 'src/index.ts', 'scripted/index': 'src/scripted/index.ts', 'ai-sdk/index': 'src/ai-sdk/index.ts' },
   agent: { index: 'src/index.ts' },
 }

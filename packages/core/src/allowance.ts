@@ -49,7 +49,7 @@ export const allowances: { readonly [transition in Transition]: AllowanceRow } =
 /** `Object.keys` of a record over the union gives the union. */
 export const transitions: readonly Transition[] = Object.freeze(Object.keys(allowances) as Transition[])
 
-export type LapCounts = { readonly [transition in Transition]?: number }
+type LapCounts = { readonly [transition in Transition]?: number }
 
 /** What was spent of the allowances; what is left follows from the limits, which are not state. */
 export type SpentLaps = {

@@ -20,6 +20,7 @@ import type { ModelFigures, Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 
+/** What `query` and `QueryEngine` are given: the options of `loop`, and what concerns the session and its messages. */
 export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
   /** A UUID; one is derived from the clock when absent. */
   readonly sessionId?: string
@@ -270,6 +271,7 @@ function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void 
     denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })
 }
 
+/** The argument of `query`. */
 export interface QueryInput {
   /** One prompt, or prompts that come one after another: each is a run. */
   readonly prompt: MessageContent | AsyncIterable<MessageContent>

@@ -1,5 +1,6 @@
 import type { Json } from './json.ts'
 
+/** What an error is about, to branch on. */
 export type HaltingErrorCode =
   /** Options that cannot be run: told before anything starts. The program exits with 2. */
   | 'configuration'

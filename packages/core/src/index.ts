@@ -1,58 +1,91 @@
-export * from './agent-state.ts'
-export * from './allowance.ts'
-export * from './budget/ledger.ts'
-export * from './budget/prices.ts'
-export * from './budget/token-target.ts'
-export * from './builder/agent-builder.ts'
-export * from './builder/agent.ts'
-export * from './builder/capability.ts'
-export * from './cancel/abort.ts'
-export * from './cancel/source.ts'
-export * from './certificate.ts'
-export * from './context/port.ts'
-export * from './context/tokens.ts'
-export * from './engine.ts'
-export * from './errors.ts'
-export * from './events.ts'
-export * from './guards/combinators.ts'
-export * from './guards/guard.ts'
-export * from './guards/limits.ts'
-export * from './guards/no-progress.ts'
-export * from './hash.ts'
-export * from './hooks/context.ts'
-export * from './hooks/hook.ts'
-export * from './hooks/outcome.ts'
-export * from './hooks/stop-hooks.ts'
-export * from './iterate.ts'
-export * from './json.ts'
-export * from './messages.ts'
-export * from './model/model-error.ts'
-export * from './model/model.ts'
-export * from './options.ts'
-export type { Ended, ErrorPolicy, OutputSchema, RunSettings } from './run-context.ts'
-export * from './resume.ts'
-export * from './sdk/messages.ts'
-export { lastAnswer, stopOf } from './sdk/result.ts'
-export * from './start.ts'
-export * from './state.ts'
-export * from './steps/clock.ts'
-export * from './steps/control.ts'
-export * from './steps/memory.ts'
-export * from './steps/resume.ts'
-export * from './steps/steps.ts'
-export * from './steps/system-clock.ts'
-export * from './stop/continuation.ts'
-export * from './stop/reason.ts'
-export * from './stop/signal.ts'
-export * from './stop/signals.ts'
-export * from './stop/stop-exception.ts'
-export * from './stop/terminal.ts'
-export * from './tools/define-tool.ts'
+// The public face of @halting/core: what whoever runs an agent, or gives it tools, hooks and guards, needs.
+// Drivers of the Steps port find theirs in `@halting/core/steps`, adapters of models, context and hosts in `@halting/core/adapters`,
+// tests in `@halting/core/testing`.
+
+// Running an agent, by how much is decided for the caller.
+export { query, QueryEngine, type Query, type QueryOptions } from './engine.ts'
+export { AgentBuilder } from './builder/agent-builder.ts'
+export { Agent, type ExecuteOptions } from './builder/agent.ts'
+export {
+  UseCooperativeCancellation,
+  UseGuards,
+  UseHook,
+  UseModel,
+  UseTools,
+  type AgentConfiguration,
+  type Capability,
+} from './builder/capability.ts'
+export { AgentExecution, AgentState } from './agent-state.ts'
+export { loop, type Loop } from './iterate.ts'
+export type { LoopOptions } from './options.ts'
+export { startRun, type StartOptions } from './start.ts'
+export { replay, resume, type Replayed, type Resumed } from './resume.ts'
+export { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
+
+export { certificate, type Bound, type Certificate } from './certificate.ts'
+
+// What a run is, tells and comes to.
+export type { RunState } from './state.ts'
+export type { Ended, ErrorPolicy, OutputSchema } from './run-context.ts'
+export type { LoopEvent, ToolStatus } from './events.ts'
+export type { Transition } from './allowance.ts'
+export { endings, type Ending, type RunSummary, type Terminal, type TerminalReason } from './stop/terminal.ts'
+export { Transcript, type Attachment, type TranscriptEntry } from './transcript.ts'
+
+// Stopping and going on.
+export { StopReason } from './stop/reason.ts'
+export { StopSignal } from './stop/signal.ts'
+export { StopSignals } from './stop/signals.ts'
+export { ExecutionContinuation } from './stop/continuation.ts'
+export { AgentStopException } from './stop/stop-exception.ts'
+export type { Checkpoint, Guard, GuardRemaining, GuardView } from './guards/guard.ts'
+export { all, any, not } from './guards/combinators.ts'
+export {
+  costLimit,
+  CostLimitHook,
+  ExecutionTimeLimitHook,
+  finishReason,
+  FinishReasonHook,
+  stepLimit,
+  StepsLimitHook,
+  timeLimit,
+  tokenLimit,
+  TokenUsageLimitHook,
+} from './guards/limits.ts'
+export { noProgress } from './guards/no-progress.ts'
+export { InMemoryCancellationSource, type CanProvideCancellationSignal } from './cancel/source.ts'
+export { RunAbort, type AbortCause } from './cancel/abort.ts'
+
+// Hooks.
+export { CallableHook, type Hook } from './hooks/hook.ts'
+export { HookContext } from './hooks/context.ts'
+export type { HookOutcome, HookTrigger } from './hooks/outcome.ts'
+export type { PostRunTask, StopHook, StopHookInput, StopHookOutcome } from './hooks/stop-hooks.ts'
+
+// Tools and permissions.
+export { agentTool, tool } from './tools/define-tool.ts'
 export type { FromJsonSchema } from './tools/json-schema-type.ts'
-export * from './tools/permission-decision.ts'
-export * from './tools/permissions.ts'
-export { compileSchema, schemaProblems, type SchemaCheck } from './tools/schema.ts'
-export type { StandardJsonSchema, StandardOutput, StandardSchema } from './tools/standard-schema.ts'
-export * from './tools/tool.ts'
-export * from './transcript.ts'
-export { agentStateOf } from './turn/agent-view.ts'
+export type { StandardSchema } from './tools/standard-schema.ts'
+export type { AgentTool, AnyTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tools/tool.ts'
+export { allowAll, type PermissionRequest, type Permissions } from './tools/permissions.ts'
+export type { PermissionDecision } from './tools/permission-decision.ts'
+
+// Models, messages and prices, as whoever hands them in sees them.
+export type { Model, ModelReply, ModelRequest } from './model/model.ts'
+export { ModelError, RetriesExhaustedError, type ModelErrorKind } from './model/model-error.ts'
+export type {
+  AssistantMessage,
+  ContentBlock,
+  MessageContent,
+  ModelMessage,
+  ModelStopReason,
+  Usage,
+} from './messages.ts'
+export type { Prices } from './budget/prices.ts'
+export type { ContextDefence } from './context/port.ts'
+
+// Messages in the SDK message format.
+export type { SdkMessage, SdkResult } from './sdk/messages.ts'
+
+export { ConfigurationError, HaltingError, type HaltingErrorCode } from './errors.ts'
+export type { Json, JsonObject } from './json.ts'

@@ -1,6 +1,7 @@
 /** What survives a trip through JSON unchanged. Everything that a step records is made of this. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json | undefined }
 
 /** True for a plain object read from JSON: neither null nor a list. */

@@ -17,6 +17,7 @@ export interface TextBlock {
   readonly origin?: BlockOrigin
 }
 
+/** A call of a tool. `id` is unique in a conversation, `input` is what the model wrote, unchecked. */
 export interface ToolUseBlock {
   readonly type: 'tool_use'
   readonly id: string
@@ -25,6 +26,7 @@ export interface ToolUseBlock {
   readonly origin?: BlockOrigin
 }
 
+/** The result of the call `tool_use_id`; every call has exactly one. */
 export interface ToolResultBlock {
   readonly type: 'tool_result'
   readonly tool_use_id: string
@@ -32,6 +34,7 @@ export interface ToolResultBlock {
   readonly is_error?: boolean
 }
 
+/** Reasoning that is shown. Goes back with its signature, to the model that wrote it and to no other. */
 export interface ThinkingBlock {
   readonly type: 'thinking'
   readonly thinking: string
@@ -40,11 +43,13 @@ export interface ThinkingBlock {
   readonly origin?: BlockOrigin
 }
 
+/** Reasoning that is not shown. Goes back as it is. */
 export interface RedactedThinkingBlock {
   readonly type: 'redacted_thinking'
   readonly data: string
 }
 
+/** An image, by data or by URL. */
 export interface ImageBlock {
   readonly type: 'image'
   readonly source: {
@@ -67,6 +72,7 @@ export interface OpaqueBlock {
   readonly [field: string]: unknown
 }
 
+/** A block of a message, in the shape of the Messages API. Kinds that this library does not know are `OpaqueBlock`s and are kept. */
 export type ContentBlock =
   | TextBlock
   | ToolUseBlock
@@ -76,8 +82,10 @@ export type ContentBlock =
   | ImageBlock
   | OpaqueBlock
 
+/** A text, or blocks. */
 export type MessageContent = string | readonly ContentBlock[]
 
+/** A message to the model: from a person, or with results of tools. */
 export interface UserMessage {
   readonly role: 'user'
   readonly content: MessageContent
@@ -94,6 +102,7 @@ export type ModelStopReason =
   | 'model_context_window_exceeded'
   | (string & {})
 
+/** A message of the model, as the service gave it. */
 export interface AssistantMessage {
   readonly role: 'assistant'
   readonly id: string
@@ -129,6 +138,7 @@ export type Usage = {
   readonly server_tool_use?: { readonly web_search_requests: number }
 }
 
+/** No tokens of any kind. */
 export const noUsage: Usage = Object.freeze({
   input_tokens: 0,
   output_tokens: 0,
@@ -136,6 +146,7 @@ export const noUsage: Usage = Object.freeze({
   cache_read_input_tokens: 0,
 })
 
+/** The sum of two usages, count by count. */
 export function addUsage(a: Usage, b: Usage): Usage {
   const sum: Usage = {
     input_tokens: a.input_tokens + b.input_tokens,
@@ -173,18 +184,22 @@ export function withoutOrigin(block: ContentBlock): ContentBlock {
   return plain
 }
 
+/** True for a call of a tool. */
 export function isToolUse(block: ContentBlock): block is ToolUseBlock {
   return block.type === 'tool_use'
 }
 
+/** True for the result of a call. */
 export function isToolResult(block: ContentBlock): block is ToolResultBlock {
   return block.type === 'tool_result'
 }
 
+/** True for a block of text. */
 export function isText(block: ContentBlock): block is TextBlock {
   return block.type === 'text'
 }
 
+/** The calls of a message, in their order. */
 export function toolCallsOf(message: { readonly content: readonly ContentBlock[] }): readonly ToolUseBlock[] {
   let calls: ToolUseBlock[] | undefined
   for (const block of message.content) if (isToolUse(block)) (calls ??= []).push(block)

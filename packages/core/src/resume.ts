@@ -8,6 +8,7 @@ import { foldRun, startOf } from './steps/resume.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
 
+/** A run that goes on from its record, and the driver that keeps the whole record from now on. */
 export interface Resumed {
   readonly loop: Loop
   readonly steps: MemorySteps
@@ -41,6 +42,7 @@ export function resume(
   return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger }), steps }
 }
 
+/** What a record told when it was played back, and how it ended. */
 export interface Replayed {
   /** What the run told, but for what came live from inside effects. */
   readonly events: readonly LoopEvent[]

@@ -1,5 +1,5 @@
 import type { AllowanceLimits } from './allowance.ts'
-import type { Ledger } from './budget/ledger.ts'
+import type { HeldBack, Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
 import type { Deadline } from './cancel/deadline.ts'
@@ -19,7 +19,6 @@ import type { Steps } from './steps/steps.ts'
 import type { Terminal } from './stop/terminal.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
-import type { HeldBack } from './turn/request/reserve.ts'
 
 /** Whether an answer fits what the caller wants. */
 export interface OutputSchema {
@@ -112,4 +111,4 @@ export interface Ended {
 }
 
 /** The one loop. It never rejects. */
-export type RunLoop = (context: RunContext, ports: RunPorts, start: RunState, emit: Emit) => Promise<Ended>
+type RunLoop = (context: RunContext, ports: RunPorts, start: RunState, emit: Emit) => Promise<Ended>

@@ -16,6 +16,7 @@ import { notRun, resultBlock } from './tools/result.ts'
 import { openCallsOf } from './turn/calls/close-calls.ts'
 import { Transcript } from './transcript.ts'
 
+/** What a run begins with: a prompt, or answers to calls that wait, over the session so far. */
 export interface StartOptions {
   /** What the person says. Absent only when `approvals` answer calls that wait. */
   readonly prompt?: MessageContent

@@ -76,7 +76,7 @@ export type RunProgress = {
 }
 
 /** An ending that is decided but not reached. */
-export type StoredEnding = {
+type StoredEnding = {
   readonly reason: TerminalReason
   readonly signal: StopSignalJson
   readonly signals: readonly StopSignalJson[]

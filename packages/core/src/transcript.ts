@@ -38,10 +38,10 @@ export type Attachment =
     }
   | { readonly type: 'informational'; readonly message: string }
 
-export type AttachmentEntry = { readonly kind: 'attachment'; readonly id: string; readonly attachment: Attachment }
+type AttachmentEntry = { readonly kind: 'attachment'; readonly id: string; readonly attachment: Attachment }
 
 /** From here on the model is shown `messages` in place of everything before. */
-export type CompactBoundaryEntry = {
+type CompactBoundaryEntry = {
   readonly kind: 'compact_boundary'
   readonly id: string
   readonly messages: readonly ModelMessage[]
@@ -51,8 +51,9 @@ export type CompactBoundaryEntry = {
 }
 
 /** From here on the model is shown a note in place of every image before. */
-export type MediaRemovedEntry = { readonly kind: 'media_removed'; readonly id: string; readonly note: string }
+type MediaRemovedEntry = { readonly kind: 'media_removed'; readonly id: string; readonly note: string }
 
+/** One entry of a transcript. JSON; its `id` is the same in every replay. */
 export type TranscriptEntry = UserEntry | AssistantEntry | AttachmentEntry | CompactBoundaryEntry | MediaRemovedEntry
 
 interface Log {

@@ -7,14 +7,13 @@ import {
   CostLimitHook,
   ConfigurationError,
   noProgress,
-  plainContext,
   StepsLimitHook,
   TokenUsageLimitHook,
   UseGuards,
   type AgentTool,
-  type Compaction,
   type LoopOptions,
 } from '../src/index.ts'
+import { plainContext, type Compaction } from '../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run } from './support/harness.ts'
 

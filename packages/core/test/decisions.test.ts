@@ -2,20 +2,20 @@
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
-  agentStateOf,
   ConfigurationError,
   InMemoryCancellationSource,
   loop,
   startRun,
   StepsLimitHook,
   StopSignal,
-  terminalOf,
   TokenUsageLimitHook,
   type Guard,
   type HookContext,
   type StopReason,
   type TerminalReason,
 } from '../src/index.ts'
+import { agentStateOf } from '../src/turn/agent-view.ts'
+import { terminalOf } from '../src/stop/terminal.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, failures, hook, reader, resultTexts, run, said, tool, until } from './support/harness.ts'
 

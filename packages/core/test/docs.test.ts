@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { allowances, endings } from '../src/index.ts'
+import { allowances } from '../src/allowance.ts'
+import { endings } from '../src/index.ts'
 
 const root = new URL('../../../', import.meta.url)
 const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8')

@@ -4,12 +4,12 @@ import {
   AgentStopException,
   FinishReasonHook,
   InMemoryCancellationSource,
-  plainContext,
   StepsLimitHook,
   StopSignal,
   type Permissions,
   type Prices,
 } from '../src/index.ts'
+import { plainContext } from '../src/adapters/index.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run, said, tool } from './support/harness.ts'
 

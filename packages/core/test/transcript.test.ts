@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-CTX-5, R-REQ-9, R-TOOL-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { project, Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../src/index.ts'
+import { project } from '../src/transcript.ts'
+import { Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../src/index.ts'
 import { transcriptProblems } from '../src/testing/index.ts'
 
 const noUsage = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }

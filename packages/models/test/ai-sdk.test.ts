@@ -1,6 +1,7 @@
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { ConfigurationError, RunAbort } from '@halting/core'
-import type { Json, ModelUpdate } from '@halting/core'
+import type { Json } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'

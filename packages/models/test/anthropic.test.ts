@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { RunAbort } from '@halting/core'
-import type { JsonObject, ModelUpdate } from '@halting/core'
+import type { JsonObject } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { call, modelAt, recordOf, requestOf } from './support/call.ts'
 import { beginStream, startRawServer, write } from './support/raw-server.ts'

@@ -1,4 +1,4 @@
-import { textOf } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
 import type { ModelMessage } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { createBodies, releaseBody } from '../src/bytes/bodies.ts'

@@ -1,5 +1,6 @@
 // Calls of tools as services of this kind stream them: in pieces, with and without what would tell them apart.
-import type { JsonObject, ModelUpdate } from '@halting/core'
+import type { JsonObject } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { ChatReader } from '../src/openai/chat-reader.ts'
 import { requestOf } from './support/call.ts'

@@ -1,6 +1,8 @@
 // Streams that are cut, repeated, reordered or full of garbage: in process, and over a real connection.
-import { ModelError, isJsonObject, isText, isToolUse } from '@halting/core'
-import type { ContentBlock, Json, JsonObject, ToolUseBlock } from '@halting/core'
+import { ModelError } from '@halting/core'
+import { isJsonObject, isText, isToolUse } from '@halting/core/adapters'
+import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import type { ToolUseBlock } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'

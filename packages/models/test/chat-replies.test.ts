@@ -1,6 +1,6 @@
 // What a reply holds besides calls: what was thought, usage, and how it ended.
 import type { JsonObject, ModelReply, Usage } from '@halting/core'
-import { noUsage } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { readChatUsage } from '../src/openai/chat-usage.ts'
 import { chunk, finish, piece, readChunks, replyOfRead, usageChunk } from './support/chat-read.ts'

@@ -1,5 +1,6 @@
 // Holds R-WIRE-1 to R-WIRE-5 for streams in which anything may have gone wrong: in process many, over a real connection some.
-import { isJsonObject, ModelError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
 import type { ContentBlock, Model, ModelReply } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

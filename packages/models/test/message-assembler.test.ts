@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject, ModelUpdate } from '@halting/core'
+import type { JsonObject } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import * as fc from 'fast-check'
 import { MessageAssembler } from '../src/anthropic/message-assembler.ts'
 import type { Assembled, Progress } from '../src/service/stream-reader.ts'

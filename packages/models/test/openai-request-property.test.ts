@@ -1,5 +1,5 @@
 // Any conversation, rendered by the product and in the plainest way.
-import { deepFreeze } from '@halting/core'
+import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject, ModelMessage } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

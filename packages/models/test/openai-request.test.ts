@@ -1,5 +1,5 @@
 // What is sent: every kind of block, the dialects of the services, and one body made of it.
-import { deepFreeze } from '@halting/core'
+import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, Json, JsonObject, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { createChatBody } from '../src/openai/chat-body.ts'

@@ -1,7 +1,7 @@
 // The same bytes through Anthropic's own library and through our adapters.
 import Anthropic from '@anthropic-ai/sdk'
 import type { JsonObject, Usage } from '@halting/core'
-import { noUsage } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { call, modelAt } from './support/call.ts'
 import { readChunks } from './support/chat-read.ts'

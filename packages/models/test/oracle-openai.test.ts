@@ -1,6 +1,6 @@
 // The same bytes through OpenAI's own library and through our adapter.
 import type { AssistantMessage, JsonObject } from '@halting/core'
-import { isToolUse, textOf } from '@halting/core'
+import { isToolUse, textOf } from '@halting/core/adapters'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { openaiCompatible } from '../src/openai/openai.ts'

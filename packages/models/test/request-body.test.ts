@@ -1,4 +1,4 @@
-import { deepFreeze } from '@halting/core'
+import { deepFreeze } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, ModelRequest } from '@halting/core'
 import { describe, expect, test, vi } from 'vitest'
 import { releaseBody } from '../src/bytes/bodies.ts'

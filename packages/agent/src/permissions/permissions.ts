@@ -1,4 +1,5 @@
-import { isAgentTool, type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
+import { isAgentTool } from '@halting/core/adapters'
+import { type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { absolutePath, bothEnds } from '../paths.ts'
 import { analyseShell } from '../shell/analysis.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type ToolUseBlock } from '@halting/core'
+import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
 import { absolutePath } from '../paths.ts'
 import type { Access } from './rule-book.ts'
 

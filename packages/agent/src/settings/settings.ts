@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { ConfigurationError, isJsonObject, messageOf } from '@halting/core'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { settingsPlaces } from './places.ts'
 import type { PlacesOptions, SettingsLevel } from './places.ts'

@@ -1,4 +1,4 @@
-import type { AnyLeafTool } from '@halting/core'
+import type { AnyLeafTool } from '@halting/core/adapters'
 import { createBashTool } from './bash.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'

@@ -1,4 +1,4 @@
-import type { ImageBlock } from '@halting/core'
+import type { ImageBlock } from '@halting/core/adapters'
 
 /** The kinds of image that the Messages API takes. */
 export type ImageType = 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'

@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AnyLeafTool, ToolContext, ToolOutput } from '@halting/core'
+import type { AnyLeafTool } from '@halting/core/adapters'
+import type { ToolContext, ToolOutput } from '@halting/core'
 import { createCodingTools, type Limits, Workspace, type WorkspaceOptions } from '@halting/agent'
 import { onTestFinished } from 'vitest'
 

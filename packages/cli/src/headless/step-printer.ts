@@ -1,4 +1,5 @@
-import type { ContentBlock, SdkAssistant, SdkMessage, SdkUser } from '@halting/core'
+import type { ContentBlock, SdkMessage } from '@halting/core'
+import type { SdkAssistant, SdkUser } from '@halting/core/adapters'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { inputSummary, resultSummary } from './summaries.ts'

@@ -1,4 +1,5 @@
-import { type ContentBlock, isJsonObject } from '@halting/core'
+import { type ContentBlock } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import { many } from '../io/figures.ts'
 
 const tellingFields = ['command', 'file_path', 'pattern', 'url', 'description', 'prompt']

@@ -40,6 +40,8 @@ export function installProgram(): void {
         '@halting/models/scripted': path('packages/models/src/scripted/index.ts'),
         '@halting/models': path('packages/models/src/index.ts'),
         '@halting/agent': path('packages/agent/src/index.ts'),
+        '@halting/core/steps': path('packages/core/src/steps/index.ts'),
+        '@halting/core/adapters': path('packages/core/src/adapters/index.ts'),
         '@halting/core': path('packages/core/src/index.ts'),
       },
       banner: {

@@ -6,6 +6,7 @@ export type Amount = { readonly nanos: NanoUsd; readonly tokens: number }
 
 export const nothing: Amount = Object.freeze({ nanos: 0, tokens: 0 })
 
+/** What may be spent in all. */
 export interface LedgerLimits {
   /** Infinity when there is no dollar budget. */
   readonly nanos: NanoUsd
@@ -13,6 +14,7 @@ export interface LedgerLimits {
   readonly tokens: number
 }
 
+/** What stands on a ledger at this moment. */
 export interface LedgerFigures {
   readonly settled: Amount
   readonly reserved: Amount
@@ -20,6 +22,9 @@ export interface LedgerFigures {
   readonly unknown: Amount
   readonly available: Amount
 }
+
+/** Room that a request must leave, by the tokens of its reply. */
+export type HeldBack = (outputTokens: number) => Amount
 
 /** What was taken aside, until it is settled. */
 export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
@@ -127,7 +132,7 @@ function newLine(limits: Partial<LedgerLimits>): Line {
 }
 
 /** Both parts are numbers of at least 0. */
-export function isAmount({ nanos, tokens }: Amount): boolean {
+function isAmount({ nanos, tokens }: Amount): boolean {
   return nanos >= 0 && tokens >= 0
 }
 

@@ -7,6 +7,7 @@ import { startRun } from '../start.ts'
 import type { RunState } from '../state.ts'
 import { agentStateOf } from '../turn/agent-view.ts'
 
+/** What one execution of an agent may be given beside its state. */
 export interface ExecuteOptions {
   readonly signal?: AbortSignal
   /**

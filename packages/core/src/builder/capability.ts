@@ -24,6 +24,7 @@ export interface Capability {
   configure(configuration: AgentConfiguration): AgentConfiguration
 }
 
+/** Limits for `UseGuards`. Absent: the default of seed 002 (20 steps, 32,768 tokens, 300 s). `null`: no such limit. */
 export interface GuardLimits {
   /** Turns; 20. */
   readonly maxSteps?: number | null
@@ -55,6 +56,7 @@ export class UseGuards implements Capability {
   }
 }
 
+/** Adds tools to the agent. Two of one name are a ConfigurationError when it is built. */
 export class UseTools implements Capability {
   readonly #tools: readonly AnyTool[]
 
@@ -95,6 +97,7 @@ export class UseCooperativeCancellation implements Capability {
   }
 }
 
+/** The model that the agent asks. */
 export class UseModel implements Capability {
   readonly #model: Model
 

@@ -15,12 +15,14 @@ export type CompactionResult =
     }
   | { readonly kind: 'gave_up'; readonly message: string }
 
+/** A compaction that is due, to be run by the loop as one step. */
 export interface Compaction {
   readonly trigger: 'auto' | 'reactive' | 'collapse'
   /** One leaf effect; never rejects. */
   run(scope: EffectScope): Promise<CompactionResult>
 }
 
+/** What a layer of the context defence decides by. */
 export interface ContextView {
   readonly state: RunState
   readonly model: Model

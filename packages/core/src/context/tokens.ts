@@ -18,7 +18,7 @@ const documentUpperBound = 1_000_000
 const messageOverhead = 16
 
 /** Looked for first: the engine reads a text faster than a loop does, and most have one byte a character. */
-const isAscii = /^[\u0000-\u007f]*$/
+const isAscii = /^\p{ASCII}*$/u
 
 /** The most tokens that a text can have: no tokenizer makes more than one token of a byte. */
 export function upperBoundOfText(text: string): number {

@@ -9,6 +9,7 @@ const defaultRepeats = 5
 /** Turns that need to be remembered to see any cycle. */
 export const rememberedTurns: number = longestCycle * defaultRepeats
 
+/** How soon `noProgress` fires. */
 export interface NoProgressOptions {
   /** How often in a row a cycle must come; 5 unless said otherwise, and at most 5. */
   readonly repeats?: number

@@ -17,6 +17,7 @@ export interface Hook {
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
 }
 
+/** When and for what a `CallableHook` is called. */
 export interface CallableHookOptions {
   readonly triggers: readonly HookTrigger[]
   readonly id?: string

@@ -22,6 +22,7 @@ export interface StopHookInput {
   readonly stopHookActive: boolean
 }
 
+/** What a stop hook decided; nothing at all lets the run end. */
 export type StopHookOutcome = {
   /** Sends the model back with this reason. An empty reason does not block. */
   readonly block?: string

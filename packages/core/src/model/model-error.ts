@@ -16,6 +16,7 @@ export type ModelErrorKind =
   | 'timeout'
   | 'connection'
 
+/** The recorded form of a `ModelError`: JSON, with what a retry and the ledger need. */
 export type ModelErrorJson = {
   readonly kind: ModelErrorKind
   readonly message: string
@@ -29,6 +30,7 @@ export type ModelErrorJson = {
   readonly billed: 'nothing' | 'unknown'
 }
 
+/** What a `ModelError` is made of; what is absent follows from `kind` and `status`. */
 export interface ModelErrorInit {
   readonly kind: ModelErrorKind
   readonly message: string

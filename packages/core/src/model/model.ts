@@ -33,12 +33,14 @@ export type ModelUpdate =
   /** Block `index` is complete. A read-only tool may start now. */
   | { readonly type: 'block'; readonly index: number; readonly block: ContentBlock; readonly messageId: string }
 
+/** What an adapter is handed beside the request. */
 export interface ModelCallOptions {
   /** Aborted when the run is; `reason` is a `RunAbort` with the cause. */
   readonly signal: AbortSignal
   emit(update: ModelUpdate): void
 }
 
+/** A reply, whole or as far as it came. */
 export interface ModelReply {
   readonly message: AssistantMessage
   /**

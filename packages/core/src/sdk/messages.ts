@@ -10,6 +10,7 @@ interface Base {
   readonly session_id: string
 }
 
+/** What `system/init` tells beside tools and model. */
 export interface SdkInitInfo {
   readonly cwd: string
   readonly mcp_servers: readonly { readonly name: string; readonly status: string }[]
@@ -24,6 +25,7 @@ export interface SdkInitInfo {
   readonly capabilities?: readonly string[]
 }
 
+/** The first message of a run. */
 export type SdkInit = Base &
   SdkInitInfo & {
     readonly type: 'system'
@@ -32,6 +34,7 @@ export type SdkInit = Base &
     readonly model: string
   }
 
+/** A message of the model, or one of ours that tells of a failure. */
 export type SdkAssistant = Base & {
   readonly type: 'assistant'
   readonly message: {
@@ -49,6 +52,7 @@ export type SdkAssistant = Base & {
   readonly aborted?: true
 }
 
+/** A message to the model: results of tools, or what a hook or the loop said. */
 export type SdkUser = Base & {
   readonly type: 'user'
   readonly message: { readonly role: 'user'; readonly content: MessageContent }
@@ -57,12 +61,14 @@ export type SdkUser = Base & {
   readonly tool_use_result?: Json
 }
 
+/** The service's own event, with `includePartialMessages`. */
 export type SdkStreamEvent = Base & {
   readonly type: 'stream_event'
   readonly event: JsonObject
   readonly parent_tool_use_id: string | null
 }
 
+/** A tool that takes long, for a person. */
 export type SdkToolProgress = Base & {
   readonly type: 'tool_progress'
   readonly tool_use_id: string
@@ -71,6 +77,7 @@ export type SdkToolProgress = Base & {
   readonly elapsed_time_seconds: number
 }
 
+/** What the run tells about itself: status, retries, compactions, hooks. */
 export type SdkSystem = Base & { readonly type: 'system' } & (
     | {
         readonly subtype: 'compact_boundary'
@@ -127,6 +134,7 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
       }
   )
 
+/** Figures of one model over the session. */
 export interface SdkModelUsage {
   readonly inputTokens: number
   readonly outputTokens: number
@@ -138,12 +146,14 @@ export interface SdkModelUsage {
   readonly maxOutputTokens: number
 }
 
+/** A call that was denied. */
 export interface SdkPermissionDenial {
   readonly tool_name: string
   readonly tool_use_id: string
   readonly tool_input: unknown
 }
 
+/** Why the run ended: the terminal, as the result line carries it. */
 export interface SdkStop {
   readonly reason: string
   readonly category: StopReason
@@ -153,6 +163,7 @@ export interface SdkStop {
   readonly forced: boolean
 }
 
+/** The result message: exactly one a run, the last of it (spec R-SDK-1). */
 export type SdkResult = Base & {
   readonly type: 'result'
   readonly subtype: ResultSubtype
@@ -176,4 +187,5 @@ export type SdkResult = Base & {
   readonly errors?: readonly string[]
 }
 
+/** One message in the SDK message format: one JSON line of `--output-format stream-json`. */
 export type SdkMessage = SdkInit | SdkAssistant | SdkUser | SdkStreamEvent | SdkToolProgress | SdkSystem | SdkResult

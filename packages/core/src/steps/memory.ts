@@ -32,6 +32,7 @@ export type StepRecord =
 
 type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
 
+/** What a memory driver begins with; without options it is empty and keeps everything. */
 export interface MemoryStepsOptions {
   readonly clock?: Clock
   /** Records of the open turn to answer from, and of what came before it, for the clock. */
@@ -47,6 +48,7 @@ export interface MemoryStepsOptions {
   readonly onRecord?: (record: StepRecord) => void
 }
 
+/** A driver whose records can be read: JSON, so that they can be written to a file and given to `resume` or `replay`. */
 export interface MemorySteps extends Steps {
   readonly records: readonly StepRecord[]
   /** Gives a person's answer to a `wait`. */
@@ -63,7 +65,7 @@ class MemoryDriver implements MemorySteps {
   readonly #clock: Clock
   readonly #options: MemoryStepsOptions
   /** What is on record of the open turn and was not asked for yet; without any when nothing is replayed. */
-  #answers: Map<StepKey, Answer> | undefined
+  readonly #answers: Map<StepKey, Answer> | undefined
   #waiting: Map<StepKey, (value: Json) => void> | undefined
   #given: Map<StepKey, Json> | undefined
   /** Wall time that is not active time: before this process, and while a person was waited for. */

@@ -22,6 +22,7 @@ export type Folded =
       readonly recordedUntil: number
     }
 
+/** What a record says was spent: what was settled, and the part of it that was charged at worst case. */
 export interface LedgerSoFar {
   readonly settled: Amount
   readonly unknown: Amount

@@ -8,6 +8,7 @@ import type { Control } from './control.ts'
 /** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (spec R-STEP-2). */
 export type StepKey = string
 
+/** What an effect is handed. */
 export interface EffectScope {
   /** The loop's own. */
   readonly signal: AbortSignal
@@ -17,6 +18,7 @@ export interface EffectScope {
   readonly emit: (event: LoopEvent) => void
 }
 
+/** What the loop asks of a driver for one step. */
 export interface StepOptions<T> {
   readonly signal: AbortSignal
   readonly emit: (event: LoopEvent) => void
@@ -30,6 +32,7 @@ export interface StepOptions<T> {
   readonly sync: 'none' | 'intent'
 }
 
+/** What a step came to, and when. */
 export interface StepResult<T> {
   readonly value: T
   /** Answered from the record. */

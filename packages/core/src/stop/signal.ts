@@ -1,6 +1,7 @@
 import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../json.ts'
 import { StopReason } from './reason.ts'
 
+/** What a signal is made of. */
 export interface StopSignalInit {
   readonly reason: StopReason
   /** For a person, with figures: `Step limit reached: 10/10`. */

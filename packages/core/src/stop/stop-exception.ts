@@ -1,6 +1,7 @@
 import { jsonObjectOf, type JsonObject } from '../json.ts'
 import { StopSignal } from './signal.ts'
 
+/** What a thrown stop says; all of it may be left out. */
 export interface AgentStopInit {
   /** What to stop with; without one the reason is `stop_requested`. */
   readonly signal?: StopSignal

@@ -2,6 +2,7 @@ import type { ToolUseBlock } from '../messages.ts'
 import type { PermissionDecision } from './permission-decision.ts'
 import type { AnyTool } from './tool.ts'
 
+/** A call that wants to run, as the rules see it: its input has passed the checks of its tool. */
 export interface PermissionRequest {
   readonly call: ToolUseBlock
   readonly tool: AnyTool

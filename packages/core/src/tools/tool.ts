@@ -10,6 +10,7 @@ export interface ToolOutput {
   readonly details?: Json
 }
 
+/** What a tool is handed beside its input. */
 export interface ToolContext {
   readonly callId: string
   readonly toolName: string
@@ -65,6 +66,7 @@ export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute
   spawn(input: Input): ChildRun
 }
 
+/** What a subagent is to do, and with what. */
 export interface ChildRun {
   readonly prompt: string
   readonly system?: string
@@ -86,6 +88,7 @@ export type AnyAgentTool = Erased<AgentTool<never>>
 /** Any tool, whatever its input: what a list of tools holds. Every `Tool<X>` and `AgentTool<X>` is one. */
 export type AnyTool = AnyLeafTool | AnyAgentTool
 
+/** True for a tool whose work is a run of its own. */
 export function isAgentTool(tool: AnyTool): tool is AnyAgentTool {
   return 'spawn' in tool
 }

@@ -30,7 +30,7 @@ export interface Draft {
  * What a route came to. `taken`: the run stands as the next lap begins. `declined`: it is not open after all, and nothing was written.
  * `gave_up`: it was tried and failed, and the run holds what that cost.
  */
-export type Taking = 'taken' | 'declined' | 'gave_up'
+type Taking = 'taken' | 'declined' | 'gave_up'
 
 /** A way to go round again. */
 export interface Route {

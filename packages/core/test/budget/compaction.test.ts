@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
 import { describe, expect, test } from 'vitest'
-import { plainContext, StopSignal, type Compaction, type ContextDefence, type Guard } from '../../src/index.ts'
+import { plainContext, type Compaction } from '../../src/adapters/index.ts'
+import { StopSignal, type ContextDefence, type Guard } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { dollarATokenPrices, run } from '../support/harness.ts'
 

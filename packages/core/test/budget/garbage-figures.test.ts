@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
 import { describe, expect, test } from 'vitest'
-import { noUsage, replay, resume, type LoopOptions, type Model, type Prices, type Usage } from '../../src/index.ts'
+import { noUsage } from '../../src/adapters/index.ts'
+import { replay, resume, type LoopOptions, type Model, type Prices, type Usage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices as prices, json, reader, run, type Given, type Run } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'

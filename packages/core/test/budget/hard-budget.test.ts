@@ -1,7 +1,8 @@
 // Holds rules of docs/spec.md: R-BUD-1 to R-BUD-6.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError, Ledger, loop, startRun, type AgentTool, type Prices } from '../../src/index.ts'
+import { ConfigurationError, loop, startRun, type AgentTool, type Prices } from '../../src/index.ts'
+import { Ledger } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run, tool, until } from '../support/harness.ts'
 

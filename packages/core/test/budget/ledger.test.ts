@@ -1,7 +1,9 @@
 // Holds rules of docs/spec.md: R-BUD-1, R-BUD-6, R-BUD-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { HaltingError, Ledger, nanosOf, usdOf, type Reservation } from '../../src/index.ts'
+import { HaltingError } from '../../src/index.ts'
+import { Ledger, type Reservation } from '../../src/steps/index.ts'
+import { nanosOf, usdOf } from '../../src/budget/prices.ts'
 
 const amount = (nanos: number, tokens = nanos) => ({ nanos, tokens })
 const zero = amount(0)

@@ -6,7 +6,7 @@ import {
   freshTracker,
   tokenGateBound,
   type BudgetTracker,
-} from '../../src/index.ts'
+} from '../../src/budget/token-target.ts'
 
 const tracker = (continuationCount: number, lastDeltaTokens = 0, lastGlobalTurnTokens = 0): BudgetTracker => ({
   continuationCount,

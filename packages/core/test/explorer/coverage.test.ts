@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-END-1, R-LAP-1, R-LAP-4.
-import { allowances, endings } from '@halting/core'
+import { allowances } from '../../src/allowance.ts'
+import { endings } from '../../src/index.ts'
 import { explorePaths, scenarios } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { golden } from './share.ts'

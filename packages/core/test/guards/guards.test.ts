@@ -5,7 +5,6 @@ import {
   any,
   costLimit,
   CostLimitHook,
-  cycleLength,
   ExecutionTimeLimitHook,
   finishReason,
   FinishReasonHook,
@@ -21,6 +20,7 @@ import {
   type GuardView,
   type StopReason,
 } from '../../src/index.ts'
+import { cycleLength } from '../../src/guards/no-progress.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, json, reader, run, tool } from '../support/harness.ts'
 

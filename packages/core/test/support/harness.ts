@@ -20,10 +20,10 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
-  type ToolResultBlock,
   type TranscriptEntry,
   type Transition,
 } from '../../src/index.ts'
+import { type ToolResultBlock } from '../../src/adapters/index.ts'
 import {
   createFakeClock,
   scriptedModel,

@@ -1,7 +1,8 @@
 // Holds R-SCHEMA-1 to R-SCHEMA-5 of docs/spec.md.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileSchema, schemaProblems, type Json, type JsonObject } from '../../src/index.ts'
+import { compileSchema, schemaProblems } from '../../src/adapters/index.ts'
+import { type Json, type JsonObject } from '../../src/index.ts'
 import { interpretedProblems } from '../support/interpreted-schema.ts'
 
 const path = {

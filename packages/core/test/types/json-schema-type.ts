@@ -1,6 +1,7 @@
 // Types only: `npm run types` checks what stands here, and nothing runs it.
 import { expectTypeOf } from 'vitest'
-import type { FromJsonSchema, Json, JsonObject, ToolInput } from '../../src/index.ts'
+import type { FromJsonSchema, Json, JsonObject } from '../../src/index.ts'
+import type { ToolInput } from '../../src/tools/tool.ts'
 
 /** Keeps the literal types of a schema, as `tool({ input })` does. */
 declare function literal<const Schema extends JsonObject>(schema: Schema): FromJsonSchema<Schema>

@@ -13,8 +13,8 @@ import {
   type StandardSchema,
   type Tool,
   type ToolContext,
-  type ToolInput,
 } from '../../src/index.ts'
+import { type ToolInput } from '../../src/tools/tool.ts'
 
 const named = { name: 'Read', description: 'Reads a file' } as const
 const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const

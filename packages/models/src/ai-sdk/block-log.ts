@@ -1,4 +1,5 @@
-import type { ContentBlock, Json, JsonObject, ModelUpdate } from '@halting/core'
+import type { ContentBlock, Json, JsonObject } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { mergeMetadata, originOf } from './origin.ts'
 
 /** Adds to completed blocks what the provider said of them besides their content. */

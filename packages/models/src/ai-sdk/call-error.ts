@@ -1,4 +1,5 @@
-import { isJsonObject, messageOf, ModelError } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
 import type { JsonObject, ModelErrorKind } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
 import { parseJson, stringOf } from '../json-fields.ts'

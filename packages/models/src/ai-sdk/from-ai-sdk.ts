@@ -1,6 +1,7 @@
 import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'
-import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '@halting/core'
+import type { Model, ModelReply, ModelRequest } from '@halting/core'
+import type { ModelCallOptions } from '@halting/core/adapters'
 import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { callError } from './call-error.ts'

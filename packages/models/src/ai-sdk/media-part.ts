@@ -1,5 +1,5 @@
 import type { LanguageModelV3FilePart, LanguageModelV3TextPart } from '@ai-sdk/provider'
-import { isJsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock, JsonObject } from '@halting/core'
 
 /**

@@ -1,6 +1,7 @@
 import type { SharedV3ProviderOptions } from '@ai-sdk/provider'
-import { isJsonObject } from '@halting/core'
-import type { BlockOrigin, ContentBlock, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { BlockOrigin } from '@halting/core/adapters'
+import type { ContentBlock, JsonObject } from '@halting/core'
 import { jsonCopyOf } from './json-copy.ts'
 
 /** The name by which blocks that came through the AI SDK are known again. */

@@ -1,5 +1,6 @@
-import { isJsonObject } from '@halting/core'
-import type { JsonObject, ModelUpdate } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import type { Assembled } from '../service/stream-reader.ts'

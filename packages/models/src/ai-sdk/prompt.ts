@@ -7,7 +7,8 @@ import type {
   LanguageModelV3ToolCallPart,
   LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider'
-import type { ContentBlock, ModelMessage, ModelRequest, OpaqueBlock } from '@halting/core'
+import type { ContentBlock, ModelMessage, ModelRequest } from '@halting/core'
+import type { OpaqueBlock } from '@halting/core/adapters'
 import { jsonCopyOf } from './json-copy.ts'
 import { mediaPart } from './media-part.ts'
 import { isFrom, providerOptionsOf } from './origin.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 

@@ -4,7 +4,8 @@ import type {
   LanguageModelV3TextPart,
   LanguageModelV3ToolResultPart,
 } from '@ai-sdk/provider'
-import type { ContentBlock, ToolResultBlock } from '@halting/core'
+import type { ContentBlock } from '@halting/core'
+import type { ToolResultBlock } from '@halting/core/adapters'
 import { mediaPart } from './media-part.ts'
 
 type AskedPart = LanguageModelV3TextPart | LanguageModelV3FilePart

@@ -1,5 +1,6 @@
-import { isJsonObject, noUsage } from '@halting/core'
-import type { AssistantMessage, ContentBlock, Json, JsonObject, ModelUpdate, Usage } from '@halting/core'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
+import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
 import { more, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'

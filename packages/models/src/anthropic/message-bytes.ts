@@ -1,5 +1,6 @@
-import { digestOf, isJsonObject } from '@halting/core'
-import type { BlockOrigin, ContentBlock, ModelMessage } from '@halting/core'
+import { digestOf, isJsonObject } from '@halting/core/adapters'
+import type { BlockOrigin } from '@halting/core/adapters'
+import type { ContentBlock, ModelMessage } from '@halting/core'
 import type { Rendered, TurnKind } from '../bytes/wire-format.ts'
 import { parseJson } from '../json-fields.ts'
 

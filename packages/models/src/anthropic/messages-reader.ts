@@ -1,5 +1,6 @@
-import { isJsonObject } from '@halting/core'
-import type { JsonObject, ModelUpdate } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import type { StreamReader } from '../service/stream-reader.ts'
 import { MessageAssembler } from './message-assembler.ts'
 

@@ -1,5 +1,6 @@
-import { isJsonObject } from '@halting/core'
-import type { BlockOrigin, ContentBlock, Json, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { BlockOrigin } from '@halting/core/adapters'
+import type { ContentBlock, Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
 import { compact, isExact, valueText } from './exact-json.ts'
 

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelMessage, ModelRequest, ToolDefinition } from '@halting/core'
+import type { JsonObject, ModelMessage, ModelRequest } from '@halting/core'
+import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import { isForeign, renderMessage } from './message-bytes.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, noUsage } from '@halting/core'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, Usage } from '@halting/core'
 import { countOf } from '../json-fields.ts'
 

@@ -1,5 +1,6 @@
-import { messageOf, ModelError } from '@halting/core'
-import type { ModelErrorInit } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
+import type { ModelErrorInit } from '@halting/core/adapters'
 
 type Wording = (place: { readonly host: string; readonly origin: string; readonly code: string }) => ModelErrorInit
 

@@ -1,4 +1,5 @@
-import { messageOf, ModelError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
 import { withDispatcher } from './dispatcher.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,4 +1,4 @@
-import { digestOf, isJsonObject } from '@halting/core'
+import { digestOf, isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { createObjectScanner } from './object-scanner.ts'

@@ -1,4 +1,5 @@
-import type { JsonObject, ModelRequest, ToolDefinition } from '@halting/core'
+import type { JsonObject, ModelRequest } from '@halting/core'
+import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import type { TurnKind } from '../bytes/wire-format.ts'
 import { chatMessagesOf, separator } from './chat-messages.ts'

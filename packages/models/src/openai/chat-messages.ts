@@ -1,16 +1,13 @@
-import { isJsonObject, isText, isToolResult, isToolUse, textOf } from '@halting/core'
+import { isJsonObject, isText, isToolResult, isToolUse, textOf } from '@halting/core/adapters'
 import type {
   BlockOrigin,
-  ContentBlock,
   ImageBlock,
-  Json,
-  JsonObject,
-  ModelMessage,
   OpaqueBlock,
   ThinkingBlock,
   ToolResultBlock,
   ToolUseBlock,
-} from '@halting/core'
+} from '@halting/core/adapters'
+import type { ContentBlock, Json, JsonObject, ModelMessage } from '@halting/core'
 import { listOf, stringOf } from '../json-fields.ts'
 import { madeId } from './call-pieces.ts'
 import { mergeDetails } from './chat-delta.ts'

@@ -1,5 +1,6 @@
-import { inputTokensOf } from '@halting/core'
-import type { Prices, RequestBound, Usage } from '@halting/core'
+import { inputTokensOf } from '@halting/core/adapters'
+import type { Prices, Usage } from '@halting/core'
+import type { RequestBound } from '@halting/core/adapters'
 import { bareId, findRates } from './catalogue.ts'
 import type { Rates } from './catalogue.ts'
 import { parsePriceOverrides } from './parse-overrides.ts'

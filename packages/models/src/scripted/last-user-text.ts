@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 
 /** All text that the last user message of a request holds, that of its tool results too. */

@@ -1,4 +1,5 @@
-import { ConfigurationError, isJsonObject, messageOf } from '@halting/core'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import type { Script } from './script.ts'

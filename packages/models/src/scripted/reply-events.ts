@@ -1,4 +1,4 @@
-import { noUsage } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
 import type { JsonObject, Usage } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { capReply } from './cap-reply.ts'

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { ConfigurationError, messageOf } from '@halting/core'
+import { ConfigurationError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
 import type { Model } from '@halting/core'
 import { anthropic } from '../anthropic/anthropic.ts'
 import type { AnthropicOptions } from '../anthropic/anthropic.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { inputTokensOf, isJsonObject, noUsage } from '@halting/core'
+import { inputTokensOf, isJsonObject, noUsage } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
 import { answer } from './answer.ts'

@@ -1,4 +1,5 @@
-import { messageOf, ModelError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
 import type { Credential, CredentialSource } from './credential-source.ts'
 import { checkHeader } from './headers.ts'
 import { areSame, createSharedSource, keyError } from './shared-source.ts'

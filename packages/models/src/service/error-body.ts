@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
 

@@ -1,4 +1,5 @@
-import { isJsonObject, ModelError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
 import type { JsonObject, ModelReply } from '@halting/core'
 import { createEventStream } from '../http/event-stream.ts'
 import type { ServerSentEvent } from '../http/event-stream.ts'

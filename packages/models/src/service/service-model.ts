@@ -1,5 +1,7 @@
 import { ModelError } from '@halting/core'
-import type { ModelCallOptions, ModelReply, ModelRequest, ModelUpdate } from '@halting/core'
+import type { ModelCallOptions } from '@halting/core/adapters'
+import type { ModelReply, ModelRequest } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { longestEvent } from '../http/event-stream.ts'
 import { openExchange } from '../http/exchange.ts'

@@ -1,14 +1,9 @@
 import { setTimeout as startTimer } from 'node:timers'
 import {
   createMemorySteps,
-  foldRun,
-  isJsonObject,
-  ledgerOf,
   loop,
-  settingsOf,
   startRun,
   type AnyTool,
-  type Clock,
   type Json,
   type LoopEvent,
   type LoopOptions,
@@ -17,6 +12,8 @@ import {
   type StepRecord,
   type TerminalReason,
 } from '@halting/core'
+import { foldRun, ledgerOf, settingsOf, type Clock } from '@halting/core/steps'
+import { isJsonObject } from '@halting/core/adapters'
 import { anthropic, openaiCompatible } from '../../src/index.ts'
 import type { Behaviour, Terms } from './billing-behaviour.ts'
 import { hasOpenRequest, survivors } from './billing-interruptions.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { isJsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { lastBehaviour } from './billing-behaviour.ts'
 import type { Behaviour, Ending, GatewayBody, ReplyBehaviour, Terms } from './billing-behaviour.ts'

@@ -1,5 +1,7 @@
 import { ModelError } from '@halting/core'
-import type { Model, ModelErrorJson, ModelReply, ModelRequest, ModelUpdate } from '@halting/core'
+import type { Model, ModelReply, ModelRequest } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
+import type { ModelErrorJson } from '@halting/core/adapters'
 import { anthropic } from '../../src/index.ts'
 import type { AnthropicOptions } from '../../src/index.ts'
 

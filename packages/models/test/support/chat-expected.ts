@@ -1,4 +1,4 @@
-import { noUsage } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
 import type { AssistantMessage, ContentBlock, ModelReply, Usage } from '@halting/core'
 
 const api = 'chat_completions'

@@ -1,4 +1,4 @@
-import type { ModelErrorJson } from '@halting/core'
+import type { ModelErrorJson } from '@halting/core/adapters'
 
 /** What a service answered, and what that is. This protocol's own services and its servers for one machine. */
 export type Failure = readonly [

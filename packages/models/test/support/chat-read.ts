@@ -1,4 +1,5 @@
-import type { JsonObject, ModelReply, ModelUpdate } from '@halting/core'
+import type { JsonObject, ModelReply } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { createEventStream } from '../../src/http/event-stream.ts'
 import { ChatReader } from '../../src/openai/chat-reader.ts'
 import type { Assembled, Progress } from '../../src/service/stream-reader.ts'

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { isJsonObject, noUsage } from '@halting/core'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelReply } from '@halting/core'
 import { handMade } from './chat-expected.ts'
 

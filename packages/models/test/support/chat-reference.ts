@@ -1,4 +1,4 @@
-import { isJsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject, ModelMessage } from '@halting/core'
 
 type Block = Exclude<ModelMessage['content'], string>[number]

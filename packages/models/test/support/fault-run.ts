@@ -1,5 +1,6 @@
 import { loop, startRun } from '@halting/core'
-import type { Clock, LoopEvent, LoopOptions, MessageContent, Model, ModelMessage, Terminal } from '@halting/core'
+import type { Clock } from '@halting/core/steps'
+import type { LoopEvent, LoopOptions, MessageContent, Model, ModelMessage, Terminal } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
 import { fetchFor } from '../../src/http/fetch.ts'
 import { anthropic, openaiCompatible } from '../../src/index.ts'

@@ -21,7 +21,7 @@ export interface ValidCall {
 }
 
 /** An unknown tool, or an input that its tool does not take. */
-export interface InvalidCall {
+interface InvalidCall {
   readonly kind: 'invalid'
   readonly call: ToolUseBlock
   readonly index: number

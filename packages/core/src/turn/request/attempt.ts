@@ -11,7 +11,8 @@ import { toldUsage } from '../../model/told-usage.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { chargeFor, noCharge, unknownCharge, type Charge } from './charge.ts'
-import { reserveRequest, type Grant, type OverBudget, type RequestBounds } from './reserve.ts'
+import type { Grant, OverBudget, RequestBounds } from './grant.ts'
+import { reserveRequest } from './reserve.ts'
 
 /** What one attempt came to, as recorded. */
 export type Attempt =

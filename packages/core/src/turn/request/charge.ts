@@ -6,7 +6,7 @@ import type { Model } from '../../model/model.ts'
 import { toldUsage } from '../../model/told-usage.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { Run } from '../run.ts'
-import type { Grant, RequestBounds } from './reserve.ts'
+import type { Grant, RequestBounds } from './grant.ts'
 
 /** What one attempt was charged, as recorded. `known: false`: the money is the worst case, since nobody said what it was. */
 export type Charge = {
@@ -62,9 +62,10 @@ export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Ch
 }
 
 /** Only a run without a limit may use the service's own tools without end; its figures are to stay numbers. */
-function unreservedWorstCase(run: Run, { model, inputBound }: RequestBounds, { maxTokens }: Grant): Amount {
+function unreservedWorstCase(run: Run, bounds: RequestBounds, { maxTokens }: Grant): Amount {
+  const { model } = bounds
   const bounded = model.maxServerToolUses === Infinity ? { ...model, maxServerToolUses: 0 } : model
-  return worstCase(run, bounded, inputBound(bounded), maxTokens)
+  return worstCase(run, bounded, bounds.inputBound(bounded), maxTokens)
 }
 
 export function noCharge(model: Model): Charge {

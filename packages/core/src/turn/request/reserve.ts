@@ -1,43 +1,10 @@
 import { lapsLeft } from '../../allowance.ts'
-import { nothing, type Amount, type Reservation } from '../../budget/ledger.ts'
-import type { Model } from '../../model/model.ts'
+import { nothing, type Amount, type HeldBack, type Reservation } from '../../budget/ledger.ts'
 import type { Run } from '../run.ts'
 import { worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
+import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { inputBoundOf, requestOverhead } from './input-bound.ts'
-
-/** What an attempt took aside before it was made, as recorded in its intent. */
-export type Grant = {
-  readonly granted: true
-  readonly model: string
-  /** Nothing where no limit asks for it: see `worstCase`. */
-  readonly nanos: number
-  readonly tokens: number
-  /** The reply's cap, lowered where the budget asked for it. */
-  readonly maxTokens: number
-  readonly lowered: 'usd' | 'tokens' | null
-}
-
-export type OverBudget = {
-  readonly granted: false
-  readonly currency: 'usd' | 'tokens'
-  readonly needed: number
-  readonly available: number
-}
-
-/** What a request can come to at most. */
-export interface RequestBounds {
-  readonly model: Model
-  /** What would be asked for: the cap before the budget has its say. */
-  readonly cap: number
-  /** The most input that this model can be billed for. */
-  inputBound(model: Model): number
-  /** What has to be left once its reply is paid; undefined for nothing. */
-  heldBack(): HeldBack | undefined
-}
-
-/** Room that a request must leave, by the tokens of its reply. */
-export type HeldBack = (outputTokens: number) => Amount
 
 /** Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). */
 export function reserveRequest(

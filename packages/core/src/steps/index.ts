@@ -1,0 +1,13 @@
+// `@halting/core/steps`: what drivers of the Steps port are made of, and what reads their records.
+export type { Clock } from './clock.ts'
+export type { Control, InboxMessage } from './control.ts'
+export { createMemorySteps, type MemorySteps, type MemoryStepsOptions, type StepRecord } from './memory.ts'
+export { foldRun, startOf, type Folded, type LedgerSoFar } from './resume.ts'
+export type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+export { systemClock } from './system-clock.ts'
+export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reservation } from '../budget/ledger.ts'
+export type { LoopContext } from '../iterate.ts'
+export { ledgerOf, settingsOf } from '../options.ts'
+export type { RunSettings } from '../run-context.ts'
+export type { Lap, RunIdentity, RunStart } from '../state.ts'
+export type { Eventually } from '../eventually.ts'

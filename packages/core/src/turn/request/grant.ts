@@ -1,0 +1,32 @@
+import type { HeldBack } from '../../budget/ledger.ts'
+import type { Model } from '../../model/model.ts'
+
+/** What an attempt took aside before it was made, as recorded in its intent. */
+export type Grant = {
+  readonly granted: true
+  readonly model: string
+  /** Nothing where no limit asks for it: see `worstCase`. */
+  readonly nanos: number
+  readonly tokens: number
+  /** The reply's cap, lowered where the budget asked for it. */
+  readonly maxTokens: number
+  readonly lowered: 'usd' | 'tokens' | null
+}
+
+export type OverBudget = {
+  readonly granted: false
+  readonly currency: 'usd' | 'tokens'
+  readonly needed: number
+  readonly available: number
+}
+
+/** What a request can come to at most. */
+export interface RequestBounds {
+  readonly model: Model
+  /** What would be asked for: the cap before the budget has its say. */
+  readonly cap: number
+  /** The most input that this model can be billed for. */
+  inputBound(model: Model): number
+  /** What has to be left once its reply is paid; undefined for nothing. */
+  heldBack(): HeldBack | undefined
+}
