@@ -1,55 +1,27 @@
-// Explores every scenario and writes what came out to packages/core/test/explorer/golden.json. Run after a change of what the loop does,
+// Explores every scenario anew and writes what came out to packages/core/test/explorer/golden.json. Run after a change of what the loop does,
 // and read the difference: it says which paths end elsewhere. Needs a build (`npm run build`); takes some minutes on two cores.
-import { fork } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
-import { explore, scenarios } from '../packages/core/dist/testing/index.js'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { exploreAll } from './explore-all.mjs'
 
-const self = fileURLToPath(import.meta.url)
+const path = new URL('../packages/core/test/explorer/golden.json', import.meta.url)
+const before = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []
+const weightOf = (name) => before.find(({ scenario }) => scenario === name)?.kills ?? 20_000
 
-/** A worker explores the scenarios that it is sent, one at a time. */
-function work() {
-  process.on('message', async (name) => {
-    const scenario = scenarios.find((each) => each.name === name)
-    const explored = await explore(scenario).catch((error) => ({ failed: String(error) }))
-    process.send(explored)
-  })
+const whole = await exploreAll('all', weightOf, ({ scenario, paths, kills, failed }) =>
+  console.log(failed ?? `${paths} paths, ${kills} kills: ${scenario}`),
+)
+const sampled = await exploreAll('sampled', weightOf)
+const failures = [...whole, ...sampled].filter(({ failed }) => failed !== undefined)
+if (failures.length > 0) {
+  console.log('A promise is broken: nothing was written.')
+  process.exit(1)
 }
-
-/** Hands out the scenarios in order and gathers what comes back. */
-async function gather() {
-  const explored = new Map()
-  const waiting = scenarios.map(({ name }) => name)
-  const worker = () =>
-    new Promise((resolve, reject) => {
-      const child = fork(self, ['work'])
-      const next = () => {
-        const name = waiting.shift()
-        if (name === undefined) {
-          child.kill()
-          resolve()
-          return
-        }
-        child.once('message', (found) => {
-          if (found.failed !== undefined) {
-            child.kill()
-            reject(new Error(found.failed))
-            return
-          }
-          console.log(`${found.paths} paths, ${found.kills} kills: ${name}`)
-          explored.set(name, found)
-          next()
-        })
-        child.send(name)
-      }
-      next()
-    })
-  await Promise.all(Array.from({ length: availableParallelism() }, worker))
-  const golden = scenarios.map(({ name }) => explored.get(name))
-  const path = new URL('../packages/core/test/explorer/golden.json', import.meta.url)
-  writeFileSync(path, `${JSON.stringify(golden, null, 1)}\n`)
-}
-
-if (process.argv[2] === 'work') work()
-else await gather()
+const golden = whole.map(({ scenario, paths, kills, terminals, transitions }, index) => ({
+  scenario,
+  paths,
+  kills,
+  sampledKills: sampled[index].kills,
+  terminals,
+  transitions,
+}))
+writeFileSync(path, `${JSON.stringify(golden, null, 1)}\n`)

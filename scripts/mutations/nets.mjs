@@ -151,7 +151,7 @@ for (const scenario of scenarios.toSorted((a, b) => goldenOf(a).kills - goldenOf
   const began = performance.now()
   tell({ begins: scenario.name })
   try {
-    const explored = await explore(scenario, { kill })
+    const explored = await explore(scenario, { kills: kill ? 'all' : 'none' })
     if (text(explored, kill) !== text(goldenOf(scenario), kill)) { tell({ why: 'came out otherwise' }); process.exit(1) }
   } catch (error) {
     tell({ why: String(error?.stack ?? error) })

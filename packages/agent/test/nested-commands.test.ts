@@ -2,6 +2,7 @@ import { createPermissions, type RulePermissions } from '@halting/agent'
 import type { PermissionRequest, Tool } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { drawn } from './support/deep.ts'
 
 const bash: Tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 
@@ -60,7 +61,7 @@ describe('a command that is nested in whatever way', () => {
         expect(behaviorOf(bypassing, command)).toBe('deny')
         expect(permissions.denies(asked(command))).toMatch(/Bash\(forbidden \*\)/)
       }),
-      { numRuns: 1000 },
+      { numRuns: drawn(1000) },
     )
   })
 
@@ -77,7 +78,7 @@ describe('a command that is nested in whatever way', () => {
         // And it is that command that was missing, not the nesting that was not understood.
         expect(behaviorOf(allowing, command)).toBe('allow')
       }),
-      { numRuns: 1000 },
+      { numRuns: drawn(1000) },
     )
   })
 
@@ -118,7 +119,7 @@ describe('a command that is nested in whatever way', () => {
       fc.property(fc.array(piece, { maxLength: 25 }), (pieces) => {
         expect(['allow', 'ask', 'deny']).toContain(behaviorOf(permissions, pieces.join('')))
       }),
-      { numRuns: 2000 },
+      { numRuns: drawn(2000) },
     )
   })
 

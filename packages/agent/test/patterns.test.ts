@@ -5,6 +5,7 @@ import type { PermissionDecision, Tool } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { codingTools } from './support/harness.ts'
+import { drawn } from './support/deep.ts'
 
 /** What becomes of a call when there is one allow rule. */
 function behaviorUnder(rule: string, name: string, input: unknown): PermissionDecision['behavior'] {
@@ -30,7 +31,7 @@ describe('patterns with *', () => {
         const behavior = behaviorUnder(`WebFetch(domain:${glob})`, 'WebFetch', { url: `https://${name}/` })
         expect(behavior).toBe(isMatch ? 'allow' : 'ask')
       }),
-      { numRuns: 2000 },
+      { numRuns: drawn(2000) },
     )
   })
 
@@ -80,7 +81,7 @@ describe('patterns of paths', () => {
         const source = glob.replaceAll('*', '.*').replaceAll('?', '.').replaceAll('[!', '[^')
         expect(reaches(`./${glob}`, value)).toBe(new RegExp(`^${source}$`).test(value))
       }),
-      { numRuns: 2000 },
+      { numRuns: drawn(2000) },
     )
   })
 

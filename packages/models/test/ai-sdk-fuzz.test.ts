@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call } from './support/call.ts'
 import { finish, scriptedParts, text, toolCall, usage } from './support/scripted-parts.ts'
+import { drawn } from './support/deep.ts'
 
 // Whatever a stream holds: it ends, it never throws an untyped error, and what was reported complete is kept.
 
@@ -135,9 +136,9 @@ async function expectEnding(sequence: readonly unknown[], end: string): Promise<
 }
 
 test('any sequence of parts', async () => {
-  await fc.assert(fc.asyncProperty(parts, ends, expectEnding), { numRuns: 3_000 })
+  await fc.assert(fc.asyncProperty(parts, ends, expectEnding), { numRuns: drawn(3_000) })
 })
 
 test('blocks that are well formed, in any order', async () => {
-  await fc.assert(fc.asyncProperty(plausible, ends, expectEnding), { numRuns: 1_500 })
+  await fc.assert(fc.asyncProperty(plausible, ends, expectEnding), { numRuns: drawn(1_500) })
 })

@@ -10,6 +10,7 @@ import { call } from './support/call.ts'
 import { chunk, finish, piece, readChunks, usageChunk } from './support/chat-read.ts'
 import { chatBytes, chatRecordings } from './support/chat-recordings.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
+import { drawn } from './support/deep.ts'
 
 const all = chatRecordings.flatMap(({ chunks }) => chunks)
 
@@ -113,7 +114,7 @@ describe('whatever comes', () => {
         const kept = assembled.kind === 'nothing' ? inOrder.filter(isNothingToGoOnFrom) : assembled.message.content
         expect(kept).toEqual(inOrder)
       }),
-      { numRuns: 5000 },
+      { numRuns: drawn(5000) },
     )
   })
 
@@ -131,7 +132,7 @@ describe('whatever comes', () => {
         const mayBeThere = (block: ToolUseBlock): boolean => cameWhole(block) || (isEmptyInPieces && isEmpty(block))
         expect(content.filter(isToolUse).filter((block) => !mayBeThere(block))).toEqual([])
       }),
-      { numRuns: 5000 },
+      { numRuns: drawn(5000) },
     )
   })
 
@@ -144,7 +145,7 @@ describe('whatever comes', () => {
         expect(new Set(ids).size).toBe(ids.length)
         for (const { name } of calls) expect(name).not.toBe('')
       }),
-      { numRuns: 3000 },
+      { numRuns: drawn(3000) },
     )
   })
 
@@ -167,7 +168,7 @@ describe('whatever comes', () => {
         }
         expect(faults).toEqual([])
       }),
-      { numRuns: 3000 },
+      { numRuns: drawn(3000) },
     )
   })
 })
@@ -201,6 +202,6 @@ test('over a real connection each ends with a reply or a ModelError, wherever it
       const inOrder = told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
       expect(inOrder).toEqual(reply?.message.content ?? inOrder.filter(isNothingToGoOnFrom))
     }),
-    { numRuns: 500 },
+    { numRuns: drawn(500) },
   )
 })

@@ -6,6 +6,7 @@ import { MessageAssembler } from '../src/anthropic/message-assembler.ts'
 import type { Assembled, Progress } from '../src/service/stream-reader.ts'
 import { createEventStream } from '../src/http/event-stream.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
+import { cutsOf, drawn } from './support/deep.ts'
 
 interface Read {
   readonly assembled: Assembled
@@ -64,12 +65,12 @@ const tool = (index: number, json: string): readonly JsonObject[] => [
 const calls = (assembled: Assembled): unknown => (assembled.kind === 'nothing' ? [] : assembled.message.content)
 
 describe('every recorded stream gives the message that its events say', () => {
-  test.each(recordings)('$name, cut at every byte, with LF and with CRLF', ({ events }) => {
+  test.each(recordings)('$name, wherever it is cut, with LF and with CRLF', ({ events }) => {
     const outcomes = new Set<string>()
     for (const lineEnd of ['\n', '\r\n'] as const) {
       const bytes = bytesOf(events, lineEnd)
       // Every place in short streams; in the long ones every place of the first and last 4 KB, and a prime step between.
-      for (let at = 1; at < bytes.length; at += at < 4000 || at > bytes.length - 4000 ? 1 : 37) {
+      for (const at of cutsOf(bytes.length, { edge: 4_000, step: 37 })) {
         const { assembled, ends } = read([bytes.subarray(0, at), bytes.subarray(at)])
         if (ends[0]?.kind !== 'end') throw new Error(`cut at ${at}, the stream had no end`)
         outcomes.add(JSON.stringify(assembled))
@@ -129,7 +130,7 @@ describe('a block that was reported complete is in the message, whatever comes a
         const spaces = lost.filter((block) => block.type === 'text' && block.text.trim() === '')
         expect(lost.filter((block) => !mayBeLost.test(block.type) && !spaces.includes(block))).toEqual([])
       }),
-      { numRuns: 3000 },
+      { numRuns: drawn(3000) },
     )
   })
 })

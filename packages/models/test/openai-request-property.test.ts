@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { createChatBody } from '../src/openai/chat-body.ts'
 import { requestOf } from './support/call.ts'
 import { referenceMessages, separated } from './support/chat-reference.ts'
+import { drawn } from './support/deep.ts'
 
 const api = 'chat_completions'
 const text = (words: string): ContentBlock => ({ type: 'text', text: words })
@@ -78,6 +79,6 @@ test('a body is what a plain rendering makes of it, in one buffer of UTF-8, howe
         expect(body.messages).toEqual(JSON.parse(JSON.stringify(expected)))
       },
     ),
-    { numRuns: 500 },
+    { numRuns: drawn(500) },
   )
 })

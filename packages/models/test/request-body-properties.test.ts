@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createRequestBody } from '../src/anthropic/request-body.ts'
 import { releaseBody } from '../src/bytes/bodies.ts'
 import { requestOf } from './support/call.ts'
+import { drawn } from './support/deep.ts'
 
 // Any conversation, in any order of growing, forking, compacting: the body says what a plain rendering says.
 
@@ -167,7 +168,7 @@ test('a body says what a plain rendering says, is not written to while it is len
       for (const { body, expected } of lent) expect(JSON.parse(Buffer.from(body).toString())).toEqual(expected)
       expect(counts.filter(({ times }) => times > 1)).toEqual([])
     }),
-    { numRuns: 400 },
+    { numRuns: drawn(400) },
   )
 })
 

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { parseScript, parseScriptText, readScript, scriptedModel, startScriptedServer } from '../src/scripted/index.ts'
 import type { Script, ScriptedFault, ScriptedModelOptions } from '../src/scripted/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'
+import { drawn } from './support/deep.ts'
 
 const open: { close(): Promise<void> }[] = []
 afterEach(() => Promise.all(open.splice(0).map((one) => one.close())))
@@ -204,7 +205,7 @@ describe("a reply keeps the request's max_tokens, as the service does", () => {
           expect(isWhole || message.stop_reason === 'max_tokens').toBe(true)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: drawn(60) },
     )
   })
 })

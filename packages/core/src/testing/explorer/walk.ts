@@ -22,6 +22,7 @@ import {
   type Walked,
 } from './checks.ts'
 import type { Path } from './choices.ts'
+import type { Kills } from './kills.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
 import { assertMessages, assertSame, assertTold, fail, isLive, messagesOf } from './told.ts'
 import { createWorld, type HandedIn, type Scenario, type World } from './world.ts'
@@ -30,20 +31,28 @@ export interface PathReport {
   readonly terminal: TerminalReason
   readonly transitions: readonly Transition[]
   readonly kills: number
-  readonly records: number
 }
 
-/** Goes one path: the run, its replay, and a kill after every record with resume and replay. Throws where a promise is broken. */
-export async function walkPath(scenario: Scenario, path: Path, kill = true): Promise<PathReport> {
+/** Goes one path: the run, its replay, and kills with resume and replay. Throws where a promise is broken. */
+export async function walkPath(scenario: Scenario, path: Path, kills: Kills): Promise<PathReport> {
   const world = createWorld(scenario, path, createSnapshots())
-  const start = startRun({ prompt: scenario.prompt ?? 'do it' })
-  const whole = await walk(world, start, { leaves: scenario.abandons === true })
+  const whole = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
   if (whole.left) return abandoned(whole, world)
   checkRun(whole, world)
   await checkReplay(whole, world.options)
-  const kills = kill ? await killEverywhere(scenario, path, whole) : 0
+  const killed = await killAll(scenario, path, whole, kills)
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
-  return { terminal: whole.terminal.reason, transitions, kills, records: whole.records.length }
+  return { terminal: whole.terminal.reason, transitions, kills: killed }
+}
+
+/** Goes a path only to learn what is asked on it. */
+export async function skimPath(scenario: Scenario, path: Path): Promise<void> {
+  const world = createWorld(scenario, path, noSnapshots)
+  await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
+}
+
+function startOf(scenario: Scenario): RunState {
+  return startRun({ prompt: scenario.prompt ?? 'do it' })
 }
 
 /** Nobody listens any more: what was told begins the transcript; there is one terminal, a valid transcript, and a replay that ends the same and tells all. */
@@ -59,16 +68,22 @@ async function abandoned(whole: Walked, world: World): Promise<PathReport> {
   const replayed = await replay(records, world.options)
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), 'the terminal of the abandoned run')
   assertMessages(messagesOf(replayed.events), entries, 'the replay of the abandoned run')
-  return { terminal: terminal.reason, transitions: [], kills: 0, records: records.length }
+  return { terminal: terminal.reason, transitions: [], kills: 0 }
 }
 
-async function killEverywhere(scenario: Scenario, path: Path, whole: Walked): Promise<number> {
-  const lines = whole.records.map((record) => JSON.stringify(record))
-  const records = lines.map((line) => JSON.parse(line) as StepRecord)
-  for (let length = 1; length < records.length; length++) {
+async function killAll(scenario: Scenario, path: Path, whole: Walked, kills: Kills): Promise<number> {
+  let lines: readonly string[] | undefined
+  let records: readonly StepRecord[] = []
+  let killed = 0
+  for (const [index, record] of whole.records.slice(0, -1).entries()) {
+    const length = index + 1
+    if (!kills(path, record, length)) continue
+    lines ??= whole.records.map((each) => JSON.stringify(each))
+    if (records.length === 0) records = lines.map((line) => JSON.parse(line) as StepRecord)
     await killAfter(records.slice(0, length), lines, scenario, path, whole)
+    killed++
   }
-  return records.length - 1
+  return killed
 }
 
 /** The process ends after so many records; another one goes on from what is on record, as JSON. */

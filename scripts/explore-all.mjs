@@ -1,0 +1,83 @@
+// Goes every path of every scenario, with the kills that are asked for, on all cores. A scenario with many kills is explored in parts, so that no
+// core waits for another. Needs a build.
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { explore, scenarios } from '../packages/core/dist/testing/index.js'
+
+const self = fileURLToPath(import.meta.url)
+const work = 'explore'
+
+/** A part has about so many kills. */
+const killsInPart = 6_000
+
+/**
+ * @param kills `all` or `sampled`.
+ * @param weightOf How many kills a scenario is expected to have.
+ * @param tell Called with the exploration of each scenario that is done.
+ * @returns The explorations in the order of the scenarios. An exploration that broke a promise is `{ scenario, failed }`.
+ */
+export async function exploreAll(kills, weightOf, tell = () => {}) {
+  const waiting = scenarios.flatMap(({ name }) => {
+    // What is sampled depends on what came before it: it is not divided.
+    const of = kills === 'all' ? Math.max(1, Math.ceil(weightOf(name) / killsInPart)) : 1
+    return Array.from({ length: of }, (_, number) => ({ name, kills, part: { number, of } }))
+  })
+  // The large ones first: what is left at the end is small.
+  waiting.sort((a, b) => weightOf(b.name) / b.part.of - weightOf(a.name) / a.part.of)
+  const found = new Map(scenarios.map(({ name }) => [name, []]))
+  const gather = (part, explored) => {
+    const parts = found.get(part.name)
+    parts.push(explored)
+    if (parts.length === part.part.of) tell(together(parts))
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, () => worker(waiting, gather)))
+  return scenarios.map(({ name }) => together(found.get(name)))
+}
+
+/** A process that explores one part after another until none waits. */
+function worker(waiting, gather) {
+  return new Promise((resolve, reject) => {
+    const child = fork(self, [work])
+    let part
+    const next = () => {
+      part = waiting.shift()
+      if (part === undefined) child.disconnect()
+      else child.send(part)
+    }
+    child.on('message', (explored) => {
+      gather(part, explored)
+      next()
+    })
+    child.on('error', reject)
+    child.on('exit', (code) =>
+      code === 0 ? resolve() : reject(new Error(`A process that explored ended with ${code}.`)),
+    )
+    next()
+  })
+}
+
+function together(parts) {
+  const failed = parts.find((part) => part.failed !== undefined)
+  if (failed !== undefined) return failed
+  return parts.reduce((sum, part) => ({
+    scenario: sum.scenario,
+    paths: sum.paths + part.paths,
+    kills: sum.kills + part.kills,
+    terminals: added(sum.terminals, part.terminals),
+    transitions: added(sum.transitions, part.transitions),
+  }))
+}
+
+function added(a, b) {
+  const sum = { ...a }
+  for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count
+  return Object.fromEntries(Object.entries(sum).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+if (process.argv[1] === self && process.argv[2] === work) {
+  process.on('message', async ({ name, kills, part }) => {
+    const scenario = scenarios.find((each) => each.name === name)
+    process.send(await explore(scenario, { kills, part }).catch((error) => ({ scenario: name, failed: String(error) })))
+  })
+}

@@ -1,0 +1,38 @@
+// Goes every path of every scenario with a kill after every record, and holds what comes out against packages/core/test/explorer/golden.json.
+// `npm test` goes every path too, and makes a part of the kills. Needs a build. Writes its counts to .tmp/explore.json.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { exploreAll } from './explore-all.mjs'
+
+const summary = new URL('../.tmp/explore.json', import.meta.url)
+rmSync(summary, { force: true })
+const golden = JSON.parse(readFileSync(new URL('../packages/core/test/explorer/golden.json', import.meta.url), 'utf8'))
+const expected = new Map(golden.map(({ sampledKills: _sampled, ...rest }) => [rest.scenario, rest]))
+
+const problemOf = (explored) => {
+  if (explored.failed !== undefined) return explored.failed
+  const held = expected.get(explored.scenario)
+  if (held === undefined) return 'is not in golden.json'
+  if (isDeepStrictEqual(explored, held)) return undefined
+  return `came out otherwise than in golden.json:\n  ${JSON.stringify(explored)}\n  ${JSON.stringify(held)}`
+}
+
+const explored = await exploreAll(
+  'all',
+  (name) => expected.get(name)?.kills ?? 20_000,
+  (found) => {
+    const problem = problemOf(found)
+    if (problem === undefined) console.log(`${found.paths} paths, ${found.kills} kills: ${found.scenario}`)
+    else console.log(`FAILED ${found.scenario}: ${problem}`)
+  },
+)
+const names = new Set(explored.map(({ scenario }) => scenario))
+const lost = [...expected.keys()].filter((name) => !names.has(name))
+for (const name of lost) console.log(`FAILED ${name}: is in golden.json and no scenario`)
+const failed = explored.filter((found) => problemOf(found) !== undefined).length + lost.length
+const passed = explored.length + lost.length - failed
+const sum = (name) => explored.reduce((total, found) => total + (found[name] ?? 0), 0)
+console.log(`${sum('paths')} paths, ${sum('kills')} kills. ${passed} scenarios passed, ${failed} failed`)
+mkdirSync(new URL('.', summary), { recursive: true })
+writeFileSync(summary, JSON.stringify({ passed, failed }))
+process.exit(failed === 0 ? 0 : 1)
