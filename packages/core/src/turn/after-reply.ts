@@ -5,7 +5,7 @@ import { act } from './act.ts'
 import { afterAnswer } from './after-answer.ts'
 import { appendReply, type Answer } from './ask.ts'
 import { closeAbortedCalls, closeNotRun } from './calls/close-calls.ts'
-import { controlAt } from './checkpoint.ts'
+import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, budgetDraft, loweredTokensDraft, standingDraft } from './endings.ts'
 import { committedUsd } from './figures.ts'
 import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
@@ -17,7 +17,8 @@ import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endRefused(run, reply)
-  const recovery = recoverIncomplete(run, reply)
+  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply') : nobody
+  const recovery = raisedBy.length > 0 ? undefined : recoverIncomplete(run, reply)
   if (recovery !== undefined) return recovery
   if (streamError !== null)
     run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${streamError.message}` })
@@ -25,10 +26,22 @@ export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   return after(runHooks(run, 'afterInference'), (hooks) => {
     if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
     return after(controlAt(run, 'after_reply'), (abort) =>
-      abort === undefined ? goOnWith(run, reply, hooks) : endAborted(run, reply, abort),
+      abort === undefined ? goOnWith(run, reply, hooks, raisedBy) : endAborted(run, reply, abort),
     )
   })
 }
+
+/**
+ * The reply ended for a reason that would have it recovered, unless a guard waits for that reason (spec R-GUARD-5).
+ * A reply that was cut at what was left of the budget is the budget's (spec R-REQ-6).
+ */
+function isIncomplete({ message, calls, grant }: Answer): boolean {
+  if (message.stop_reason === 'model_context_window_exceeded') return true
+  if (calls.length > 0) return false
+  return message.stop_reason === 'pause_turn' || (message.stop_reason === 'max_tokens' && grant.lowered === null)
+}
+
+const nobody: readonly string[] = Object.freeze([])
 
 /** A reply that the model did not end by itself, and that holds no complete call to go on with. */
 function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
@@ -44,6 +57,8 @@ function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
 function endRefused(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   closeNotRun(run, reply.calls, 'the model refused to go on')
+  const standing = standingAfter(run, guardsAt(run, 'after_reply'))
+  if (standing !== undefined) return ends(standing)
   const signal = new StopSignal({
     reason: 'error',
     message: 'The model refused to answer',
@@ -54,8 +69,13 @@ function endRefused(run: Run, reply: Answer): Outcome {
 }
 
 /** Cost check, standing signals; then the calls of the reply, or what comes after an answer. */
-function goOnWith(run: Run, { message, calls, early }: Answer, { messages }: HookRun): Eventually<Outcome> {
-  const stop = overBudgetDraft(run) ?? overTokensDraft(run) ?? standing(run)
+function goOnWith(
+  run: Run,
+  { message, calls, early }: Answer,
+  { messages }: HookRun,
+  raisedBy: readonly string[],
+): Eventually<Outcome> {
+  const stop = overBudgetDraft(run) ?? overTokensDraft(run) ?? standingAfter(run, raisedBy)
   if (stop !== undefined) {
     closeNotRun(run, calls, `the run stopped (${stop.signal.toString()})`)
     addHookMessages(run, messages)
@@ -66,8 +86,8 @@ function goOnWith(run: Run, { message, calls, early }: Answer, { messages }: Hoo
   return afterAnswer(run, message)
 }
 
-function standing(run: Run): Draft | undefined {
-  return run.signals.hasAny() ? standingDraft(run, []) : undefined
+function standingAfter(run: Run, raisedBy: readonly string[]): Draft | undefined {
+  return run.signals.hasAny() ? standingDraft(run, raisedBy) : undefined
 }
 
 function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Eventually<Outcome> {
