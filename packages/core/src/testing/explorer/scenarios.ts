@@ -162,6 +162,15 @@ const deviating: readonly Scenario[] = [
     options: { tokenBudget: 40, maxTurns: 3 },
   },
   {
+    name: 'guards before a recovery',
+    replies: ['text', 'cut', 'pause', 'refusal', 'refusal with call', 'window'],
+    guards: true,
+    context: true,
+    depth: 2,
+    deviations: 2,
+    options: { maxTurns: 3 },
+  },
+  {
     name: 'all that follows the tools',
     replies: ['write', 'text'],
     permissions: true,
