@@ -88,6 +88,7 @@ interface StoredState {
   readonly sessionId?: string
   readonly transcript?: readonly TranscriptEntry[]
   readonly metadata?: JsonObject
+  readonly executionCount?: number
   readonly execution?: StoredExecution | null
 }
 
@@ -96,6 +97,7 @@ const isAgentState: Check = isObject({
   sessionId: optional(isText),
   transcript: optional(isTranscript),
   metadata: optional(isObject()),
+  executionCount: optional(isNumber),
   execution: optional(orNull(isExecution)),
 })
 
@@ -104,6 +106,7 @@ interface AgentStateInit {
   readonly sessionId: string
   readonly transcript: Transcript
   readonly metadata: JsonObject
+  readonly executionCount: number
   readonly execution: AgentExecution | null
 }
 
@@ -116,6 +119,8 @@ export class AgentState {
   readonly sessionId: string
   readonly transcript: Transcript
   readonly metadata: JsonObject
+  /** How many executions this state has been through, the one that goes on included: 1 tells a hook that it is the first. */
+  readonly executionCount: number
   readonly #execution: AgentExecution | null
 
   constructor(init: AgentStateInit) {
@@ -123,18 +128,21 @@ export class AgentState {
     this.sessionId = init.sessionId
     this.transcript = init.transcript
     this.metadata = init.metadata
+    this.executionCount = init.executionCount
     this.#execution = init.execution
   }
 
   /** A state with no messages. `agentId` and `sessionId` are names of your choice. */
   static empty(ids: { readonly agentId?: string; readonly sessionId?: string } = {}): AgentState {
     const { agentId = 'agent', sessionId = 'session' } = ids
-    return new AgentState({ agentId, sessionId, transcript: Transcript.empty(), metadata: {}, execution: null })
+    const transcript = Transcript.empty()
+    return new AgentState({ agentId, sessionId, transcript, metadata: {}, executionCount: 0, execution: null })
   }
 
   #with(change: Partial<AgentStateInit>): AgentState {
-    const { agentId, sessionId, transcript, metadata } = this
-    return new AgentState({ agentId, sessionId, transcript, metadata, execution: this.#execution, ...change })
+    const { agentId, sessionId, transcript, metadata, executionCount } = this
+    const execution = this.#execution
+    return new AgentState({ agentId, sessionId, transcript, metadata, executionCount, execution, ...change })
   }
 
   /** The execution that goes on or was the last; null before the first. */
@@ -199,14 +207,6 @@ export class AgentState {
     return this.#with({ metadata: { ...this.metadata, [key]: jsonOf(value) } })
   }
 
-  withExecution(
-    execution: AgentExecution,
-    transcript: Transcript = this.transcript,
-    metadata: JsonObject = this.metadata,
-  ): AgentState {
-    return this.#with({ execution, transcript, metadata })
-  }
-
   toJSON(): Json {
     return {
       agentId: this.agentId,
@@ -214,6 +214,7 @@ export class AgentState {
       // Entries are JSON by their types; the union is too deep for the compiler to see it.
       transcript: this.transcript.toJSON() as unknown as Json,
       metadata: this.metadata,
+      executionCount: this.executionCount,
       execution: this.#execution?.toJSON() ?? null,
     }
   }
@@ -227,13 +228,14 @@ export class AgentState {
     // Just looked at.
     const stored = data as StoredState
     const { agentId, sessionId } = AgentState.empty()
+    const execution = stored.execution ?? null
     return new AgentState({
       agentId: stored.agentId ?? agentId,
       sessionId: stored.sessionId ?? sessionId,
       transcript: Transcript.of(stored.transcript ?? []),
       metadata: stored.metadata ?? {},
-      execution:
-        stored.execution === null || stored.execution === undefined ? null : AgentExecution.fromJSON(stored.execution),
+      executionCount: stored.executionCount ?? (execution === null ? 0 : 1),
+      execution: execution === null ? null : AgentExecution.fromJSON(execution),
     })
   }
 }

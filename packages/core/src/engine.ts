@@ -149,7 +149,7 @@ export class QueryEngine {
     this.#inbox.takeSignals()
     const { sessionId } = this
     const runId = `run${++this.#runs}`
-    const start = startRun({ ...what, transcript: this.#transcript, sessionId, runId })
+    const start = startRun({ ...what, transcript: this.#transcript, sessionId, runId, executionCount: this.#runs })
     const running = this.#start(start, runId)
     const current = this.#currentOf(running)
     this.#current = current

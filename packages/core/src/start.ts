@@ -28,6 +28,8 @@ export interface StartOptions {
   readonly runId?: string
   /** The name of the agent that runs, as hooks, tools and cancellation sources are told it; `main` when absent. */
   readonly agentId?: string
+  /** Executions that the agent's state has been through, this one included; 1 when absent. */
+  readonly executionCount?: number
   /** Kept with the run, in the form that JSON has for it. */
   readonly metadata?: JsonObject
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
@@ -48,6 +50,7 @@ export function startRun(options: StartOptions = {}): RunState {
     runId: options.runId ?? nextRunId(transcript),
     agentPath: '',
     ...(options.agentId !== undefined && { agentId: options.agentId }),
+    ...(options.executionCount !== undefined && { executionCount: options.executionCount }),
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)

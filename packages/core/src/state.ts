@@ -17,6 +17,8 @@ export type RunIdentity = {
   readonly agentPath: string
   /** The name of the agent, where it has one: as its caller named it, or a subagent's, which is its path. */
   readonly agentId?: string
+  /** Executions of the agent's state, this one included; 1 when absent. */
+  readonly executionCount?: number
   /** The call of the parent that this agent answers. */
   readonly parentCallId?: string
   /** 0 for the main loop, above it for a subagent. */

@@ -28,35 +28,36 @@ export class Agent {
 
   /** Runs to the end. The state that comes back always has a `stopReason()`. */
   async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
-    const running = this.#loop(state, options)
+    const running = this.#loop(startOf(state, options), options)
     if (options.onEvent !== undefined) for await (const event of running) tell(options, event)
-    return after(state, (await running.ended).state)
+    return agentStateOf((await running.ended).state)
   }
 
   /** The state after every lap, and the last one at the end. Breaking out aborts the run. */
   async *iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
-    const running = this.#loop(state, options)
-    let reached = state
+    const start = startOf(state, options)
+    const running = this.#loop(start, options)
+    let reached = agentStateOf(start)
     // The run tells its prompt too, which the state has already.
-    const known = new Set(Array.from(state.transcript, ({ id }) => id))
+    const known = new Set(Array.from(start.transcript, ({ id }) => id))
     for await (const event of running) {
       tell(options, event)
       if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
       if (event.type === 'lap') yield reached
     }
-    yield after(state, (await running.ended).state)
+    yield agentStateOf((await running.ended).state)
   }
 
-  #loop(state: AgentState, options: ExecuteOptions): Loop {
-    const start = startOf(state, options.runId ?? runIdOf(state.transcript))
+  #loop(start: RunState, options: ExecuteOptions): Loop {
     return loop(start, options.signal === undefined ? this.#options : { ...this.#options, signal: options.signal })
   }
 }
 
 /** What the person said since the last answer begins the run. */
-function startOf(state: AgentState, runId: string): RunState {
+function startOf(state: AgentState, { runId = runIdOf(state.transcript) }: ExecuteOptions): RunState {
   const { transcript, sessionId, agentId, metadata } = state
-  const start = startRun({ transcript, sessionId, agentId, metadata, runId })
+  const executionCount = state.executionCount + 1
+  const start = startRun({ transcript, sessionId, agentId, metadata, runId, executionCount })
   let startLength = state.transcript.length
   while (startLength > 0 && isPrompt(state.transcript.at(startLength - 1))) startLength--
   return { ...start, startLength }
@@ -64,12 +65,6 @@ function startOf(state: AgentState, runId: string): RunState {
 
 function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
   return entry?.kind === 'user' && entry.origin === 'prompt'
-}
-
-function after(before: AgentState, ended: RunState): AgentState {
-  const view = agentStateOf(ended)
-  const execution = view.execution()
-  return execution === null ? before : before.withExecution(execution, ended.transcript, ended.spent.metadata)
 }
 
 /** What a listener does with an event is its own affair: the run goes on. */

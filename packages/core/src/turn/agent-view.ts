@@ -18,6 +18,7 @@ export function agentStateOf(state: RunState): AgentState {
     sessionId: run.sessionId,
     transcript,
     metadata: spent.metadata,
+    executionCount: run.executionCount ?? 1,
     execution,
   })
 }

@@ -73,8 +73,10 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
 
 function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
   const agentPath = `${identity.agentPath}${name}`
+  // Its state is a new one.
+  const { executionCount: _, ...inherited } = identity
   return {
-    ...identity,
+    ...inherited,
     agentPath,
     agentId: `${identity.runId}/${agentPath}`.slice(0, -1),
     parentCallId: callId,
