@@ -117,6 +117,11 @@ export class QueryEngine {
     this.#current?.loop.stop(message)
   }
 
+  /** A person's answer to an `approval_needed` event of the run that goes on (`onAsk: 'wait'`); `key` is the event's. */
+  answer(key: string, decision: PermissionDecision): void {
+    this.#current?.loop.answer(key, decision)
+  }
+
   /** A message for the run that goes on; without one it waits for the next. */
   steer(content: MessageContent): void {
     this.#inbox.put({ kind: 'steer', content })

@@ -13,7 +13,7 @@ import {
 } from './state.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { notRun, resultBlock } from './tools/result.ts'
-import { openCallsOf } from './turn/calls/close-calls.ts'
+import { openCallsOf } from './open-calls.ts'
 import { Transcript } from './transcript.ts'
 
 /** What a run begins with: a prompt, or answers to calls that wait, over the session so far. */

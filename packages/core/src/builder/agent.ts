@@ -1,10 +1,13 @@
 import { AgentState } from '../agent-state.ts'
 import type { LoopEvent } from '../events.ts'
+import { ConfigurationError, messageOf } from '../errors.ts'
 import { loop, type Loop } from '../iterate.ts'
+import { openCallsOf } from '../open-calls.ts'
 import type { LoopOptions } from '../options.ts'
 import { runIdOf } from '../run-id.ts'
 import { startRun } from '../start.ts'
 import type { RunState } from '../state.ts'
+import type { PermissionDecision } from '../tools/permission-decision.ts'
 import { agentStateOf } from '../turn/agent-view.ts'
 
 /** What one execution of an agent may be given beside its state. */
@@ -16,6 +19,23 @@ export interface ExecuteOptions {
    */
   readonly runId?: string
   readonly onEvent?: (event: LoopEvent) => void
+  /**
+   * Answers, by call id, to the calls that the state left waiting when it ended as `needs_approval`. A call without an answer waits again.
+   * Refused when none waits, and when the state ends with a new message.
+   */
+  readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  /** Asked when a call waits for a person, in an agent built with `onAsk: 'wait'`. Throwing denies the call. */
+  readonly onApproval?: (request: ApprovalRequest) => PermissionDecision | Promise<PermissionDecision>
+}
+
+/** A call that a person has to approve. */
+export interface ApprovalRequest {
+  readonly callId: string
+  /** The tool's name. */
+  readonly name: string
+  readonly input: unknown
+  /** What to ask, in words. */
+  readonly message: string
 }
 
 /** A built agent. It holds no run: one agent may execute many states at once. */
@@ -26,10 +46,11 @@ export class Agent {
     this.#options = options
   }
 
-  /** Runs to the end. The state that comes back always has a `stopReason()`. */
+  /** Runs to the end. The state that comes back always has a `stopReason()`. Rejects with `ConfigurationError` for options that cannot be run. */
   async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
     const running = this.#loop(startOf(state, options), options)
-    if (options.onEvent !== undefined) for await (const event of running) tell(options, event)
+    if (options.onEvent !== undefined || options.onApproval !== undefined)
+      for await (const event of running) tell(running, options, event)
     return agentStateOf((await running.ended).state)
   }
 
@@ -41,7 +62,7 @@ export class Agent {
     // The run tells its prompt too, which the state has already.
     const known = new Set(Array.from(start.transcript, ({ id }) => id))
     for await (const event of running) {
-      tell(options, event)
+      tell(running, options, event)
       if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
       if (event.type === 'lap') yield reached
     }
@@ -49,17 +70,36 @@ export class Agent {
   }
 
   #loop(start: RunState, options: ExecuteOptions): Loop {
+    const { onAsk, steps } = this.#options
+    if (onAsk === 'wait' && steps === undefined && options.onApproval === undefined) {
+      throw new ConfigurationError(
+        "onAsk is 'wait', and nobody would answer. Give onApproval, or steps that take the answers.",
+      )
+    }
     return loop(start, options.signal === undefined ? this.#options : { ...this.#options, signal: options.signal })
   }
 }
 
-/** What the person said since the last answer begins the run. */
-function startOf(state: AgentState, { runId = runIdOf(state.transcript) }: ExecuteOptions): RunState {
+/** What the person said since the last answer begins the run; or what they said to the calls that wait. */
+function startOf(state: AgentState, { approvals, runId }: ExecuteOptions): RunState {
   const { transcript, sessionId, agentId, metadata } = state
   const executionCount = state.executionCount + 1
-  const start = startRun({ transcript, sessionId, agentId, metadata, runId, executionCount })
-  let startLength = state.transcript.length
-  while (startLength > 0 && isPrompt(state.transcript.at(startLength - 1))) startLength--
+  let startLength = transcript.length
+  while (startLength > 0 && isPrompt(transcript.at(startLength - 1))) startLength--
+  if (approvals !== undefined && startLength < transcript.length && openCallsOf(transcript).length > 0) {
+    throw new ConfigurationError(
+      'The state ends with a new message, and results come before anything else is said. Execute with the approvals first.',
+    )
+  }
+  const start = startRun({
+    transcript,
+    sessionId,
+    agentId,
+    metadata,
+    executionCount,
+    runId: runId ?? runIdOf(transcript),
+    ...(approvals !== undefined && { approvals }),
+  })
   return { ...start, startLength }
 }
 
@@ -68,10 +108,24 @@ function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
 }
 
 /** What a listener does with an event is its own affair: the run goes on. */
-function tell({ onEvent }: ExecuteOptions, event: LoopEvent): void {
+function tell(running: Loop, { onEvent, onApproval }: ExecuteOptions, event: LoopEvent): void {
   try {
     onEvent?.(event)
   } catch {
     // Nothing is owed to a listener that fails.
   }
+  if (onApproval !== undefined) askFor(running, onApproval, event)
+}
+
+/** A call that waits, of the run itself or of a subagent, waits for this answer. */
+function askFor(running: Loop, onApproval: NonNullable<ExecuteOptions['onApproval']>, event: LoopEvent): void {
+  if (event.type === 'agent') return askFor(running, onApproval, event.event)
+  if (event.type !== 'approval_needed' || event.key === null) return
+  const { key, callId, name, input, message } = event
+  const asked = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
+  void asked
+    .catch((error: unknown): PermissionDecision => {
+      return { behavior: 'deny', message: `Nobody could be asked: ${messageOf(error)}` }
+    })
+    .then((decision) => running.answer(key, decision))
 }

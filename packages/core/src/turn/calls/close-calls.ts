@@ -1,15 +1,9 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { after, type Eventually } from '../../eventually.ts'
-import {
-  isToolResult,
-  toolCallsOf,
-  type AssistantMessage,
-  type ToolResultBlock,
-  type ToolUseBlock,
-} from '../../messages.ts'
+import { toolCallsOf, type AssistantMessage, type ToolResultBlock, type ToolUseBlock } from '../../messages.ts'
+import { openCallsOf } from '../../open-calls.ts'
 import { abortedResult, notRun, resultBlock, unknownOutcome, type ToolResult } from '../../tools/result.ts'
 import type { EarlyStarts } from '../../tools/early-starts.ts'
-import type { Transcript } from '../../transcript.ts'
 import type { Run } from '../run.ts'
 import { addHookMessages } from '../run-hooks.ts'
 
@@ -48,21 +42,6 @@ export function closeBrokenCalls(run: Run): void {
   if (phase === undefined || blocks.length === 0) return
   addHookMessages(run, phase.messages)
   addHookMessages(run, phase.remarks)
-}
-
-/** Calls at the end of the transcript that have no result yet. */
-export function openCallsOf(transcript: Transcript): readonly ToolUseBlock[] {
-  const answered = new Set<string>()
-  for (let index = transcript.length - 1; index >= 0; index--) {
-    const entry = transcript.at(index)
-    if (entry?.kind === 'user' && typeof entry.message.content !== 'string') {
-      for (const block of entry.message.content) if (isToolResult(block)) answered.add(block.tool_use_id)
-    }
-    if (entry?.kind === 'compact_boundary') return []
-    if (entry?.kind !== 'assistant' || entry.error !== undefined) continue
-    return toolCallsOf(entry.message).filter(({ id }) => !answered.has(id))
-  }
-  return []
 }
 
 /**

@@ -1,0 +1,149 @@
+// Holds R-PERM-6, R-PERM-7 and R-PERM-9 of docs/spec.md for built agents and engines.
+import { describe, expect, test } from 'vitest'
+import {
+  AgentBuilder,
+  AgentState,
+  ConfigurationError,
+  createMemorySteps,
+  type ApprovalRequest,
+  type LoopEvent,
+  type LoopOptions,
+  type PermissionDecision,
+  type Permissions,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
+import { engineOf, resultOf } from '../support/engine.ts'
+import { calls, tool, until, type Script } from '../support/harness.ts'
+
+const asks: Permissions = {
+  denies: () => undefined,
+  decide: ({ call }) => ({ behavior: 'ask', message: `Allow ${call.name}?` }),
+}
+const allow: PermissionDecision = { behavior: 'allow' }
+const state = AgentState.empty({ sessionId: 's' }).withUserMessage('go')
+
+function build(script: Script, options: Partial<LoopOptions> = {}) {
+  const done: string[] = []
+  const tools = [tool('Pay', (input) => (done.push(JSON.stringify(input)), 'paid'))]
+  const clock = createFakeClock({ autoAdvance: true })
+  const agent = AgentBuilder.base({ model: scriptedModel(script), clock, permissions: asks, tools, ...options }).build()
+  return { agent, done }
+}
+
+const twoCalls: Script = [calls({ name: 'Pay', id: 'a', input: { to: 'Ann' } }, { name: 'Pay', id: 'b' }), 'done']
+
+describe('a built agent that needs approval', () => {
+  test('goes on with what the person said, also after its state was stored', async () => {
+    const { agent, done } = build(twoCalls)
+    const waiting = await agent.execute(state)
+    expect([waiting.stopReason(), waiting.stopSignals().highest()?.context['pending'], done]).toEqual([
+      'stop_requested',
+      [{ id: 'a', name: 'Pay', message: 'Allow Pay?' }],
+      [],
+    ])
+    const stored = AgentState.fromJSON(JSON.parse(JSON.stringify(waiting)))
+    const approvals = { a: allow, b: { behavior: 'deny', message: 'not Bob' } } as const
+    const ended = await agent.execute(stored, { approvals })
+    expect([ended.stopReason(), ended.lastAnswer(), done]).toEqual(['completed', 'done', ['{"to":"Ann"}']])
+    expect(transcriptProblems(ended.messages())).toEqual([])
+    expect(ended.executionId).not.toBe(waiting.executionId)
+  })
+
+  test('iterates on with it', async () => {
+    const { agent, done } = build(twoCalls)
+    const waiting = await agent.execute(state)
+    const seen: (string | null)[] = []
+    for await (const reached of agent.iterate(waiting, { approvals: { a: allow, b: allow } }))
+      seen.push(reached.stopReason())
+    expect([seen.at(-1), done.length]).toEqual(['completed', 2])
+  })
+
+  test('is given approvals only for calls that wait, and before anything else is said', async () => {
+    const { agent, done } = build(twoCalls)
+    await expect(agent.execute(state, { approvals: { a: allow } })).rejects.toThrow(
+      new ConfigurationError('There is no call that waits for approval. Give a prompt instead.'),
+    )
+    const waiting = await agent.execute(state)
+    await expect(agent.execute(waiting.withUserMessage('yes, do'), { approvals: { a: allow } })).rejects.toThrow(
+      new ConfigurationError(
+        'The state ends with a new message, and results come before anything else is said. Execute with the approvals first.',
+      ),
+    )
+    expect(done).toEqual([])
+  })
+})
+
+describe('a built agent that waits for a person', () => {
+  const onAsk = 'wait' as const
+
+  test('asks whoever can answer, for each call, and for those of a subagent', async () => {
+    const asked: ApprovalRequest[] = []
+    const onApproval = async (request: ApprovalRequest): Promise<PermissionDecision> => {
+      asked.push(request)
+      return request.callId === 'a' ? allow : { behavior: 'deny', message: 'no' }
+    }
+    const { agent, done } = build(twoCalls, { onAsk })
+    const ended = await agent.execute(state, { onApproval })
+    expect([ended.stopReason(), done]).toEqual(['completed', ['{"to":"Ann"}']])
+    expect(asked).toEqual([
+      { callId: 'a', name: 'Pay', input: { to: 'Ann' }, message: 'Allow Pay?' },
+      { callId: 'b', name: 'Pay', input: {}, message: 'Allow Pay?' },
+    ])
+    const parent: Script = ({ messages }) =>
+      messages[0]?.content === 'sub' ? (messages.length === 1 ? calls('Pay') : 'found') : messages.length === 1 ? calls('Agent') : 'done' // prettier-ignore
+    const spawning = { name: 'Agent', description: '', inputSchema: { type: 'object' }, readOnly: true, spawn: () => ({ prompt: 'sub' }) } // prettier-ignore
+    const paid = tool('Pay', 'paid')
+    const inner = build(parent, { onAsk, tools: [spawning, paid] })
+    const names: string[] = []
+    const allowing = ({ name }: ApprovalRequest) => (names.push(name), allow)
+    const last = await inner.agent.execute(state, { onApproval: allowing })
+    expect([last.stopReason(), names]).toEqual(['completed', ['Agent', 'Pay']])
+  })
+
+  test('denies where nobody could be asked', async () => {
+    const { agent, done } = build(twoCalls, { onAsk })
+    const ended = await agent.execute(state, {
+      onApproval: () => {
+        throw new Error('dialog closed')
+      },
+    })
+    expect([ended.stopReason(), done]).toEqual(['completed', []])
+    expect(JSON.stringify(ended.messages())).toContain('Nobody could be asked: dialog closed')
+  })
+
+  test('is refused when nobody could ever answer; a driver of its own takes answers itself', async () => {
+    const { agent } = build(twoCalls, { onAsk })
+    await expect(agent.execute(state)).rejects.toThrow(
+      new ConfigurationError(
+        "onAsk is 'wait', and nobody would answer. Give onApproval, or steps that take the answers.",
+      ),
+    )
+    const steps = createMemorySteps({ clock: createFakeClock() })
+    const own = build(twoCalls, { onAsk, steps })
+    const asked: LoopEvent[] = []
+    const running = own.agent.execute(state, { runId: 'r', onEvent: (event) => asked.push(event) })
+    for (const [index, id] of ['a', 'b'].entries()) {
+      await until(() => asked.filter(({ type }) => type === 'approval_needed').length > index)
+      steps.answer(`r/approval:1:${index}:${id}`, { behavior: 'allow' })
+    }
+    expect([(await running).stopReason(), own.done.length]).toEqual(['completed', 2])
+  })
+})
+
+test('an engine whose run waits for a person takes the answer', async () => {
+  const tools = [tool('Pay', 'paid')]
+  const { engine, events } = engineOf([calls({ name: 'Pay', id: 'a' }), 'done'], {
+    tools,
+    permissions: asks,
+    onAsk: 'wait',
+  })
+  const messages = (async () => {
+    const all = []
+    for await (const message of engine.submit('go')) all.push(message)
+    return all
+  })()
+  await until(() => events.some(({ type }) => type === 'approval_needed'))
+  engine.answer('run1/approval:1:0:a', allow)
+  expect(resultOf(await messages).result).toBe('done')
+  expect(() => engine.answer('run1/approval:1:0:a', allow)).not.toThrow()
+})
