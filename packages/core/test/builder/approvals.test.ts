@@ -5,12 +5,12 @@ import {
   AgentState,
   ConfigurationError,
   createMemorySteps,
-  type ApprovalRequest,
   type LoopEvent,
   type LoopOptions,
   type PermissionDecision,
   type Permissions,
 } from '../../src/index.ts'
+import { type ApprovalRequest } from '../../src/builder/agent.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { calls, tool, until, type Script } from '../support/harness.ts'
