@@ -4,7 +4,7 @@ import type { JsonObject, ModelErrorKind } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import { requestIdOf, serviceError, streamError } from '../service/service-error.ts'
-import type { ServiceWords } from '../service/service-error.ts'
+import type { ServiceLabels } from '../service/service-error.ts'
 import { jsonCopyOf } from './json-copy.ts'
 import { headersOf } from './part-source.ts'
 
@@ -95,7 +95,7 @@ function answerError(thrown: unknown, error: Fields, place: CallPlace): ModelErr
   const late = lateError(status, responseBody)
   if (late !== undefined) return streamError(late, requestIdOf(headers))
   const body = responseBody === '' ? JSON.stringify({ message: messageOf(thrown) }) : responseBody
-  const found = serviceError({ status, headers, body, url, nowMs: place.nowMs }, wordsFor(place.provider))
+  const found = serviceError({ status, headers, body, url, nowMs: place.nowMs }, labelsFor(place.provider))
   // A provider may know a refusal of its service that passes.
   const passes = error.isRetryable === true && found.kind === 'invalid_request'
   const retryable = found.retryable || passes
@@ -110,7 +110,7 @@ function lateError(status: number, body: string): JsonObject | undefined {
   return stringOf(said.type).endsWith('_error') && typeof said.message === 'string' ? said : undefined
 }
 
-function wordsFor(provider: string): ServiceWords {
+function labelsFor(provider: string): ServiceLabels {
   return {
     name: `the service that the provider "${provider}" speaks to`,
     baseUrlSetting: 'the base URL of the provider',

@@ -77,8 +77,8 @@ function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSourc
   let end: 'none' | 'finished' | 'ended' = 'none'
   // Every part is news: there are no signs of life among them.
   const hear = (): void => {
-    scope.deadlines.heard()
-    scope.deadlines.advanced()
+    scope.deadlines.onBytes()
+    scope.deadlines.onProgress()
   }
   // Ends a pending read of a stream that does not heed the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })

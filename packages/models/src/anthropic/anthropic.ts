@@ -32,7 +32,7 @@ export function anthropic(options: AnthropicOptions): Model {
   const { serverTools = [] } = options
   const protocol: Protocol = {
     ...endpointOf(options),
-    words: {
+    labels: {
       name: 'the Messages API',
       baseUrlSetting: 'ANTHROPIC_BASE_URL',
       keySetting: 'ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper',

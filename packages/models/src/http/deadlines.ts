@@ -17,11 +17,11 @@ export interface DeadlineLimits {
 
 export interface Deadlines {
   /** A piece of the answer came. */
-  heard(): void
+  onBytes(): void
   /** It was news. */
-  advanced(): void
+  onProgress(): void
   /** Nothing is missing any more but the end. */
-  nearEnd(): void
+  onFinishReason(): void
   dispose(): void
 }
 
@@ -42,16 +42,16 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
     clearTimeout(pieces)
   }
   return {
-    heard() {
+    onBytes() {
       isAnswered = true
       if (pieces === undefined) {
         pieces = startTimer(limits.idleTimeoutMs, (limit) => expire(`The stream was silent for ${limit}.`))
       } else pieces.refresh()
     },
-    advanced() {
+    onProgress() {
       news?.refresh()
     },
-    nearEnd() {
+    onFinishReason() {
       clearTimeout(news)
       const limit = Math.min(limits.endTimeoutMs ?? 10_000, limits.requestTimeoutMs)
       news = startTimer(limit, (told) => expire(`The reply was whole, but the stream did not end for ${told}.`))

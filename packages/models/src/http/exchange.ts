@@ -28,7 +28,7 @@ export type BodyEnd = { readonly kind: 'ended' | 'enough' } | { readonly kind: '
  */
 export interface Exchange {
   readonly response: Response
-  /** `advanced()` is the reader's to call: only it can tell news from a sign of life. */
+  /** `onProgress()` is the reader's to call: only it can tell news from a sign of life. */
   readonly deadlines: Deadlines
   /** Hands the pieces of the body to `take`, until it has enough. What `take` throws is thrown. */
   read(take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd>
@@ -67,7 +67,7 @@ function exchangeOf(response: Response, scope: CallScope, url: string): Exchange
   let isRead = reader === undefined
   // Ends a pending read of a body that does not heed the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
-  scope.deadlines.heard()
+  scope.deadlines.onBytes()
 
   const read = async (take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd> => {
     if (reader === undefined) return { kind: 'ended' }
@@ -86,7 +86,7 @@ function exchangeOf(response: Response, scope: CallScope, url: string): Exchange
         isRead = true
         return { kind: 'ended' }
       }
-      scope.deadlines.heard()
+      scope.deadlines.onBytes()
       if (take(piece.value) === 'enough') return { kind: 'enough' }
     }
   }

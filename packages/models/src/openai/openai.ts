@@ -68,7 +68,7 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   const protocol: Protocol = {
     url,
     headers: headersOf({}, options.headers),
-    words: {
+    labels: {
       name: 'the chat completions API',
       baseUrlSetting: settings?.baseUrl ?? 'OPENAI_BASE_URL',
       keySetting: settings?.key ?? 'OPENAI_API_KEY',

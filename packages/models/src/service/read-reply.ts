@@ -7,11 +7,11 @@ import type { BodyEnd, Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
 import { replyOf, wholeReplyOf } from './assembled-reply.ts'
 import { requestIdOf, streamError } from './service-error.ts'
-import type { ServiceWords } from './service-error.ts'
+import type { ServiceLabels } from './service-error.ts'
 import type { Progress, StreamReader } from './stream-reader.ts'
 
 export interface ReadOptions {
-  readonly words: ServiceWords
+  readonly labels: ServiceLabels
   /** Longest event, in characters. */
   readonly maxEventLength: number
   /** The error for an answer that did not say that it is a stream, and was none. */
@@ -25,7 +25,7 @@ export interface ReadOptions {
 export async function readReply(
   exchange: Exchange,
   reader: StreamReader,
-  { words, maxEventLength, ifNoEvent }: ReadOptions,
+  { labels, maxEventLength, ifNoEvent }: ReadOptions,
 ): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.response.headers)
   const events = createEventStream(maxEventLength)
@@ -34,9 +34,9 @@ export async function readReply(
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
     hasEvents = true
-    const progress = progressOf(received, reader, words)
-    if (progress.kind === 'more') exchange.deadlines.advanced()
-    if (progress.kind === 'last') exchange.deadlines.nearEnd()
+    const progress = progressOf(received, reader, labels)
+    if (progress.kind === 'more') exchange.deadlines.onProgress()
+    if (progress.kind === 'last') exchange.deadlines.onFinishReason()
     if (progress.kind === 'error_event') failure = streamError(progress.error, requestId)
     if (progress.kind === 'violation') failure = broken(progress.why, requestId)
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
@@ -66,16 +66,16 @@ export function readWhole(body: string, reader: StreamReader): ModelReply | unde
 
 const nothingNew: Progress = { kind: 'ping' }
 
-function progressOf({ event: name, data }: ServerSentEvent, reader: StreamReader, words: ServiceWords): Progress {
+function progressOf({ event: name, data }: ServerSentEvent, reader: StreamReader, labels: ServiceLabels): Progress {
   if (data === '') return nothingNew
   if (data === '[DONE]') {
     reader.end()
     return { kind: 'end' }
   }
   const value = parseJson(data)
-  // Gateways are known to put an error of their own shape, or plain words, into an `error` event.
+  // Gateways are known to put an error of their own shape, or plain labels, into an `error` event.
   if (name === 'error') return reader.take(errorEvent(value, data), data)
-  if (!isJsonObject(value)) return { kind: 'violation', why: `it held something that is no event of ${words.name}` }
+  if (!isJsonObject(value)) return { kind: 'violation', why: `it held something that is no event of ${labels.name}` }
   return reader.take(value, data)
 }
 

@@ -16,7 +16,7 @@ export interface FailedAnswer {
 }
 
 /** How a service is spoken of to the person who can set it right. */
-export interface ServiceWords {
+export interface ServiceLabels {
   /** The protocol, such as "the Messages API". */
   readonly name: string
   /** Where its address is set. */
@@ -26,7 +26,7 @@ export interface ServiceWords {
 }
 
 /** The error that an HTTP status and its body stand for. */
-export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer, words: ServiceWords): ModelError {
+export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer, labels: ServiceLabels): ModelError {
   const said = readErrorBody(body)
   const meant = status === 200 ? statusOf(said) : status
   const retryAfterMs = retryAfterMsOf(headers, nowMs) ?? (meant === 429 ? saidWaitMs(said.message) : null)
@@ -34,7 +34,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
   return new ModelError({
     kind,
     status,
-    message: wordingOf({ status, said, headers, url }, words),
+    message: wordingOf({ status, said, headers, url }, labels),
     retryAfterMs,
     requestId: requestIdOf(headers) ?? said.requestId,
     ...retryableOf(headers, status),
@@ -78,19 +78,19 @@ interface Worded {
   readonly url: string
 }
 
-function wordingOf({ status, said, headers, url }: Worded, words: ServiceWords): string {
+function wordingOf({ status, said, headers, url }: Worded, labels: ServiceLabels): string {
   const location = headers.get('location')
   if (status >= 300 && status < 400) {
     const place = location ?? 'nowhere'
-    return `${url} answered ${status} and points to ${place}. Set ${words.baseUrlSetting} to where it leads.`
+    return `${url} answered ${status} and points to ${place}. Set ${labels.baseUrlSetting} to where it leads.`
   }
   if (said.isApi) {
     const name = [said.type, said.code].find((part) => part !== '') ?? ''
     const told = `${status}${name === '' ? '' : ` ${name}`}: ${said.message}`
-    return status === 401 ? `${told} (the key comes from ${words.keySetting})` : told
+    return status === 401 ? `${told} (the key comes from ${labels.keySetting})` : told
   }
   const rest = said.message === '' ? 'an empty body' : `"${said.message}"`
   return status === 404
-    ? `${url} answered 404 with ${rest}, which is no answer of ${words.name}. Is the base URL right?`
+    ? `${url} answered 404 with ${rest}, which is no answer of ${labels.name}. Is the base URL right?`
     : `The service, or something in front of it, answered ${status} with ${rest}.`
 }

@@ -14,7 +14,7 @@ import { tellsFailure } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
 import { requestIdOf, serviceError } from './service-error.ts'
-import type { ServiceWords } from './service-error.ts'
+import type { ServiceLabels } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
 
 /** What sets one service's protocol apart from another's. */
@@ -23,7 +23,7 @@ export interface Protocol {
   readonly url: string
   /** What stands above each of them, but for the credentials. */
   readonly headers: Readonly<Record<string, string>>
-  readonly words: ServiceWords
+  readonly labels: ServiceLabels
   body(request: ModelRequest): Uint8Array<ArrayBuffer>
   /** Nobody will read this body any more. */
   release(body: Uint8Array<ArrayBuffer>): void
@@ -103,15 +103,15 @@ async function refused(
 function read(
   exchange: Exchange,
   reader: StreamReader,
-  { url, words }: Protocol,
+  { url, labels }: Protocol,
   { maxEventLength }: CallLimits,
 ): Promise<ModelReply> {
   const { headers } = exchange.response
   const type = headers.get('content-type')?.toLowerCase() ?? ''
-  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { words, maxEventLength })
+  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { labels, maxEventLength })
   const otherwise = noStream(exchange, url, type)
-  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { words, maxEventLength, ifNoEvent: otherwise })
-  return readDocument(exchange, reader, { url, words }, maxEventLength, otherwise)
+  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { labels, maxEventLength, ifNoEvent: otherwise })
+  return readDocument(exchange, reader, { url, labels }, maxEventLength, otherwise)
 }
 
 function noStream({ response }: Exchange, url: string, type: string): ModelError {
@@ -125,17 +125,17 @@ function noStream({ response }: Exchange, url: string, type: string): ModelError
 
 const errorBodyBytes = 65_536
 
-async function failure(exchange: Exchange, { url, words }: Protocol): Promise<ModelError> {
+async function failure(exchange: Exchange, { url, labels }: Protocol): Promise<ModelError> {
   const { status, headers } = exchange.response
   const { text: body } = await exchange.text(errorBodyBytes)
-  return serviceError({ status, headers, body, url, nowMs: Date.now() }, words)
+  return serviceError({ status, headers, body, url, nowMs: Date.now() }, labels)
 }
 
 /** A whole answer, an error under a 200, a page, or one of these cut off. */
 async function readDocument(
   exchange: Exchange,
   reader: StreamReader,
-  { url, words }: Pick<Protocol, 'url' | 'words'>,
+  { url, labels }: Pick<Protocol, 'url' | 'labels'>,
   maxLength: number,
   otherwise: ModelError,
 ): Promise<ModelReply> {
@@ -149,5 +149,5 @@ async function readDocument(
     const message = 'The reply broke off: what came is no whole answer.'
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers) })
   }
-  throw tellsFailure(body) ? serviceError({ status, headers, body, url, nowMs: Date.now() }, words) : otherwise
+  throw tellsFailure(body) ? serviceError({ status, headers, body, url, nowMs: Date.now() }, labels) : otherwise
 }
