@@ -24,7 +24,9 @@ function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<true | un
 }
 
 function take(run: Run, route: Route): Eventually<true | undefined> {
-  if (lapsLeft(route.transition, run.spent.laps, run.context.limits) <= 0) return undefined
+  // A lap that a resumed run's record goes on behind was paid for then.
+  const isPaid = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.isTurnPassed
+  if (!isPaid) return undefined
   const { writes } = run
   return after(route.take(run), (taking) => {
     if (taking === 'declined') run.expectNoWrite(writes, route.transition)

@@ -14,7 +14,7 @@ export type HaltingErrorCode =
   | 'error_policy'
   /** The Steps driver failed: nothing more can be recorded. */
   | 'driver'
-  /** A recorded step was found under its key with another content: the record belongs to another program or prompt. */
+  /** A step is on record with another conversation or call: nothing was written, and the record stays open for the right one. */
   | 'step_mismatch'
   /** A replay reached the end of its record: what follows is not known. */
   | 'replay_exhausted'

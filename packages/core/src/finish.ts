@@ -32,8 +32,9 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
   const ended = await conclude(run, draft, 'alone')
+  // The record is of another prompt or call: it stays open for the program that can go on with it.
   // A driver that failed cannot record the end either; the caller still gets it.
-  await run.ports.steps.end(ended.terminal).catch(() => {})
+  if (code !== 'step_mismatch') await run.ports.steps.end(ended.terminal).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }

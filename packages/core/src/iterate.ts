@@ -46,6 +46,8 @@ export interface LoopContext {
   readonly orphanedTools?: OrphanedTools
   /** The state is that of a run that has begun already: a resume or a replay. */
   readonly resumed?: boolean
+  /** A replay: nothing goes on live, and guards and limits are heeded throughout. */
+  readonly replayed?: boolean
   /** How far the record of a resumed run goes, on the session's active clock: the time that its open turn took already counts. */
   readonly recordedUntil?: number
 }
@@ -64,6 +66,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const { spentBeforeUsd = 0 } = options
   const ports: RunPorts = {
     steps,
+    isResumed: context.resumed === true && context.replayed !== true,
     abort,
     inbox,
     ledger: context.ledger ?? ledgerOfStart(start, run.settings, spentBeforeUsd),

@@ -69,7 +69,7 @@ export async function replay(
   for (const entry of begin.start.added) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options
   // What belongs after a run belonged after the run itself.
-  const replayed = loop(start, { ...rest, steps, clock: frozenClock, postRun: [] }, { resumed: true })
+  const replayed = loop(start, { ...rest, steps, clock: frozenClock, postRun: [] }, { resumed: true, replayed: true })
   for await (const event of replayed) events.push(event)
   return { events, terminal: await replayed.terminal }
 }

@@ -93,6 +93,8 @@ export interface RunContext {
 /** What one run has for itself. */
 export interface RunPorts {
   readonly steps: Steps
+  /** The run goes on from its record, with a program that may be another: what is on record stands (spec R-RES-10). Not so in a replay. */
+  readonly isResumed: boolean
   readonly abort: AbortScope
   readonly inbox: Inbox
   readonly ledger: Ledger

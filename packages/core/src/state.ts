@@ -65,8 +65,7 @@ export type RunProgress = {
   /** Hashes of the last turns' calls and results, for the no-progress guard. */
   readonly recentTurns: readonly number[]
   readonly lastStopReason: ModelStopReason | null
-  /** The provider's last count of input tokens, and the length of the transcript that it was for. */
-  readonly counted: { readonly tokens: number; readonly length: number }
+  readonly counted: PromptCount
   readonly stillRunning: readonly string[]
   readonly subagents: number
   /** Set while the last answer is asked for that `wrapUp` wants: how the run will have ended. */
@@ -76,6 +75,11 @@ export type RunProgress = {
   /** What hooks and callers keep with the run. */
   readonly metadata: JsonObject
 }
+
+/** The provider's last count of input tokens, the number of messages that it covers, and a digest of what else it was of. */
+export type PromptCount = { readonly tokens: number; readonly length: number; readonly of: string }
+
+export const noCount: PromptCount = Object.freeze({ tokens: 0, length: 0, of: '' })
 
 /** An ending that is decided but not reached. */
 type StoredEnding = {
@@ -135,7 +139,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     overridden: [],
     recentTurns: [],
     lastStopReason: null,
-    counted: { tokens: 0, length: 0 },
+    counted: noCount,
     stillRunning: [],
     subagents: 0,
     closing: null,

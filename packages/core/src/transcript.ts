@@ -61,7 +61,7 @@ interface Log {
   /** The projection of the first `projected` entries. */
   messages: ModelMessage[]
   projected: number
-  /** `digests[n]` is the chained hash of entries 0 to n, by their identity. */
+  /** `digests[n]` is the chained hash of what entries 0 to n tell of the conversation. */
   readonly digests: number[]
   /** The one view whose `append` adds to this log; every other view's copies it first. */
   owner: Transcript | undefined
@@ -151,12 +151,14 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return log.messages
   }
 
-  /** The chained hash of everything in this view. */
+  /** The chained hash of the conversation in this view: of what people, the model and tools said. */
   digest(): number {
     const { digests, entries } = this.#log
     for (let index = digests.length; index < this.length; index++) {
       const entry = entries[index]
-      if (entry !== undefined) digests.push(hashText(identityOf(entry), digests[index - 1] ?? 0))
+      if (entry === undefined) continue
+      const [before, identity] = [digests[index - 1] ?? 0, identityOf(entry)]
+      digests.push(identity === undefined ? before : hashText(identity, before))
     }
     return this.length === 0 ? 0 : (digests[this.length - 1] ?? 0)
   }
@@ -187,19 +189,22 @@ export class Transcript implements Iterable<TranscriptEntry> {
 }
 
 /**
- * What tells an entry apart in a record. What the model and the tools said is on record itself and comes back as it was,
- * so names and sizes do; what the caller, a hook or the loop said is taken in full.
+ * What tells a conversation apart in a record (spec R-RES-12). What a person said is taken in full. What the model said and what was called is on
+ * record itself and comes back as it was, so names do. What hooks, layers and the loop itself added belongs to the program, which may change over
+ * a resume: it tells nothing.
  */
-function identityOf(entry: TranscriptEntry): string {
-  if (entry.kind === 'assistant') return `${entry.id} ${entry.message.id} ${entry.message.content.length}`
-  if (entry.kind !== 'user' || entry.origin !== 'tool_results') return JSON.stringify(entry)
-  let identity = entry.id
+function identityOf(entry: TranscriptEntry): string | undefined {
+  if (entry.kind === 'assistant') return `${entry.message.id} ${entry.message.content.length}`
+  if (entry.kind !== 'user' || ofTheProgram.has(entry.origin)) return undefined
+  if (entry.origin !== 'tool_results') return JSON.stringify(entry.message.content)
+  let identity = 'results'
   for (const block of entry.message.content) {
-    if (typeof block !== 'string' && block.type === 'tool_result')
-      identity += ` ${block.tool_use_id} ${(block.content as string).length}`
+    if (typeof block !== 'string' && block.type === 'tool_result') identity += ` ${block.tool_use_id}`
   }
   return identity
 }
+
+const ofTheProgram: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['hook', 'loop', 'interruption'])
 
 /** The projection of a list of entries: what a model is shown of it. */
 export function project(entries: readonly TranscriptEntry[]): ModelMessage[] {

@@ -104,6 +104,11 @@ class MemoryDriver implements MemorySteps {
     this.records.push(record)
   }
 
+  peek(key: StepKey): 'done' | 'begun' | 'absent' {
+    const found = this.#answers?.get(key)
+    return found === undefined ? 'absent' : found.type === 'intent' ? 'begun' : 'done'
+  }
+
   begin(start: RunStart): number {
     const at = this.#now
     this.#record({ type: 'start', scope: start.run.agentPath, start, at })
@@ -186,7 +191,7 @@ class MemoryDriver implements MemorySteps {
     if (found.type !== 'control' && found.digest !== digest) {
       throw new HaltingError(
         'step_mismatch',
-        `The record of ${key} is of something else: it was made with another prompt, tool or program. Start a new run.`,
+        `The record of ${key} is of another prompt or another call. Nothing was written: resume it over the transcript that it was made over.`,
       )
     }
     return found
@@ -198,6 +203,8 @@ class MemoryDriver implements MemorySteps {
 
   lap(lap: Lap): void {
     this.#record({ type: 'lap', lap })
+    // What is left of the open turn is of hooks that are no longer there.
+    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()
   }
 
   control(key: StepKey, poll: () => PolledControl): PolledControl {
@@ -300,6 +307,10 @@ class ScopedSteps implements Steps {
 
   get replaying(): boolean {
     return this.#steps.replaying
+  }
+
+  peek(key: StepKey): 'done' | 'begun' | 'absent' {
+    return this.#steps.peek(key)
   }
 
   begin(start: RunStart): number {

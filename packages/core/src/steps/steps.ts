@@ -22,7 +22,7 @@ export interface EffectScope {
 export interface StepOptions<T> {
   readonly signal: AbortSignal
   readonly emit: (event: LoopEvent) => void
-  /** Tells contents apart: a key that is found with another digest is a mismatch, not an answer. */
+  /** What was asked, told apart: a key that is found with another digest is a mismatch, not an answer, and writes nothing. */
   readonly digest?: () => string
   /** What is on record before the effect is called. Asked for only when the effect is about to be. */
   readonly intent?: () => Json
@@ -54,6 +54,8 @@ export type PolledControl = Eventually<Control | undefined>
 export interface Steps {
   /** True while the open turn is answered from the record. */
   readonly replaying: boolean
+  /** What the record of a resumed run holds of a step that was not asked for yet. */
+  peek(key: StepKey): 'done' | 'begun' | 'absent'
   /** The run begins; its prompt is on record. Gives the moment, on the session's active clock. Not called by a resume. */
   begin(start: RunStart): number
   /** `T` must be JSON. */

@@ -7,6 +7,7 @@ import { resultBlock } from '../tools/result.ts'
 import { afterTools } from './after-tools.ts'
 import { runBatches } from './calls/batch.ts'
 import { openCallsOf } from '../open-calls.ts'
+import { recordedCalls } from './calls/recorded-calls.ts'
 import { ToolPhase } from './calls/tool-phase.ts'
 import type { Outcome } from './outcome.ts'
 import { tellTurn } from './prepare.ts'
@@ -23,7 +24,7 @@ export function act(
   early: EarlyStarts,
   remarks: readonly MessageContent[],
 ): Eventually<Outcome> {
-  const phase = new ToolPhase(calls, early, remarks)
+  const phase = new ToolPhase(calls, early, remarks, recordedCalls(run, calls))
   run.tools = phase
   return after(runBatches(run, phase), () => {
     enterResults(run, phase)

@@ -5,28 +5,31 @@ import { act } from './act.ts'
 import { afterAnswer } from './after-answer.ts'
 import { appendReply, type Answer } from './ask.ts'
 import { closeAbortedCalls, closeNotRun } from './calls/close-calls.ts'
+import { recordedCalls } from './calls/recorded-calls.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, budgetDraft, loweredTokensDraft, standingDraft } from './endings.ts'
 import { committedUsd } from './figures.ts'
 import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
 import { recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
 import type { Run } from './run.ts'
-import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
+import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
 
 /** The model replied: incomplete replies are recovered, any other goes on record; then its calls, or the end. */
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endRefused(run, reply)
-  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply') : nobody
+  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.isTurnPassed) : nobody
   const recovery = raisedBy.length > 0 ? undefined : recoverIncomplete(run, reply)
   if (recovery !== undefined) return recovery
   if (streamError !== null)
     run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${streamError.message}` })
   appendReply(run, reply)
-  return after(runHooks(run, 'afterInference'), (hooks) => {
+  const recorded = recordedCalls(run, reply.calls)
+  const isPassed = recorded !== undefined || run.isTurnPassed
+  return after(runHooks(run, 'afterInference', noSubject, isPassed), (hooks) => {
     if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
     return after(controlAt(run, 'after_reply'), (abort) =>
-      abort === undefined ? goOnWith(run, reply, hooks, raisedBy) : endAborted(run, reply, abort),
+      abort === undefined ? goOnWith(run, reply, hooks, { isPassed, raisedBy }) : endAborted(run, reply, abort),
     )
   })
 }
@@ -57,7 +60,7 @@ function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
 function endRefused(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   closeNotRun(run, reply.calls, 'the model refused to go on')
-  const standing = standingAfter(run, guardsAt(run, 'after_reply'))
+  const standing = standingAfter(run, guardsAt(run, 'after_reply', run.isTurnPassed))
   if (standing !== undefined) return ends(standing)
   const signal = new StopSignal({
     reason: 'error',
@@ -68,14 +71,20 @@ function endRefused(run: Run, reply: Answer): Outcome {
   return ends(draftOf('refusal', signal))
 }
 
+/** Whether the record goes on behind this reply, and the guards that stop on it. */
+interface ReplyCheck {
+  readonly isPassed: boolean
+  readonly raisedBy: readonly string[]
+}
+
 /** Cost check, standing signals; then the calls of the reply, or what comes after an answer. */
 function goOnWith(
   run: Run,
   { message, calls, early }: Answer,
   { messages }: HookRun,
-  raisedBy: readonly string[],
+  { isPassed, raisedBy }: ReplyCheck,
 ): Eventually<Outcome> {
-  const stop = overBudgetDraft(run) ?? overTokensDraft(run) ?? standingAfter(run, raisedBy)
+  const stop = isPassed ? undefined : (overBudgetDraft(run) ?? overTokensDraft(run) ?? standingAfter(run, raisedBy))
   if (stop !== undefined) {
     closeNotRun(run, calls, `the run stopped (${stop.signal.toString()})`)
     addHookMessages(run, messages)

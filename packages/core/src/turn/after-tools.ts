@@ -6,7 +6,7 @@ import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
-import { addHookMessages, runHooks } from './run-hooks.ts'
+import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
 
 /** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
 export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
@@ -14,8 +14,9 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
     const abort = phase.abort ?? controlAbort
     if (abort !== undefined) return ends(abortDraft(run, abort, 'tools'))
     for (const { signal } of phase.stops) run.raise(signal, 'after_tools')
-    const raisedBy = guardsAt(run, 'after_tools')
-    return after(runHooks(run, 'afterStep'), (hooks) => {
+    const isPassed = run.isTurnPassed
+    const raisedBy = guardsAt(run, 'after_tools', isPassed)
+    return after(runHooks(run, 'afterStep', noSubject, isPassed), (hooks) => {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
       const ending = stopDraft(phase) ?? standing(run, raisedBy)

@@ -1,12 +1,10 @@
 import { allowances } from '../allowance.ts'
 import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
-import { digestOf, hashText } from '../hash.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
 import { inputTokensOf, toolCallsOf } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
-import type { RunProgress } from '../state.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { noEarlyStarts, type EarlyStarts } from '../tools/early-starts.ts'
 import { askModel, type Asker } from './request/ask-model.ts'
@@ -15,6 +13,7 @@ import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
+import { promptDigest } from './request/prompt-count.ts'
 import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
 import type { Run } from './run.ts'
@@ -88,7 +87,9 @@ function planOf(run: Run, model: Model, isClosing: boolean): RequestPlan {
     cap: outputCap(run, model),
     inputBound: (bounded) => inputBoundOf(run, bounded),
     heldBack: () => heldBackBy(run),
-    digest: () => requestDigest(run, model),
+    // Not of what the program may change: system prompt, tools, model, cap (spec R-RES-12).
+    digest: () => run.transcript.digest().toString(36),
+    promptDigest: () => promptDigest(run.context, model),
     body: () => ({
       system: settings.system,
       messages: run.transcript.messages(),
@@ -96,20 +97,6 @@ function planOf(run: Run, model: Model, isClosing: boolean): RequestPlan {
       ...(isClosing && { toolChoice: 'none' as const }),
     }),
   }
-}
-
-/** The system prompt and the tools do not change in a run. */
-const fixedDigests = new WeakMap<object, number>()
-
-function requestDigest(run: Run, model: Model): string {
-  const { context, transcript } = run
-  const { toolDefinitions, settings } = context
-  let fixed = fixedDigests.get(context)
-  if (fixed === undefined) {
-    fixed = hashText(toolDefinitions.map((tool) => tool.name).join(), hashText(settings.system))
-    fixedDigests.set(context, fixed)
-  }
-  return digestOf(`${model.id} ${outputCap(run, model)} ${transcript.digest()}`, fixed)
 }
 
 function canFallBack({ context, spent }: Run): boolean {
@@ -140,12 +127,10 @@ function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: 
 }
 
 function answer(run: Run, result: Extract<Attempt, { readonly kind: 'answered' }>, early: EarlyStarts): Answer {
-  const { message, streamError, grant, charge } = result
+  const { message, streamError, grant, charge, promptDigest: of } = result
   const tokens = inputTokensOf(message.usage)
   const isCounted = charge.usage !== null && tokens > 0
-  const counted: RunProgress['counted'] = isCounted
-    ? { tokens, length: run.transcript.messages().length }
-    : run.spent.counted
+  const counted = isCounted ? { tokens, length: run.transcript.messages().length, of } : run.spent.counted
   run.update({ lastStopReason: message.stop_reason, counted })
   return { kind: 'answered', message, isCounted, calls: toolCallsOf(message), streamError, grant, early }
 }
@@ -159,7 +144,9 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
   const isNext = isCounted && length === spent.counted.length + 1
   run.update({
     assistantMessages: spent.assistantMessages + 1,
-    counted: isNext ? { tokens: spent.counted.tokens + message.usage.output_tokens, length } : spent.counted,
+    counted: isNext
+      ? { ...spent.counted, tokens: spent.counted.tokens + message.usage.output_tokens, length }
+      : spent.counted,
   })
 }
 

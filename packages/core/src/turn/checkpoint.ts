@@ -67,9 +67,10 @@ async function askSource(run: Run, source: CanProvideCancellationSignal): Promis
 
 /**
  * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
- * Those that were overridden stay silent before a turn: the turn was granted.
+ * Those that were overridden stay silent before a turn: the turn was granted. Where the record of a resumed run goes on behind the
+ * checkpoint (`isPassed`) it was passed, and whoever would stop now is not heard.
  */
-export function guardsAt(run: Run, checkpoint: Checkpoint): readonly string[] {
+export function guardsAt(run: Run, checkpoint: Checkpoint, isPassed = false): readonly string[] {
   const { guards } = run.context
   if (guards.length === 0) return nobody
   const view = viewOf(run, checkpoint)
@@ -83,7 +84,7 @@ export function guardsAt(run: Run, checkpoint: Checkpoint): readonly string[] {
       if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })
       continue
     }
-    if (wasOverridden && checkpoint === 'before_turn') continue
+    if (isPassed || (wasOverridden && checkpoint === 'before_turn')) continue
     raisedBy.push(id)
     run.raise(signal, checkpoint)
   }

@@ -3,14 +3,21 @@ import type { Compaction, CompactionResult, ContextView } from '../context/port.
 import { estimateMessages } from '../context/tokens.ts'
 import { messageOf } from '../errors.ts'
 import { after, type Eventually } from '../eventually.ts'
+import { noCount } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
+import { isAsked } from './request/is-asked.ts'
 import { chargeFor, chargeOf } from './request/charge.ts'
 import { currentModel } from './request/current-model.ts'
+import { promptCountFor } from './request/prompt-count.ts'
 import type { Run } from './run.ts'
 
 /** Context: auto-compact, thrash, then the blocking limit. Undefined when there is room for the request. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
+  // What a resumed run's record holds stands, whatever the layers would say now.
+  if (run.ports.isResumed && run.ports.steps.peek(run.key(compactionName(run, 'auto'))) === 'done')
+    return after(compactBy(run, recordedCompaction), () => undefined)
+  if (isAsked(run)) return undefined
   const { contextDefence } = run.context
   const view = contextViewOf(run)
   const { estimatedTokens } = view
@@ -39,19 +46,29 @@ export function contextViewOf(run: Run): ContextView {
 }
 
 /** Tokens that the next request is guessed to have. */
-function estimateRequest({ spent, transcript, context }: Run): number {
-  const { counted } = spent
-  const messages = transcript.messages()
-  if (counted.tokens > 0 && counted.length <= messages.length)
-    return counted.tokens + estimateMessages(context.tokens, messages, counted.length)
+function estimateRequest(run: Run): number {
+  const { context } = run
+  const counted = promptCountFor(run, currentModel(run))
+  const messages = run.transcript.messages()
+  if (counted !== undefined) return counted.tokens + estimateMessages(context.tokens, messages, counted.length)
   return context.tokens.estimate(context.settings.system) + estimateMessages(context.tokens, messages)
+}
+
+/** Its result is on record; it is not run. */
+const recordedCompaction: Compaction = Object.freeze<Compaction>({
+  trigger: 'auto',
+  run: () => Promise.resolve({ kind: 'gave_up', message: 'the record is gone' }),
+})
+
+function compactionName({ spent }: Run, trigger: Compaction['trigger']): string {
+  return `compact:${spent.request}.${trigger}`
 }
 
 /** Runs a compaction as one step. False when it gave up: then the run holds only the time it took. */
 export function compactBy(run: Run, compaction: Compaction): Eventually<boolean> {
   const { trigger } = compaction
   run.emit({ type: 'compact_start', trigger })
-  const step = run.step<CompactionResult>(`compact:${run.spent.request}.${trigger}`, (scope) =>
+  const step = run.step<CompactionResult>(compactionName(run, trigger), (scope) =>
     run.withGrace(() => compaction.run(scope), compactionOf),
   )
   return after(step, ({ value }) => enterCompaction(run, trigger, value))
@@ -72,7 +89,7 @@ function enterCompaction(run: Run, trigger: Compaction['trigger'], result: Compa
   }
   run.emit({ type: 'compact_end', trigger, compacted: true, message: `${preTokens} → ${postTokens} tokens` })
   run.append({ kind: 'compact_boundary', id: run.entryId('compact'), messages, trigger, preTokens, postTokens })
-  run.update({ compactions: run.spent.compactions + 1, counted: { tokens: 0, length: 0 } })
+  run.update({ compactions: run.spent.compactions + 1, counted: noCount })
   return true
 }
 

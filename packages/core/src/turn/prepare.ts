@@ -3,8 +3,9 @@ import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
 import { defendContext } from './defend-context.ts'
 import { abortDraft, standingDraft } from './endings.ts'
 import { ends, type Outcome } from './outcome.ts'
+import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
-import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
+import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
 
 type Stage = (run: Run) => Eventually<Outcome | undefined>
 
@@ -32,7 +33,7 @@ function control(run: Run): Eventually<Outcome | undefined> {
 
 /** Guards and the hooks before a turn; then whatever signal stands ends the run. */
 function standing(run: Run): Eventually<Outcome | undefined> {
-  const raisedBy = guardsAt(run, 'before_turn')
+  const raisedBy = guardsAt(run, 'before_turn', isAsked(run))
   const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)
   return after(hooks, (aborted) => aborted ?? endStanding(run, raisedBy))
 }
@@ -51,7 +52,7 @@ function inference(run: Run): Eventually<Outcome | undefined> {
 }
 
 function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeStep' | 'beforeInference') {
-  return after(runHooks(run, trigger), (hooks: HookRun): Outcome | undefined => {
+  return after(runHooks(run, trigger, noSubject, isAsked(run)), (hooks: HookRun): Outcome | undefined => {
     addHookMessages(run, hooks.messages)
     return hooks.aborted === undefined ? undefined : ends(abortDraft(run, hooks.aborted, 'streaming'))
   })

@@ -1,6 +1,7 @@
 import { usdOf } from '../budget/prices.ts'
 import { after, type Eventually } from '../eventually.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
+import { noCount } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { holdsMedia } from '../transcript.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
@@ -86,7 +87,7 @@ function mediaRoute(error: ModelErrorJson): Route {
       const note = `[An image was removed here: the service refused it (${error.message}).]`
       run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note })
       // The notes stand where images were counted, and may be longer than those.
-      run.update({ counted: { tokens: 0, length: 0 } })
+      run.update({ counted: noCount })
       return 'taken'
     },
   }
@@ -96,8 +97,6 @@ const fallback: Route = {
   transition: 'model_fallback',
   take(run) {
     run.emit({ type: 'notice', message: 'The model is overloaded; the fallback model takes over.' })
-    // Another model counts in tokens of its own.
-    run.update({ counted: { tokens: 0, length: 0 } })
     return 'taken'
   },
 }

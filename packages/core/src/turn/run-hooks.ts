@@ -38,16 +38,22 @@ export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'err
   readonly failedAt?: HookTrigger
 }
 
-const noSubject: HookSubject = Object.freeze({})
+export const noSubject: HookSubject = Object.freeze({})
 
 /**
  * Calls the hooks of a trigger in their order, each a step of its own, each seeing what the ones before it changed.
  * Their signals stand and their metadata is kept when this returns; placing their messages is left to the phase.
+ * `isPassed`: the record of a resumed run goes on behind this point, so a hook that is not on record is new, and not asked (spec R-RES-11).
  */
-export function runHooks(run: Run, trigger: HookTrigger, subject: HookSubject = noSubject): Eventually<HookRun> {
+export function runHooks(
+  run: Run,
+  trigger: HookTrigger,
+  subject: HookSubject = noSubject,
+  isPassed = false,
+): Eventually<HookRun> {
   const hooks = run.context.hooks.for(trigger, subject.toolCall?.name)
   if (hooks.length === 0) return noHooks
-  const calls = new HookCalls(run, trigger, subject)
+  const calls = new HookCalls(run, trigger, subject, isPassed)
   return after(
     firstOf(hooks, (hook) => calls.call(hook)),
     () => calls,
@@ -55,9 +61,14 @@ export function runHooks(run: Run, trigger: HookTrigger, subject: HookSubject = 
 }
 
 /** The same for hooks on a tool call: their signals wait until all tools are done, so they do not stand yet. */
-export function runToolHooks(run: Run, trigger: HookTrigger, subject: HookSubject): Eventually<HookRun> {
+export function runToolHooks(
+  run: Run,
+  trigger: HookTrigger,
+  subject: HookSubject,
+  isPassed: boolean,
+): Eventually<HookRun> {
   const standing = run.signals
-  return after(runHooks(run, trigger, subject), (hooks) => {
+  return after(runHooks(run, trigger, subject, isPassed), (hooks) => {
     if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))
     return hooks
   })
@@ -72,18 +83,22 @@ class HookCalls implements HookRun {
   aborted: AbortCause | undefined
   readonly #run: Run
   readonly #trigger: HookTrigger
+  readonly #isPassed: boolean
   #subject: HookSubject
 
-  constructor(run: Run, trigger: HookTrigger, subject: HookSubject) {
+  constructor(run: Run, trigger: HookTrigger, subject: HookSubject, isPassed: boolean) {
     this.#run = run
+    this.#isPassed = isPassed
     this.#trigger = trigger
     this.#subject = subject
   }
 
   /** True ends the row of hooks: the call was blocked, or the run aborted. */
   call(hook: RegisteredHook): Eventually<true | undefined> {
+    const name = stepNameOf(this.#run, hook, this.#trigger, this.#subject)
+    if (this.#isPassed && !this.#run.isRecorded(name)) return undefined
     this.#run.emit({ type: 'hook_start', hook: hook.id, trigger: this.#trigger, callId: this.#callId })
-    return after(callHook(this.#run, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
+    return after(callHook(this.#run, name, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
   }
 
   get #callId(): string | null {
@@ -105,7 +120,7 @@ class HookCalls implements HookRun {
     this.aborted = outcome.aborted
     if (outcome.error === undefined || trigger === 'onError') return isLast
     const error = { source: 'hook', name: hook, message: outcome.error } as const
-    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }), (told) => {
+    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#isPassed), (told) => {
       this.messages.push(...told.messages)
       this.raised.push(...told.raised)
       return isLast
@@ -123,11 +138,15 @@ function withChanges(subject: HookSubject, { input, output }: HookOutcome): Hook
   return changed
 }
 
-function callHook(run: Run, { id, hook }: RegisteredHook, trigger: HookTrigger, subject: HookSubject) {
+function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger, subject: HookSubject): string {
   const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
   const about = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
+  return `hook:${trigger}:${spent.request}:${call}:${about}${id}`
+}
+
+function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: HookTrigger, subject: HookSubject) {
   const { state } = run
-  return run.step<HookOutcome>(`hook:${trigger}:${state.spent.request}:${call}:${about}${id}`, ({ signal }) => {
+  return run.step<HookOutcome>(name, ({ signal }) => {
     const { cause } = run.ports.abort
     // An abort ends what is going on; the hooks that tell of an ending still run.
     if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: cause }

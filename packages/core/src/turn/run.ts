@@ -174,6 +174,16 @@ export class Run {
     return this.#prefix + name
   }
 
+  /** True when the record of a resumed run holds this step, begun or done, and nobody asked for it yet. */
+  isRecorded(name: string): boolean {
+    return this.ports.isResumed && this.ports.steps.peek(this.key(name)) !== 'absent'
+  }
+
+  /** True when the record goes on behind this turn: that of a subagent does, since only the laps of the main loop are folded. */
+  get isTurnPassed(): boolean {
+    return this.isRecorded(`model:${this.#progress.request + 1}.1`)
+  }
+
   /** One step of the run, which moves its clock. */
   step<T>(
     name: string,

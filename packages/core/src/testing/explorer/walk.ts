@@ -199,6 +199,7 @@ function withMoments(inner: Steps, moments: Moments): Steps {
     get replaying() {
       return inner.replaying
     },
+    peek: (key) => inner.peek(key),
     begin(start) {
       world.snapshots.freeze(start)
       return inner.begin(start)

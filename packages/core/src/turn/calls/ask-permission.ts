@@ -7,12 +7,18 @@ import type { ValidCall } from './inspect-call.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call: why it is denied, if it is.
- * On record, so that other rules later do not change the past.
+ * On record, so that other rules later do not change the past. `isPassed`: the record of a resumed run goes on behind it; rules that
+ * are not on record are new, and not asked (spec R-RES-11).
  */
-export function denyByRules(run: Run, { call, index, tool, readOnly }: ValidCall): Eventually<string | undefined> {
+export function denyByRules(
+  run: Run,
+  { call, index, tool, readOnly }: ValidCall,
+  isPassed: boolean,
+): Eventually<string | undefined> {
   const { permissions } = run.context
-  if (permissions === allowAll) return undefined
-  const step = run.step<{ readonly message?: string }>(`rules:${run.spent.request}:${index}:${call.id}`, () => {
+  const name = `rules:${run.spent.request}:${index}:${call.id}`
+  if (permissions === allowAll || (isPassed && !run.isRecorded(name))) return undefined
+  const step = run.step<{ readonly message?: string }>(name, () => {
     try {
       const message = permissions.denies({ call, tool, readOnly })
       return message === undefined ? {} : { message }
@@ -28,12 +34,15 @@ export function decidePermission(
   run: Run,
   { call, index }: ValidCall,
   request: PermissionRequest,
+  isPassed: boolean,
 ): Eventually<PermissionDecision> {
-  const step = run.step<PermissionDecision>(`permission:${run.spent.request}:${index}:${call.id}`, () =>
-    decideInTime(run, request),
-  )
+  const name = `permission:${run.spent.request}:${index}:${call.id}`
+  if (isPassed && !run.isRecorded(name)) return allowed
+  const step = run.step<PermissionDecision>(name, () => decideInTime(run, request))
   return after(step, ({ value }) => (value.behavior === 'ask' ? askPerson(run, request, index, value.message) : value))
 }
+
+const allowed: PermissionDecision = Object.freeze({ behavior: 'allow' })
 
 /** A dialog may stand open when the run is aborted: nobody waits for it then. */
 function decideInTime(run: Run, request: PermissionRequest): Eventually<PermissionDecision> {
@@ -78,9 +87,10 @@ function askPerson(
 ): Eventually<PermissionDecision> {
   const given = run.spent.approvals?.[call.id]
   if (given !== undefined) return given
-  if (run.context.settings.onAsk === 'end') return { behavior: 'ask', message }
+  const name = `approval:${run.spent.request}:${index}:${call.id}`
+  if (run.context.settings.onAsk === 'end' && !run.isRecorded(name)) return { behavior: 'ask', message }
   const { steps, deadline, abort } = run.ports
-  const key = run.key(`approval:${run.spent.request}:${index}:${call.id}`)
+  const key = run.key(name)
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
   deadline.pause()
   return steps.wait<PermissionDecision>(key, { signal: abort.signal }).then((answer) => {

@@ -37,6 +37,13 @@ class Batches {
 
   /** Empty when there are no more calls. */
   next(): readonly InspectedCall[] {
+    const first = this.#index
+    const batch = this.#gather()
+    this.#phase.enterBatch(first, this.#index)
+    return batch
+  }
+
+  #gather(): readonly InspectedCall[] {
     const first = this.#take()
     if (first === undefined) return []
     const batch = [first]
@@ -133,7 +140,7 @@ function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): E
 
 /** Together, unless a hook turned a reading call into a writing one: then one after another. */
 function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): Eventually<readonly CallRun[]> {
-  if (prepared.length === 1 || prepared.every((call) => call.kind === 'answer' || call.inspected.parallelSafe))
+  if (prepared.length === 1 || prepared.every((call) => call.kind !== 'run' || call.inspected.parallelSafe))
     return together(prepared.map((call) => runCall(run, phase, call)))
   const runs: CallRun[] = []
   const running = firstOf(prepared, (call) => {

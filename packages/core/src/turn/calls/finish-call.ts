@@ -32,6 +32,11 @@ export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually
   )
 }
 
+/** The record of a resumed run goes on behind the call: what is new has nothing to say about it. */
+function isPassed(run: Run, phase: ToolPhase): boolean {
+  return phase.isBatchPassed || run.isTurnPassed
+}
+
 function callOf(prepared: PreparedCall): { readonly call: ToolUseBlock; readonly index: number } {
   return prepared.kind === 'run' ? prepared.inspected : prepared
 }
@@ -47,7 +52,7 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   const { result } = ran
   if (run.context.hooks.for('afterToolUse', subject.toolCall?.name).length === 0) return undefined
   const toolOutput = { text: textOf(result.content), isError: result.isError }
-  return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }), (hooks) => {
+  return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, isPassed(run, phase)), (hooks) => {
     const replaced = hooks.outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
     if (replaced !== undefined) phase.setResult(callOf(ran.call).index, { ...result, content: replaced })
     enterHooks(phase, ran, hooks, 'post_tool_hook')
@@ -63,9 +68,9 @@ function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   const { name } = callOf(ran.call).call
   const message = ran.result.error ?? textOf(ran.result.content)
   const error = { source: 'tool', name, message } as const
-  return after(runToolHooks(run, 'onError', { ...subject, error }), (hooks) => {
+  return after(runToolHooks(run, 'onError', { ...subject, error }, isPassed(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
-    if (run.context.settings.errorPolicy?.(error) === true)
+    if (!isPassed(run, phase) && run.context.settings.errorPolicy?.(error) === true)
       addStop(phase, ran, policySignal('tool', name, message), 'hook', null)
     return undefined
   })

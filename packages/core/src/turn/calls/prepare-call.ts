@@ -14,6 +14,8 @@ import type { ToolPhase } from './tool-phase.ts'
 /** Permissions and pre-hooks have had their say. */
 export type PreparedCall =
   | { readonly kind: 'run'; readonly inspected: ValidCall }
+  /** A resumed run's record holds it, and its tool is gone or does not take this input any more. */
+  | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
   /** It has its result without running: unknown tool, invalid input, denied, stopped. */
   | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
 
@@ -25,17 +27,19 @@ export function prepareCall(
 ): Eventually<PreparedCall | 'pending'> {
   const { call } = inspected
   run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
-  if (inspected.kind === 'invalid') return answeredWithoutRunning(inspected, invalid(inspected.message))
+  if (inspected.kind === 'invalid') return invalidCall(phase, inspected, inspected.message)
   const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
-  if (!hasHooks) return run.context.permissions === allowAll ? ready(run, inspected) : permit(run, phase, inspected)
-  return after(denyByRules(run, inspected), (message) =>
+  if (!hasHooks)
+    return run.context.permissions === allowAll ? ready(run, phase, inspected) : permit(run, phase, inspected)
+  return after(denyByRules(run, inspected, phase.isBatchPrepared), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
   )
 }
 
 function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall | 'pending'> {
   const { call, index } = inspected
-  return after(runToolHooks(run, 'beforeToolUse', { toolCall: call, callIndex: index }), (hooks) => {
+  const subject = { toolCall: call, callIndex: index }
+  return after(runToolHooks(run, 'beforeToolUse', subject, phase.isBatchPrepared), (hooks) => {
     phase.addMessages(hooks.messages)
     for (const { hook, signal } of hooks.raised) phase.addStop({ index, signal, origin: 'hook', hook, callId: call.id })
     const verdict = verdictOf(hooks)
@@ -46,8 +50,7 @@ function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<
     if (hooks.raised.length > 0)
       return answeredWithoutRunning(inspected, notRun('a hook stopped the run before this call'))
     const changed = verdict.input === undefined ? inspected : withInput(inspected, verdict.input.value)
-    if (changed.kind === 'invalid')
-      return answeredWithoutRunning(changed, invalid(`A hook changed the input. ${changed.message}`))
+    if (changed.kind === 'invalid') return invalidCall(phase, changed, `A hook changed the input. ${changed.message}`)
     return permit(run, phase, changed, verdict.permission)
   })
 }
@@ -86,7 +89,9 @@ function permit(
   const { call, tool, readOnly } = inspected
   const request: PermissionRequest =
     hookDecision === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision }
-  return after(decidePermission(run, inspected, request), (decision) => enterDecision(run, phase, inspected, decision))
+  return after(decidePermission(run, inspected, request, phase.isBatchPrepared), (decision) =>
+    enterDecision(run, phase, inspected, decision),
+  )
 }
 
 function enterDecision(
@@ -106,25 +111,39 @@ function enterDecision(
     case 'deny':
       return deny(run, inspected, decision.message)
     case 'allow': {
-      if (decision.updatedInput === undefined) return ready(run, inspected)
+      if (decision.updatedInput === undefined) return ready(run, phase, inspected)
       const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
-      if (changed.kind === 'invalid') return answeredWithoutRunning(changed, invalid(changed.message))
+      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       // Events and hooks go on telling of the call as it was allowed.
-      return ready(run, { ...changed, call })
+      return ready(run, phase, { ...changed, call })
     }
   }
 }
 
-function ready(run: Run, inspected: ValidCall): PreparedCall {
-  if (isAgentTool(inspected.tool)) {
+function ready(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
+  const { call, index } = inspected
+  const recorded = phase.recorded(index)
+  if (recorded === undefined && phase.isBatchPassed)
+    return answeredWithoutRunning(inspected, notRun('it was not run when the calls after it were'))
+  const isAgent = isAgentTool(inspected.tool)
+  if (recorded !== undefined && isAgent !== (recorded === 'agent')) return { kind: 'recorded', call, index }
+  if (isAgent) {
     const { maxSubagents } = run.context.settings
-    if (run.spent.subagents >= maxSubagents) {
+    if (run.spent.subagents >= maxSubagents && recorded === undefined) {
       const message = `This run may start ${maxSubagents} subagents, and they are used up. Do the work yourself.`
       return answeredWithoutRunning(inspected, invalid(message))
     }
     run.update({ subagents: run.spent.subagents + 1 })
   }
   return { kind: 'run', inspected }
+}
+
+/** Nothing is run, unless it was: then what is on record is the result. */
+function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string): PreparedCall {
+  const { call, index } = inspected
+  return phase.recorded(index) === undefined
+    ? answeredWithoutRunning(inspected, invalid(message))
+    : { kind: 'recorded', call, index }
 }
 
 function answeredWithoutRunning({ call, index }: InspectedCall, result: ToolResult): PreparedCall {

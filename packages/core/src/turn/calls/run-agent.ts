@@ -25,6 +25,7 @@ import { Transcript } from '../../transcript.ts'
 import { heldBackBy } from '../request/reserve.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './inspect-call.ts'
+import { agentName } from './recorded-calls.ts'
 
 export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
@@ -50,7 +51,7 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
     const message = messageOf(error)
     return { result: { status: 'failed', content: message, isError: true, error: message }, endedAt: now, spent: null }
   }
-  const name = `agent:${run.spent.request}:${index}:${call.id}/`
+  const name = agentName(run, { id: call.id, index })
   const identity = identityOf(run, name, call.id)
   const emit: Emit = (event) =>
     run.emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
@@ -67,6 +68,9 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
   const ports = portsOfChild(run, name, abort)
   return context.runLoop(context, ports, start, emit).then((ended) => {
     run.ports.abort.unlisten(listener)
+    const { error } = ended.terminal
+    // The record is of another prompt: nobody goes on with it, and nothing more is written.
+    if (error?.code === 'step_mismatch') throw error
     return { result: resultOfChild(ended), endedAt: now + ended.terminal.durationMs, spent: ended.state.spent }
   })
 }

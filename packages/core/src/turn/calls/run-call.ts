@@ -5,8 +5,8 @@ import { unknownOutcome, type ToolResult } from '../../tools/result.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import { executeCall } from './execute-call.ts'
-import type { ValidCall } from './inspect-call.ts'
 import type { PreparedCall } from './prepare-call.ts'
+import { toolStepName } from './recorded-calls.ts'
 import { runAgent, type AgentOutcome } from './run-agent.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
@@ -24,6 +24,7 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
     phase.setResult(call.index, call.result)
     return { call, result: call.result, at: 0, durationMs: 0 }
   }
+  if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
   const { inspected } = call
   phase.begin(inspected.index)
   const { tool } = inspected
@@ -40,26 +41,50 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
   })
 }
 
+/** Nothing is run: the record holds how the call ended, or that nobody knows it. */
+function answerFromRecord(
+  run: Run,
+  phase: ToolPhase,
+  call: Extract<PreparedCall, { readonly kind: 'recorded' }>,
+): Eventually<CallRun> {
+  const { id } = call.call
+  const unknown = (): ToolResult => unknownOutcome
+  const step =
+    phase.recorded(call.index) === 'agent'
+      ? { value: unknownOutcome, at: 0, durationMs: 0 }
+      : run.stepBeside<ToolResult>(toolStepName(run, { id, index: call.index }), unknown, {
+          digest: () => digestOfCall(phase, call.index),
+          intent: () => null,
+          onUnfinished: unknown,
+          sync: 'none',
+        })
+  return after(step, ({ value, at, durationMs }): CallRun => {
+    phase.setResult(call.index, value)
+    return { call, result: value, at, durationMs }
+  })
+}
+
+/** The call as the model made it: what hooks and rules make of its input belongs to the program (spec R-RES-12). */
+function digestOfCall({ calls }: ToolPhase, index: number): string {
+  const call = calls[index]
+  return digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)
+}
+
 function runStep(
   run: Run,
   phase: ToolPhase,
   inspected: Parameters<typeof executeCall>[1],
 ): Eventually<StepResult<ToolResult>> {
-  const { call, tool, input, readOnly } = inspected
+  const { call, index, tool, readOnly } = inspected
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
   return run.stepBeside<ToolResult>(
-    toolStepName(run, inspected),
+    toolStepName(run, { id: call.id, index }),
     ({ idempotencyKey, emit }) => phase.early.take(call.id) ?? executeCall(run, inspected, idempotencyKey, emit),
     {
-      digest: () => digestOf(`${call.name} ${JSON.stringify(input) ?? ''}`),
+      digest: () => digestOfCall(phase, index),
       intent: () => null,
       onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
       sync: readOnly ? 'none' : 'intent',
     },
   )
-}
-
-/** The step of a call: by its place in the message, since services use ids twice. */
-export function toolStepName({ spent }: Run, { call, index }: Pick<ValidCall, 'call' | 'index'>): string {
-  return `tool:${spent.request}:${index}:${call.id}`
 }

@@ -20,6 +20,9 @@ export interface PendingCall {
   readonly message: string
 }
 
+/** How a resumed run's record holds a call: by the step of a leaf tool, by the steps of a subagent, or not at all. */
+export type RecordedCall = 'leaf' | 'agent' | undefined
+
 /**
  * What the calls of one message come to: the one account of it. Results are held by the place of the call, since services use ids twice.
  * T1: a result is entered as soon as its call ended, and again when a hook replaced it; a run that breaks is closed from here.
@@ -30,6 +33,7 @@ export class ToolPhase {
   readonly early: EarlyStarts
   /** What hooks said when the message came: results go first. */
   readonly remarks: readonly MessageContent[]
+  readonly #recorded: readonly RecordedCall[] | undefined
   readonly #results: (ToolResult | undefined)[] = []
   readonly #begun: boolean[] = []
   #messages: MessageContent[] | undefined
@@ -37,10 +41,43 @@ export class ToolPhase {
   #pending: PendingCall[] | undefined
   #abort: AbortCause | undefined
 
-  constructor(calls: readonly ToolUseBlock[], early: EarlyStarts, remarks: readonly MessageContent[]) {
+  /** Places of the first call of the batch that is being run, and of the first behind it. */
+  #batch: readonly [first: number, behind: number] = [0, 0]
+
+  constructor(
+    calls: readonly ToolUseBlock[],
+    early: EarlyStarts,
+    remarks: readonly MessageContent[],
+    recorded?: readonly RecordedCall[],
+  ) {
     this.calls = calls
     this.early = early
     this.remarks = remarks
+    this.#recorded = recorded
+  }
+
+  /** How the record of a resumed run holds the call. */
+  recorded(index: number): RecordedCall {
+    return this.#recorded?.[index]
+  }
+
+  /** A batch begins; `behind` is the place of the first call after it. */
+  enterBatch(first: number, behind: number): void {
+    this.#batch = [first, behind]
+  }
+
+  /** The record of a resumed run holds a call of this batch, or a later one: the batch was allowed then (spec R-RES-11). */
+  get isBatchPrepared(): boolean {
+    return this.#isRecordedFrom(this.#batch[0])
+  }
+
+  /** The record goes on behind this batch: what of it was not run then is not run now, and what it stops now does not stop. */
+  get isBatchPassed(): boolean {
+    return this.#isRecordedFrom(this.#batch[1])
+  }
+
+  #isRecordedFrom(place: number): boolean {
+    return this.#recorded?.some((recorded, index) => recorded !== undefined && index >= place) === true
   }
 
   /** The call's effect is about to run: without a result its outcome is unknown from now on. */

@@ -40,17 +40,21 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
       case 'aborted':
         return result
       case 'unknown':
-        if (attempt > maxRetries) return { kind: 'failed', error: lostError, attempts: attempt }
+        if (attempt > maxRetries && !isNextRecorded(run, plan, attempt))
+          return { kind: 'failed', error: lostError, attempts: attempt }
         continue
       case 'failed': {
         const { error } = result
         overloads = error.kind === 'overloaded' ? overloads + 1 : 0
         const key = run.key(`${asker.retryName}.${attempt}`)
         const delayMs = retryDelayMs(attempt, error, key)
-        const isFinal = !error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs
+        const isFinal =
+          (!error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs) &&
+          !isNextRecorded(run, plan, attempt)
         // Where fewer attempts are made than it takes, overloads alone must have used them up.
         const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
-        if (isOverloaded && asker.canFallBack) return { kind: 'overloaded', error, attempts: attempt }
+        if (isOverloaded && asker.canFallBack && !isNextRecorded(run, plan, attempt))
+          return { kind: 'overloaded', error, attempts: attempt }
         if (isFinal) return { kind: 'failed', error, attempts: attempt }
         run.emit({ type: 'retry', request, attempt, maxRetries, delayMs, error })
         await run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal })
@@ -58,6 +62,11 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
       }
     }
   }
+}
+
+/** Another number of retries acts from the first live attempt. */
+function isNextRecorded(run: Run, { name }: RequestPlan, attempt: number): boolean {
+  return run.isRecorded(`${name}.${attempt + 1}`)
 }
 
 const lostError: ModelErrorJson = {

@@ -23,6 +23,8 @@ export type Attempt =
       readonly streamError: ModelErrorJson | null
       readonly grant: Grant
       readonly charge: Charge
+      /** What the service's count is of, beside the messages; a resume may ask with another prompt (`PromptCount`). */
+      readonly promptDigest: string
     }
   | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly charge: Charge }
   /** `partial` holds what had come, so that nothing that was read is lost. */
@@ -43,6 +45,8 @@ export interface RequestPlan extends RequestBounds {
   readonly name: string
   /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */
   digest(): string
+  /** What is asked beside the messages. */
+  promptDigest(): string
   body(): Omit<ModelRequest, 'maxTokens' | 'idempotencyKey'>
 }
 
@@ -150,6 +154,7 @@ function answered(run: Run, plan: RequestPlan, grant: Grant, reply: ModelReply):
     message: { ...message, usage: told.isUsable ? told.usage : noUsage, by: plan.model.id },
     streamError: interrupted === undefined ? null : recordOf(interrupted),
     grant,
+    promptDigest: plan.promptDigest(),
     charge: isNone ? unknownCharge(run, plan, grant) : chargeFor(run, plan, grant, message.usage),
   }
 }

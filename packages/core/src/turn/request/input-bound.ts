@@ -1,17 +1,17 @@
 import { upperBoundOfMessages, upperBoundOfText } from '../../context/tokens.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
 import type { Run } from '../run.ts'
+import { promptCountFor } from './prompt-count.ts'
 
 /** What services add to a request around what they were sent. */
 export const requestOverhead = 1_000
 
 /** The most input tokens that the run's next request can be billed for: the provider's own count, and bytes for what came since. */
 export function inputBoundOf(run: Run, model: Model): number {
-  const { counted } = run.spent
+  const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
-  const isCounted = counted.tokens > 0 && counted.length <= messages.length
   return withServerTools(
-    isCounted
+    counted !== undefined
       ? counted.tokens + upperBoundOfMessages(messages, model, counted.length)
       : requestOverhead +
           upperBoundOfText(run.context.settings.system) +

@@ -4,7 +4,7 @@ import { isAgentTool } from '../../tools/tool.ts'
 import type { ToolResult } from '../../tools/result.ts'
 import { executeCall } from '../calls/execute-call.ts'
 import { inspectCall } from '../calls/inspect-call.ts'
-import { toolStepName } from '../calls/run-call.ts'
+import { toolStepName } from '../calls/recorded-calls.ts'
 import type { Run } from '../run.ts'
 
 /** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook wants to see. */
@@ -22,7 +22,7 @@ function startCall(run: Run, call: ToolUseBlock, index: number): Promise<ToolRes
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return undefined
   // The key of the step that will take this over.
-  const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, inspected))}`
+  const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
   const request = { call, tool, readOnly: true }
   try {
     if (permissions.denies(request) !== undefined) return undefined

@@ -1,0 +1,101 @@
+// Holds rules of docs/spec.md: R-BUD-2, R-BUD-13: a provider's count holds for what it was made of.
+import { describe, expect, test } from 'vitest'
+import { isJsonObject, plainContext } from '../../src/adapters/index.ts'
+import { resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedModelOptions } from '../../src/testing/index.ts'
+import { calls, dollarATokenPrices as prices, reader, run, tool } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+const cap = 2_000
+const model = (options: ScriptedModelOptions = {}) =>
+  scriptedModel([{ ...calls('Look'), usage: { input_tokens: 3_000, output_tokens: 40 } }, 'answer'], {
+    maxOutputTokens: cap,
+    ...options,
+  })
+const program = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+  model: model(),
+  clock: createFakeClock({ autoAdvance: true }),
+  system: 'short',
+  tools: [reader('Look')],
+  prices,
+  maxBudgetUsd: 1_000_000,
+  ...more,
+})
+
+/** The first turn is done and on record; nothing of the second is. */
+const afterFirstTurn = async (): Promise<readonly StepRecord[]> => {
+  let isDone = false
+  return killedBefore((record) => {
+    if (isDone) return true
+    isDone = record.type === 'lap'
+    return false
+  }, program())
+}
+
+/** The reply of the first turn is on record, and its tool; the lap is not. */
+const inFirstTurn = () => killedBefore(({ type }) => type === 'lap', program())
+
+/** Tokens that the second request took aside. */
+async function reserved(more: Partial<LoopOptions>, records = afterFirstTurn()): Promise<unknown> {
+  const { loop, steps } = resume(
+    await records,
+    program({ model: scriptedModel(['answer'], { maxOutputTokens: cap }), ...more }),
+  )
+  await loop.ended
+  const intent = steps.records.find((record) => record.type === 'intent' && record.key.includes('model:2'))
+  return intent?.type === 'intent' && isJsonObject(intent.intent) ? intent.intent['tokens'] : undefined
+}
+
+/** The count, the reply, and the bytes of the one result that came since. */
+const counted = 3_000 + 40 + (16 + 16 + 64 + 'read'.length) + cap
+const longer = 'x'.repeat(50_000)
+
+describe("after a resume, the provider's count", () => {
+  test('is trusted by the same program', async () => {
+    expect(await reserved({})).toBe(counted)
+    // What is no part of the prompt may change.
+    expect(await reserved({}, inFirstTurn())).toBe(counted)
+    expect(await reserved({ maxTurns: 7, hooks: [], maxRetries: 1 })).toBe(counted)
+  })
+
+  test.each<[string, Partial<LoopOptions>, number]>([
+    ['a longer system prompt', { system: longer }, 50_000],
+    ['a tool whose description is longer', { tools: [{ ...reader('Look'), description: longer }] }, 50_000],
+    ['one tool more', { tools: [reader('Look'), { ...tool('Other'), description: longer }] }, 50_000],
+    [
+      'a tool whose input is described at more length',
+      { tools: [reader('Look', 'read', { schema: { type: 'object', description: longer } })] },
+      50_000,
+    ],
+    ['another model', { model: scriptedModel(['answer'], { id: 'other', maxOutputTokens: cap }) }, 1_000],
+  ])('is not trusted with %s: every byte counts', async (_what, more, least) => {
+    const tokens = await reserved(more)
+    expect(tokens).not.toBe(counted)
+    expect(tokens).toBeGreaterThanOrEqual(least + cap)
+    // The same where the reply that was counted is answered from the record.
+    expect(await reserved(more, inFirstTurn())).toBe(tokens)
+  })
+
+  test('is not trusted by the blocking limit either', async () => {
+    const context = { ...plainContext, blockingLimit: () => 10_000 }
+    const records = await afterFirstTurn()
+    const endOf = async (system: string) =>
+      (await resume(records, program({ model: model(), context, system })).loop.ended).terminal.reason
+    expect([await endOf('short'), await endOf(longer)]).toEqual(['completed', 'blocking_limit'])
+  })
+
+  test('does not hold for the fallback model', async () => {
+    const busy = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
+    const fallbackModel = scriptedModel(['answer'], { id: 'other', maxOutputTokens: cap })
+    const main = scriptedModel((_request, index) => (index === 0 ? calls('Look') : busy), { maxOutputTokens: cap })
+    const { steps } = await run([], { ...program(), model: main, fallbackModel, maxRetries: 0 } as never)
+    const tokens = steps.records.flatMap((record) =>
+      record.type === 'intent' && record.key.includes('model:') && isJsonObject(record.intent)
+        ? [record.intent['tokens']]
+        : [],
+    )
+    // 10 tokens and 5 were told of the first request; the fallback model counts in tokens of its own.
+    expect(tokens).toEqual([expect.any(Number), 10 + 5 + (16 + 16 + 64 + 4) + cap, expect.any(Number)])
+    expect(tokens[2]).toBeGreaterThanOrEqual(1_000 + cap)
+  })
+})

@@ -1,0 +1,217 @@
+// Holds rules of docs/spec.md: R-RES-10, R-RES-11: calls that are on record, under a program that would treat them otherwise.
+import { describe, expect, test } from 'vitest'
+import {
+  CostLimitHook,
+  resume,
+  type AgentTool,
+  type LoopOptions,
+  type Permissions,
+  type StepRecord,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, hook, json, reader, resultTexts, tool } from '../support/harness.ts'
+import { killedBefore, killedBeforeLap } from '../support/killed.ts'
+
+/** A first turn with these calls, and an answer. */
+const asking =
+  (...names: readonly string[]) =>
+  ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply =>
+    messages.some(({ role }) => role === 'assistant') ? 'done' : calls(...names)
+
+/** What the tools have done so far. */
+function world(names: readonly string[]) {
+  const ran: string[] = []
+  const doing = (name: string) => tool(name, () => (ran.push(name), `did ${name}`))
+  const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+    model: scriptedModel(asking(...names)),
+    clock: createFakeClock({ autoAdvance: true }),
+    tools: [doing('First'), doing('Second'), reader('Look', () => (ran.push('Look'), 'did Look'))],
+    ...more,
+  })
+  return { ran, options }
+}
+
+async function goOn(records: readonly StepRecord[], options: LoopOptions) {
+  const { terminal, state } = await resume(records, options).loop.ended
+  expect(transcriptProblems(state.transcript.messages())).toEqual([])
+  return { terminal, results: resultTexts({ state: { ...state, startLength: 0 } }) }
+}
+
+const resultOf = (index: number) => (record: StepRecord) =>
+  record.type === 'result' && record.key.startsWith(`run1/tool:1:${index}:`)
+const deny = (name: string) => hook('beforeToolUse', (context) => context.withBlocked('no'), { tools: [name] })
+const stop = (name: string) =>
+  hook('afterToolUse', (context) => context.withContinuationPrevented('enough'), { tools: [name] })
+
+describe('a call before one that is on record', () => {
+  test('that a hook had denied is not run when the hook is gone', async () => {
+    const { ran, options } = world(['First', 'Second'])
+    const records = await killedBeforeLap(1, options({ hooks: [deny('First')] }))
+    expect(ran).toEqual(['Second'])
+    const { results } = await goOn(records, options())
+    expect([ran, results]).toEqual([
+      ['Second'],
+      [expect.stringContaining('not run when the calls after it were'), 'did Second'],
+    ])
+    expect((await goOn(records, options({ hooks: [deny('First')] }))).results).toEqual(['no', 'did Second'])
+  })
+
+  test('does not stop it, whatever a new hook or error policy makes of it', async () => {
+    const { ran, options } = world(['Fail', 'Second'])
+    const { tools = [] } = options()
+    const failing = tool('Fail', () => { throw new Error('it failed') }) // prettier-ignore
+    const records = await killedBeforeLap(1, options({ tools: [...tools, failing] }))
+    for (const more of [{ hooks: [stop('Fail')] }, { errorPolicy: () => true }]) {
+      const { results, terminal } = await goOn(records, options(more))
+      expect([ran, results, terminal.reason]).toEqual([['Second'], ['it failed', 'did Second'], 'completed'])
+    }
+  })
+
+  test('that waits for a person now waited for nobody then', async () => {
+    const { ran, options } = world(['First', 'Second'])
+    const records = await killedBeforeLap(1, options())
+    const permissions: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may I?' }) }
+    const { results, terminal } = await goOn(records, options({ permissions }))
+    expect([ran, results, terminal.reason]).toEqual([['First', 'Second'], ['did First', 'did Second'], 'completed'])
+  })
+})
+
+describe('calls side by side', () => {
+  test('of which one had ended: the others go on as they were allowed, and run again where they may', async () => {
+    const { ran, options } = world(['Look', 'Look', 'Look'])
+    const records = await killedBefore(resultOf(1), options())
+    expect(records.filter(({ type }) => type === 'intent')).toHaveLength(4)
+    ran.length = 0
+    const permissions: Permissions = {
+      denies: () => 'a new rule',
+      decide: () => ({ behavior: 'deny', message: 'a new rule' }),
+    }
+    const { results } = await goOn(records, options({ permissions, hooks: [deny('Look')] }))
+    expect([ran.length, results]).toEqual([2, ['did Look', 'did Look', 'did Look']])
+  })
+})
+
+describe('an approval that is on record', () => {
+  const asks: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may I?' }) }
+
+  test('counts for a program that no longer waits for anybody', async () => {
+    const { ran, options } = world(['First'])
+    const waiting = options({ permissions: asks, onAsk: 'wait' })
+    const records: StepRecord[] = []
+    // A person says yes; then the process dies with the result on record.
+    const { loop, startRun, createMemorySteps } = await import('../../src/index.ts')
+    const steps = createMemorySteps({
+      clock: waiting.clock!,
+      onRecord: (record) => void records.push(json(record) as unknown as StepRecord),
+    })
+    const running = loop(startRun({ prompt: 'go' }), { ...waiting, steps })
+    for await (const event of running) {
+      if (event.type === 'approval_needed' && event.key !== null) running.answer(event.key, { behavior: 'allow' })
+      if (event.type === 'tool_end') break
+    }
+    const lap = records.findIndex(({ type }) => type === 'lap')
+    const cut = records.findIndex(resultOf(0)) + 1
+    expect([ran, cut > 0, lap === -1 || lap >= cut]).toEqual([['First'], true, true])
+    const { results, terminal } = await goOn(records.slice(0, cut), options({ permissions: asks, onAsk: 'end' }))
+    expect([ran, results, terminal.reason]).toEqual([['First'], ['did First'], 'completed'])
+  })
+})
+
+describe('a subagent on record', () => {
+  const agent: AgentTool = {
+    name: 'First',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+  const both = ({
+    messages,
+  }: {
+    readonly messages: readonly { readonly role: string; readonly content: unknown }[]
+  }): ScriptedReply => {
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    if (messages[0]?.content === 'go') return turn === 0 ? calls('First') : 'done'
+    return turn < 3 ? calls('Second') : 'found'
+  }
+  const program = () => {
+    const { ran, options } = world([])
+    const { tools = [] } = options()
+    const given = (more: Partial<LoopOptions> = {}) =>
+      options({ model: scriptedModel(both), tools: [agent, ...tools.slice(1)], ...more })
+    return { ran, options: given, leaf: tools[0]! }
+  }
+  const killedInLastAnswer = (options: LoopOptions) =>
+    killedBefore((record) => record.type === 'intent' && record.key.endsWith('/model:4.1'), options)
+
+  test.each<[string, Partial<LoopOptions>]>([
+    ['fewer turns', { maxTurns: 2 }],
+    ['no subagents left', { maxSubagents: 0 }],
+  ])('comes to its end with %s', async (_what, more) => {
+    const { ran, options } = program()
+    const records = await killedInLastAnswer(options())
+    expect(ran).toEqual(['Second', 'Second', 'Second'])
+    const { results } = await goOn(records, options(more))
+    const ended = 'maxTurns' in more ? expect.stringContaining('Reached maximum number of turns (2)') : 'found'
+    expect([ran.length, results]).toEqual([3, [ended]])
+  })
+
+  test('is asked about by new hooks from its first live step', async () => {
+    const { options } = program()
+    const records = await killedInLastAnswer(options())
+    const asked: string[] = []
+    const watching = hook(
+      ['beforeStep', 'afterInference', 'beforeToolUse', 'afterToolUse', 'afterStep'],
+      (context) => void asked.push(`${context.state().agentId === 'main' ? 'main' : 'child'} ${context.trigger}`),
+    )
+    await goOn(records, options({ hooks: [watching] }))
+    const ofChild = asked.filter((each) => each.startsWith('child'))
+    expect(ofChild).toEqual(['child afterToolUse', 'child afterStep', 'child beforeStep', 'child afterInference'])
+  })
+
+  test.each<[string, Partial<LoopOptions>, number]>([
+    // The main loop asked twice, the subagent three times.
+    ['a limit on turns', { maxTurns: 2 }, 5],
+    ['a guard', { stopWhen: new CostLimitHook(2) }, 4],
+  ])('is paid in full when %s stops it that is new', async (_what, more, costUsd) => {
+    const { options } = program()
+    const prices = { cost: () => 1, worstCase: () => 2 }
+    const records = await killedInLastAnswer(options({ prices }))
+    const { terminal } = await goOn(records, options({ prices, ...more }))
+    expect(terminal.costUsd).toBe(costUsd)
+  })
+
+  test('whose tool is gone, or is another kind of tool, is told as unknown: nothing is run in its place', async () => {
+    const { ran, options, leaf } = program()
+    const records = await killedInLastAnswer(options())
+    const { tools = [] } = options()
+    for (const others of [tools.slice(1), [leaf, ...tools.slice(1)]]) {
+      const { results } = await goOn(records, options({ tools: others }))
+      expect([ran.length, results]).toEqual([3, [expect.stringContaining('The outcome of this call is unknown')]])
+    }
+  })
+
+  test('a leaf call whose tool starts subagents now keeps its result', async () => {
+    const { ran, options, leaf } = program()
+    const { tools = [] } = options()
+    const records = await killedBeforeLap(1, options({ tools: [leaf, ...tools.slice(1)] }))
+    const { results } = await goOn(records, options())
+    expect([ran, results]).toEqual([['First'], ['did First']])
+  })
+})
+
+describe('attempts on record', () => {
+  test('stand when the resume has fewer retries, or a fallback model', async () => {
+    const busy: ScriptedReply = { error: { kind: 'overloaded', message: 'busy', status: 529 } }
+    const { ran, options } = world(['First'])
+    const model = scriptedModel((request, index) => (index < 2 ? busy : asking('First')(request)))
+    const records = await killedBeforeLap(1, options({ model }))
+    for (const more of [
+      { maxRetries: 0 },
+      { maxRetries: 0, fallbackModel: scriptedModel(['never'], { id: 'fallback' }) },
+    ]) {
+      const { results, terminal } = await goOn(records, options(more))
+      expect([ran, results, terminal.reason]).toEqual([['First'], ['did First'], 'completed'])
+    }
+  })
+})
