@@ -1,3 +1,4 @@
+import { estimateMessages, roughTokens } from './context/tokens.ts'
 import { jsonOf, type Json, type JsonObject } from './json.ts'
 import type { MessageContent, ModelMessage, Usage } from './messages.ts'
 import { noUsage, textOf } from './messages.ts'
@@ -5,6 +6,7 @@ import { ExecutionContinuation } from './stop/continuation.ts'
 import type { StopReason } from './stop/reason.ts'
 import type { StopSignal } from './stop/signal.ts'
 import type { StopSignals } from './stop/signals.ts'
+import { checkReplaced } from './replaced-messages.ts'
 import { checkStored, isNumber, isObject, isText, optional, orNull, type Check } from './stored.ts'
 import { isTranscript, isUsage } from './stored-transcript.ts'
 import { Transcript, type TranscriptEntry } from './transcript.ts'
@@ -196,6 +198,23 @@ export class AgentState {
   withUserMessage(content: MessageContent): AgentState {
     const id = `${this.executionId || this.agentId}/message:${this.transcript.length}`
     return this.withEntry({ kind: 'user', id, message: { role: 'user', content }, origin: 'prompt' })
+  }
+
+  /**
+   * Has the model shown these messages in place of all that was said so far, which stays on record: a summary, for instance.
+   * In a hook it takes effect for the run.
+   * @throws ConfigurationError for messages that no service would take, and while calls have no result.
+   */
+  withMessages(messages: readonly ModelMessage[]): AgentState {
+    checkReplaced(this.transcript, messages)
+    return this.withEntry({
+      kind: 'compact_boundary',
+      id: `${this.executionId || this.agentId}/compact:${this.transcript.length}`,
+      messages: [...messages],
+      trigger: 'manual',
+      preTokens: estimateMessages(roughTokens, this.messages()),
+      postTokens: estimateMessages(roughTokens, messages),
+    })
   }
 
   withEntry(entry: TranscriptEntry): AgentState {

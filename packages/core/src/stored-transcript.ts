@@ -40,6 +40,9 @@ const isModelMessage: Check = isOneOf('role', {
   assistant: isObject({ content: isListOf(isBlock), by: optional(isText) }),
 })
 
+/** What a model is shown. */
+export const isModelMessages: Check = isListOf(isModelMessage)
+
 const isAttachment: Check = isOneOf('type', {
   max_turns_reached: isObject({ maxTurns: isNumber, turnCount: isNumber }),
   hook_stopped_continuation: isObject({ hook: isText, message: isText, callId: orNull(isText) }),
@@ -73,7 +76,7 @@ export const isTranscript: Check = isListOf(
     attachment: isObject({ ...named, attachment: isAttachment }),
     compact_boundary: isObject({
       ...named,
-      messages: isListOf(isModelMessage),
+      messages: isModelMessages,
       trigger: isText,
       preTokens: isNumber,
       postTokens: isNumber,

@@ -9,12 +9,20 @@ class Misfit extends Error {}
 
 /** @throws ConfigurationError for a value that does not pass, with the place that is wrong. */
 export function checkStored(what: string, value: unknown, check: Check): void {
+  const misfit = misfitOf(value, check)
+  if (misfit !== undefined)
+    throw new ConfigurationError(`The stored ${what} cannot be read: ${misfit}. Give what toJSON wrote.`)
+}
+
+/** Where a value does not pass and what is wrong there, in words; undefined when it passes. */
+export function misfitOf(value: unknown, check: Check): string | undefined {
   try {
     check(value, '')
   } catch (error) {
-    if (!(error instanceof Misfit)) throw error
-    throw new ConfigurationError(`The stored ${what} cannot be read: ${error.message}. Give what toJSON wrote.`)
+    if (error instanceof Misfit) return error.message
+    throw error
   }
+  return undefined
 }
 
 function refuse(value: unknown, path: string, must: string): never {

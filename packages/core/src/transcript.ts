@@ -45,7 +45,8 @@ type CompactBoundaryEntry = {
   readonly kind: 'compact_boundary'
   readonly id: string
   readonly messages: readonly ModelMessage[]
-  readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse'
+  /** `hook`: a hook replaced what the model is shown; `manual`: whoever holds the state did. */
+  readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse' | 'hook'
   readonly preTokens: number
   readonly postTokens: number
 }

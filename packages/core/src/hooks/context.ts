@@ -1,13 +1,16 @@
 import type { AgentState } from '../agent-state.ts'
 import { jsonOf, type Json } from '../json.ts'
-import type { MessageContent, ToolUseBlock } from '../messages.ts'
+import type { ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 import type { HookOutcome, HookTrigger } from './outcome.ts'
+import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
 
 export interface HookContextInit {
   readonly trigger: HookTrigger
   readonly state: AgentState
   readonly signal: AbortSignal
+  /** About how many tokens messages have; 0 when absent. */
+  readonly estimateTokens?: (messages: readonly ModelMessage[]) => number
   /** Tool triggers: the call, with the input as it stands. */
   readonly toolCall?: ToolUseBlock
   /** afterToolUse: what the tool gave, as text; `isError` beside it. */
@@ -21,7 +24,7 @@ export interface HookContextInit {
 }
 
 interface Changes {
-  readonly state?: AgentState
+  readonly state?: { readonly value: AgentState; readonly transcript: TranscriptChange }
   readonly blocked?: string
   readonly permission?: 'allow' | 'ask'
   readonly input?: { readonly value: Json }
@@ -60,11 +63,17 @@ export class HookContext {
   }
 
   state(): AgentState {
-    return this.#changes.state ?? this.#init.state
+    return this.#changes.state?.value ?? this.#init.state
   }
 
+  /**
+   * Gives a changed state: signals, a request to go on, messages, metadata. One whose transcript is another than it was has the model shown that
+   * from here on (`AgentState.withMessages`); the record keeps what was said.
+   * @throws ConfigurationError for a transcript that could not be sent, and while calls have no result.
+   */
   withState(state: AgentState): HookContext {
-    return this.#with({ state })
+    const transcript = transcriptChange(this.#init.state.transcript, state.transcript)
+    return this.#with({ state: { value: state, transcript } })
   }
 
   /** beforeToolUse: denies the call; the reason goes to the model. */
@@ -99,11 +108,29 @@ export class HookContext {
   /** The closed record of what was changed: the only way in which a hook takes effect. */
   outcome(): HookOutcome {
     const { state, ...rest } = this.#changes
-    return state === undefined ? rest : { ...rest, ...stateChanges(this.#init.state, state) }
+    if (state === undefined) return rest
+    const { value, transcript } = state
+    return { ...rest, ...this.#said(transcript), ...stateChanges(this.#init.state, value) }
+  }
+
+  /** What it did to the transcript. */
+  #said({ messages, replaced, attachments }: TranscriptChange): HookOutcome {
+    const { state, estimateTokens = () => 0 } = this.#init
+    return {
+      ...(replaced !== undefined && {
+        replaced: {
+          messages: replaced,
+          preTokens: estimateTokens(state.messages()),
+          postTokens: estimateTokens(replaced),
+        },
+      }),
+      ...(messages.length > 0 && { messages }),
+      ...(attachments.length > 0 && { attachments }),
+    }
   }
 }
 
-/** The operations behind `withState`: signals raised, going on asked for, messages and metadata added. */
+/** The operations behind `withState`, beside those on the transcript: signals raised, going on asked for, metadata added. */
 function stateChanges(before: AgentState, after: AgentState): HookOutcome {
   const known = new Set(before.stopSignals())
   const signals: StopSignalJson[] = []
@@ -112,16 +139,11 @@ function stateChanges(before: AgentState, after: AgentState): HookOutcome {
     if (known.has(signal)) kept++
     else signals.push(signal.toJSON())
   }
-  const messages: MessageContent[] = []
-  for (const entry of after.transcript.since(before.transcript.length)) {
-    if (entry.kind === 'user') messages.push(entry.message.content)
-  }
   // Taking every standing signal away is asking to go on.
   const cleared = known.size > 0 && kept === 0 && signals.length === 0
   return {
     ...(signals.length > 0 ? { signals } : {}),
     ...(cleared || after.executionContinuation().isContinuationRequested() ? { continued: true as const } : {}),
-    ...(messages.length > 0 ? { messages } : {}),
     ...(after.metadata === before.metadata ? {} : { metadata: after.metadata }),
   }
 }

@@ -1,7 +1,8 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { Json, JsonObject } from '../json.ts'
-import type { MessageContent } from '../messages.ts'
+import type { MessageContent, ModelMessage } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
+import type { Attachment } from '../transcript.ts'
 
 /** When a hook is called (spec R-HOOK-3). */
 export type HookTrigger =
@@ -25,6 +26,14 @@ export type HookOutcome = {
   readonly continued?: true
   /** User messages for the model. */
   readonly messages?: readonly MessageContent[]
+  /** What the model is shown from here on, in place of all that was said, and about how many tokens both have. `messages` come after it. */
+  readonly replaced?: {
+    readonly messages: readonly ModelMessage[]
+    readonly preTokens: number
+    readonly postTokens: number
+  }
+  /** Notes for people, which the model is not shown. */
+  readonly attachments?: readonly Attachment[]
   readonly metadata?: JsonObject
   /** beforeToolUse: the call is denied, with this reason for the model. */
   readonly blocked?: string

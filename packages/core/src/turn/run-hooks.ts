@@ -1,4 +1,5 @@
 import type { AbortCause } from '../cancel/abort.ts'
+import { estimateMessages } from '../context/tokens.ts'
 import { messageOf } from '../errors.ts'
 import { after, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
@@ -155,6 +156,7 @@ function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: Hoo
       trigger,
       state: run.agentState,
       signal,
+      estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
       ...(toolCall !== undefined && { toolCall }),
       ...(toolOutput !== undefined && { toolOutput }),
       ...(error !== undefined && { error }),
@@ -203,6 +205,14 @@ function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSign
   if (outcome.continued === true) continuation = continuation.withContinuationRequested(true)
   run.setContinuation(continuation)
   if (outcome.metadata !== undefined) run.update({ metadata: outcome.metadata })
+  if (outcome.replaced !== undefined) replaceMessages(run, outcome.replaced)
+  for (const attachment of outcome.attachments ?? []) run.attach(attachment)
+}
+
+/** The model is shown these from here on; what was said stays on record. The provider's count was of something else. */
+function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
+  run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
+  run.update({ compactions: run.spent.compactions + 1, counted: { tokens: 0, length: 0 } })
 }
 
 /** The signal of an error that the error policy does not let pass. */

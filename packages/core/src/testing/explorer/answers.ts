@@ -20,7 +20,14 @@ export interface Asked {
   readonly snapshots: Snapshots
 }
 
-export function hooksOf(triggers: readonly HookTrigger[], { choices, time, snapshots }: Asked): readonly Hook[] {
+/** What hooks may do: one of the answers of their trigger, or replace what the model is shown. */
+export type HookAnswers = 'all' | 'replacing'
+
+export function hooksOf(
+  triggers: readonly HookTrigger[],
+  may: HookAnswers,
+  { choices, time, snapshots }: Asked,
+): readonly Hook[] {
   return triggers.map(
     (trigger) =>
       new CallableHook(
@@ -28,7 +35,7 @@ export function hooksOf(triggers: readonly HookTrigger[], { choices, time, snaps
           time.take(2)
           snapshots.handedOut(`a hook on ${trigger}`, context.state())
           snapshots.freeze(context.toolCall)
-          const answers = answersOf[trigger]
+          const answers = may === 'replacing' ? replacing : answersOf[trigger]
           const place = `${context.state().transcript.length} ${context.toolCall?.id ?? ''}`
           const answer = choices.choose(`hook ${trigger} ${place}`, answers)
           switch (answer) {
@@ -58,6 +65,10 @@ export function hooksOf(triggers: readonly HookTrigger[], { choices, time, snaps
               return context.withToolOutput('replaced')
             case 'prevent':
               return context.withContinuationPrevented('that is all')
+            case 'replace':
+              return context.withState(context.state().withMessages(summary))
+            case 'replace and go on':
+              return context.withState(context.state().withMessages(summary).withExecutionContinued())
           }
         },
         { triggers: [trigger], id: `explorer-${trigger}` },
@@ -77,6 +88,10 @@ type HookAnswer =
   | 'input'
   | 'output'
   | 'prevent'
+  | 'replace'
+  | 'replace and go on'
+const replacing: readonly HookAnswer[] = ['pass', 'replace', 'replace and go on', 'message']
+const summary = [{ role: 'user', content: 'so far, so good' }] as const
 const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
 const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
   beforeExecution: common,

@@ -190,6 +190,15 @@ const deviating: readonly Scenario[] = [
     options: { maxBudgetUsd: 1, spentBeforeUsd: 0.9994 },
   },
   {
+    name: 'hooks that replace what the model is shown',
+    replies: ['read write', 'text'],
+    hooks: ['beforeStep', 'afterToolUse', 'onStop', 'afterExecution'],
+    hookAnswers: 'replacing',
+    depth: 2,
+    deviations: 2,
+    options: { maxTurns: 2, maxBudgetUsd: 5 },
+  },
+  {
     name: 'an abort beside a stop',
     replies: ['read', 'text'],
     hooks: ['afterInference'],

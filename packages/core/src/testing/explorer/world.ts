@@ -12,7 +12,16 @@ import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
-import { contextOf, guardOf, hooksOf, outputOf, permissionsOf, stopHooksOf, type Asked } from './answers.ts'
+import {
+  contextOf,
+  guardOf,
+  hooksOf,
+  outputOf,
+  permissionsOf,
+  stopHooksOf,
+  type Asked,
+  type HookAnswers,
+} from './answers.ts'
 import type { Choices } from './choices.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
@@ -35,6 +44,8 @@ export interface Scenario {
   readonly aborts?: readonly AbortCause[]
   /** Answers that hooks on these triggers may give. */
   readonly hooks?: readonly HookTrigger[]
+  /** `replacing`: these answers replace what the model is shown. `all` when absent. */
+  readonly hookAnswers?: HookAnswers
   readonly stopHooks?: boolean
   readonly permissions?: boolean
   /** Messages and stop requests that may come in. */
@@ -167,7 +178,7 @@ export function createWorld(
     clock: time,
     signal: controller.signal,
     stopWhen: guards,
-    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, asked) }),
+    ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', asked) }),
     ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(asked) } : {}),
     ...(scenario.permissions === true ? { permissions: permissionsOf(asked) } : {}),
     ...(scenario.output === true ? { output: outputOf(asked) } : {}),

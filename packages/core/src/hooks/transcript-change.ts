@@ -1,0 +1,59 @@
+import { ConfigurationError } from '../errors.ts'
+import type { MessageContent, ModelMessage } from '../messages.ts'
+import { checkReplaced } from '../replaced-messages.ts'
+import type { Attachment, Transcript, TranscriptEntry } from '../transcript.ts'
+
+/** What a hook did to the transcript it was given. */
+export interface TranscriptChange {
+  /** User messages that it added. */
+  readonly messages: readonly MessageContent[]
+  /** What it made of the whole, when it did more than that: what the model is shown from here on. */
+  readonly replaced?: readonly ModelMessage[]
+  /** Notes for people. */
+  readonly attachments: readonly Attachment[]
+}
+
+const noChange: TranscriptChange = Object.freeze({ messages: Object.freeze([]), attachments: Object.freeze([]) })
+
+/** @throws ConfigurationError for what could not be sent, or is not a hook's to write. */
+export function transcriptChange(before: Transcript, after: Transcript): TranscriptChange {
+  if (after === before) return noChange
+  if (isLonger(before, after)) {
+    const added = after.since(before.length)
+    const attachments = attachmentsOf(added)
+    const messages = added.flatMap((entry) => (entry.kind === 'user' ? [entry.message.content] : []))
+    if (messages.length + attachments.length === added.length) return { messages, attachments }
+    return { messages: [], attachments, replaced: checked(before, after) }
+  }
+  const known = new Set(Array.from(before, ({ id }) => id))
+  const attachments = attachmentsOf([...after].filter(({ id }) => !known.has(id)))
+  return { messages: [], attachments, replaced: checked(before, after) }
+}
+
+function checked(before: Transcript, after: Transcript): readonly ModelMessage[] {
+  // A list of its own: the transcript's may grow.
+  const messages = [...after.messages()]
+  checkReplaced(before, messages)
+  return messages
+}
+
+/** All that was there is there still, in its place. */
+function isLonger(before: Transcript, after: Transcript): boolean {
+  if (after.length < before.length) return false
+  for (let index = 0; index < before.length; index++) if (!isSame(before.at(index), after.at(index))) return false
+  return true
+}
+
+/** One that was stored and read back is the same entry. */
+function isSame(a: TranscriptEntry | undefined, b: TranscriptEntry | undefined): boolean {
+  return a === b || (a?.id === b?.id && JSON.stringify(a) === JSON.stringify(b))
+}
+
+function attachmentsOf(entries: readonly TranscriptEntry[]): readonly Attachment[] {
+  return entries.flatMap((entry) => {
+    if (entry.kind !== 'attachment') return []
+    const { attachment } = entry
+    if (attachment.type === 'informational') return [attachment]
+    throw new ConfigurationError(`A hook may attach notes of type informational, not ${attachment.type}.`)
+  })
+}

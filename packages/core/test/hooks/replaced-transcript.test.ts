@@ -1,0 +1,216 @@
+// Holds R-HOOK-11 and R-HOOK-12 of docs/spec.md: a hook may replace what the model is shown.
+import { describe, expect, test } from 'vitest'
+import {
+  AgentState,
+  ConfigurationError,
+  replay,
+  resume,
+  StepsLimitHook,
+  Transcript,
+  type HookContext,
+  type HookTrigger,
+  type ModelMessage,
+  type StepRecord,
+  type TranscriptEntry,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, hook, json, reader, resultTexts, run, said, until, type Run } from '../support/harness.ts'
+
+const user = (content: string): ModelMessage => ({ role: 'user', content })
+const summary = [user('So far: nothing.')]
+const tools = [reader('Look')]
+const shown = ({ model }: Pick<Run, 'model'>) => model.requests.map(({ messages }) => messages)
+const boundaries = ({ state }: Pick<Run, 'state'>) =>
+  [...state.transcript].filter((entry) => entry.kind === 'compact_boundary')
+const errors = ({ events }: Pick<Run, 'events'>) =>
+  events.flatMap((event) =>
+    event.type === 'hook_end' && event.outcome.error !== undefined ? [event.outcome.error] : [],
+  )
+
+/** Changes the state once, where it is called first. */
+const once = (trigger: HookTrigger, change: (state: AgentState) => AgentState) => {
+  let left = 1
+  return hook(trigger, (context) => (left-- > 0 ? context.withState(change(context.state())) : context))
+}
+
+describe('a hook that summarizes and goes on', () => {
+  const summarizing = () =>
+    hook(
+      'onStop',
+      (context: HookContext) => {
+        const state = context.state()
+        if (state.execution()?.continuation().stopSignals().highest()?.reason !== 'steps_limit') return context
+        return context.withState(state.withMessages(summary).withExecutionContinued())
+      },
+      { id: 'summarize' },
+    )
+
+  test('has the model shown the summary, and keeps all that was said on record', async () => {
+    const options = { tools, stopWhen: new StepsLimitHook(2), hooks: [summarizing()] }
+    const result = await run([calls('Look'), calls('Look'), 'answer'], options)
+    expect([result.terminal.reason, result.transitions, result.terminal.summary.compacted]).toEqual([
+      'completed',
+      ['next_turn', 'continuation_requested'],
+      true,
+    ])
+    expect([shown(result)[2], result.messages]).toEqual([
+      summary,
+      [...summary, { role: 'assistant', content: [{ type: 'text', text: 'answer' }], by: 'scripted' }],
+    ])
+    expect(resultTexts(result)).toEqual(['read', 'read'])
+    expect(boundaries(result)).toEqual([
+      {
+        kind: 'compact_boundary',
+        id: 'run1/compact:5',
+        messages: summary,
+        trigger: 'hook',
+        preTokens: expect.any(Number),
+        postTokens: 8,
+      },
+    ])
+    const told = result.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+    expect(told).toEqual([...result.state.transcript])
+  })
+
+  test('comes to the same in a resume and in a replay, and is not asked again', async () => {
+    const options = () => ({ clock: createFakeClock({ autoAdvance: true }), tools, stopWhen: new StepsLimitHook(1) })
+    const going = begin([calls('Look'), { hang: true }], { ...options(), hooks: [summarizing()] })
+    await until(() => going.model.requests.length === 2)
+    const records = json(going.steps.records) as unknown as StepRecord[]
+    going.loop.abort()
+    const whole = await going.end()
+    const never = hook('onStop', () => expect.unreachable(), { id: 'summarize' })
+    const model = scriptedModel(['answer'])
+    const { state, terminal } = await resume(records, { ...options(), model, hooks: [never] }).loop.ended
+    expect([terminal.reason, boundaries({ state }).length, shown({ model })]).toEqual(['completed', 1, [summary]])
+    const replayed = await replay(going.steps.records, { ...options(), model: going.model, hooks: [never] })
+    expect(json(replayed.terminal)).toEqual(json(whole.terminal))
+  })
+})
+
+describe('what a hook makes of the transcript takes effect', () => {
+  const textOf = (list: readonly ModelMessage[] | undefined) =>
+    list?.map(({ content }) => (typeof content === 'string' ? content : content.map(({ type }) => type).join()))
+
+  test.each<[string, (state: AgentState) => AgentState, readonly string[]]>([
+    ['new messages', (state) => state.withMessages([user('x')]), ['x']],
+    ['new messages, and one more', (state) => state.withMessages([user('x')]).withUserMessage('y'), ['x', 'y']],
+    ['a boundary', (state) => state.withEntry({ kind: 'compact_boundary', id: 'c', messages: [user('x')], trigger: 'manual', preTokens: 0, postTokens: 0 }), ['x']], // prettier-ignore
+    ['a shorter transcript', (state) => withTranscript(state, state.transcript.since(0).slice(0, 1)), ['go']],
+    ['a transcript of its own', (state) => withTranscript(state, [{ kind: 'user', id: 'mine', message: { role: 'user', content: 'x' }, origin: 'prompt' }]), ['x']], // prettier-ignore
+    ['a changed entry', (state) => withTranscript(state, state.transcript.since(0).map((entry, index) => (index === 0 ? { kind: 'user', id: entry.id, message: { role: 'user', content: 'redacted' }, origin: 'prompt' } : entry))), ['redacted', 'tool_use', 'tool_result']], // prettier-ignore
+    ['removed media', (state) => state.withUserMessage([{ type: 'image', source: { type: 'url', url: 'u' } }]).withEntry({ kind: 'media_removed', id: 'm', note: 'gone' }), ['go', 'tool_use', 'tool_result', 'text']], // prettier-ignore
+    ['a message of the model', (state) => state.withEntry({ kind: 'assistant', id: 'a', message: { role: 'assistant', id: 'a', model: 'm', content: [{ type: 'text', text: 'hm' }], stop_reason: null, usage: { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 } } }).withUserMessage('x'), ['go', 'tool_use', 'tool_result', 'text', 'x']], // prettier-ignore
+  ])('%s, in the next request', async (_what, change, next) => {
+    const result = await run([calls('Look'), 'answer'], { tools, hooks: [once('afterStep', change)] })
+    expect([result.terminal.reason, textOf(shown(result)[1]), errors(result)]).toEqual(['completed', next, []])
+  })
+
+  test('the same transcript, read back from JSON, changes nothing', async () => {
+    const result = await run([calls('Look'), 'answer'], {
+      tools,
+      hooks: [once('afterStep', (state) => AgentState.fromJSON(json(state)).withUserMessage('more'))],
+    })
+    expect([boundaries(result), said(result)]).toEqual([[], [['hook', 'more']]])
+  })
+
+  test('in the order of the hooks: the next one sees it, and what was said before it is not lost', async () => {
+    const seen: unknown[] = []
+    const result = await run(['answer'], {
+      hooks: [
+        hook('beforeStep', (context) => context.withState(context.state().withUserMessage('first'))),
+        hook('beforeStep', (context) => context.withState(context.state().withMessages(summary))),
+        hook('beforeStep', (context) => void seen.push([...context.state().messages()])),
+      ],
+    })
+    expect([seen, shown(result)]).toEqual([[summary], [[...summary, user('first')]]])
+  })
+
+  test('after the run, for the next one', async () => {
+    const result = await run(['answer'], { hooks: [once('afterExecution', (state) => state.withMessages(summary))] })
+    expect([result.terminal.reason, result.messages]).toEqual(['completed', summary])
+  })
+
+  test('what it notes for people is told, and not shown to the model', async () => {
+    const note = { type: 'informational', message: 'tidied' } as const
+    const attach = (state: AgentState) => state.withEntry({ kind: 'attachment', id: 'n', attachment: note })
+    const result = await run([calls('Look'), 'answer'], {
+      tools,
+      hooks: [once('beforeToolUse', attach), once('afterStep', (state) => attach(state).withMessages(summary))],
+    })
+    const attached = result.events.flatMap((event) =>
+      event.type === 'message' && event.entry.kind === 'attachment' ? [event.entry.attachment] : [],
+    )
+    expect([attached, shown(result)[1], errors(result)]).toEqual([[note, note], summary, []])
+  })
+
+  test('a longer one is reserved for in full', async () => {
+    const long = user('x'.repeat(50_000))
+    const result = await run([calls('Look'), 'answer'], {
+      tools,
+      maxTokens: 500_000,
+      hooks: [once('afterStep', (state) => state.withMessages([long, long, long]))],
+    })
+    const reserved = result.steps.records.flatMap((record) =>
+      record.type === 'intent' && record.key.startsWith('run1/model:') ? [record.intent as { tokens: number }] : [],
+    )
+    expect(reserved[1]!.tokens).toBeGreaterThan(150_000)
+  })
+})
+
+describe('is refused, and told, where it could not be sent', () => {
+  const refusedAt = async (trigger: HookTrigger, change: (state: AgentState) => AgentState) => {
+    const told: string[] = []
+    const onError = hook('onError', ({ error }) => void told.push(error?.message ?? ''))
+    const result = await run([calls('Look'), 'answer'], { tools, hooks: [once(trigger, change), onError] })
+    // The run goes on as if the hook had not been there.
+    expect([result.terminal.reason, result.messages.length, boundaries(result), told]).toEqual([
+      'completed',
+      4,
+      [],
+      errors(result),
+    ])
+    return told
+  }
+  const open =
+    'The transcript cannot be replaced: calls of its last message have no result yet. Replace it before or after a step, or when the run stops.'
+
+  test.each<HookTrigger>(['afterInference', 'beforeToolUse', 'afterToolUse'])(
+    'while calls have no result: %s',
+    async (trigger) => {
+      expect(await refusedAt(trigger, (state) => state.withMessages(summary))).toEqual([open])
+      const cut = (state: AgentState) => withTranscript(state, state.transcript.since(0).slice(0, 1))
+      expect(await refusedAt(trigger, cut)).toEqual([open])
+    },
+  )
+
+  test.each<[string, readonly ModelMessage[], string]>([
+    ['nothing', [], 'there is no message'],
+    ['no question', [{ role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'the first message is not from the user'], // prettier-ignore
+    ['a call without a result', [user('x'), { role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'T', input: {} }] }], 'the last message leaves t without a result'], // prettier-ignore
+    ['a result without a call', [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: 'x' }] }], 'message 0 (user) answers t, which nobody called'], // prettier-ignore
+    ['no word from the user at the end', [user('x'), { role: 'assistant', content: [{ type: 'text', text: 'x' }] }], 'its last message must be from the user, as it is now'], // prettier-ignore
+  ])('with %s', async (_what, messages, problem) => {
+    const told = await refusedAt('afterStep', (state) => state.withMessages(messages))
+    expect(told).toEqual([`The transcript cannot be replaced: ${problem}.`])
+  })
+
+  test('with an attachment that only the loop writes', async () => {
+    const attachment = { type: 'max_turns_reached', maxTurns: 1, turnCount: 1 } as const
+    const told = await refusedAt('afterStep', (state) => state.withEntry({ kind: 'attachment', id: 'x', attachment }))
+    expect(told).toEqual(['A hook may attach notes of type informational, not max_turns_reached.'])
+  })
+
+  test('outside a run too', () => {
+    expect(() => AgentState.empty().withMessages([])).toThrow(
+      new ConfigurationError('The transcript cannot be replaced: there is no message.'),
+    )
+    const state = AgentState.empty().withUserMessage('go').withMessages(summary)
+    expect([state.messages(), state.transcript.length]).toEqual([summary, 2])
+  })
+})
+
+function withTranscript(state: AgentState, entries: readonly TranscriptEntry[]): AgentState {
+  const execution = state.execution()
+  return execution === null ? state : state.withExecution(execution, Transcript.of(entries))
+}
