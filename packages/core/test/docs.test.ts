@@ -72,19 +72,36 @@ describe('docs/spec.md', () => {
     )
   })
 
-  test('gives an id to one rule', () => {
-    const ids = [...spec.matchAll(/^- \*\*(R-[A-Z]+-\d+)\*\*/gm)].map(([, id]) => id)
+  /** The rules by id, each without what stands in code. A letter marks a part of the rule with the same number. */
+  const rules = [...`${spec}\n`.matchAll(/^- \*\*(R-[A-Z]+-\d+[a-z]?)\*\* ([^]*?)(?=\n- |\n\n)/gm)].map(
+    ([, id = '', text = '']) => ({
+      id,
+      text: text.replaceAll(/`[^`]*`/g, ''),
+    }),
+  )
+
+  test('gives an id to one rule, and a letter to a part of the rule before it', () => {
+    const ids = rules.map(({ id }) => id)
     expect(ids.length).toBeGreaterThan(100)
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
+    const before = (id: string): string => id.replace(/[a-z]$/, (letter) => (letter === 'a' ? '' : previous(letter)))
+    expect(ids.filter((id, index) => /[a-z]$/.test(id) && ids[index - 1] !== before(id))).toEqual([])
+  })
+
+  test('says one thing in a rule: two sentences at most', () => {
+    const sentences = (text: string): number => text.match(/[.!?](?=\s|$)/g)?.length ?? 0
+    expect(rules.filter(({ text }) => sentences(text) > 2).map(({ id }) => id)).toEqual([])
   })
 
   test('has every rule that code, tests and documents cite', () => {
     const cited = new Set(
-      [...sources(), ...documents()].flatMap((path) => textOf(path).match(/\bR-[A-Z]+-\d+\b/g) ?? []),
+      [...sources(), ...documents()].flatMap((path) => textOf(path).match(/\bR-[A-Z]+-\d+[a-z]?\b/g) ?? []),
     )
     expect([...cited].filter((id) => !spec.includes(`- **${id}**`))).toEqual([])
   })
 })
+
+const previous = (letter: string): string => String.fromCharCode(letter.charCodeAt(0) - 1)
 
 test('docs/halting.md has the allowances of the code', () => {
   const rows = tableBelow(textOf('docs/halting.md'), '| transition | allowance |')
@@ -92,6 +109,24 @@ test('docs/halting.md has the allowances of the code', () => {
   expect(rows.map((row) => row.join(' ')).toSorted()).toEqual(
     own.map(([transition, { laps, period }]) => `${transition} ${laps} ${yesOrNo(period === 'refill')}`).toSorted(),
   )
+})
+
+describe('AGENTS.md', () => {
+  const agents = textOf('AGENTS.md')
+
+  test('names every file and folder of core', () => {
+    const unnamed = readdirSync(new URL('packages/core/src/', root), { withFileTypes: true })
+      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+      .filter((name) => !['index.ts', 'platform.d.ts'].includes(name) && !agents.includes(`\`${name}`))
+    expect(unnamed).toEqual([])
+  })
+
+  test('names no file that is not there', () => {
+    const all = [...sources(), ...filesIn('scripts', '.mjs')]
+    const named = [...agents.matchAll(/`([\w./-]+\.(?:ts|mjs))`/g)].map(([, name = '']) => name)
+    expect(named.length).toBeGreaterThan(40)
+    expect(named.filter((name) => !all.some((path) => `/${path}`.endsWith(`/${name}`)))).toEqual([])
+  })
 })
 
 test('every npm command in the documents is a script', () => {
