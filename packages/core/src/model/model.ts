@@ -19,7 +19,7 @@ export interface ModelRequest {
   readonly toolChoice?: 'auto' | 'none'
   /** Most tokens that the reply may have; already lowered to what the budget allows. */
   readonly maxTokens: number
-  /** Stays the same over all attempts at one request, also after a crash. */
+  /** Names this attempt: the next attempt at the same request has another. */
   readonly idempotencyKey: string
 }
 

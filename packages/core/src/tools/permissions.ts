@@ -12,7 +12,7 @@ export interface PermissionRequest {
 }
 
 /**
- * Permission rules as a port. `early` decides by rules alone, without waiting: only what it allows may start while the message still streams.
+ * Permission rules as a port. A read-only call may start while the message still streams, where `decide` allows it at once, without a promise.
  */
 export interface Permissions {
   /** Deny rules alone, looked at before the hooks and again when a hook changed the input. */
