@@ -59,14 +59,14 @@ export function certificate(options: LoopOptions): Certificate {
 
 /** Turns of a run that these guards look at. */
 function turnsBound(maxTurns: number, guards: readonly Guard[], options: LoopOptions): Bound {
-  // A hook may ask to go on although a guard fired, once: what a guard on steps measures never falls below its limit again.
+  // A hook may override a guard on steps once: what it measures never falls below its limit again.
   const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0
   const value = Math.min(maxTurns, ...guards.flatMap(({ bounds }) => (bounds?.turns ?? Infinity) + granted))
   if (value === Infinity) return { bounded: false, because: 'maxTurns is Infinity' }
   return { bounded: true, value, because: value < maxTurns ? 'a guard on steps' : 'maxTurns' }
 }
 
-/** Guards that are known never to speak of progress; any other may, whatever its name. */
+/** Guards that never raise `no_progress`; any other may, whatever its name. */
 const limitGuards: ReadonlySet<unknown> = new Set([
   StepsLimitHook,
   TokenUsageLimitHook,
@@ -112,7 +112,7 @@ function lapsFor(refilling: number, open: readonly Transition[]): number {
 
 /** Layers that may each compact once in a lap: before the request, and the two after a 413. */
 const compactionsALap = 3
-/** A compaction asks once and, with the oldest groups dropped, three times more. */
+/** Requests of one compaction: the first, and three more with the oldest groups dropped. */
 const compactionRequests = 4
 
 function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings): Bound {

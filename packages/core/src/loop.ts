@@ -27,7 +27,7 @@ export async function runLoop(context: RunContext, ports: RunPorts, start: RunSt
   }
 }
 
-/** One time round: prepare, ask the model, then act on what it said, or see to the end of the run. */
+/** One time round (docs/turn.md): prepare, ask the model, then act on its calls, look at its answer, or recover. */
 function turn(run: Run): Eventually<Outcome> {
   if (run.spent.approvals !== null) return actOnApproved(run)
   return after(prepare(run), (ended) => ended ?? after(ask(run), (reply) => onReply(run, reply))) // the model streams

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from './json.ts'
 
 /**
- * How the service wrote a block, where the shape that all share cannot say it: a number that JavaScript would round, a
- * field that the service wants back. Only the adapter that wrote it reads it, and no other service is sent it.
+ * How the service wrote a block, where the common shape cannot hold it: a number that JavaScript would round, a
+ * field that the service wants back. Only the adapter that wrote it reads it. It is sent to no other service.
  */
 export type BlockOrigin = { readonly api: string; readonly [field: string]: Json | undefined }
 
@@ -116,7 +116,7 @@ export interface AssistantMessage {
   /** Where the service's own tools ran code; a later request names it to find the files again. */
   readonly container?: JsonObject
   readonly usage: Usage
-  /** The id of the `Model` that was asked. What is signed for one model is shown to no other. */
+  /** The id of the `Model` that was asked. Signatures are valid only for the model that wrote them. */
   readonly by?: string
 }
 
@@ -167,12 +167,12 @@ export function addUsage(a: Usage, b: Usage): Usage {
   }
 }
 
-/** Everything the model read for a request: uncached, written to and read from the cache. */
+/** All input tokens of a request: uncached, written to the cache, and read from it. */
 export function inputTokensOf(usage: Usage): number {
   return usage.input_tokens + usage.cache_creation_input_tokens + usage.cache_read_input_tokens
 }
 
-/** What counts against `maxTokens`: input, cached too, plus output (spec R-GUARD-4). */
+/** What counts against `maxTotalTokens`: input, cached too, plus output (spec R-GUARD-4). */
 export function totalTokensOf(usage: Usage): number {
   return inputTokensOf(usage) + usage.output_tokens
 }

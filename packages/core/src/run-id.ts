@@ -20,7 +20,7 @@ export function nextRunId(transcript: Transcript): string {
   return `run${runsIn(transcript) + 1}`
 }
 
-/** A name from all that was said: the same for the same transcript, another for another branch of the session. */
+/** A name made of the whole transcript: the same for the same transcript, another for another branch of the session. */
 export function runIdOf(transcript: Transcript): string {
   return `run${transcript.length}-${transcript.digest().toString(36)}`
 }

@@ -1,4 +1,4 @@
-/** A name for each that no other has: from the second of one name on, with its number among them. Others added beside change nothing. */
+/** A name of its own for each: the second and later of one name get their number among them. Adding other names changes none. */
 export function uniqueNames(names: readonly string[]): readonly string[] {
   const taken = new Set<string>()
   return names.map((base) => {

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts'
 import type { Usage } from '../messages.ts'
 
-/** What models cost, in US dollars. Undefined for a model without a price: 'unknown' rather than a near match. */
+/** What models cost, in US dollars. Undefined for a model without a price: the price of a similar name is never taken. */
 export interface Prices {
   cost(model: string, usage: Usage): number | undefined
   /** The most that such a request can be billed: all input at the dearest rate. Never below `cost` of any usage within it. */
@@ -23,7 +23,7 @@ export const noPrices: Prices = Object.freeze<Prices>({ cost: () => undefined, w
 export type NanoUsd = number
 
 export function nanosOf(usd: number): NanoUsd {
-  // A price sum like 0.1 + 0.2 carries noise in its last digits, which is taken off; any real part of a nano-dollar is rounded up.
+  // A sum such as 0.1 + 0.2 has an error in its last digits, which is removed. Any real part of a nano-dollar is rounded up.
   if (usd === Infinity) return Infinity
   const exact = usd * 1e9
   const nearest = Math.round(exact)
@@ -34,13 +34,13 @@ export function usdOf(nanos: NanoUsd): number {
   return nanos / 1e9
 }
 
-/** What prices say when asked: dollars, nothing for a model without a price, or something that is no sum of money. */
+/** An answer of prices: dollars, nothing for a model without a price, or something that is no sum of money. */
 export type PriceAnswer =
   | { readonly kind: 'usd'; readonly usd: number }
   | { readonly kind: 'none' }
   | { readonly kind: 'broken'; readonly problem: string }
 
-/** Asks prices, which may be anybody's: what they throw or give is looked at before it counts. */
+/** Asks prices, which may be the caller's own: what they throw or give is checked before it counts. */
 export function askPrices(ask: () => number | undefined): PriceAnswer {
   try {
     const usd = ask()

@@ -1,4 +1,4 @@
-/** The token-budget gate (spec R-GATE-2): a target of tokens to use up makes a run go on until 90 % of it, unless it gains too little. */
+/** What the check of the token target remembers between two answers (spec R-GATE-2, R-GATE-3). */
 export type BudgetTracker = {
   /** Continuation nudges so far. */
   readonly continuationCount: number
@@ -32,9 +32,9 @@ export type TokenBudgetDecision =
 
 export interface TokenBudgetCheck {
   readonly tracker: BudgetTracker
-  /** Set for a subagent: the gate is not for them. */
+  /** Set for a subagent: a target does not apply to one. */
   readonly agentId?: string | undefined
-  /** Tokens to use up; null or not above 0: no gate. */
+  /** The target: output tokens to use up. Null, or not above 0, for none. */
   readonly budget: number | null
   /** Output tokens of the run so far. */
   readonly globalTurnTokens: number
@@ -43,7 +43,7 @@ export interface TokenBudgetCheck {
 }
 
 const completionThreshold = 0.9
-/** A gain of fewer tokens than this counts as stalling. */
+/** A gain of fewer tokens than this is no progress. */
 export const diminishingThreshold = 500
 const freeContinuations = 3
 
@@ -98,7 +98,7 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
   }
 }
 
-/** Most continuations that the gate can grant: two in a row gain 500 tokens or the gate closes, after the first three. */
+/** The most continuations that can be granted (spec R-GATE-5): after the first three, one of every two in a row gains 500 tokens, or they end. */
 export function tokenGateBound(budget: number | null | undefined): number {
   if (budget === null || budget === undefined || budget <= 0) return 0
   return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)

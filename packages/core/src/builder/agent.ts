@@ -54,7 +54,7 @@ export class Agent {
     return agentStateOf((await running.ended).state)
   }
 
-  /** The state after every lap, and the last one at the end. Breaking out aborts the run. */
+  /** The state after every time round the loop, and the last one at the end. Leaving the iteration aborts the run. */
   async *iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
     const start = startOf(state, options)
     const running = this.#loop(start, options)
@@ -107,12 +107,12 @@ function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
   return entry?.kind === 'user' && entry.origin === 'prompt'
 }
 
-/** What a listener does with an event is its own affair: the run goes on. */
+/** Hands an event to the listener. What it throws is ignored: the run goes on. */
 function tell(running: Loop, { onEvent, onApproval }: ExecuteOptions, event: LoopEvent): void {
   try {
     onEvent?.(event)
   } catch {
-    // Nothing is owed to a listener that fails.
+    // The run does not depend on its listener.
   }
   if (onApproval !== undefined) askFor(running, onApproval, event)
 }

@@ -1,6 +1,6 @@
 /**
- * Tool calls that did not heed an abort within the grace time (spec R-ABORT-9): they may still be at work.
- * A writing tool of a later run waits for them, so that two hands never hold one file.
+ * Tool calls that did not react to an abort within the grace time (spec R-ABORT-9): they may still be at work.
+ * A writing tool of a later run waits for them, so that two tools never write to one file at a time.
  */
 export class OrphanedTools {
   #atWork: Set<Promise<void>> | undefined
@@ -15,7 +15,7 @@ export class OrphanedTools {
     void done.then(() => atWork.delete(done))
   }
 
-  /** Settles when all of them have; undefined when there are none. */
+  /** Resolves when all of them have settled; undefined when there are none. */
   settled(): Promise<void> | undefined {
     const atWork = this.#atWork
     return atWork === undefined || atWork.size === 0 ? undefined : Promise.all(atWork).then(() => {})

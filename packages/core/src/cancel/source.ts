@@ -1,7 +1,7 @@
 import type { AgentState } from '../agent-state.ts'
 import { StopSignal } from '../stop/signal.ts'
 
-/** Asked at every checkpoint whether the run is to stop (spec R-ORD-7). May look anywhere: a flag, a key in a store. */
+/** Is asked at every checkpoint whether the run is to stop (spec R-ORD-7). It may look anywhere: a flag, a key in a store. */
 export interface CanProvideCancellationSignal {
   cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }
@@ -11,7 +11,7 @@ export interface InMemoryCancellationOptions {
   readonly executionId?: string
 }
 
-/** A cancellation that another part of the same process asks for. Stays requested until `reset()`. */
+/** Lets another part of the same process stop a run. The request stands until `reset()`. */
 export class InMemoryCancellationSource implements CanProvideCancellationSignal {
   readonly #executionId: string | undefined
   #message: string | undefined

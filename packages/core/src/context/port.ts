@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { EffectScope } from '../steps/steps.ts'
 import type { RunState } from '../state.ts'
 
-/** What a compaction gave: messages in place of everything before, or an honest no. */
+/** What a compaction came to: messages in place of everything before, or that it gave up. */
 export type CompactionResult =
   | {
       readonly kind: 'compacted'
@@ -40,14 +40,14 @@ export interface ContextDefence {
   drain(view: ContextView): Compaction | undefined
   /** After a 413 with nothing to drain. */
   compact(view: ContextView): Compaction | undefined
-  /** Tokens from which on a request is not even made; Infinity for never. */
+  /** Tokens from which on no request is made; Infinity for no limit. */
   blockingLimit(model: Model): number
 }
 
-/** Room that a reply needs, below the window, before a request is refused unasked. */
+/** Tokens of the window that must be left for a reply; with fewer no request is made. */
 const blockingMargin = 3_000
 
-/** No layer but the blocking limit: recoveries give up honestly. */
+/** Only the blocking limit. Nothing is compacted, so a prompt that is too long ends the run. */
 export const plainContext: ContextDefence = Object.freeze<ContextDefence>({
   autoCompact: false,
   beforeRequest: () => undefined,

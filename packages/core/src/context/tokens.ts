@@ -1,13 +1,13 @@
 import type { ContentBlock, MessageContent, ModelMessage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 
-/** Counting tokens before the provider does. */
+/** Estimates tokens before the provider has counted them. */
 export interface Tokens {
-  /** A fair guess, for thresholds. */
+  /** An estimate, for thresholds; no upper bound. */
   estimate(text: string): number
 }
 
-/** Four characters a token: a guess that needs no table. */
+/** Four characters a token: an estimate that needs no table. */
 export const roughTokens: Tokens = Object.freeze<Tokens>({ estimate: (text) => Math.ceil(text.length / 4) })
 
 /** Images are billed by size, not by bytes; no model bills more than this for one, unless its port says so. */

@@ -10,7 +10,7 @@ import {
   type GuardView,
 } from './guard.ts'
 
-/** Stops when one of the guards does, each looked at where it would be by itself; of several signals the most urgent one. */
+/** Stops when one of the guards does. Each is asked at its own checkpoints; of several signals the most urgent one counts. */
 export function any(...guards: readonly Guard[]): Guard {
   return {
     name: `any(${names(guards)})`,
@@ -26,7 +26,7 @@ export function any(...guards: readonly Guard[]): Guard {
   }
 }
 
-/** Stops when all of the guards would; the signal is the most urgent one, its message tells of all. Never without guards. */
+/** Stops when all of the guards would. The signal has the most urgent reason and the messages of all. Without guards it never stops. */
 export function all(...guards: readonly Guard[]): Guard {
   const name = `all(${names(guards)})`
   return {

@@ -1,7 +1,7 @@
 import type { ModelStopReason, Usage } from '../messages.ts'
 import type { StopSignal } from '../stop/signal.ts'
 
-/** Where the loop looks at signals. */
+/** A place where the loop looks at signals. */
 export type Checkpoint = 'before_turn' | 'after_reply' | 'after_tools'
 
 /** What a guard may look at: figures of the run, nothing outside it. */
@@ -40,13 +40,13 @@ export type GuardRemaining = {
 }
 
 /**
- * A condition to stop on: pure, so it needs no record and a replay asks it again.
+ * A stop condition. It is pure, so it needs no record, and a replay asks it again.
  * Guards use `>=`. One that throws ends the run as `error`.
  */
 export interface Guard {
   /** For messages and signals. Guards of a run may share one. */
   readonly name: string
-  /** Where it is looked at; before a turn and after the tools unless said otherwise. */
+  /** Where it is asked; before a turn and after the tools when absent. */
   readonly checkpoints?: readonly Checkpoint[]
   readonly bounds?: GuardBounds
   /** It needs `recentTurns`, which are hashed only when some guard does. */

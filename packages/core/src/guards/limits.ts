@@ -4,8 +4,8 @@ import { StopSignal } from '../stop/signal.ts'
 import { conditionFigures, figures } from './figures.ts'
 import type { Checkpoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
 
-// The guards of limits (spec R-GUARD-2 to R-GUARD-5). Each is a class, so that it can be registered by hand, with a function that makes
-// it; `UseGuards` registers them together.
+// The guards that hold a limit (spec R-GUARD-2 to R-GUARD-5). Each is a class, with a function that makes one;
+// `UseGuards` registers them together.
 
 /** Stops when `maxSteps` turns are done. */
 export class StepsLimitHook implements Guard {
@@ -83,7 +83,7 @@ export class ExecutionTimeLimitHook implements Guard {
   readonly #maxMs: number
 
   constructor(maxSeconds: number) {
-    // Without the crumbs of fractions: 1.001 s are 1,001 ms.
+    // Rounded: 1.001 s are 1,001 ms, and not a fraction more.
     this.#maxMs = Math.round(positive('maxSeconds', maxSeconds) * 1_000_000) / 1_000
     this.bounds = { ms: this.#maxMs }
   }

@@ -16,9 +16,9 @@ export interface NoProgressOptions {
 }
 
 /**
- * Sees a run that goes in circles: a cycle of 1 to 5 turns whose calls, inputs *and* outputs are the same, several times in a row.
+ * Detects a run that goes in circles: a cycle of 1 to 5 turns whose calls, inputs *and* outputs are the same, several times in a row.
  * Polling whose output changes is progress, and so is anything after new user input.
- * The first time the model is told (`no_progress_nudge`), the next time the run stops.
+ * The first time the model is told (`no_progress_nudge`); the next time the run stops.
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
   const repeats = Math.min(Math.max(2, options.repeats ?? defaultRepeats), defaultRepeats)

@@ -1,7 +1,7 @@
 import { uniqueNames } from '../unique-names.ts'
 import type { Guard } from './guard.ts'
 
-/** A guard of a run under a name that is its own: an override is remembered by it, over a resume too (spec R-DEC-7). */
+/** A guard of a run, with an id of its own. An override is remembered by the id, over a resume too (spec R-DEC-7). */
 export interface RegisteredGuard {
   readonly id: string
   readonly guard: Guard

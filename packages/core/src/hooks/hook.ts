@@ -3,8 +3,9 @@ import type { HookContext } from './context.ts'
 import type { HookTrigger } from './outcome.ts'
 
 /**
- * A hook by class. It returns the context it was given, changed or not: what it changed is recorded and always takes effect.
- * Throwing `AgentStopException` raises its signal; any other throw is reported and decides nothing, unless the error policy says otherwise.
+ * A function that is called at named moments of a run. It returns the context that it was given, changed or not; what it changed is
+ * recorded and always takes effect. Throwing `AgentStopException` raises its signal. Anything else that is thrown is told to `onError`
+ * hooks and decides nothing, unless the error policy forbids it (spec R-HOOK-6).
  */
 export interface Hook {
   /** Unique in a run and stable over restarts: its outcome is recorded by it. The class name with a number when absent. */

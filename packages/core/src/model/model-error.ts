@@ -1,7 +1,7 @@
 import { HaltingError } from '../errors.ts'
 import type { Usage } from '../messages.ts'
 
-/** What went wrong, as far as the loop tells cases apart. The first eight are names of the SDK message format (spec R-SDK-12). */
+/** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format (spec R-SDK-12). */
 export type ModelErrorKind =
   | 'authentication_failed'
   | 'billing_error'
@@ -86,7 +86,7 @@ export class ModelError extends HaltingError {
   }
 }
 
-/** Every attempt at a request failed; `last` is what the last one met. */
+/** Every attempt at a request failed; `last` is the failure of the last one. */
 export class RetriesExhaustedError extends HaltingError {
   override readonly name = 'RetriesExhaustedError'
   readonly attempts: number

@@ -1,11 +1,11 @@
 import { hashText } from '../hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
-/** The one retry policy there is (spec R-REQ-2): 200, 400, 800 ms, then steps of 2 s; what the service asks for goes first. */
+/** The one retry policy (spec R-REQ-2): wait as long as the service asks for, else 200, 400, 800 ms, then 2 s each time. */
 const firstDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
-/** A service that asks for more patience than this is not waited for: the run ends and says so. */
+/** If a service asks for a longer wait than this, the run ends instead (spec R-REQ-2a). */
 export const longestRetryWaitMs: number = 600_000
 
 /** Overloads in a row after which a fallback model is taken, when there is one. */

@@ -9,9 +9,9 @@ const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 
 /** What a service may leave out, or say nothing of (null). */
 const parts = ['cache_creation', 'server_tool_use'] as const
 
-/** Every count must be a finite number of at least 0: else a sum would be none, or less than what was spent. */
+/** Every count must be a finite number of at least 0: else a sum would be no number, or less than what was spent. */
 export function toldUsage(told: object): ToldUsage {
-  // What a service says is not held to the type; this is where it is.
+  // What a service says need not have the type: it is checked here.
   const usage = told as Usage
   for (const name of counts) {
     if (!isCount(usage[name])) return unusable(name, usage[name])

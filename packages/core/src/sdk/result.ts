@@ -18,7 +18,7 @@ export interface ResultInput {
   readonly output: OutputSchema | undefined
 }
 
-/** The result message: exactly one a run, the last of it. */
+/** The result message: exactly one a run, and its last. */
 export function resultMessage(input: ResultInput): SdkResult {
   const { terminal, state } = input
   const { subtype } = endings[terminal.reason]

@@ -21,7 +21,7 @@ const nothing: readonly SdkMessage[] = Object.freeze([])
 
 export function createTranslator(options: TranslateOptions): Translator {
   let counter = 0
-  /** Ids of messages that are in the transcript follow from it; the others are numbered. */
+  /** The id of a message that is in the transcript is made of its entry; the others are numbered. */
   const base = (name?: string) => ({
     uuid: uuidOf(`${options.sessionId}/${name ?? `${options.runId}/event:${counter++}`}`),
     session_id: options.sessionId,

@@ -46,7 +46,7 @@ function nameOf(type: string): string {
   return type === 'undefined' ? type : `a ${type}`
 }
 
-/** What each type of entry cannot do without. */
+/** The fields that each type of entry must have. */
 const needs: {
   readonly [type in StepRecord['type']]: (entry: { readonly [field: string]: unknown }) => string | undefined
 } = {

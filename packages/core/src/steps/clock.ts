@@ -1,7 +1,7 @@
-/** Time as a driver needs it. The loop itself reads no clock: it knows what its step records say. */
+/** Time as a driver needs it. The loop itself reads no clock: it knows only the times in its step records. */
 export interface Clock {
   /** Milliseconds since some fixed moment. */
   now(): number
-  /** Calls back after `ms` milliseconds; the returned function takes it back. */
+  /** Calls back after `ms` milliseconds, unless the returned function was called before. */
   after(ms: number, callback: () => void): () => void
 }

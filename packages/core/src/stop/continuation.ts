@@ -7,7 +7,7 @@ export type ExecutionContinuationJson = {
   readonly isContinuationRequested: boolean
 }
 
-/** Which signals stand, and whether a hook asked to go on all the same (spec R-DEC-2). Immutable. */
+/** Which signals stand, and whether a hook asked to go on although they do (spec R-DEC-2). Immutable. */
 export class ExecutionContinuation {
   static readonly #fresh: ExecutionContinuation = new ExecutionContinuation(StopSignals.empty(), false)
   readonly #signals: StopSignals

@@ -1,4 +1,4 @@
-/** The category of an ending (spec R-END-2). Where a run ended is told by `TerminalReason`. */
+/** Why a run ended: the category of its ending (spec R-END-2). `TerminalReason` says where it ended. */
 export type StopReason =
   | 'error'
   | 'stop_requested'

@@ -14,8 +14,8 @@ export interface AgentStopInit {
 }
 
 /**
- * Thrown by a tool or a hook to stop the run (spec R-STOP-7). Control flow, not an error: the turn is recorded,
- * siblings that run finish, the rest are told "not run".
+ * Thrown by a tool or a hook to stop the run (spec R-STOP-7). It is control flow, not an error: the turn is recorded,
+ * calls beside it that run are finished, and the others get the result "Not run".
  * Its message is the signal's, else its own, else the reason.
  */
 export class AgentStopException extends Error {

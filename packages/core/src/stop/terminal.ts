@@ -42,16 +42,16 @@ export type ResultSubtype =
 /** One row of the table: everything about an ending that does not depend on the run. */
 export interface Ending {
   readonly category: StopReason
-  /** graceful: at a checkpoint; immediate: what is in flight is aborted; preemptive: before a request is made. */
+  /** graceful: at a checkpoint; immediate: what is in flight is aborted or has failed; preemptive: before a request is made. */
   readonly manner: 'graceful' | 'immediate' | 'preemptive'
-  /** Which results the calls of the last message have: their own, synthetic ones for those that did not finish, or there are no calls. */
+  /** Which results the calls of the last message have (spec R-END-4). */
   readonly toolResults: 'all' | 'partial' | 'synthetic' | 'none'
   readonly subtype: ResultSubtype
   /** Exit code of the terminal program; null where nobody is left to read it. */
   readonly exitCode: number | null
-  /** Whether a hook may ask to go on all the same (spec R-DEC-2). */
+  /** Whether a hook may ask to go on although the run would end (spec R-DEC-2). */
   readonly overridable: boolean
-  /** Whether the caller may have asked for a last answer here (`wrapUp`). */
+  /** Whether `wrapUp` asks for a last answer here (spec R-DEC-6). */
   readonly wrapsUp: boolean
 }
 
@@ -211,7 +211,7 @@ const terminalOfReason = {
 /** Who raised a signal, where that decides the terminal. */
 export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook' | 'stop_hook'
 
-/** The terminal of a signal that a guard, hook or tool raised: each limit its own, a hook's `stop_requested` by the place of the hook. */
+/** Where a signal that a guard, hook or tool raised ends the run (spec R-STOP-6). */
 export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): TerminalReason {
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
@@ -246,16 +246,16 @@ export interface Terminal {
   readonly reason: TerminalReason
   /** Why: category, message with figures, context, source. */
   readonly signal: StopSignal
-  /** All that stood at the end; overridden ones are in the laps. */
+  /** All signals that stood at the end; overridden ones are in the lap records. */
   readonly signals: StopSignals
   readonly summary: RunSummary
   /** Settled, in US dollars. */
   readonly costUsd: number
   /** Settled plus what unknown or aborted attempts may have cost, in US dollars. */
   readonly committedUsd: number
-  /** Active milliseconds: over resumes, without waiting for a person. */
+  /** Active milliseconds, over all resumes, without the time that a person was waited for (spec R-STEP-9). */
   readonly durationMs: number
-  /** Ids of tool calls left behind because they did not heed the abort. */
+  /** Ids of tool calls that were left behind because they did not react to an abort. */
   readonly stillRunning: readonly string[]
   readonly error?: HaltingError
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../steps/clock.ts'
 
-/** A clock that moves only when told: time in tests costs none. */
+/** A clock that moves only when told to. Tests with it take no real time. */
 export interface FakeClock extends Clock {
   /** Moves time on, calling what falls due, in order; effects get a turn of the microtask queue between two timers. */
   advance(ms: number): Promise<void>
-  /** Timers that wait. */
+  /** Number of timers that have not fired. */
   readonly pending: number
 }
 

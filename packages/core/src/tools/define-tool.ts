@@ -11,10 +11,10 @@ import {
 } from './standard-schema.ts'
 import type { AgentTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tool.ts'
 
-/** What says what a tool takes: a schema of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
+/** A schema of a tool's input: of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonObject
 
-/** What a tool is given whose `input` this is. */
+/** The type of the input that a tool with this schema is given. */
 export type InputOf<Schema extends InputSchema> = Schema extends StandardSchema
   ? StandardOutput<Schema>
   : FromJsonSchema<Schema>
@@ -24,7 +24,7 @@ type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
   readonly name: string
   /** Says to the model what the tool is for. */
   readonly description: string
-  /** What the tool takes; an object without known fields when absent. */
+  /** The schema of the input; an object without known fields when absent. */
   readonly input?: Schema
   /** False when absent. */
   readonly readOnly?: boolean | ((input: InputOf<Schema>) => boolean)
@@ -36,12 +36,12 @@ type Described<Schema extends InputSchema> = ShownSchema<Schema> & {
 
 type ShownSchema<Schema> = Schema extends StandardJsonSchema
   ? {
-      /** What the model is shown, in place of what the schema says of itself. */
+      /** Shown to the model in place of the JSON Schema that the schema gives. */
       readonly inputSchema?: JsonObject
     }
   : Schema extends StandardSchema
     ? {
-        /** What the model is shown: this schema cannot say itself as JSON Schema. */
+        /** Shown to the model: this schema gives no JSON Schema. */
         readonly inputSchema: JsonObject
       }
     : {
@@ -64,12 +64,12 @@ export type AgentToolOptions<Schema extends InputSchema> = Described<Schema> & {
 type NoFields = { readonly type: 'object' }
 
 /**
- * Makes a tool whose schema and input type are one thing: `execute`, `readOnly` and `validate` are given what `input` says, and a
- * parameter that says otherwise does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
- * output (with defaults and transformations) is the input; it must check at once: one that gives a promise makes every call invalid.
+ * Makes a tool whose input type follows from its schema: `execute`, `readOnly` and `validate` are given what `input` describes, and a
+ * parameter of another type does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
+ * output (with defaults and transformations) is the input. It must check at once: a schema that gives a promise makes every call invalid.
  *
- * @throws ConfigurationError for a Standard Schema that cannot say itself as JSON Schema without `inputSchema`, and for a schema that
- * is not of an object: the services take no other.
+ * @throws ConfigurationError for a Standard Schema that gives no JSON Schema, unless `inputSchema` does, and for a schema that
+ * is not of an object: services take no other.
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   return { ...described<Schema>(options), execute: options.execute }

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts'
 import type { ToolDefinition } from '../model/model.ts'
 import type { AnyTool } from './tool.ts'
 
-/** Tools as the model is told of them, in the order in which they were given. */
+/** Tools as the model is shown them, in the order in which they were given. */
 export function toolDefinitionsOf(tools: Iterable<AnyTool>): readonly ToolDefinition[] {
   return Array.from(tools, ({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }))
 }

@@ -31,7 +31,7 @@ export function wrong(says: string): readonly Problem[] {
   return [{ path: '', says }]
 }
 
-/** Problems that are told; a model mends these first. One more is looked for, to say that there are more. */
+/** The most problems that are told; a model corrects these first. One more is looked for, to say that there are more. */
 export const mostProblems = 20
 
 /** Problems, and those of a field or an element beside them. */
@@ -41,7 +41,7 @@ export function joined(problems: readonly Problem[], inside: readonly Problem[],
   return problems === none ? placed : [...problems, ...placed]
 }
 
-/** Longest path that is told whole: a model may have made it up. */
+/** The longest path that is told whole: names in it come from the model. */
 const longestPath = 200
 
 /** How a place is named to the model. */

@@ -61,7 +61,7 @@ function present(checks: readonly (Check | undefined)[]): readonly Check[] {
   return checks.filter((check) => check !== undefined)
 }
 
-/** One form that fits is enough, for `oneOf` too: that a second one fits as well harms nobody. */
+/** One form that fits is enough, for `oneOf` too: a second one that fits does no harm. */
 function formsCheck(forms: Json | undefined, partOf: PartOf): Check | undefined {
   if (!Array.isArray(forms)) return undefined
   const checks = forms.map(partOf)

@@ -23,7 +23,7 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** A Standard Schema that can say itself as JSON Schema: zod 4.2 and arktype 2.2 do, valibot through `toStandardJsonSchema`. */
+/** A Standard Schema that gives its JSON Schema: those of zod 4.2 and arktype 2.2 do, valibot's through `toStandardJsonSchema`. */
 export interface StandardJsonSchema<Input = unknown, Output = Input> extends StandardSchema<Input, Output> {
   readonly '~standard': StandardSchema<Input, Output>['~standard'] & {
     readonly jsonSchema: {
@@ -57,7 +57,7 @@ function hasFunction(value: unknown, name: string): boolean {
 /** The drafts to ask for, best first: the services read either. */
 const targets = ['draft-2020-12', 'draft-07'] as const
 
-/** The JSON Schema of what a Standard Schema takes. @throws ConfigurationError when it cannot say it. */
+/** The JSON Schema of what a Standard Schema takes. @throws ConfigurationError when it gives none. */
 export function jsonSchemaOf(schema: StandardSchema, toolName: string): JsonObject {
   const { vendor } = schema['~standard']
   const instead = 'Give the JSON Schema that the model is shown as `inputSchema`.'
@@ -79,14 +79,14 @@ export function jsonSchemaOf(schema: StandardSchema, toolName: string): JsonObje
   )
 }
 
-/** Issues that the model is told of; it mends these first. */
+/** The most issues that the model is told of; it corrects these first. */
 const mostIssues = 20
 
 /** Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model. */
 export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): InputCheck<Output> {
   const result = schema['~standard'].validate(input)
   if ('then' in result) {
-    // Nobody waits for it, so a failure is heard by nobody else.
+    // Nobody awaits the promise, so its rejection is handled here.
     result.then(undefined, () => undefined)
     return {
       valid: false,

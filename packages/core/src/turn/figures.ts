@@ -6,7 +6,7 @@ export function activeMs(spent: Pick<RunProgress, 'now' | 'startedAt'>): number 
   return spent.now - spent.startedAt
 }
 
-/** What was spent, in US dollars, worst cases included. */
+/** Committed cost in US dollars: settled cost, and what unknown attempts may have cost (spec R-END-7). */
 export function committedUsd(spent: Pick<RunProgress, 'nanos' | 'unknownNanos'>): number {
   return usdOf(spent.nanos + spent.unknownNanos)
 }

@@ -6,7 +6,7 @@ import { closeNotRun } from './calls/close-calls.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
 import type { Run } from './run.ts'
 
-/** The last answer at a limit was given, or could not be: the ending stays that of the limit. */
+/** After the request for a last answer, whatever came of it: the run ends as it was going to (spec R-DEC-6a). */
 export function finishWrapUp(run: Run, reply: Reply): Outcome {
   const { closing } = run.spent
   if (reply.kind === 'answered') {

@@ -6,7 +6,7 @@ import { endings, type TerminalReason } from '../stop/terminal.ts'
 import type { Attachment, AssistantEntry } from '../transcript.ts'
 import type { Run } from './run.ts'
 
-/** How a run is going to end unless `decide` finds a way on. */
+/** How the run ends if no route is taken and nothing overrides it. */
 export interface Draft {
   readonly reason: TerminalReason
   readonly signal: StopSignal
@@ -16,23 +16,23 @@ export interface Draft {
   readonly overridable: boolean
   /** Whether a last answer may be asked for. */
   readonly wrapsUp: boolean
-  /** Said at the end: an attachment, an interruption, the error as a message. */
+  /** What is put on the transcript at the end: an attachment, an interruption, the error as a message. */
   readonly say?:
     | Attachment
     | { readonly interruption: 'streaming' | 'tools' }
     | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
-  /** What a way on would have withheld and the ending keeps: the reply that was cut. */
+  /** Puts on record what a route would have withheld: if neither recovery is available, the truncated reply is kept. */
   readonly keep?: (run: Run) => void
 }
 
 /**
- * What a route came to. `taken`: the run stands as the next lap begins. `declined`: it is not open after all, and nothing was written.
+ * What a route came to. `taken`: the run is ready for the next lap. `declined`: it cannot be taken, and nothing was written.
  * `gave_up`: it was tried and failed, and the run holds what that cost.
  */
 type Taking = 'taken' | 'declined' | 'gave_up'
 
-/** A way to go round again. */
+/** One way to go round again, and the transition that pays for it. */
 export interface Route {
   readonly transition: Transition
   take(run: Run): Eventually<Taking>
@@ -40,10 +40,10 @@ export interface Route {
   readonly madeProgress?: boolean
 }
 
-/** What a turn comes to: ways on, in order, and the ending when none of them is open and paid for. */
+/** What a turn comes to: routes, in order, and the ending if none of them is taken. */
 export interface Outcome {
   readonly routes: readonly Route[]
-  /** Written only when it comes to that: most laps go round again. */
+  /** Called only if no route is taken: most turns are followed by another. */
   draft(): Draft
 }
 
@@ -57,7 +57,7 @@ export function goesOn(routes: readonly Route[], draft: () => Draft): Outcome {
   return { routes, draft }
 }
 
-/** A route that is always open and changes nothing by itself. */
+/** A route that can always be taken and writes nothing. */
 export function onward(transition: Transition): Route {
   return { transition, take: () => 'taken' }
 }

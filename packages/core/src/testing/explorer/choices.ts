@@ -1,6 +1,6 @@
 /**
  * One path through all that may happen: a choice for every label. A label names a moment (a step's key and what is asked there),
- * so the same path can be gone again after a kill, whatever was asked in between.
+ * so the same path can be taken again after a kill, whatever was asked in between.
  */
 export interface Choices {
   /** The option of this path. The first option is the plain one; any other is a deviation. */

@@ -22,7 +22,7 @@ export interface ExploreOptions {
   readonly part?: { readonly number: number; readonly of: number }
 }
 
-/** Goes every path of a scenario. Throws at the first that breaks a promise, with its deviations. */
+/** Takes every path of a scenario. Throws at the first one that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
   const { kills: which = 'all', part = { number: 0, of: 1 } } = options
   const killed = which === 'sampled' ? sampledKills() : which === 'all' ? everyKill : noKill
@@ -32,7 +32,7 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
   let paths = 0
   let number = 0
   await explorePaths(scenario.deviations, async (path) => {
-    // The path must be gone to know the next one.
+    // The next path is known only after this one was taken.
     if (number++ % part.of !== part.number) return skimPath(scenario, path)
     try {
       const report = await walkPath(scenario, path, killed)

@@ -2,7 +2,7 @@ import { hashText } from '../../hash.ts'
 import type { StepRecord } from '../../steps/memory.ts'
 import type { Path } from './choices.ts'
 
-/** Whether the run of this path is killed right after this record, the `length`th. */
+/** Whether the run of this path is killed right after record number `length`. */
 export type Kills = (path: Path, record: StepRecord, length: number) => boolean
 
 export const everyKill: Kills = () => true

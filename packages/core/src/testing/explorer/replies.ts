@@ -161,7 +161,7 @@ async function answer(
   if (call.signal.aborted) throw call.signal.reason
   const stop_reason = stopReason ?? (tools.length > 0 ? 'tool_use' : null)
   const agent = agentOf(key)
-  // Agents side by side are charged otherwise than each other, and than the main loop.
+  // Agents that run side by side have different charges, and so has the main loop.
   const usage = { ...noUsage, input_tokens: 100 + 7 * agent, output_tokens: 20 + 3 * agent }
   return { message: { role: 'assistant', id, model, content, stop_reason, usage } }
 }

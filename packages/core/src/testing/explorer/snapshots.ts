@@ -1,12 +1,12 @@
 import { AgentState } from '../../agent-state.ts'
 
-/** What the loop handed out and may not change any more. */
+/** Values that the loop handed out, and must not change from then on. */
 export interface Snapshots {
   /** Freezes a value and all that can be reached from it: whoever writes to it later throws. */
   freeze(value: unknown): void
   /** Freezes what was handed out, and remembers how it looked. */
   handedOut(to: string, value: unknown): void
-  /** What looks otherwise than when it was handed out. */
+  /** The values that look different from when they were handed out, in words. */
   changed(): readonly string[]
 }
 
@@ -36,8 +36,8 @@ export function createSnapshots(): Snapshots {
 export const noSnapshots: Snapshots = Object.freeze({ freeze() {}, handedOut() {}, changed: () => [] })
 
 /**
- * How a value looks to whoever reads it. A class that keeps its own to itself cannot be frozen from outside; what it says of itself can be compared.
- * Of a transcript the length: its entries are held against what was told of them.
+ * How a value looks to its reader. Private fields cannot be frozen from outside, so what an object tells of itself is compared.
+ * Of a transcript only the length counts: its entries are compared with the messages that were told.
  */
 function looksOf(value: unknown): string {
   return JSON.stringify(value, (key, part: unknown) =>

@@ -2,7 +2,7 @@ import type { LoopEvent } from '../../events.ts'
 import type { ModelMessage } from '../../messages.ts'
 import { project, type TranscriptEntry } from '../../transcript.ts'
 
-// What a run told, held against what another told, and against what was said.
+// Compares what a run told with what another run told, and with what is on the transcript.
 
 export function isLive(event: LoopEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
@@ -91,7 +91,7 @@ export function assertSame(actual: unknown, expected: unknown, what: string): vo
   if (a !== b) fail(`${what} differs:\n  ${a}\n  ${b}`)
 }
 
-/** What the uninterrupted run told is held against every resume: each is written once. */
+/** The events of the uninterrupted run are compared with those of every resume: each is written out once. */
 const lines = new WeakMap<object, string>()
 
 function lineOf(value: object | undefined): string {

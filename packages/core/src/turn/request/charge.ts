@@ -55,13 +55,13 @@ export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: o
   return { ...unknownCharge(run, bounds, grant), tokens, usage, note }
 }
 
-/** For an attempt that was aborted, dropped or lost: what was taken aside, or the worst case where nothing had to be. */
+/** For an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
   const worst = grant.tokens > 0 ? grant : unreservedWorstCase(run, bounds, grant)
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
-/** Only a run without a limit may use the service's own tools without end; its figures are to stay numbers. */
+/** Only a run without a limit may use the service's own tools without end; its figures must stay finite. */
 function unreservedWorstCase(run: Run, bounds: RequestBounds, { maxTokens }: Grant): Amount {
   const { model } = bounds
   const bounded = model.maxServerToolUses === Infinity ? { ...model, maxServerToolUses: 0 } : model

@@ -1,7 +1,7 @@
 import type { HeldBack } from '../../budget/ledger.ts'
 import type { Model } from '../../model/model.ts'
 
-/** What an attempt took aside before it was made, as recorded in its intent. */
+/** What was reserved for an attempt before it was made, as recorded in its intent. */
 export type Grant = {
   readonly granted: true
   readonly model: string
@@ -23,7 +23,7 @@ export type OverBudget = {
 /** What a request can come to at most. */
 export interface RequestBounds {
   readonly model: Model
-  /** What would be asked for: the cap before the budget has its say. */
+  /** The reply's cap, before the budget lowers it. */
   readonly cap: number
   /** The most input that this model can be billed for. */
   inputBound(model: Model): number
