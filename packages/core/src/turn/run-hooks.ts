@@ -7,6 +7,7 @@ import { HookContext, type HookContextInit } from '../hooks/context.ts'
 import type { HookOutcome, HookTrigger } from '../hooks/outcome.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
 import type { MessageContent } from '../messages.ts'
+import { noCount } from '../state.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
@@ -212,7 +213,7 @@ function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSign
 /** The model is shown these from here on; what was said stays on record. The provider's count was of something else. */
 function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
   run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
-  run.update({ compactions: run.spent.compactions + 1, counted: { tokens: 0, length: 0 } })
+  run.update({ compactions: run.spent.compactions + 1, counted: noCount })
 }
 
 /** The signal of an error that the error policy does not let pass. */

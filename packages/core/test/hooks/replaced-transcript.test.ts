@@ -211,6 +211,7 @@ describe('is refused, and told, where it could not be sent', () => {
 })
 
 function withTranscript(state: AgentState, entries: readonly TranscriptEntry[]): AgentState {
-  const execution = state.execution()
-  return execution === null ? state : state.withExecution(execution, Transcript.of(entries))
+  const { agentId, sessionId, metadata, executionCount } = state
+  const transcript = Transcript.of(entries)
+  return new AgentState({ agentId, sessionId, metadata, executionCount, transcript, execution: state.execution() })
 }
