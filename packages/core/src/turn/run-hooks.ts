@@ -147,7 +147,6 @@ function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger
 }
 
 function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: HookTrigger, subject: HookSubject) {
-  const { state } = run
   return run.step<HookOutcome>(name, ({ signal }) => {
     const { cause } = run.ports.abort
     // An abort ends what is going on; the hooks that tell of an ending still run.
