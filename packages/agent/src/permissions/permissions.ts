@@ -1,5 +1,5 @@
 import { isAgentTool } from '@halting/core/adapters'
-import { type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
+import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { absolutePath, bothEnds } from '../paths.ts'
 import { analyseShell } from '../shell/analysis.ts'

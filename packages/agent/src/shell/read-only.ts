@@ -1,7 +1,7 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
 import { isReadOnlyGit } from './read-only-git.ts'
 import { formsOf } from './wrappers.ts'
-import { type ShellWord } from './words.ts'
+import type { ShellWord } from './words.ts'
 
 /** True when the command line changes nothing, by the list below (spec R-RULE-7). When in doubt, false. */
 export function isReadOnlyCommand(command: string): boolean {

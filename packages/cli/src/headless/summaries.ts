@@ -1,4 +1,4 @@
-import { type ContentBlock } from '@halting/core'
+import type { ContentBlock } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { many } from '../io/figures.ts'
 

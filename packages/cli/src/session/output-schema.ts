@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import { type JsonObject, type OutputSchema } from '@halting/core'
+import type { JsonObject, OutputSchema } from '@halting/core'
 import { UsageError } from '../usage-error.ts'
 
 /** A check of the answer, and what the model has to know about it. */

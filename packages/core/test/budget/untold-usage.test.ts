@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { isJsonObject } from '../../src/adapters/index.ts'
 import { upperBoundOfMessages } from '../../src/context/tokens.ts'
-import { type Model, type StepRecord } from '../../src/index.ts'
+import type { Model, StepRecord } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, dollarATokenPrices as prices, run, until } from '../support/harness.ts'
 

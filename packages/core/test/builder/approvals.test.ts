@@ -10,7 +10,7 @@ import {
   type PermissionDecision,
   type Permissions,
 } from '../../src/index.ts'
-import { type ApprovalRequest } from '../../src/builder/agent.ts'
+import type { ApprovalRequest } from '../../src/builder/agent.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { calls, tool, until, type Script } from '../support/harness.ts'

@@ -23,7 +23,7 @@ import {
   type TranscriptEntry,
   type Transition,
 } from '../../src/index.ts'
-import { type ToolResultBlock } from '../../src/adapters/index.ts'
+import type { ToolResultBlock } from '../../src/adapters/index.ts'
 import {
   createFakeClock,
   scriptedModel,

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../../src/adapters/index.ts'
-import { type JsonObject } from '../../src/index.ts'
+import type { JsonObject } from '../../src/index.ts'
 
 /** The checker as it was before schemas were compiled: it reads the schema anew at every call. What `compileSchema` is compared with. */
 export function interpretedProblems(schema: JsonObject, value: unknown, path = ''): readonly string[] {

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileSchema, schemaProblems } from '../../src/adapters/index.ts'
-import { type Json, type JsonObject } from '../../src/index.ts'
+import type { Json, JsonObject } from '../../src/index.ts'
 import { interpretedProblems } from '../support/interpreted-schema.ts'
 
 const path = {

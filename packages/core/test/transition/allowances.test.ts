@@ -10,7 +10,7 @@ import {
   transitions,
   type SpentLaps,
 } from '../../src/allowance.ts'
-import { type Transition } from '../../src/index.ts'
+import type { Transition } from '../../src/index.ts'
 
 // The table of transitions (spec R-LAP-1), frozen here: not read from src.
 const table = {

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
-import { type ContextDefence, type Transition } from '../../src/index.ts'
+import type { ContextDefence, Transition } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader, run, said, tool } from '../support/harness.ts'
 

@@ -14,7 +14,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../../src/index.ts'
-import { type ToolInput } from '../../src/tools/tool.ts'
+import type { ToolInput } from '../../src/tools/tool.ts'
 
 const named = { name: 'Read', description: 'Reads a file' } as const
 const path = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] } as const
