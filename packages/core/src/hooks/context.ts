@@ -132,11 +132,12 @@ export class HookContext {
 
 /** The operations behind `withState`, beside those on the transcript: signals raised, going on asked for, metadata added. */
 function stateChanges(before: AgentState, after: AgentState): HookOutcome {
-  const known = new Set(before.stopSignals())
+  // One that was stored and read back is the same signal.
+  const known = new Set(Array.from(before.stopSignals(), (signal) => JSON.stringify(signal)))
   const signals: StopSignalJson[] = []
   let kept = 0
   for (const signal of after.stopSignals()) {
-    if (known.has(signal)) kept++
+    if (known.has(JSON.stringify(signal))) kept++
     else signals.push(signal.toJSON())
   }
   // Taking every standing signal away is asking to go on.
