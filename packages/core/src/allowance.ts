@@ -70,13 +70,17 @@ export interface AllowanceLimits {
 
 const count = (counts: LapCounts, transition: Transition): number => counts[transition] ?? 0
 
-/** How often the loop may still go round for this reason. */
+/** Turns that were begun and count against `maxTurns`. The first is not a lap. */
+export function turnsBegun({ inRun }: SpentLaps): number {
+  return 1 + count(inRun, 'next_turn') + count(inRun, 'user_input')
+}
+
+/** How often the loop may still go round for this reason; never below 0, also where a limit was lowered below what is spent. */
 export function lapsLeft(transition: Transition, spent: SpentLaps, limits: AllowanceLimits): number {
   const row = allowances[transition]
   switch (row.purse) {
     case 'turns':
-      // The first turn is not a lap.
-      return limits.maxTurns - 1 - count(spent.inRun, 'next_turn') - count(spent.inRun, 'user_input')
+      return Math.max(0, limits.maxTurns - turnsBegun(spent))
     case 'gate':
       return limits.gateLaps - count(spent.inRun, 'token_budget_continuation')
     case 'own':
@@ -115,6 +119,37 @@ function ownLaps(counts: LapCounts, period: AllowanceRow['period']): number {
     if (row.purse === 'own' && row.period === period) laps += count(counts, transition)
   }
   return laps
+}
+
+/**
+ * How often each transition may still be taken, if the options leave it open at all; null where there is no limit, so that it is JSON.
+ * `next_turn` and `user_input` draw on one purse.
+ */
+export type AllowancesLeft = { readonly [transition in Transition]: number | null }
+
+/** Written out, since every lap tells it; what `lapsLeft` says of each. */
+export function allowancesLeft(spent: SpentLaps, limits: AllowanceLimits): AllowancesLeft {
+  const { sinceRefill, inRun } = spent
+  const turns = lapsLeft('next_turn', spent, limits)
+  const turnsLeft = turns === Infinity ? null : turns
+  return {
+    next_turn: turnsLeft,
+    user_input: turnsLeft,
+    continuation_requested: allowances.continuation_requested.laps - (sinceRefill.continuation_requested ?? 0),
+    stop_hook_blocking: allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0),
+    token_budget_continuation: limits.gateLaps - (inRun.token_budget_continuation ?? 0),
+    structured_output_retry: allowances.structured_output_retry.laps - (sinceRefill.structured_output_retry ?? 0),
+    pause_turn: allowances.pause_turn.laps - (sinceRefill.pause_turn ?? 0),
+    max_output_tokens_recovery:
+      allowances.max_output_tokens_recovery.laps - (sinceRefill.max_output_tokens_recovery ?? 0),
+    max_output_tokens_escalate: allowances.max_output_tokens_escalate.laps - (inRun.max_output_tokens_escalate ?? 0),
+    model_fallback: allowances.model_fallback.laps - (inRun.model_fallback ?? 0),
+    media_recovery: allowances.media_recovery.laps - (sinceRefill.media_recovery ?? 0),
+    reactive_compact_retry: allowances.reactive_compact_retry.laps - (sinceRefill.reactive_compact_retry ?? 0),
+    collapse_drain_retry: allowances.collapse_drain_retry.laps - (sinceRefill.collapse_drain_retry ?? 0),
+    no_progress_nudge: allowances.no_progress_nudge.laps - (inRun.no_progress_nudge ?? 0),
+    wrap_up: allowances.wrap_up.laps - (inRun.wrap_up ?? 0),
+  }
 }
 
 /** True when `after` is lexicographically below `before`, and nothing in it is negative. */

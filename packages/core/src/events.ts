@@ -1,4 +1,4 @@
-import type { Ranking, Transition } from './allowance.ts'
+import type { AllowancesLeft, Ranking, Transition } from './allowance.ts'
 import type { BudgetCompletionEvent } from './budget/token-target.ts'
 import type { Checkpoint } from './guards/guard.ts'
 import type { HookOutcome, HookTrigger } from './hooks/outcome.ts'
@@ -112,7 +112,14 @@ export type LoopEvent =
       readonly message: string
     }
   | { readonly type: 'token_budget'; readonly completion: BudgetCompletionEvent }
-  | { readonly type: 'lap'; readonly transition: Transition; readonly before: Ranking; readonly after: Ranking }
+  | {
+      readonly type: 'lap'
+      readonly transition: Transition
+      readonly before: Ranking
+      readonly after: Ranking
+      /** How often each transition may still be taken, once this lap is paid for. */
+      readonly left: AllowancesLeft
+    }
   | { readonly type: 'notice'; readonly message: string }
   | { readonly type: 'agent'; readonly callId: string; readonly agentType: string; readonly event: LoopEvent }
   | { readonly type: 'background'; readonly name: string; readonly error: string | null }

@@ -1,5 +1,5 @@
 import type { AgentState } from '../agent-state.ts'
-import { rankingOf, spendLap, allowances, type Transition } from '../allowance.ts'
+import { allowances, allowancesLeft, rankingOf, spendLap, type Transition } from '../allowance.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
@@ -247,7 +247,13 @@ export class Run {
     this.tools = undefined
     this.#written()
     const { limits } = this.context
-    this.emit({ type: 'lap', transition, before: rankingOf(before, limits), after: rankingOf(laps, limits) })
+    this.emit({
+      type: 'lap',
+      transition,
+      before: rankingOf(before, limits),
+      after: rankingOf(laps, limits),
+      left: allowancesLeft(laps, limits),
+    })
   }
 
   /** Throws when a way on was declined and yet something was written: the transcript would tell what did not happen. */

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   allowances,
+  allowancesLeft,
   lapsLeft,
   noLaps,
   rankingOf,
@@ -11,6 +12,7 @@ import {
   type SpentLaps,
 } from '../../src/allowance.ts'
 import type { Transition } from '../../src/index.ts'
+import { calls, reader, run } from '../support/harness.ts'
 
 // The table of transitions (spec R-LAP-1), frozen here: not read from src.
 const table = {
@@ -76,6 +78,69 @@ describe('the ranking', () => {
     expect(ranksBelow([1, 0, 99], [1, 1, 0])).toBe(true)
     expect(ranksBelow([1, 1, 0], [1, 1, 1])).toBe(true)
     expect(ranksBelow([0, -1, 0], [1, 1, 1])).toBe(false)
+  })
+})
+
+describe('what is left, as a lap tells it', () => {
+  test('is the allowance of each transition less the laps that were taken, in numbers that are JSON', () => {
+    const spent = spendAll([
+      ['next_turn', false],
+      ['stop_hook_blocking', false],
+      ['wrap_up', false],
+      ['token_budget_continuation', false],
+    ])
+    const left = allowancesLeft(spent, limits)
+    expect(left).toEqual({
+      next_turn: 2,
+      user_input: 2,
+      continuation_requested: 8,
+      stop_hook_blocking: 7,
+      token_budget_continuation: 2,
+      structured_output_retry: 5,
+      pause_turn: 8,
+      max_output_tokens_recovery: 3,
+      max_output_tokens_escalate: 1,
+      model_fallback: 1,
+      media_recovery: 1,
+      reactive_compact_retry: 1,
+      collapse_drain_retry: 1,
+      no_progress_nudge: 1,
+      wrap_up: 0,
+    })
+    expect(JSON.parse(JSON.stringify(left))).toEqual(left)
+  })
+
+  test('is null where there is no limit, and never below 0', () => {
+    const unlimited = allowancesLeft(noLaps, { maxTurns: Infinity, gateLaps: 0 })
+    expect([unlimited.next_turn, unlimited.user_input]).toEqual([null, null])
+    const spent = spendAll([
+      ['next_turn', false],
+      ['next_turn', false],
+    ])
+    const lowered = { maxTurns: 2, gateLaps: 0 }
+    expect([allowancesLeft(spent, lowered).next_turn, rankingOf(spent, lowered)]).toEqual([0, [0, 0, 39]])
+  })
+
+  test('is what may be paid for, whatever was spent', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 100 }), (laps) => {
+        const spent = spendAll(laps)
+        const each = transitions.map((transition) => [transition, lapsLeft(transition, spent, limits)])
+        expect(allowancesLeft(spent, limits)).toEqual(Object.fromEntries(each))
+      }),
+    )
+  })
+
+  test('is told with every lap', async () => {
+    const { events } = await run((_request, index) => (index < 2 ? calls('Look') : 'done'), {
+      tools: [reader('Look')],
+      maxTurns: 5,
+    })
+    const told = events.flatMap((event) => (event.type === 'lap' ? [event] : []))
+    expect(told.map(({ after, left }) => [after, left.next_turn, left.stop_hook_blocking, left.wrap_up])).toEqual([
+      [[3, 0, 39], 3, 8, 1],
+      [[2, 0, 39], 2, 8, 1],
+    ])
   })
 })
 
