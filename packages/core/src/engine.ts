@@ -5,7 +5,7 @@ import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { uuidOf } from './hash.ts'
-import { createInbox, type OpenInbox } from './inbox.ts'
+import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
 import { addUsage, type MessageContent } from './messages.ts'
 import { settingsOf, type LoopOptions } from './options.ts'
@@ -15,6 +15,7 @@ import { runsIn } from './run-id.ts'
 import { resultMessage } from './sdk/result.ts'
 import { createTranslator } from './sdk/translate.ts'
 import { startRun } from './start.ts'
+import type { InboxMessage } from './steps/control.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { ModelFigures, Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
@@ -71,7 +72,7 @@ interface Settled extends Ended {
 export class QueryEngine {
   readonly sessionId: string
   readonly #options: QueryOptions
-  readonly #inbox: OpenInbox = createInbox()
+  readonly #inbox: OpenInbox
   readonly #ledger: Ledger
   readonly #orphanedTools = new OrphanedTools()
   #transcript: Transcript
@@ -85,8 +86,10 @@ export class QueryEngine {
   constructor(options: QueryOptions) {
     const settings = settingsOf(options)
     this.#options = options
-    this.#transcript = options.transcript ?? Transcript.empty()
-    this.#runs = Math.max(runsBeforeOf(options), runsIn(this.#transcript))
+    const transcript = options.transcript ?? Transcript.empty()
+    this.#transcript = transcript
+    this.#inbox = createInbox(() => inboxIdsOf(transcript))
+    this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
     this.#costUsd = options.spentBeforeUsd ?? 0
     this.#ledger = Ledger.create({ nanos: nanosOf(settings.maxBudgetUsd) })
@@ -122,13 +125,24 @@ export class QueryEngine {
     this.#current?.loop.answer(key, decision)
   }
 
-  /** A message for the run that goes on; without one it waits for the next. */
-  steer(content: MessageContent): void {
-    this.#inbox.put({ kind: 'steer', content })
+  /** A message for the run that goes on; without one it waits for the next. Gives its id, as `Loop.steer` does. */
+  steer(content: MessageContent, id?: string): string {
+    return this.#inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) })
   }
 
-  followUp(content: MessageContent): void {
-    this.#inbox.put({ kind: 'follow_up', content })
+  /** A message that is taken when the run that goes on would end, or the next one. */
+  followUp(content: MessageContent, id?: string): string {
+    return this.#inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) })
+  }
+
+  /** Takes a message back that no run has taken. False when it is too late, or when there is none of this id. */
+  retract(id: string): boolean {
+    return this.#inbox.retract(id)
+  }
+
+  /** Messages that were handed in and that no run has taken. */
+  get waiting(): readonly InboxMessage[] {
+    return this.#inbox.waiting
   }
 
   /** Runs one prompt. The last message is the result, always; leaving early aborts the run. */

@@ -1,51 +1,143 @@
+import type { MessageContent } from './messages.ts'
 import type { InboxMessage } from './steps/control.ts'
 import type { StopSignal, StopSignalJson } from './stop/signal.ts'
+import type { Transcript } from './transcript.ts'
 
 /**
  * What people hand in while a run goes on: messages, and requests to stop at the next checkpoint.
  * Taken from by `Steps.control` only, so that what was taken is on record.
  */
 export interface Inbox {
-  /** Steering messages; with `all` the follow-ups too. Undefined when there are none. */
+  /** Steering messages; with `all` the follow-ups too. Undefined when there are none. They cannot be retracted any more. */
   takeMessages(all: boolean): readonly InboxMessage[] | undefined
+  /** These are on record as taken, by this process or by one before it: handed in again they are passed over. */
+  enterTaken(messages: readonly InboxMessage[]): void
   takeSignals(): readonly StopSignalJson[] | undefined
 }
 
-export interface OpenInbox extends Inbox {
-  put(message: InboxMessage): void
-  stop(signal: StopSignal): void
-  /** Messages that no run has taken. */
-  readonly waiting: number
+/** A message as it is handed in. */
+export interface HandedInMessage {
+  readonly kind: InboxMessage['kind']
+  readonly content: MessageContent
+  /** A name of the caller's own; one is derived when absent. */
+  readonly id?: string
 }
 
-export function createInbox(): OpenInbox {
-  let messages: InboxMessage[] = []
-  let signals: StopSignalJson[] = []
-  return {
-    get waiting() {
-      return messages.length
-    },
-    put(message) {
-      messages.push(message)
-    },
-    stop(signal) {
-      signals.push(signal.toJSON())
-    },
-    takeMessages(all) {
-      if (messages.length === 0) return undefined
-      const taken = all ? messages : messages.filter((message) => message.kind === 'steer')
-      if (taken.length === 0) return undefined
-      messages = all ? [] : messages.filter((message) => message.kind !== 'steer')
-      return taken
-    },
-    takeSignals() {
-      if (signals.length === 0) return undefined
-      const taken = signals
-      signals = []
-      return taken
-    },
+/** An inbox that can be put into: shared by the runs of one session, one after another. */
+export interface OpenInbox extends Inbox {
+  /** Hands a message in and gives its id. One whose id was handed in before is passed over: it is taken once. */
+  put(message: HandedInMessage): string
+  /** Takes a message back. False when no message of this id waits: it was taken, or never handed in. */
+  retract(id: string): boolean
+  stop(signal: StopSignal): void
+  /** Messages that no run has taken, in the order in which they came. */
+  readonly waiting: readonly InboxMessage[]
+  /** A run ended: what it took and could not put on record waits again. */
+  giveBack(): void
+}
+
+/**
+ * @param idsTaken Ids that were taken before this inbox was made. Asked for once, when the first message comes.
+ */
+export function createInbox(idsTaken: () => Iterable<string> = () => []): OpenInbox {
+  return new MessageInbox(idsTaken)
+}
+
+class MessageInbox implements OpenInbox {
+  readonly #idsTaken: () => Iterable<string>
+  #taken: Set<string> | undefined
+  #waiting: readonly InboxMessage[] = noMessages
+  /** Given to a driver that has not put them on record yet. */
+  #beingTaken: readonly InboxMessage[] = noMessages
+  #signals: StopSignalJson[] | undefined
+  #derived = 0
+
+  constructor(idsTaken: () => Iterable<string>) {
+    this.#idsTaken = idsTaken
+  }
+
+  get waiting(): readonly InboxMessage[] {
+    return this.#waiting
+  }
+
+  put({ kind, content, id = this.#newId() }: HandedInMessage): string {
+    if (!this.#isKnown(id)) this.#waiting = [...this.#waiting, { id, kind, content }]
+    return id
+  }
+
+  retract(id: string): boolean {
+    const others = without(this.#waiting, new Set([id]))
+    const isFound = others.length < this.#waiting.length
+    this.#waiting = others
+    return isFound
+  }
+
+  stop(signal: StopSignal): void {
+    ;(this.#signals ??= []).push(signal.toJSON())
+  }
+
+  takeMessages(all: boolean): readonly InboxMessage[] | undefined {
+    if (this.#waiting.length === 0) return undefined
+    const taken = all ? this.#waiting : this.#waiting.filter(({ kind }) => kind === 'steer')
+    if (taken.length === 0) return undefined
+    this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')
+    this.#beingTaken = [...this.#beingTaken, ...taken]
+    return taken
+  }
+
+  enterTaken(messages: readonly InboxMessage[]): void {
+    const ids = new Set(messages.map(({ id }) => id))
+    for (const id of ids) this.#known().add(id)
+    this.#waiting = without(this.#waiting, ids)
+    this.#beingTaken = without(this.#beingTaken, ids)
+  }
+
+  takeSignals(): readonly StopSignalJson[] | undefined {
+    const taken = this.#signals
+    this.#signals = undefined
+    return taken
+  }
+
+  giveBack(): void {
+    if (this.#beingTaken.length === 0) return
+    this.#waiting = [...this.#beingTaken, ...this.#waiting]
+    this.#beingTaken = noMessages
+  }
+
+  #known(): Set<string> {
+    return (this.#taken ??= new Set(this.#idsTaken()))
+  }
+
+  #isKnown(id: string): boolean {
+    const isOfThis = (message: InboxMessage): boolean => message.id === id
+    return this.#known().has(id) || this.#waiting.some(isOfThis) || this.#beingTaken.some(isOfThis)
+  }
+
+  /** Core draws no random numbers: the next number whose name nobody has. */
+  #newId(): string {
+    let id: string
+    do id = `message${++this.#derived}`
+    while (this.#isKnown(id))
+    return id
   }
 }
 
+const noMessages: readonly InboxMessage[] = Object.freeze([])
+
+function without(messages: readonly InboxMessage[], ids: ReadonlySet<string>): readonly InboxMessage[] {
+  return messages.length === 0 ? messages : messages.filter(({ id }) => !ids.has(id))
+}
+
+/** Ids of the messages that are in a transcript because they were handed in. */
+export function inboxIdsOf(transcript: Transcript): readonly string[] {
+  const ids: string[] = []
+  for (const entry of transcript) if (entry.kind === 'user' && entry.inboxId !== undefined) ids.push(entry.inboxId)
+  return ids
+}
+
 /** For subagents: what people hand in goes to the main loop. */
-export const closedInbox: Inbox = Object.freeze<Inbox>({ takeMessages: () => undefined, takeSignals: () => undefined })
+export const closedInbox: Inbox = Object.freeze<Inbox>({
+  takeMessages: () => undefined,
+  enterTaken: () => {},
+  takeSignals: () => undefined,
+})

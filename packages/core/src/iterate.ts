@@ -4,7 +4,7 @@ import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
 import { ConfigurationError } from './errors.ts'
 import type { Emit, LoopEvent } from './events.ts'
-import { createInbox, type OpenInbox } from './inbox.ts'
+import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { EventQueue } from './event-queue.ts'
 import { finishBroken } from './finish.ts'
 import { runLoop } from './loop.ts'
@@ -13,6 +13,7 @@ import type { MessageContent } from './messages.ts'
 import { contextOf, ledgerOf, type LoopOptions } from './options.ts'
 import type { Ended, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import type { RunState } from './state.ts'
+import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
@@ -33,10 +34,17 @@ export interface Loop extends AsyncIterable<LoopEvent> {
   stop(message?: string): void
   /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. */
   answer(key: string, decision: PermissionDecision): void
-  /** A message that is taken at the next checkpoint. */
-  steer(content: MessageContent): void
-  /** A message that is taken when the run would end. */
-  followUp(content: MessageContent): void
+  /**
+   * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
+   * of an entry with this `inboxId` tells that it is taken. A message of an id that was handed in before is passed over.
+   */
+  steer(content: MessageContent, id?: string): string
+  /** The same for a message that is taken when the run would end. */
+  followUp(content: MessageContent, id?: string): string
+  /** Takes a message back that no run has taken. False when it is too late, or when there is none of this id. */
+  retract(id: string): boolean
+  /** Messages that were handed in and not taken. A run that ends leaves them here. */
+  readonly waiting: readonly InboxMessage[]
 }
 
 /** What `loop` shares with an owner of several runs, and what a resume brings along. */
@@ -61,7 +69,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
   const run = contextOf(options)
   const clock = options.clock ?? systemClock
   const abort = new AbortScope()
-  const inbox = context.inbox ?? createInbox()
+  const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
   const ports: RunPorts = {
@@ -94,6 +102,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
       // The driver could not even put the beginning on record.
       ended = await finishBroken(new Run(run, ports, start, put), thrown)
     }
+    inbox.giveBack()
     deadline.cancel()
     abort.dispose()
     events.close()
@@ -124,8 +133,12 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
       // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
       ;(steps as MemorySteps).answer(key, decision as Json)
     },
-    steer: (content) => inbox.put({ kind: 'steer', content }),
-    followUp: (content) => inbox.put({ kind: 'follow_up', content }),
+    steer: (content, id) => inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) }),
+    followUp: (content, id) => inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) }),
+    retract: (id) => inbox.retract(id),
+    get waiting() {
+      return inbox.waiting
+    },
     [Symbol.asyncIterator]() {
       events.listen()
       const ending = started()

@@ -1,10 +1,11 @@
 import type { LoopEvent } from './events.ts'
 import { ConfigurationError } from './errors.ts'
+import { createInbox, inboxIdsOf } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
 import { ledgerOf, settingsOf, type LoopOptions } from './options.ts'
 import { beginningOf } from './steps/check-records.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
-import { foldRun, startOf } from './steps/resume.ts'
+import { foldRun, inboxIdsIn, startOf } from './steps/resume.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
 
@@ -36,10 +37,11 @@ export function resume(
     replay: folded.replay,
     sessionId: folded.state.run.sessionId,
   })
+  const inbox = createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
   const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const { state, recordedUntil } = folded
-  return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger }), steps }
+  return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger, inbox }), steps }
 }
 
 /** What a record told when it was played back, and how it ended. */

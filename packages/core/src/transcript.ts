@@ -13,6 +13,8 @@ export type UserEntry = {
   readonly id: string
   readonly message: UserMessage
   readonly origin: UserOrigin
+  /** The id under which it was handed in (`Loop.steer`, `Loop.followUp`): that message is taken. */
+  readonly inboxId?: string
   /** Structured results by call id, for programs; the model does not see them. */
   readonly details?: { readonly [callId: string]: Json }
 }

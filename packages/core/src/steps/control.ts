@@ -4,6 +4,8 @@ import type { StopSignalJson } from '../stop/signal.ts'
 
 /** A message handed in while a run goes on. */
 export type InboxMessage = {
+  /** Given by whoever handed it in, or derived; unique in the session. */
+  readonly id: string
   /** steer: taken at the next checkpoint. follow_up: taken when the run would end. */
   readonly kind: 'steer' | 'follow_up'
   readonly content: MessageContent

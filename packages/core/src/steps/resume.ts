@@ -62,6 +62,13 @@ export function startOf(record: Extract<StepRecord, { readonly type: 'start' }>,
   return { ...state, transcript }
 }
 
+/** Ids of the messages that a record shows as taken. */
+export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
+  return records.flatMap((record) =>
+    record.type === 'control' ? (record.control.messages ?? []).map(({ id }) => id) : [],
+  )
+}
+
 /** What was settled, plus the reservation of every request that is open, at worst case (spec R-RES-5). */
 function ledgerOf(records: readonly StepRecord[]): LedgerSoFar {
   const open = new Map<string, Amount>()

@@ -122,7 +122,8 @@ export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<bool
 
 function applyInbox(run: Run, control: Control | undefined): boolean {
   if (control?.messages === undefined) return false
-  for (const { kind, content } of control.messages) run.appendUser(content, kind)
+  run.ports.inbox.enterTaken(control.messages)
+  for (const message of control.messages) run.appendHandedIn(message)
   // New user input is progress, whatever the tools said.
   run.update({ recentTurns: [] })
   return true

@@ -8,6 +8,7 @@ import type { Checkpoint } from '../guards/guard.ts'
 import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
 import { copyOfProgress, type Lap, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
+import type { InboxMessage } from '../steps/control.ts'
 import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
 import { ExecutionContinuation } from '../stop/continuation.ts'
 import type { StopSignal } from '../stop/signal.ts'
@@ -125,6 +126,12 @@ export class Run {
 
   appendUser(content: MessageContent, origin: UserOrigin): void {
     this.append({ kind: 'user', id: this.entryId(origin), message: { role: 'user', content }, origin })
+  }
+
+  /** A message from the inbox: its event tells whoever handed it in that it is taken. */
+  appendHandedIn({ id: inboxId, kind, content }: InboxMessage): void {
+    const message = { role: 'user', content } as const
+    this.append({ kind: 'user', id: this.entryId(kind), message, origin: kind, inboxId })
   }
 
   attach(attachment: Attachment): void {

@@ -9,7 +9,7 @@ import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
 import type { Lap, RunState } from '../../state.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from '../../steps/memory.ts'
-import { foldRun } from '../../steps/resume.ts'
+import { foldRun, inboxIdsIn } from '../../steps/resume.ts'
 import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
 import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
 import {
@@ -25,7 +25,7 @@ import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
 import { assertMessages, assertSame, assertTold, fail, isLive, messagesOf } from './told.ts'
-import { createWorld, type HandedIn, type Scenario, type World } from './world.ts'
+import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
 
 export interface PathReport {
   readonly terminal: TerminalReason
@@ -126,23 +126,22 @@ function checkTold(resumed: Walked, whole: Walked, where: string): void {
   assertTold(resumed.events, whole.events.slice(whole.events.length - resumed.events.length), `${where}: the events`)
 }
 
-const nothingHandedIn = { labels: new Set<string>(), waiting: [] }
+const nothingHandedIn: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
 
 /** What had been handed in when the process ended, and what of it no record shows as taken: it is handed in again. */
-function inboxAtKill(
-  handedIn: readonly HandedIn[],
-  records: readonly StepRecord[],
-): { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } {
+function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord[]): HandedInBefore {
   if (handedIn.length === 0) return nothingHandedIn
   const before = handedIn.filter((each) => each.records <= records.length)
-  const taken = { steer: 0, follow_up: 0, stop: 0, abort: 0 }
+  const taken = { stop: 0, abort: 0 }
   for (const record of records) {
     if (/"abort(ed)?"/.test(JSON.stringify(record))) taken.abort++
     if (record.type !== 'control') continue
-    for (const { kind } of record.control.messages ?? []) taken[kind]++
     taken.stop += record.control.signals?.length ?? 0
   }
-  return { labels: new Set(before.map(({ label }) => label)), waiting: before.filter(({ what }) => taken[what]-- <= 0) }
+  const idsTaken = inboxIdsIn(records)
+  const waits = ({ what, label }: HandedIn): boolean =>
+    what === 'steer' || what === 'follow_up' ? !idsTaken.includes(label) : taken[what]-- <= 0
+  return { labels: new Set(before.map(({ label }) => label)), waiting: before.filter(waits), idsTaken }
 }
 
 interface WalkOptions {

@@ -100,28 +100,36 @@ const explorerPrices: Prices = Object.freeze<Prices>({
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens * 6 + outputTokens * 15) / 1e6,
 })
 
-/** `before`: what was handed in before this process began; of it, `waiting` was not taken yet. */
+/** What was handed in before this process began. */
+export interface HandedInBefore {
+  readonly labels: ReadonlySet<string>
+  /** Not taken yet. */
+  readonly waiting: readonly HandedIn[]
+  /** Ids of messages that were taken. They are handed in again, and must be passed over. */
+  readonly idsTaken: readonly string[]
+}
+
+const nothingBefore: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
+
 export function createWorld(
   scenario: Scenario,
   choices: Choices,
   snapshots: Snapshots,
-  before: { readonly labels: ReadonlySet<string>; readonly waiting: readonly HandedIn[] } = {
-    labels: new Set(),
-    waiting: [],
-  },
+  before: HandedInBefore = nothingBefore,
 ): World {
   const effects = new Map<string, number>()
   const problems: string[] = []
   const controller = new AbortController()
-  const inbox = createInbox()
+  const inbox = createInbox(() => before.idsTaken)
   const handedIn: HandedIn[] = []
-  const handIn = (what: HandedIn['what']): void => {
+  const handIn = (what: HandedIn['what'], id: string): void => {
     // An abort that nobody recorded went with its process.
     if (what === 'abort') return
     if (what === 'stop') inbox.stop(StopSignal.userRequested('stop'))
-    else inbox.put({ kind: what, content: `a ${what} message` })
+    else inbox.put({ id, kind: what, content: `a ${what} message` })
   }
-  for (const { what } of before.waiting) handIn(what)
+  for (const { what, label } of before.waiting) handIn(what, label)
+  for (const id of before.idsTaken) handIn('steer', id)
   const time = createVirtualTime(1_000)
   const shownToAgents = new Map<string, readonly ModelMessage[]>()
   const agentReply = (agent: number, key: string): ReplyKind => {
@@ -210,7 +218,7 @@ export function createWorld(
       if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
         const came = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
         if (came === 'none') return
-        handIn(came)
+        handIn(came, label)
         handedIn.push({ label, what: came, records })
       }
     },
