@@ -465,6 +465,20 @@ describe('modes', () => {
     expect(permissions.mode).toBe('bypassPermissions')
   })
 
+  test('the mode that a request names goes before that of the rules, and below their denials', () => {
+    const { decide, permissions } = asker({ mode: 'bypassPermissions', deny: ['Write(secret)'] })
+    const inMode = (mode: string, path = 'a') => decide('Write', { file_path: path }, { mode }).behavior
+    expect(permissions.modes).toEqual(['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'])
+    expect([inMode('default'), inMode('acceptEdits'), inMode('plan'), inMode('dontAsk')]).toEqual([
+      'ask',
+      'allow',
+      'deny',
+      'deny',
+    ])
+    expect([inMode('bypassPermissions', 'secret'), inMode('acceptEdits', 'secret')]).toEqual(['deny', 'deny'])
+    expect([permissions.mode, inMode('nobody knows it')]).toEqual(['bypassPermissions', 'allow'])
+  })
+
   test('headless: asking is denying, with the rules that would allow it', () => {
     const { decide } = asker({ whenAsked: 'deny' })
     expect(decide('Bash', { command: 'npm test && make > log; ls' })).toEqual({

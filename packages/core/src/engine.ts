@@ -8,12 +8,20 @@ import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
 import { addUsage, type MessageContent } from './messages.ts'
-import { settingsOf, type LoopOptions } from './options.ts'
+import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/messages.ts'
 import { runsIn } from './run-id.ts'
 import { resultMessage } from './sdk/result.ts'
 import { createTranslator } from './sdk/translate.ts'
+import { checkedChange } from './settings/check-change.ts'
+import { contextWith } from './settings/context-with.ts'
+import {
+  inForceAfter,
+  type LimitsChange,
+  type SettingsChange,
+  type SettingsInForce,
+} from './settings/settings-change.ts'
 import { startRun } from './start.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { systemClock } from './steps/system-clock.ts'
@@ -81,6 +89,8 @@ export class QueryEngine {
   #costUsd: number
   #usage: { [model: string]: ModelFigures } = {}
   #terminal: Terminal | undefined
+  /** What was set for the session, in place of the options. */
+  #inForce: SettingsInForce | null = null
 
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(options: QueryOptions) {
@@ -145,6 +155,37 @@ export class QueryEngine {
     return this.#inbox.waiting
   }
 
+  /**
+   * Sets model, permission mode, thinking and limits for the run that goes on, as `Loop.set` does, and for those after it.
+   * @throws ConfigurationError for what cannot be set; then nothing is.
+   */
+  set(change: SettingsChange): void {
+    const checked = checkedChange(contextOf(this.#options), this.#inForce, change)
+    this.#current?.loop.set(checked)
+    this.#inForce = inForceAfter(this.#inForce, checked, false)
+  }
+
+  /** Another model of the options, by its id; without one the model that the engine began with. @throws ConfigurationError */
+  setModel(id?: string): void {
+    this.set({ model: id ?? null })
+  }
+
+  /** A mode that the permissions know. @throws ConfigurationError */
+  setPermissionMode(mode: string): void {
+    this.set({ permissionMode: mode })
+  }
+
+  /** Most tokens of a reply that may go to thinking; 0 for none, null for what the model was made with. @throws ConfigurationError */
+  setMaxThinkingTokens(tokens: number | null): void {
+    if (tokens === null) return this.set({ thinking: null })
+    this.set({ thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens } })
+  }
+
+  /** Limits of the run that goes on and of those after it; `maxBudgetUsd` is the session's. @throws ConfigurationError */
+  setLimits(limits: LimitsChange): void {
+    this.set({ limits })
+  }
+
   /** Runs one prompt. The last message is the result, always; leaving early aborts the run. */
   submit(prompt: MessageContent): AsyncGenerator<SdkMessage, void, undefined> {
     return this.#run({ prompt })
@@ -166,9 +207,19 @@ export class QueryEngine {
     }
     // A stop that came after the last run's last checkpoint was meant for that run.
     this.#inbox.takeSignals()
+    // What was set for it holds for this one from the start.
+    this.#inbox.takeSettings()
     const { sessionId } = this
     const runId = `run${++this.#runs}`
-    const start = startRun({ ...what, transcript: this.#transcript, sessionId, runId, executionCount: this.#runs })
+    const settings = this.#inForce
+    const start = startRun({
+      ...what,
+      transcript: this.#transcript,
+      sessionId,
+      runId,
+      settings,
+      executionCount: this.#runs,
+    })
     const running = this.#start(start, runId)
     const current = this.#currentOf(running)
     this.#current = current
@@ -195,7 +246,7 @@ export class QueryEngine {
       else if (this.#current === current) this.#current = undefined
     }
     const { terminal, state, sessionCostUsd, sessionUsage } = await current.settle()
-    const { model, fallbackModel, output } = this.#options
+    const { output } = this.#options
     yield resultMessage({
       uuid: uuidOf(`${sessionId}/${runId}/result`),
       sessionId,
@@ -204,7 +255,7 @@ export class QueryEngine {
       denials,
       sessionCostUsd,
       sessionUsage,
-      models: fallbackModel === undefined ? [model] : [model, fallbackModel],
+      models: contextOf(this.#options).models,
       output,
     })
   }
@@ -244,23 +295,25 @@ export class QueryEngine {
     return loop(
       start,
       { ...options, ...steps, spentBeforeUsd },
-      { inbox: this.#inbox, ledger, orphanedTools: this.#orphanedTools },
+      { inbox: this.#inbox, ledger, sessionLedger: this.#ledger, orphanedTools: this.#orphanedTools },
     )
   }
 
   /** The cost is looked at after every message that was yielded; the ledger has kept it in bounds before (spec R-BUD-8). */
   #checkCost(running: Loop): void {
-    const limit = this.#options.maxBudgetUsd
-    if (limit !== undefined && this.#ledger.figures().settled.nanos >= nanosOf(limit)) running.abort('budget')
+    const { nanos } = this.#ledger.limits
+    if (nanos !== Infinity && this.#ledger.figures().settled.nanos >= nanos) running.abort('budget')
   }
 
   #init(runId: string): SdkMessage {
-    const { init, model, tools } = this.#options
+    const { init, tools } = this.#options
+    const { model, settings } = contextWith(contextOf(this.#options), this.#inForce)
     return {
       type: 'system',
       subtype: 'init',
       ...defaultInit,
       ...init,
+      ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
       tools: (tools ?? []).map(({ name }) => name),
       model: model.id,
       uuid: uuidOf(`${this.sessionId}/${runId}/init`),

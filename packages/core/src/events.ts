@@ -7,6 +7,7 @@ import type { Json } from './json.ts'
 import type { Usage } from './messages.ts'
 import type { ModelErrorJson } from './model/model-error.ts'
 import type { ModelUpdate } from './model/model.ts'
+import type { SettingsChange } from './settings/settings-change.ts'
 import type { RunIdentity } from './state.ts'
 import type { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
@@ -120,6 +121,8 @@ export type LoopEvent =
       /** How often each transition may still be taken, once this lap is paid for. */
       readonly left: AllowancesLeft
     }
+  /** Something was set by a person; from here on it counts. Only here may the ranking rise. */
+  | { readonly type: 'settings'; readonly change: SettingsChange }
   | { readonly type: 'notice'; readonly message: string }
   | { readonly type: 'agent'; readonly callId: string; readonly agentType: string; readonly event: LoopEvent }
   | { readonly type: 'background'; readonly name: string; readonly error: string | null }

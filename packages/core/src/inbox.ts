@@ -1,4 +1,5 @@
 import type { MessageContent } from './messages.ts'
+import { bothChanges, type SettingsChange } from './settings/settings-change.ts'
 import type { InboxMessage } from './steps/control.ts'
 import type { StopSignal, StopSignalJson } from './stop/signal.ts'
 import type { Transcript } from './transcript.ts'
@@ -13,6 +14,8 @@ export interface Inbox {
   /** These are on record as taken, by this process or by one before it: handed in again they are passed over. */
   enterTaken(messages: readonly InboxMessage[]): void
   takeSignals(): readonly StopSignalJson[] | undefined
+  /** What was set since it was last asked for, as one change. */
+  takeSettings(): SettingsChange | undefined
 }
 
 /** A message as it is handed in. */
@@ -30,6 +33,10 @@ export interface OpenInbox extends Inbox {
   /** Takes a message back. False when no message of this id waits: it was taken, or never handed in. */
   retract(id: string): boolean
   stop(signal: StopSignal): void
+  /** Hands in a change of the settings, which was looked at before. */
+  set(change: SettingsChange): void
+  /** What was set and no run has taken. */
+  readonly settings: SettingsChange | undefined
   /** Messages that no run has taken, in the order in which they came. */
   readonly waiting: readonly InboxMessage[]
   /** A run ended: what it took and could not put on record waits again. */
@@ -50,6 +57,7 @@ class MessageInbox implements OpenInbox {
   /** Given to a driver that has not put them on record yet. */
   #beingTaken: readonly InboxMessage[] = noMessages
   #signals: StopSignalJson[] | undefined
+  #settings: SettingsChange | undefined
   #derived = 0
 
   constructor(idsTaken: () => Iterable<string>) {
@@ -76,6 +84,14 @@ class MessageInbox implements OpenInbox {
     ;(this.#signals ??= []).push(signal.toJSON())
   }
 
+  get settings(): SettingsChange | undefined {
+    return this.#settings
+  }
+
+  set(change: SettingsChange): void {
+    this.#settings = bothChanges(this.#settings, change)
+  }
+
   takeMessages(all: boolean): readonly InboxMessage[] | undefined {
     if (this.#waiting.length === 0) return undefined
     const taken = all ? this.#waiting : this.#waiting.filter(({ kind }) => kind === 'steer')
@@ -95,6 +111,12 @@ class MessageInbox implements OpenInbox {
   takeSignals(): readonly StopSignalJson[] | undefined {
     const taken = this.#signals
     this.#signals = undefined
+    return taken
+  }
+
+  takeSettings(): SettingsChange | undefined {
+    const taken = this.#settings
+    this.#settings = undefined
     return taken
   }
 
@@ -140,4 +162,5 @@ export const closedInbox: Inbox = Object.freeze<Inbox>({
   takeMessages: () => undefined,
   enterTaken: () => {},
   takeSignals: () => undefined,
+  takeSettings: () => undefined,
 })

@@ -18,6 +18,8 @@ export {
 export { AgentExecution, AgentState } from './agent-state.ts'
 export { loop, type Loop } from './iterate.ts'
 export type { LoopOptions } from './options.ts'
+export type { InboxMessage } from './steps/control.ts'
+export type { LimitsChange, SettingsChange } from './settings/settings-change.ts'
 export { startRun, type StartOptions } from './start.ts'
 export { replay, resume, type Replayed, type Resumed } from './resume.ts'
 export { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
@@ -71,7 +73,7 @@ export { allowAll, type PermissionRequest, type Permissions } from './tools/perm
 export type { PermissionDecision } from './tools/permission-decision.ts'
 
 // Models, messages and prices, as whoever hands them in sees them.
-export type { Model, ModelReply, ModelRequest } from './model/model.ts'
+export type { Model, ModelReply, ModelRequest, Thinking } from './model/model.ts'
 export { ModelError, RetriesExhaustedError, type ModelErrorKind } from './model/model-error.ts'
 export type {
   AssistantMessage,

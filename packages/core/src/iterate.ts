@@ -2,6 +2,7 @@ import { AbortScope, type AbortCause } from './cancel/abort.ts'
 import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
+import { nanosOf } from './budget/prices.ts'
 import { ConfigurationError } from './errors.ts'
 import type { Emit, LoopEvent } from './events.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
@@ -12,6 +13,9 @@ import type { Json } from './json.ts'
 import type { MessageContent } from './messages.ts'
 import { contextOf, ledgerOf, type LoopOptions } from './options.ts'
 import type { Ended, RunContext, RunPorts, RunSettings } from './run-context.ts'
+import { checkedChange } from './settings/check-change.ts'
+import { contextWith } from './settings/context-with.ts'
+import { inForceAfter, type SettingsChange, type SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
@@ -45,12 +49,20 @@ export interface Loop extends AsyncIterable<LoopEvent> {
   retract(id: string): boolean
   /** Messages that were handed in and not taken. A run that ends leaves them here. */
   readonly waiting: readonly InboxMessage[]
+  /**
+   * Sets model, permission mode, thinking and limits while the run goes on. Taken at the next checkpoint, on record before it counts, in
+   * force from the next request on; the `settings` event tells of it. A limit that is set below what is spent ends the run there, as that limit does.
+   * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
+   */
+  set(change: SettingsChange): void
 }
 
 /** What `loop` shares with an owner of several runs, and what a resume brings along. */
 export interface LoopContext {
   readonly inbox?: OpenInbox
   readonly ledger?: Ledger
+  /** The ledger above that one which `maxBudgetUsd` limits, where the budget is that of a session. */
+  readonly sessionLedger?: Ledger
   readonly orphanedTools?: OrphanedTools
   /** The state is that of a run that has begun already: a resume or a replay. */
   readonly resumed?: boolean
@@ -58,6 +70,8 @@ export interface LoopContext {
   readonly replayed?: boolean
   /** How far the record of a resumed run goes, on the session's active clock: the time that its open turn took already counts. */
   readonly recordedUntil?: number
+  /** What the records that a resume answers from show as set, beyond the state that it begins with. */
+  readonly inForce?: SettingsInForce | null
 }
 
 /**
@@ -67,18 +81,29 @@ export interface LoopContext {
  */
 export function loop(start: RunState, options: LoopOptions, context: LoopContext = {}): Loop {
   const run = contextOf(options)
+  const { settings } = contextWith(run, start.spent.settings)
   const clock = options.clock ?? systemClock
   const abort = new AbortScope()
   const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
+  const ledger = context.ledger ?? ledgerOfStart(start, settings, spentBeforeUsd)
+  let deadline = noDeadline
+  let inForce = context.inForce ?? start.spent.settings
+  const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
+    inForce = nowInForce
+    limitLedgers(limits, ledger, context.sessionLedger)
+    deadline.setLimit(limits.maxDurationMs)
+  }
+  if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)
   const ports: RunPorts = {
     steps,
     isResumed: context.resumed === true && context.replayed !== true,
     abort,
     inbox,
-    ledger: context.ledger ?? ledgerOfStart(start, run.settings, spentBeforeUsd),
-    deadline: noDeadline,
+    ledger,
+    deadline,
+    onSettings,
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),
     spentBeforeUsd,
   }
@@ -90,13 +115,12 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     // Whoever starts a run has the rest of their turn to say more.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
-    let deadline = noDeadline
     let ended: Ended
     try {
       const state = context.resumed === true ? start : begun(start, run, ports, put)
       const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
-      const left = run.settings.maxDurationMs - (reached - state.spent.startedAt)
-      deadline = createDeadline(clock, left, () => abort.abort('time'))
+      const times = { usedMs: reached - state.spent.startedAt, limitMs: settings.maxDurationMs }
+      deadline = createDeadline(clock, times, () => abort.abort('time'))
       ended = await runLoop(run, { ...ports, deadline }, state, put)
     } catch (thrown) {
       // The driver could not even put the beginning on record.
@@ -139,6 +163,10 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     get waiting() {
       return inbox.waiting
     },
+    set(change) {
+      const { settings: pending } = inbox
+      inbox.set(checkedChange(run, pending === undefined ? inForce : inForceAfter(inForce, pending, false), change))
+    },
     [Symbol.asyncIterator]() {
       events.listen()
       const ending = started()
@@ -161,6 +189,14 @@ function ledgerOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUs
   const { nanos, unknownNanos, totalTokens } = spent
   ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   return ledger
+}
+
+/** Where the limits of dollars and tokens are kept. */
+function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledger | undefined): void {
+  const { maxBudgetUsd, maxRunUsd, maxTokens: tokens } = settings
+  const ownUsd = sessionLedger === undefined ? Math.min(maxBudgetUsd, maxRunUsd) : maxRunUsd
+  ledger.setLimits({ nanos: nanosOf(ownUsd), tokens })
+  sessionLedger?.setLimits({ nanos: nanosOf(maxBudgetUsd) })
 }
 
 /** Puts the beginning on record, and the moment of it into the state. */

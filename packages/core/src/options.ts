@@ -12,8 +12,9 @@ import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
 import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop-hooks.ts'
 import { runLoop } from './loop.ts'
-import type { Model } from './model/model.ts'
+import type { Model, Thinking } from './model/model.ts'
 import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
+import { checkBudgetable, checkLimits, checkThinking } from './settings/check-settings.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
@@ -27,6 +28,10 @@ export interface LoopOptions {
   readonly model: Model
   /** Takes over when the model is overloaded three times in a row, or as often as `maxRetries` lets it be asked. */
   readonly fallbackModel?: Model
+  /** Further models that may be chosen by their id while a run goes on (`Loop.set`). */
+  readonly models?: readonly Model[]
+  /** How much the model may think; as the model was made when absent. */
+  readonly thinking?: Thinking
   readonly system?: string
   readonly tools?: readonly AnyTool[]
 
@@ -101,6 +106,8 @@ export function settingsOf(options: LoopOptions): RunSettings {
     graceMs: options.graceMs ?? 250,
     toolConcurrency: options.toolConcurrency ?? 10,
     wrapUp: options.wrapUp ?? false,
+    thinking: options.thinking ?? null,
+    permissionMode: null,
     output: options.output ?? null,
     errorPolicy: options.errorPolicy ?? null,
     onAsk: options.onAsk ?? 'end',
@@ -138,14 +145,8 @@ function guardBounds(options: LoopOptions): NonNullable<Guard['bounds']> {
 }
 
 function validate(settings: RunSettings, options: LoopOptions): void {
-  const { maxTurns } = settings
-  if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
-    throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
-  }
-  for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs', 'minUsefulTokens', 'toolConcurrency'] as const) {
-    if (!(settings[name] > 0))
-      throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
-  }
+  checkLimits(settings)
+  if (settings.thinking !== null) checkThinking(settings.thinking)
   for (const name of ['maxRetries', 'maxSubagents', 'stopHookBlockCap', 'toolConcurrency'] as const) {
     if (settings[name] !== Infinity && !Number.isInteger(settings[name])) {
       throw new ConfigurationError(`${name} must be a whole number, but it is ${settings[name]}.`)
@@ -158,24 +159,23 @@ function validate(settings: RunSettings, options: LoopOptions): void {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
   toolsByName(options.tools ?? [])
+  checkModels(options)
   for (const model of [options.model, options.fallbackModel]) {
     if (model !== undefined) checkBudgetable(model, options.prices ?? noPrices, settings)
   }
 }
 
-/** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
-function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
-  const isInDollars = Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
-  if (isInDollars && prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) === undefined) {
-    throw new ConfigurationError(
-      `There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`,
-    )
-  }
-  if ((isInDollars || settings.maxTokens !== Infinity) && model.maxServerToolUses === Infinity) {
-    throw new ConfigurationError(
-      `${model.id} may use tools of the service's own without end, so a budget cannot be kept. Give each a max_uses.`,
-    )
-  }
+/** The models of the options; each once. */
+function modelsOf({ model, fallbackModel, models = [] }: LoopOptions): readonly Model[] {
+  return [...new Set([model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...models])]
+}
+
+/** A choice is on record by its id. */
+function checkModels({ models = [], ...options }: LoopOptions): void {
+  if (models.length === 0) return
+  const ids = modelsOf({ models, ...options }).map(({ id }) => id)
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (twice !== undefined) throw new ConfigurationError(`There are two models ${twice}: one could not be chosen.`)
 }
 
 /** What runs of these options share. Holds for every `LoopOptions` object once, however many runs it has. */
@@ -193,6 +193,7 @@ function newContext(options: LoopOptions): RunContext {
   return {
     model: options.model,
     fallbackModel: options.fallbackModel ?? null,
+    models: modelsOf(options),
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
     guards: registerGuards(guardsOf(options)),

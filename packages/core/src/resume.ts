@@ -2,7 +2,9 @@ import type { LoopEvent } from './events.ts'
 import { ConfigurationError } from './errors.ts'
 import { createInbox, inboxIdsOf } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
-import { ledgerOf, settingsOf, type LoopOptions } from './options.ts'
+import { contextOf, ledgerOf, settingsOf, type LoopOptions } from './options.ts'
+import { contextWith } from './settings/context-with.ts'
+import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
 import { foldRun, inboxIdsIn, startOf } from './steps/resume.ts'
@@ -30,6 +32,7 @@ export function resume(
   if (folded.kind === 'ended') {
     throw new ConfigurationError(`This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
   }
+  const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, options)
   const clock = options.clock === undefined ? {} : { clock: options.clock }
   const steps = createMemorySteps({
     ...clock,
@@ -41,7 +44,7 @@ export function resume(
   const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const { state, recordedUntil } = folded
-  return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger, inbox }), steps }
+  return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger, inbox, inForce }), steps }
 }
 
 /** What a record told when it was played back, and how it ended. */
@@ -61,6 +64,7 @@ export async function replay(
   before: Transcript = Transcript.empty(),
 ): Promise<Replayed> {
   const begin = beginningOf(records)
+  settingsOnRecord(records, begin.start.spent.settings, options)
   const steps = createMemorySteps({
     replay: records.filter((record) => record !== begin),
     recordedOnly: true,
@@ -74,6 +78,25 @@ export async function replay(
   const replayed = loop(start, { ...rest, steps, clock: frozenClock, postRun: [] }, { resumed: true, replayed: true })
   for await (const event of replayed) events.push(event)
   return { events, terminal: await replayed.terminal }
+}
+
+/**
+ * What a person set, as far as the records show, without what subagents took of it.
+ * @throws ConfigurationError when a model was chosen that the options do not have: before anything is written.
+ */
+function settingsOnRecord(
+  records: readonly StepRecord[],
+  before: SettingsInForce | null,
+  options: LoopOptions,
+): SettingsInForce | null {
+  const context = contextOf(options)
+  let inForce = before
+  for (const record of records) {
+    if (record.type !== 'control' || record.control.settings === undefined) continue
+    inForce = inForceAfter(inForce, record.control.settings, false)
+    contextWith(context, inForce)
+  }
+  return inForce
 }
 
 /** A replay waits for nothing. */

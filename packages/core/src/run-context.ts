@@ -12,7 +12,8 @@ import type { Emit } from './events.ts'
 import type { HookRegistry } from './hooks/registry.ts'
 import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
-import type { Model, ToolDefinition } from './model/model.ts'
+import type { Model, Thinking, ToolDefinition } from './model/model.ts'
+import type { SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
@@ -56,6 +57,10 @@ export interface RunSettings {
   readonly toolConcurrency: number
   /** Ask for a last answer, without tools, when a limit was hit. */
   readonly wrapUp: boolean
+  /** How much the model may think; null: as the model was made. */
+  readonly thinking: Thinking | null
+  /** The mode of the permissions that a person set; null: their own. */
+  readonly permissionMode: string | null
   readonly output: OutputSchema | null
   readonly errorPolicy: ErrorPolicy | null
   /** A call that a person must approve: end as `needs_approval`, or wait for an answer through Steps. */
@@ -71,6 +76,8 @@ export interface RunSettings {
 export interface RunContext {
   readonly model: Model
   readonly fallbackModel: Model | null
+  /** The models that may be chosen while it runs. */
+  readonly models: readonly Model[]
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
   readonly guards: readonly RegisteredGuard[]
@@ -102,6 +109,8 @@ export interface RunPorts {
   readonly heldBack?: HeldBack
   readonly deadline: Deadline
   readonly orphanedTools: OrphanedTools
+  /** Told of what was set, once that is on record: limits are kept by ledger and deadline, for the whole tree of agents. */
+  readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */
   readonly spentBeforeUsd: number
 }

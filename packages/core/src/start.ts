@@ -2,6 +2,7 @@ import { ConfigurationError } from './errors.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
 import { nextRunId } from './run-id.ts'
+import type { SettingsInForce } from './settings/settings-change.ts'
 import {
   entryId,
   freshProgress,
@@ -34,6 +35,8 @@ export interface StartOptions {
   readonly metadata?: JsonObject
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  /** What was set in an earlier run of the session and still holds. */
+  readonly settings?: SettingsInForce | null
   /** Counters of a run that ended at a limit and goes on in this one. */
   readonly carry?: RunProgress
 }
@@ -54,7 +57,8 @@ export function startRun(options: StartOptions = {}): RunState {
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
-  const spent = { ...freshProgress(0, jsonObjectOf(options.metadata)), ...carried }
+  const settings = options.settings ?? null
+  const spent = { ...freshProgress(0, jsonObjectOf(options.metadata)), ...carried, settings }
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
     throw new ConfigurationError(

@@ -2,6 +2,7 @@ import { noLaps, type SpentLaps, type Transition } from './allowance.ts'
 import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
+import type { SettingsInForce } from './settings/settings-change.ts'
 import { ExecutionContinuation } from './stop/continuation.ts'
 import type { StopSignalJson } from './stop/signal.ts'
 import type { TerminalReason } from './stop/terminal.ts'
@@ -27,7 +28,7 @@ export type RunIdentity = {
 
 /**
  * What a run has spent and done so far, small and JSON: the part of the state that a lap records.
- * Limits are not in here, so a resumed run may have others.
+ * Limits of the options are not in here, so a resumed run may have others.
  */
 export type RunProgress = {
   /** Number of the request that comes next; rises with every lap. */
@@ -68,6 +69,8 @@ export type RunProgress = {
   readonly counted: PromptCount
   readonly stillRunning: readonly string[]
   readonly subagents: number
+  /** What a person set while it ran, in place of the options. The one limit that is state: whoever set it is gone at a resume. */
+  readonly settings: SettingsInForce | null
   /** Set while the last answer is asked for that `wrapUp` wants: how the run will have ended. */
   readonly closing: StoredEnding | null
   /** What a person said to calls that waited, until they are acted on. */
@@ -142,6 +145,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     counted: noCount,
     stillRunning: [],
     subagents: 0,
+    settings: null,
     closing: null,
     approvals: null,
     metadata,
@@ -180,6 +184,7 @@ export function copyOfProgress(spent: RunProgress): { -readonly [key in keyof Ru
     counted: spent.counted,
     stillRunning: spent.stillRunning,
     subagents: spent.subagents,
+    settings: spent.settings,
     closing: spent.closing,
     approvals: spent.approvals,
     metadata: spent.metadata,

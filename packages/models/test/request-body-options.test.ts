@@ -71,6 +71,18 @@ describe('thinking', () => {
     expect(fieldsOf({ maxTokens: 9_000 }, { thinking: { type: 'enabled', budgetTokens: 1_000 } })).toEqual({})
   })
 
+  test('is what the request says, else what the model was made with', () => {
+    const own = { thinking: { type: 'enabled', budgetTokens: 4_000 } } as const
+    expect(fieldsOf({ maxTokens: 9_000, thinking: { type: 'enabled', budgetTokens: 2_000 } }, own)).toEqual({
+      thinking: { type: 'enabled', budget_tokens: 2_000 },
+    })
+    expect(fieldsOf({ maxTokens: 9_000, thinking: { type: 'adaptive' } }, own)).toEqual({
+      thinking: { type: 'adaptive' },
+    })
+    expect(fieldsOf({ maxTokens: 9_000, thinking: { type: 'disabled' } }, own)).toEqual({})
+    expect(fieldsOf({ maxTokens: 9_000 }, { thinking: { type: 'disabled' } })).toEqual({})
+  })
+
   test('that the model measures by itself is sent so at every cap, with the effort', () => {
     expect(fieldsOf({ maxTokens: 100 }, { thinking: { type: 'adaptive' }, effort: 'max' })).toEqual({
       thinking: { type: 'adaptive' },

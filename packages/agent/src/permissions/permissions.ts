@@ -10,6 +10,7 @@ import {
   isPathAllowed,
   pathForRule,
   patternForPath,
+  permissionModes,
   type PermissionMode,
   type RuleBook,
 } from './rule-book.ts'
@@ -59,6 +60,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
   const whenAsked = options.whenAsked ?? 'ask'
   return {
+    modes: permissionModes,
     get mode() {
       return book.mode
     },
@@ -75,12 +77,19 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
     },
     decide(request) {
-      const decision = decide(request, book)
+      const current = inMode(book, request)
+      const decision = decide(request, current)
       if (decision.behavior !== 'ask') return decision
-      const isDenied = whenAsked === 'deny' || book.mode === 'dontAsk'
+      const isDenied = whenAsked === 'deny' || current.mode === 'dontAsk'
       return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
     },
   }
+}
+
+/** A mode that was set for the run goes before that of the rules. */
+function inMode(book: RuleBook, { mode }: PermissionRequest): RuleBook {
+  const asked = permissionModes.find((known) => known === mode)
+  return asked === undefined ? book : { ...book, mode: asked }
 }
 
 /** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. */

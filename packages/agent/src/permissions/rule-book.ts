@@ -3,6 +3,14 @@ import { isAbout, type PermissionRule } from './rule.ts'
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
 
+export const permissionModes: readonly PermissionMode[] = Object.freeze<PermissionMode[]>([
+  'default',
+  'acceptEdits',
+  'plan',
+  'dontAsk',
+  'bypassPermissions',
+])
+
 /** What decides about a call: the rules, the mode, and the directories of the session. */
 export interface RuleBook {
   readonly mode: PermissionMode

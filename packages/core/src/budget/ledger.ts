@@ -14,6 +14,8 @@ export interface LedgerLimits {
   readonly tokens: number
 }
 
+const noLimits: LedgerLimits = Object.freeze({ nanos: Infinity, tokens: Infinity })
+
 /** What stands on a ledger at this moment. */
 export interface LedgerFigures {
   readonly settled: Amount
@@ -33,12 +35,12 @@ interface Line {
   settled: Amount
   reserved: Amount
   unknown: Amount
-  readonly limits: LedgerLimits
+  limits: LedgerLimits
 }
 
 /**
  * What may be spent, and what is (spec R-BUD-1, R-BUD-6). A subagent's ledger is a branch: what it reserves, its parent reserves too.
- * L1: settled + reserved never exceeds a limit, in the branch or above it. L2: a reservation is settled once. L3: nothing is ever negative.
+ * L1: settled + reserved never exceeds a limit, in the branch or above it, unless that was lowered since. L2: a reservation is settled once. L3: nothing is ever negative.
  */
 export class Ledger {
   readonly #lines: readonly Line[]
@@ -55,6 +57,17 @@ export class Ledger {
   /** A branch of its own, for a subagent; `limits` may only narrow. */
   branch(limits: Partial<LedgerLimits> = {}): Ledger {
     return new Ledger([newLine(limits), ...this.#lines])
+  }
+
+  /** Of this ledger itself; those above it may be narrower. */
+  get limits(): LedgerLimits {
+    return this.#lines[0]?.limits ?? noLimits
+  }
+
+  /** Other limits of this ledger itself; those above it stay. What was spent stays spent, also above a limit that is lowered. */
+  setLimits({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): void {
+    const own = this.#lines[0]
+    if (own !== undefined) own.limits = { nanos, tokens }
   }
 
   /** True when some limit is finite: only then does anyone need to know the worst case. */

@@ -2,41 +2,99 @@ import type { Clock } from '../steps/clock.ts'
 
 /** The time limit of a run, as a timer that aborts what is in flight. It stands still while a person is waited for. */
 export interface Deadline {
+  /** Active milliseconds so far. */
+  readonly usedMs: number
+  /** Active milliseconds that are left; `Infinity` without a limit. */
+  readonly leftMs: number
+  /** Another limit for the whole run, in active milliseconds; `Infinity` for none. One that has passed already is due at once. */
+  setLimit(limitMs: number): void
   pause(): void
   goOn(): void
   cancel(): void
 }
 
-/** A run without a time limit. */
-export const noDeadline: Deadline = Object.freeze<Deadline>({ pause: () => {}, goOn: () => {}, cancel: () => {} })
+/** Of a run that has not begun. */
+export const noDeadline: Deadline = Object.freeze<Deadline>({
+  usedMs: 0,
+  leftMs: Infinity,
+  setLimit: () => {},
+  pause: () => {},
+  goOn: () => {},
+  cancel: () => {},
+})
 
-/** Calls back once after `leftMs` milliseconds that were not paused; at once when none are left. */
-export function createDeadline(clock: Clock, leftMs: number, onPassed: () => void): Deadline {
-  if (leftMs === Infinity) return noDeadline
-  if (leftMs <= 0) {
+export interface DeadlineTimes {
+  /** Active milliseconds of the run before now. */
+  readonly usedMs: number
+  readonly limitMs: number
+}
+
+/** Calls back once the limit has passed in milliseconds that were not paused; at once when it has passed already. */
+export function createDeadline(clock: Clock, times: DeadlineTimes, onPassed: () => void): Deadline {
+  if (times.limitMs <= times.usedMs) {
     // A timer would let a request begin that can only be aborted, and charged.
     onPassed()
     return noDeadline
   }
-  let left = leftMs
-  let since = clock.now()
-  let stop: (() => void) | undefined = clock.after(left, onPassed)
-  // Calls that run side by side may each wait for a person.
-  let waiting = 0
-  return {
-    pause() {
-      if (waiting++ > 0 || stop === undefined) return
-      stop()
-      left = Math.max(0, left - (clock.now() - since))
-    },
-    goOn() {
-      if (--waiting > 0 || stop === undefined) return
-      since = clock.now()
-      stop = clock.after(left, onPassed)
-    },
-    cancel() {
-      stop?.()
-      stop = undefined
-    },
+  return new RunningDeadline(clock, times, onPassed)
+}
+
+class RunningDeadline implements Deadline {
+  readonly #clock: Clock
+  readonly #onPassed: () => void
+  #limitMs: number
+  /** Up to `#since`, or to the pause. */
+  #usedMs: number
+  #since: number
+  /** Calls that run side by side may each wait for a person. */
+  #waiting = 0
+  #isCancelled = false
+  #stopTimer: (() => void) | undefined
+
+  constructor(clock: Clock, { usedMs, limitMs }: DeadlineTimes, onPassed: () => void) {
+    this.#clock = clock
+    this.#onPassed = onPassed
+    this.#usedMs = usedMs
+    this.#limitMs = limitMs
+    this.#since = clock.now()
+    this.#startTimer()
+  }
+
+  get usedMs(): number {
+    return this.#waiting > 0 ? this.#usedMs : this.#usedMs + this.#clock.now() - this.#since
+  }
+
+  get leftMs(): number {
+    return Math.max(0, this.#limitMs - this.usedMs)
+  }
+
+  setLimit(limitMs: number): void {
+    this.#limitMs = limitMs
+    this.#startTimer()
+  }
+
+  pause(): void {
+    const { usedMs } = this
+    if (this.#waiting++ > 0) return
+    this.#usedMs = usedMs
+    this.#stopTimer?.()
+  }
+
+  goOn(): void {
+    if (--this.#waiting > 0) return
+    this.#since = this.#clock.now()
+    this.#startTimer()
+  }
+
+  cancel(): void {
+    this.#isCancelled = true
+    this.#stopTimer?.()
+  }
+
+  #startTimer(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    if (this.#isCancelled || this.#waiting > 0 || this.#limitMs === Infinity) return
+    this.#stopTimer = this.#clock.after(this.leftMs, this.#onPassed)
   }
 }

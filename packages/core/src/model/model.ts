@@ -10,6 +10,15 @@ export interface ToolDefinition {
   readonly input_schema: JsonObject
 }
 
+/**
+ * How much a model may think before it answers.
+ * `enabled`: at most so many tokens of the reply, less where the reply is cut shorter. `adaptive`: as much as the model finds right.
+ */
+export type Thinking =
+  | { readonly type: 'enabled'; readonly budgetTokens: number }
+  | { readonly type: 'adaptive' }
+  | { readonly type: 'disabled' }
+
 /** One request. `messages` is shared with the run and grows after the call: read it during the call, copy what is kept. */
 export interface ModelRequest {
   readonly system: string
@@ -17,6 +26,8 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[]
   /** `none`: the model is to answer without a tool, although they are listed. */
   readonly toolChoice?: 'auto' | 'none'
+  /** As the model was made when absent. A model that cannot be told passes it over. */
+  readonly thinking?: Thinking
   /** Most tokens that the reply may have; already lowered to what the budget allows. */
   readonly maxTokens: number
   /** Names this attempt: the next attempt at the same request has another. */

@@ -1,5 +1,6 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { MessageContent } from '../messages.ts'
+import type { SettingsChange } from '../settings/settings-change.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 
 /** A message handed in while a run goes on. */
@@ -16,4 +17,5 @@ export type Control = {
   readonly abort?: AbortCause
   readonly signals?: readonly StopSignalJson[]
   readonly messages?: readonly InboxMessage[]
+  readonly settings?: SettingsChange
 }

@@ -16,7 +16,7 @@ export type ScriptedReply =
       /** The stream breaks after these blocks. */
       readonly interrupted?: ModelErrorInit
       /** Called when all blocks are out and before the reply is given: time for an abort, a message, a clock. */
-      readonly before?: (options: ModelCallOptions) => unknown
+      readonly before?: ((options: ModelCallOptions) => void) | ((options: ModelCallOptions) => Promise<void>)
     }
   | { readonly error: ModelErrorInit }
   /** Never answers. With `deaf` it does not heed the abort either. */

@@ -7,6 +7,8 @@ export interface PermissionRequest {
   readonly call: ToolUseBlock
   readonly tool: AnyTool
   readonly readOnly: boolean
+  /** The mode that a person set while the run goes on, one of `modes`; the permissions' own when absent. */
+  readonly mode?: string
   /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). */
   readonly hookDecision?: 'allow' | 'ask'
 }
@@ -15,6 +17,8 @@ export interface PermissionRequest {
  * Permission rules as a port. A read-only call may start while the message still streams, where `decide` allows it at once, without a promise.
  */
 export interface Permissions {
+  /** Names of the modes that may be set while a run goes on (`Loop.set`); each request then says which. None when absent. */
+  readonly modes?: readonly string[]
   /** Deny rules alone, looked at before the hooks and again when a hook changed the input. */
   denies(request: PermissionRequest): string | undefined
   /** Ask rules, mode, allow rules. */

@@ -9,6 +9,7 @@ import { recordedCalls } from './calls/recorded-calls.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, budgetDraft, loweredTokensDraft, standingDraft } from './endings.ts'
 import { committedUsd } from './figures.ts'
+import { loweredTimeDraft } from './lowered-limit.ts'
 import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
 import { recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
 import type { Run } from './run.ts'
@@ -84,7 +85,9 @@ function goOnWith(
   { messages }: HookRun,
   { isPassed, raisedBy }: ReplyCheck,
 ): Eventually<Outcome> {
-  const stop = isPassed ? undefined : (overBudgetDraft(run) ?? overTokensDraft(run) ?? standingAfter(run, raisedBy))
+  const stop = isPassed
+    ? undefined
+    : (overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))
   if (stop !== undefined) {
     closeNotRun(run, calls, `the run stopped (${stop.signal.toString()})`)
     addHookMessages(run, messages)

@@ -4,6 +4,7 @@ import { terminalOf } from '../stop/terminal.ts'
 import type { PendingCall, RaisedStop, ToolPhase } from './calls/tool-phase.ts'
 import { controlAt, guardsAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft } from './endings.ts'
+import { loweredLimitDraft } from './lowered-limit.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
@@ -19,7 +20,7 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
     return after(runHooks(run, 'afterStep', noSubject, isPassed), (hooks) => {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
-      const ending = stopDraft(phase) ?? standing(run, raisedBy)
+      const ending = stopDraft(phase) ?? standing(run, raisedBy) ?? loweredLimitDraft(run)
       return ending === undefined ? goesOn(nextTurn, () => maxTurnsDraft(run)) : ends(ending)
     })
   })

@@ -95,6 +95,7 @@ function planOf(run: Run, model: Model, isClosing: boolean): RequestPlan {
       messages: run.transcript.messages(),
       tools: toolDefinitions,
       ...(isClosing && { toolChoice: 'none' as const }),
+      ...(settings.thinking !== null && { thinking: settings.thinking }),
     }),
   }
 }

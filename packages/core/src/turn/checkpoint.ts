@@ -12,7 +12,7 @@ import type { Run } from './run.ts'
 // A checkpoint is where signals, cancellation and inbox are looked at. All that comes from outside comes through `Steps.control`.
 
 /**
- * Abort, explicit stops and cancellation sources: raises the signals, gives the abort.
+ * Abort, explicit stops, cancellation sources, and what was set: raises the signals, gives the abort.
  * Never asks the inbox for messages: a run that stops leaves them there.
  */
 export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCause | undefined> {
@@ -23,6 +23,7 @@ export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCau
 }
 
 function applyControl(run: Run, control: Control | undefined, checkpoint: Checkpoint): AbortCause | undefined {
+  if (control?.settings !== undefined) run.set(control.settings)
   for (const stored of control?.signals ?? []) run.raise(StopSignal.fromJSON(stored), checkpoint)
   return control?.abort
 }
@@ -30,10 +31,11 @@ function applyControl(run: Run, control: Control | undefined, checkpoint: Checkp
 function pollControl(run: Run): PolledControl {
   const { cause } = run.ports.abort
   if (cause !== undefined) return { abort: cause }
-  const signals = run.ports.inbox.takeSignals()
-  if (run.context.cancellation.length === 0) return signals === undefined ? undefined : { signals }
-  return pollSources(run, signals ?? [])
+  const signals = run.ports.inbox.takeSignals() ?? noSignals
+  return run.context.cancellation.length === 0 ? controlWith(run, signals) : pollSources(run, signals)
 }
+
+const noSignals: readonly StopSignalJson[] = Object.freeze([])
 
 async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<Control | undefined> {
   const signals = [...taken]
@@ -47,8 +49,14 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
     if (signal) signals.push(signal.toJSON())
   }
   const { cause } = run.ports.abort
-  if (cause !== undefined) return { abort: cause }
-  return signals.length === 0 ? undefined : { signals }
+  return cause === undefined ? controlWith(run, signals) : { abort: cause }
+}
+
+/** Signals, and what was set: undefined when there is neither. */
+function controlWith(run: Run, signals: readonly StopSignalJson[]): Control | undefined {
+  const settings = run.ports.inbox.takeSettings()
+  if (settings === undefined && signals.length === 0) return undefined
+  return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
 }
 
 /** A source that throws cannot say whether the run is to stop: it stops, as `error`. */

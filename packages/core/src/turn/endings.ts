@@ -47,13 +47,14 @@ const abortMessages = {
   parent: 'The parent run was aborted',
 } as const
 
-export function maxTurnsDraft({ context, spent }: Run): Draft {
+/** @param used Turns that were made, where these are more than the limit. */
+export function maxTurnsDraft({ context, spent }: Run, used: number = context.settings.maxTurns): Draft {
   const { maxTurns } = context.settings
   const turnCount = spent.turns + 1
   const signal = new StopSignal({
     reason: 'steps_limit',
     message: `Reached maximum number of turns (${maxTurns})`,
-    context: { used: maxTurns, limit: maxTurns, turnCount },
+    context: { used, limit: maxTurns, turnCount },
     source: 'max_turns',
   })
   return draftOf('max_turns', signal, {
@@ -134,11 +135,11 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
   }
 }
 
-/** The run's tokens are used up in the middle of a reply. */
-export function loweredTokensDraft({ context, spent }: Run): Draft {
+/** The run's tokens are used up: in the middle of a reply, unless said otherwise. */
+export function loweredTokensDraft({ context, spent }: Run, how: string = 'the reply was cut at what was left'): Draft {
   const used = spent.totalTokens
   const limit = context.settings.maxTokens
-  const message = `Token limit reached: ${used}/${limit}; the reply was cut at what was left`
+  const message = `Token limit reached: ${used}/${limit}; ${how}`
   const signal = new StopSignal({ reason: 'token_limit', message, context: { used, limit }, source: 'ledger' })
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
 }

@@ -2,6 +2,7 @@ import { after, firstOf, type Eventually } from '../eventually.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
 import { defendContext } from './defend-context.ts'
 import { abortDraft, standingDraft } from './endings.ts'
+import { loweredLimits } from './lowered-limit.ts'
 import { ends, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
@@ -10,7 +11,7 @@ import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.
 type Stage = (run: Run) => Eventually<Outcome | undefined>
 
 /** Before a turn, in this order. (The reservation is part of the request's own step.) */
-const beforeTurn: readonly Stage[] = [control, standing, steering, inference, defendContext]
+const beforeTurn: readonly Stage[] = [control, loweredLimits, standing, steering, inference, defendContext]
 
 /** Makes ready for a request: undefined, or how the run ends before it. */
 export function prepare(run: Run): Eventually<Outcome | undefined> {

@@ -8,6 +8,8 @@ import type { Checkpoint } from '../guards/guard.ts'
 import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
 import { copyOfProgress, type Lap, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
+import { contextWith } from '../settings/context-with.ts'
+import { inForceAfter, type SettingsChange } from '../settings/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
 import { ExecutionContinuation } from '../stop/continuation.ts'
@@ -38,7 +40,6 @@ export interface LapDetails {
  * entered in call order. W4: a lap is on record before the run changes. W5: the transcript's log is the run's own.
  */
 export class Run {
-  readonly context: RunContext
   readonly ports: RunPorts
   readonly identity: RunIdentity
   /** Length of the transcript when the run began. */
@@ -46,6 +47,8 @@ export class Run {
   readonly emit: Emit
   /** The calls of the open turn, from the moment they are looked at; a run that breaks is closed from it. */
   tools: ToolPhase | undefined
+  readonly #given: RunContext
+  #context: RunContext
   #transcript: Transcript
   #continuation: ExecutionContinuation
   #progress: Writable<RunProgress>
@@ -59,7 +62,8 @@ export class Run {
   readonly #plainStep: StepOptions<never>
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
-    this.context = context
+    this.#given = context
+    this.#context = contextWith(context, start.spent.settings)
     this.ports = ports
     this.identity = start.run
     this.startLength = start.startLength
@@ -73,6 +77,11 @@ export class Run {
     this.#lapLength = start.transcript.length
     this.#prefix = `${start.run.runId}/${start.run.agentPath}`
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
+  }
+
+  /** What touches the world, settings and limits: those of the options, and in their place what was set since. */
+  get context(): RunContext {
+    return this.#context
   }
 
   /** The run as it is now; never changes. For whatever may look later. */
@@ -151,6 +160,16 @@ export class Run {
   raise(signal: StopSignal, checkpoint: Checkpoint): void {
     this.emit({ type: 'signal', signal, checkpoint })
     this.setContinuation(this.#continuation.withNewStopSignal(signal))
+  }
+
+  /** What a person set: it is on record, and counts from here on. */
+  set(change: SettingsChange): void {
+    const hasFallenBack = (this.#progress.laps.inRun.model_fallback ?? 0) > 0
+    const settings = inForceAfter(this.#progress.settings, change, hasFallenBack)
+    this.#context = contextWith(this.#given, settings)
+    this.update({ settings })
+    this.ports.onSettings(settings, this.#context.settings)
+    this.emit({ type: 'settings', change })
   }
 
   setContinuation(continuation: ExecutionContinuation): void {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,
-  foldRun,
   loop,
   replay,
   resume,
@@ -11,6 +10,7 @@ import {
   type LoopEvent,
   type StepRecord,
 } from '../../src/index.ts'
+import { foldRun } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
 import { begin, calls, json, reader, said, type Going } from '../support/harness.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject, ModelMessage, ModelRequest } from '@halting/core'
+import type { JsonObject, ModelMessage, ModelRequest, Thinking } from '@halting/core'
 import type { ToolDefinition } from '@halting/core/adapters'
 import { createBodies } from '../bytes/bodies.ts'
 import { isForeign, renderMessage } from './message-bytes.ts'
@@ -12,15 +12,12 @@ export interface RequestBodyOptions {
   readonly caching?: boolean | undefined
   /** How long it keeps it; `5m` when absent. An hour costs more to write. */
   readonly cacheTtl?: '5m' | '1h' | undefined
+  /** What a request does not say otherwise. */
   readonly thinking?: Thinking | undefined
   readonly effort?: 'low' | 'medium' | 'high' | 'max' | undefined
   /** The service's own tools, as it wants them listed: `{ type: 'web_search_20250305', name: 'web_search' }`. */
   readonly serverTools?: readonly JsonObject[] | undefined
 }
-
-export type Thinking =
-  /** Tokens of a reply that may go to thinking. Where a reply is cut shorter, so is this. */
-  { readonly type: 'enabled'; readonly budgetTokens: number } | { readonly type: 'adaptive' }
 
 /**
  * Makes the bodies of one model's requests, each as one buffer. It is lent: see `Bodies`.
@@ -41,7 +38,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     const { system, tools, messages, maxTokens } = request
     let tail = `],"max_tokens":${maxTokens},"stream":true`
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
-    tail += thinkingField(options.thinking, maxTokens)
+    tail += thinkingField(request.thinking ?? options.thinking, maxTokens)
     if (options.effort !== undefined) tail += `,"output_config":${JSON.stringify({ effort: options.effort })}`
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
     if (container !== undefined) tail += `,"container":${JSON.stringify(container)}`
@@ -94,7 +91,7 @@ const leastThinkingTokens = 1_024
 const leastAnswerTokens = 1_024
 
 function thinkingField(thinking: Thinking | undefined, maxTokens: number): string {
-  if (thinking === undefined) return ''
+  if (thinking === undefined || thinking.type === 'disabled') return ''
   if (thinking.type === 'adaptive') return ',"thinking":{"type":"adaptive"}'
   const budget = Math.min(thinking.budgetTokens, maxTokens - leastAnswerTokens)
   return budget < leastThinkingTokens ? '' : `,"thinking":{"type":"enabled","budget_tokens":${budget}}`

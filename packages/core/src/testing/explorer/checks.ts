@@ -50,6 +50,7 @@ export function checkRun(walked: Walked, world: World, where = 'the run'): void 
   checkAgents(walked, world, where)
   checkDuration(walked, where)
   checkRanking(events, where)
+  checkModel(walked, where)
 }
 
 /** Nothing breaks a run from inside: neither a bug nor a write to what was handed out. */
@@ -97,12 +98,25 @@ function checkDuration({ terminal, records }: Walked, where: string): void {
 function checkRanking(events: readonly LoopEvent[], where: string): void {
   let last: Ranking | undefined
   for (const event of events) {
+    // Where a person set a limit on turns the ranking may rise: there, and nowhere else.
+    if (event.type === 'settings' && event.change.limits?.maxTurns !== undefined) last = undefined
     if (event.type !== 'lap') continue
     if (!ranksBelow(event.after, event.before))
       fail(`${where}: ${event.transition} does not lower the ranking: ${String(event.before)} → ${String(event.after)}`)
     if (last !== undefined && String(last) !== String(event.before))
       fail(`${where}: the ranking changed between laps: ${String(last)} → ${String(event.before)}`)
     last = event.after
+  }
+}
+
+/** From the record on a model that was set is asked, and no other, until the fallback takes over. */
+function checkModel({ events, start }: Walked, where: string): void {
+  let model = start.spent.settings?.model
+  for (const event of events) {
+    if (event.type === 'settings' && event.change.model !== undefined) model = event.change.model ?? undefined
+    if (event.type === 'lap' && event.transition === 'model_fallback') model = undefined
+    if (event.type === 'model_start' && model !== undefined && event.model !== model)
+      fail(`${where}: ${event.model} was asked, and ${model} was set`)
   }
 }
 

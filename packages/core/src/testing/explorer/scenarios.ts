@@ -7,6 +7,7 @@ import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
+import { settingsScenarios } from './settings-scenarios.ts'
 import type { Scenario } from './world.ts'
 
 const causes: readonly AbortCause[] = ['user', 'interrupt', 'time', 'budget', 'terminated']
@@ -391,4 +392,4 @@ const stubborn: readonly Scenario[] = [
   }),
 ]
 
-export const scenarios: readonly Scenario[] = [...deviating, ...stubborn]
+export const scenarios: readonly Scenario[] = [...deviating, ...settingsScenarios, ...stubborn]

@@ -133,14 +133,19 @@ function inboxAtKill(handedIn: readonly HandedIn[], records: readonly StepRecord
   if (handedIn.length === 0) return nothingHandedIn
   const before = handedIn.filter((each) => each.records <= records.length)
   const taken = { stop: 0, abort: 0 }
-  for (const record of records) {
+  let lastSet = -1
+  for (const [index, record] of records.entries()) {
     if (/"abort(ed)?"/.test(JSON.stringify(record))) taken.abort++
     if (record.type !== 'control') continue
     taken.stop += record.control.signals?.length ?? 0
+    if (record.control.settings !== undefined) lastSet = index
   }
   const idsTaken = inboxIdsIn(records)
-  const waits = ({ what, label }: HandedIn): boolean =>
-    what === 'steer' || what === 'follow_up' ? !idsTaken.includes(label) : taken[what]-- <= 0
+  const waits = ({ what, label, records: then }: HandedIn): boolean => {
+    if (what === 'steer' || what === 'follow_up') return !idsTaken.includes(label)
+    // All that was set is taken together.
+    return what === 'settings' ? then > lastSet : taken[what]-- <= 0
+  }
   return { labels: new Set(before.map(({ label }) => label)), waiting: before.filter(waits), idsTaken }
 }
 
@@ -166,6 +171,8 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   const reader = running[Symbol.asyncIterator]()
   const events: LoopEvent[] = []
   let left = false
+  const hasSetLimits = start.spent.settings?.limits !== undefined
+  const { limits } = ledger
   if (leaves) {
     // At a moment of the run, whatever of its events has been read by then.
     world.onLeave = () => {
@@ -177,6 +184,8 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     const event = next.value
     world.snapshots.freeze(event)
     if (!isLive(event)) events.push(event)
+    // A limit that was set may be below what is spent.
+    if (hasSetLimits || ledger.limits !== limits) continue
     const { available } = ledger.figures()
     if (available.nanos < 0 || available.tokens < 0) fail('the ledger went below zero')
   }
@@ -191,7 +200,7 @@ interface Moments {
   readonly laps: Lap[]
 }
 
-/** An abort, a message or a stop may come before, in and after every await. What goes on record is frozen. */
+/** An abort, a message, a stop or a setting may come before, in and after every await. What goes on record is frozen. */
 function withMoments(inner: Steps, moments: Moments): Steps {
   const { steps, world, laps } = moments
   return {

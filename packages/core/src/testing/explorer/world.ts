@@ -7,9 +7,11 @@ import { createInbox, type OpenInbox } from '../../inbox.ts'
 import type { MessageContent, ModelMessage } from '../../messages.ts'
 import type { Model, ModelRequest } from '../../model/model.ts'
 import type { LoopOptions } from '../../options.ts'
+import type { SettingsChange } from '../../settings/settings-change.ts'
 import type { Clock } from '../../steps/clock.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
+import type { Permissions } from '../../tools/permissions.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
 import {
@@ -50,6 +52,8 @@ export interface Scenario {
   readonly permissions?: boolean
   /** Messages and stop requests that may come in. */
   readonly inbox?: boolean
+  /** What a person may set while it runs, by a name for the path. The rules then know a mode `closed`, and there is a model `other`. */
+  readonly settings?: { readonly [name: string]: SettingsChange }
   readonly context?: boolean
   readonly fallback?: boolean
   readonly noProgress?: boolean
@@ -91,8 +95,10 @@ export interface World {
 
 export type HandedIn = {
   readonly label: string
-  readonly what: 'steer' | 'follow_up' | 'stop' | 'abort'
+  readonly what: 'steer' | 'follow_up' | 'stop' | 'abort' | 'settings'
   readonly records: number
+  /** What was set. */
+  readonly change?: SettingsChange
 }
 
 const explorerPrices: Prices = Object.freeze<Prices>({
@@ -122,14 +128,15 @@ export function createWorld(
   const controller = new AbortController()
   const inbox = createInbox(() => before.idsTaken)
   const handedIn: HandedIn[] = []
-  const handIn = (what: HandedIn['what'], id: string): void => {
+  const handIn = ({ what, label: id, change }: Omit<HandedIn, 'records'>): void => {
     // An abort that nobody recorded went with its process.
     if (what === 'abort') return
     if (what === 'stop') inbox.stop(StopSignal.userRequested('stop'))
+    else if (what === 'settings') inbox.set(change ?? {})
     else inbox.put({ id, kind: what, content: `a ${what} message` })
   }
-  for (const { what, label } of before.waiting) handIn(what, label)
-  for (const id of before.idsTaken) handIn('steer', id)
+  for (const each of before.waiting) handIn(each)
+  for (const label of before.idsTaken) handIn({ what: 'steer', label })
   const time = createVirtualTime(1_000)
   const shownToAgents = new Map<string, readonly ModelMessage[]>()
   const agentReply = (agent: number, key: string): ReplyKind => {
@@ -189,6 +196,7 @@ export function createWorld(
     ...(scenario.hooks === undefined ? {} : { hooks: hooksOf(scenario.hooks, scenario.hookAnswers ?? 'all', asked) }),
     ...(scenario.stopHooks === true ? { stopHooks: stopHooksOf(asked) } : {}),
     ...(scenario.permissions === true ? { permissions: permissionsOf(asked) } : {}),
+    ...(scenario.settings === undefined ? {} : { models: [model('other')], permissions: moded }),
     ...(scenario.output === true ? { output: outputOf(asked) } : {}),
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...scenario.options,
@@ -216,14 +224,30 @@ export function createWorld(
         }
       }
       if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
-        const came = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
-        if (came === 'none') return
-        handIn(came, label)
-        handedIn.push({ label, what: came, records })
+        const what = choices.choose(`inbox ${label}`, ['none', 'steer', 'follow_up', 'stop'] as const)
+        if (what !== 'none') {
+          handIn({ what, label })
+          handedIn.push({ label, what, records })
+        }
+      }
+      const { settings } = scenario
+      if (settings !== undefined && /^before run1\/(model|tool):/.test(label) && !before.labels.has(label)) {
+        const change = settings[choices.choose(`set ${label}`, ['none', ...Object.keys(settings)])]
+        if (change !== undefined) {
+          handIn({ what: 'settings', label, change })
+          handedIn.push({ label, what: 'settings', records, change })
+        }
       }
     },
   }
   return world
+}
+
+/** What is allowed depends on the mode alone. */
+const moded: Permissions = {
+  modes: ['closed'],
+  denies: () => undefined,
+  decide: ({ mode }) => (mode === 'closed' ? { behavior: 'deny', message: 'closed' } : { behavior: 'allow' }),
 }
 
 function requestNumber(key: string): number {

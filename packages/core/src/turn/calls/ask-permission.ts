@@ -20,7 +20,7 @@ export function denyByRules(
   if (permissions === allowAll || (isPassed && !run.isRecorded(name))) return undefined
   const step = run.step<{ readonly message?: string }>(name, () => {
     try {
-      const message = permissions.denies({ call, tool, readOnly })
+      const message = permissions.denies(inMode(run, { call, tool, readOnly }))
       return message === undefined ? {} : { message }
     } catch (error) {
       return { message: rulesFailed(error) }
@@ -64,7 +64,9 @@ function decideInTime(run: Run, request: PermissionRequest): Eventually<Permissi
 const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: 'Interrupted by user' })
 
 /** A rule set that throws denies: nothing runs that nobody allowed. */
-function decide({ context }: Run, request: PermissionRequest): Eventually<PermissionDecision> {
+function decide(run: Run, asked: PermissionRequest): Eventually<PermissionDecision> {
+  const { context } = run
+  const request = inMode(run, asked)
   const message = context.permissions.denies(request)
   if (message !== undefined) return { behavior: 'deny', message }
   return after(context.permissions.decide(request), (decision) => {
@@ -72,6 +74,12 @@ function decide({ context }: Run, request: PermissionRequest): Eventually<Permis
     const hookAsks = request.hookDecision === 'ask' && decision.behavior === 'allow'
     return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
   })
+}
+
+/** The request with the mode that was set, where one was. */
+export function inMode({ context }: Run, request: PermissionRequest): PermissionRequest {
+  const { permissionMode: mode } = context.settings
+  return mode === null ? request : { ...request, mode }
 }
 
 function rulesFailed(error: unknown): string {

@@ -1,8 +1,9 @@
 import type { AbortCause } from '../../cancel/abort.ts'
+import { nothing } from '../../budget/ledger.ts'
 import type { Settled } from '../../cancel/settle.ts'
 import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
-import { after, type Eventually } from '../../eventually.ts'
+import type { Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
@@ -68,12 +69,14 @@ export function makeAttempt(
       const { grant, reservation } = reserved
       if (!grant.granted) return { kind: 'over_budget', overBudget: grant }
       const request: ModelRequest = { ...plan.body(), maxTokens: grant.maxTokens, idempotencyKey }
-      const calling = callModel(run, plan, grant, request, (update) => onUpdate(update, emit))
-      if (reservation === undefined) return calling
-      return after(calling, (made) => {
-        ledger.settle(reservation, made.charge, made.charge.known)
+      const settle = (made: Made): Made => {
+        const { charge } = made
+        if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
+        // A run without a limit may be given one while it goes on.
+        else ledger.restore(charge, charge.known ? nothing : charge)
         return made
-      })
+      }
+      return callModel(run, plan, grant, request, { settle, onUpdate: (update) => onUpdate(update, emit) })
     },
     {
       digest: () => plan.digest(),
@@ -99,16 +102,23 @@ function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudg
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
 
+interface CallListeners {
+  readonly onUpdate: (update: ModelUpdate) => void
+  /** What it came to, and is charged, once. */
+  readonly settle: (made: Made) => Made
+}
+
 function callModel(
   run: Run,
   plan: RequestPlan,
   grant: Grant,
   request: ModelRequest,
-  onUpdate: (update: ModelUpdate) => void,
+  { settle, onUpdate }: CallListeners,
 ): Eventually<Made> {
   const { abort } = run.ports
   const { model } = plan
-  if (abort.cause !== undefined) return { kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) }
+  if (abort.cause !== undefined)
+    return settle({ kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) })
   const partial = new PartialReply(model)
   const emit = (update: ModelUpdate): void => {
     // A deaf model may go on talking after it was left.
@@ -128,7 +138,10 @@ function callModel(
     const told = settled.kind === 'threw' && settled.error instanceof ModelError ? settled.error.usage : null
     return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
   }
-  return run.withGrace(() => model.call(request, { signal: abort.signal, emit }), meaning)
+  return run.withGrace(
+    () => model.call(request, { signal: abort.signal, emit }),
+    (settled) => settle(meaning(settled)),
+  )
 }
 
 function isReply(reply: unknown): reply is ModelReply {

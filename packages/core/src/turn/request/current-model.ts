@@ -1,10 +1,11 @@
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../run.ts'
 
-/** The model that is asked now: the fallback once it took over. */
+/** The model that is asked now: the fallback once it took over, unless another was set after that. */
 export function currentModel({ context, spent }: Run): Model {
   const { model, fallbackModel } = context
-  return (spent.laps.inRun.model_fallback ?? 0) > 0 && fallbackModel !== null ? fallbackModel : model
+  const hasFallenBack = (spent.laps.inRun.model_fallback ?? 0) > 0 && spent.settings?.isPastFallback !== true
+  return hasFallenBack && fallbackModel !== null ? fallbackModel : model
 }
 
 /** What is asked for: the default cap, or all that the model can once a reply was cut. */

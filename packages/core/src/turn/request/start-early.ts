@@ -2,6 +2,7 @@ import type { ToolUseBlock } from '../../messages.ts'
 import { LeadingCalls, noEarlyStarts, type EarlyStarts } from '../../tools/early-starts.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import type { ToolResult } from '../../tools/result.ts'
+import { inMode } from '../calls/ask-permission.ts'
 import { executeCall } from '../calls/execute-call.ts'
 import { inspectCall } from '../calls/inspect-call.ts'
 import { toolStepName } from '../calls/recorded-calls.ts'
@@ -23,7 +24,7 @@ function startCall(run: Run, call: ToolUseBlock, index: number): Promise<ToolRes
   if (inspected.kind !== 'valid' || !inspected.readOnly) return undefined
   // The key of the step that will take this over.
   const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
-  const request = { call, tool, readOnly: true }
+  const request = inMode(run, { call, tool, readOnly: true })
   try {
     if (permissions.denies(request) !== undefined) return undefined
     const decision = permissions.decide(request)

@@ -1,0 +1,41 @@
+import type { Prices } from '../budget/prices.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { Model, Thinking } from '../model/model.ts'
+import type { RunSettings } from '../run-context.ts'
+
+// What holds for the settings of a run, whether options or a person gave them.
+
+/** @throws ConfigurationError for a limit that is none. */
+export function checkLimits(settings: RunSettings): void {
+  const { maxTurns } = settings
+  if (!(maxTurns >= 1) || (maxTurns !== Infinity && !Number.isInteger(maxTurns))) {
+    throw new ConfigurationError(`maxTurns must be a whole number of at least 1, but it is ${maxTurns}.`)
+  }
+  for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs', 'minUsefulTokens', 'toolConcurrency'] as const) {
+    if (!(settings[name] > 0))
+      throw new ConfigurationError(`${name} must be above 0, but it is ${settings[name]}. Leave it out for no limit.`)
+  }
+}
+
+/** @throws ConfigurationError for a number of tokens that is none. */
+export function checkThinking(thinking: Thinking): void {
+  if (thinking.type !== 'enabled') return
+  const { budgetTokens } = thinking
+  if (!(budgetTokens > 0 && Number.isInteger(budgetTokens)))
+    throw new ConfigurationError(`thinking.budgetTokens must be a whole number above 0, but it is ${budgetTokens}.`)
+}
+
+/** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
+export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
+  const isInDollars = Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
+  if (isInDollars && prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) === undefined) {
+    throw new ConfigurationError(
+      `There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`,
+    )
+  }
+  if ((isInDollars || settings.maxTokens !== Infinity) && model.maxServerToolUses === Infinity) {
+    throw new ConfigurationError(
+      `${model.id} may use tools of the service's own without end, so a budget cannot be kept. Give each a max_uses.`,
+    )
+  }
+}

@@ -1,0 +1,52 @@
+import { ConfigurationError } from '../errors.ts'
+import { any } from '../guards/combinators.ts'
+import type { Model } from '../model/model.ts'
+import type { RunContext, RunSettings } from '../run-context.ts'
+import type { LimitsChange, SettingsInForce } from './settings-change.ts'
+
+/**
+ * The context of a run for which something was set in place of its options.
+ * @throws ConfigurationError for a model that the options do not have.
+ */
+export function contextWith(given: RunContext, inForce: SettingsInForce | null): RunContext {
+  if (inForce === null) return given
+  const { model, permissionMode, thinking, limits = {} } = inForce
+  const settings: RunSettings = {
+    ...given.settings,
+    ...limitsWith(given, limits),
+    ...(permissionMode !== undefined && { permissionMode }),
+    ...(thinking !== undefined && { thinking }),
+  }
+  return {
+    ...given,
+    model: model === undefined ? given.model : modelNamed(given, model),
+    settings,
+    limits: { ...given.limits, maxTurns: settings.maxTurns },
+  }
+}
+
+type SettableLimits = Pick<RunSettings, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'maxDurationMs'>
+
+/** What a guard bounds stays bounded by it: it would stop the run there in any case. */
+function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): SettableLimits {
+  const bounds = any(...guards.map(({ guard }) => guard)).bounds ?? {}
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = limits
+  return {
+    maxTurns: limitWith(settings.maxTurns, maxTurns),
+    maxBudgetUsd: limitWith(settings.maxBudgetUsd, maxBudgetUsd),
+    maxTokens: limitWith(settings.maxTokens, maxTotalTokens, bounds.tokens),
+    maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
+  }
+}
+
+function limitWith(given: number, set: number | null | undefined, bound = Infinity): number {
+  return set === undefined ? given : Math.min(set ?? Infinity, bound)
+}
+
+/** @throws ConfigurationError when the options have no model of this id. */
+export function modelNamed({ models }: Pick<RunContext, 'models'>, id: string): Model {
+  const model = models.find((each) => each.id === id)
+  if (model !== undefined) return model
+  const known = models.map((each) => each.id).join(', ')
+  throw new ConfigurationError(`There is no model ${id} to choose; there is ${known}. Give it in the option models.`)
+}

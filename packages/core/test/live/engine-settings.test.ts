@@ -1,0 +1,147 @@
+// Holds rules of docs/spec.md: R-SET-9.
+import { expect, test } from 'vitest'
+import {
+  ConfigurationError,
+  type ModelRequest,
+  type Permissions,
+  type QueryEngine,
+  type SdkMessage,
+} from '../../src/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
+import { calls, dollarATokenPrices, hook, reader, tool } from '../support/harness.ts'
+
+const tools = [reader('Look')]
+const usage = { input_tokens: 1, output_tokens: 1 }
+
+async function messagesOf(engine: QueryEngine): Promise<readonly SdkMessage[]> {
+  const messages: SdkMessage[] = []
+  for await (const message of engine.submit('go')) messages.push(message)
+  return messages
+}
+
+const initOf = (messages: readonly SdkMessage[]): unknown => {
+  const [init] = messages
+  return init?.type === 'system' && init.subtype === 'init' ? [init.model, init.permissionMode] : undefined
+}
+
+/** Two turns a run; in the first of the first run something is set. */
+function engine(during: (engine: QueryEngine) => void, given: EngineGiven = {}) {
+  const asked: { readonly model: string; readonly thinking: unknown }[] = []
+  let isSet = false
+  const script =
+    (model: string) =>
+    ({ messages, thinking }: ModelRequest): ScriptedReply => {
+      asked.push({ model, thinking })
+      if (messages.at(-1)?.content !== 'go') return { text: 'done', usage }
+      const before = (): void => {
+        if (!isSet) during(made.engine)
+        isSet = true
+      }
+      return { ...calls('Look'), usage, before }
+    }
+  const first = scriptedModel(script('first'), { id: 'first', maxOutputTokens: 10 })
+  const second = scriptedModel(script('second'), { id: 'second', maxOutputTokens: 10, contextWindow: 77_000 })
+  const made = engineOf([], { tools, model: first, models: [second], minUsefulTokens: 1, ...given })
+  return { ...made, asked }
+}
+
+test('a model that is set is asked from the next request of the run that goes on, and by the runs after it, until it is taken back', async () => {
+  const { engine: session, asked } = engine((each) => each.setModel('second'))
+  const [one, two] = [await messagesOf(session), await messagesOf(session)]
+  session.setModel()
+  const three = await messagesOf(session)
+  expect(asked.map(({ model }) => model)).toEqual(['first', 'second', 'second', 'second', 'first', 'first'])
+  expect([initOf(one), initOf(two), initOf(three)]).toEqual([
+    ['first', 'default'],
+    ['second', 'default'],
+    ['first', 'default'],
+  ])
+  expect(resultOf(one).modelUsage['second']?.contextWindow).toBe(77_000)
+})
+
+test('thinking is set by a number of tokens: none at 0, that of the model at null', async () => {
+  const { engine: session, asked } = engine((each) => each.setMaxThinkingTokens(3_000))
+  await messagesOf(session)
+  session.setMaxThinkingTokens(0)
+  await messagesOf(session)
+  session.setMaxThinkingTokens(null)
+  await messagesOf(session)
+  const enabled = { type: 'enabled', budgetTokens: 3_000 }
+  expect(asked.map(({ thinking }) => thinking)).toEqual([
+    undefined,
+    enabled,
+    { type: 'disabled' },
+    { type: 'disabled' },
+    undefined,
+    undefined,
+  ])
+})
+
+test('a permission mode holds for the calls that follow, in this run and in later ones', async () => {
+  const modes: (string | undefined)[] = []
+  const permissions: Permissions = {
+    modes: ['plan'],
+    denies: () => undefined,
+    decide: ({ mode }) => (modes.push(mode), { behavior: 'allow' }),
+  }
+  const { engine: session } = engine((each) => each.setPermissionMode('plan'), {
+    permissions,
+    tools: [tool('Look')],
+  })
+  await messagesOf(session)
+  expect(initOf(await messagesOf(session))).toEqual(['first', 'plan'])
+  expect(modes).toEqual(['plan', 'plan'])
+})
+
+test('the budget is that of the session, raised or lowered in a run or between two', async () => {
+  // 1 + 1 dollars a request, two requests a run. What is reserved is bounded by bytes, so prices tell the worst case themselves.
+  const prices = { ...dollarATokenPrices, worstCase: () => 2 }
+  const { engine: session } = engine((each) => each.setLimits({ maxBudgetUsd: 6 }), { prices, maxBudgetUsd: 4 })
+  const reasons: unknown[] = []
+  const ask = async (): Promise<void> => {
+    await messagesOf(session)
+    const { reason, signal } = session.lastTerminal!
+    reasons.push([reason, signal.context['limit'] ?? null, session.totalCostUsd])
+  }
+  await ask()
+  await ask()
+  session.setLimits({ maxBudgetUsd: 11 })
+  await ask()
+  session.setLimits({ maxBudgetUsd: 3 })
+  await ask()
+  expect(reasons).toEqual([
+    ['completed', null, 4],
+    ['max_budget_usd', 6, 6],
+    ['completed', null, 10],
+    ['max_budget_usd', 3, 10],
+  ])
+})
+
+test('limits of a run hold for every run after it', async () => {
+  const { engine: session } = engine((each) => each.setLimits({ maxTurns: 1 }))
+  const reasons: unknown[] = []
+  for (let runs = 0; runs < 2; runs++) reasons.push(resultOf(await messagesOf(session)).terminal_reason)
+  expect(reasons).toEqual(['max_turns', 'max_turns'])
+})
+
+test('what came too late for one run is not taken by the next, which begins with what holds then', async () => {
+  const late = hook('onStop', () => session.setModel('second'))
+  const { engine: session, asked } = engine(() => {}, { hooks: [late] })
+  await messagesOf(session)
+  session.setModel()
+  await messagesOf(session)
+  expect(asked.map(({ model }) => model)).toEqual(['first', 'first', 'first', 'first'])
+})
+
+test('what cannot be set is an error at once, and changes neither this run nor a later one', async () => {
+  const { engine: session, asked } = engine((each) => {
+    expect(() => each.set({ model: 'nobody', thinking: { type: 'adaptive' } })).toThrow(ConfigurationError)
+    expect(() => each.setMaxThinkingTokens(-1)).toThrow('thinking.budgetTokens must be a whole number above 0')
+    expect(() => each.setPermissionMode('plan')).toThrow('There is no permission mode plan')
+    expect(() => each.setLimits({ maxTurns: 0.5 })).toThrow('maxTurns must be a whole number')
+  })
+  await messagesOf(session)
+  await messagesOf(session)
+  expect(asked).toEqual(Array.from({ length: 4 }, () => ({ model: 'first', thinking: undefined })))
+})
