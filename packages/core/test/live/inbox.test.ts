@@ -1,15 +1,7 @@
 // Holds rules of docs/spec.md: R-IN-1 to R-IN-6.
 import { describe, expect, test } from 'vitest'
-import {
-  createMemorySteps,
-  loop,
-  replay,
-  resume,
-  startRun,
-  type InboxMessage,
-  type LoopEvent,
-  type StepRecord,
-} from '../../src/index.ts'
+import { createMemorySteps, loop, replay, resume, startRun, type LoopEvent, type StepRecord } from '../../src/index.ts'
+import { type InboxMessage } from '../../src/steps/index.ts'
 import { foldRun } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
