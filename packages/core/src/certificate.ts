@@ -1,7 +1,7 @@
 import { allowances, transitions, type Transition } from './allowance.ts'
 import { tokenGateBound } from './budget/token-target.ts'
 import { noPrices } from './budget/prices.ts'
-import { plainContext } from './context/port.ts'
+import { compactionRequests, plainContext } from './context/port.ts'
 import {
   CostLimitHook,
   ExecutionTimeLimitHook,
@@ -112,14 +112,12 @@ function lapsFor(refilling: number, open: readonly Transition[]): number {
 
 /** Layers that may each compact once in a lap: before the request, and the two after a 413. */
 const compactionsALap = 3
-/** Requests of one compaction: the first, and three more with the oldest groups dropped. */
-const compactionRequests = 4
 
 function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings): Bound {
   if (!laps.bounded) return laps
   const attempts = settings.maxRetries + 1
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
-  const aLap = attempts + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests)
+  const aLap = attempts * (1 + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
   const own = `laps, each with at most ${attempts} attempts`
   const { maxSubagents } = settings
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {
@@ -213,8 +211,9 @@ function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings):
   return timesRequests(requests, perRequest, 'requests at the dearest price; set maxBudgetUsd for a bound of your own')
 }
 
-function modelsOf({ model, fallbackModel }: LoopOptions): readonly Model[] {
-  return fallbackModel === undefined ? [model] : [model, fallbackModel]
+/** Those that the run begins with, and those that its compactions ask. */
+function modelsOf({ model, fallbackModel, context }: LoopOptions): readonly Model[] {
+  return [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
 }
 
 function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: LoopOptions): Bound {
@@ -234,8 +233,6 @@ function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: L
 
 function notesOf(options: LoopOptions): readonly string[] {
   const notes: string[] = []
-  if (!hasPlainContext(options))
-    notes.push('Compactions are counted with four requests each, to the models of these options.')
   if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0)
     notes.push('Hooks that ask a model of their own are not counted: they have no line in the ledger.')
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')

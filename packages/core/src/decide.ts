@@ -14,31 +14,31 @@ import { addHookMessages, runHooks, type HookRun } from './turn/run-hooks.ts'
 export function decide(run: Run, outcome: Outcome): Eventually<Ended | undefined> {
   if (outcome.routes.length === 0) return endOrGoOn(run, outcome.draft())
   return after(takeFirstOpen(run, outcome.routes), (taken) =>
-    taken === true ? undefined : endOrGoOn(run, outcome.draft()),
+    taken === 'taken' ? undefined : endOrGoOn(run, taken ?? outcome.draft()),
   )
 }
 
-/** Takes the first route that is paid for and open; undefined when there is none. */
-function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<true | undefined> {
+/** Takes the first route that is paid for and open; undefined when there is none, a draft when an abort cut one. */
+function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<'taken' | Draft | undefined> {
   return firstOf(routes, (route) => take(run, route))
 }
 
-function take(run: Run, route: Route): Eventually<true | undefined> {
+function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
   // A lap that a resumed run's record goes on behind was paid for then.
   const isPaid = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.isTurnPassed
   if (!isPaid) return undefined
   const { writes } = run
   return after(route.take(run), (taking) => {
     if (taking === 'declined') run.expectNoWrite(writes, route.transition)
-    if (taking !== 'taken') return undefined
-    run.lap(route.transition, route)
-    return true
+    if (taking === 'declined' || taking === 'gave_up') return undefined
+    if (taking === 'taken') run.lap(route.transition, route)
+    return taking
   })
 }
 
 function endOrGoOn(run: Run, draft: Draft): Eventually<Ended | undefined> {
   return after(takeFirstOpen(run, nudgeRoutes(run, draft)), (nudged) => {
-    if (nudged === true) return undefined
+    if (nudged === 'taken') return undefined
     draft.keep?.(run)
     raiseEnding(run, draft)
     return after(override(run, draft), (overridden) => {

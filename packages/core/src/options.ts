@@ -160,9 +160,9 @@ function validate(settings: RunSettings, options: LoopOptions): void {
   }
   toolsByName(options.tools ?? [])
   checkModels(options)
-  for (const model of [options.model, options.fallbackModel]) {
-    if (model !== undefined) checkBudgetable(model, options.prices ?? noPrices, settings)
-  }
+  const { fallbackModel, context } = options
+  const asked = [options.model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
+  for (const model of asked) checkBudgetable(model, options.prices ?? noPrices, settings)
 }
 
 /** The models of the options; each once. */

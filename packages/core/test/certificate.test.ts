@@ -11,6 +11,7 @@ import {
   TokenUsageLimitHook,
   UseGuards,
   type AgentTool,
+  type ContextDefence,
   type LoopOptions,
 } from '../src/index.ts'
 import { plainContext, type Compaction } from '../src/adapters/index.ts'
@@ -173,7 +174,7 @@ describe('a certificate', () => {
     ])
   })
 
-  test('counts the compactions of the main loop and of subagents: three a lap, with four requests each', () => {
+  test('counts the compactions of the main loop and of subagents: three a lap, with four requests each, and their retries', () => {
     const context = { ...plainContext }
     const plain = { model, maxRetries: 0, maxTurns: 2 }
     const requests = (options: Partial<LoopOptions>) => {
@@ -183,7 +184,18 @@ describe('a certificate', () => {
     const { laps, notes } = certificate({ ...plain, context })
     expect(requests({ context })).toBe((laps.bounded ? laps.value : Number.NaN) * (1 + 3 * 4))
     expect(requests({ context, tools: [agent], maxSubagents: 2 })).toBe(3 * requests({ context }))
-    expect(notes).toEqual(['Compactions are counted with four requests each, to the models of these options.'])
+    expect(requests({ context, maxRetries: 4 })).toBe(5 * requests({ context }))
+    expect(notes).toEqual([])
+  })
+
+  test('counts the models that compactions ask', () => {
+    const wide = { ...model, id: 'wide', contextWindow: 50_000 }
+    const tokens = (context: ContextDefence) => {
+      const bound = certificate({ model, maxTurns: 1, context }).tokens
+      return bound.bounded ? bound.value : Number.NaN
+    }
+    const plain = tokens({ ...plainContext })
+    expect(tokens({ ...plainContext, models: [wide] })).toBe((plain / (1_000 + 100)) * (50_000 + 100))
   })
 
   test('counts the grace time of hooks after the end', () => {

@@ -2,7 +2,15 @@
 export type { RequestBound } from '../budget/prices.ts'
 export { noPrices } from '../budget/prices.ts'
 export { abortCauseOf } from '../cancel/abort.ts'
-export { plainContext, type Compaction, type CompactionResult, type ContextView } from '../context/port.ts'
+export {
+  plainContext,
+  type Compaction,
+  type CompactionReply,
+  type CompactionRequest,
+  type CompactionResult,
+  type CompactionScope,
+  type ContextView,
+} from '../context/port.ts'
 export { roughTokens, upperBoundOfText, type Tokens } from '../context/tokens.ts'
 export { messageOf } from '../errors.ts'
 export { digestOf, hashText, uuidOf } from '../hash.ts'

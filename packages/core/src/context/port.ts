@@ -1,6 +1,6 @@
-import type { ModelMessage, Usage } from '../messages.ts'
-import type { Model } from '../model/model.ts'
-import type { EffectScope } from '../steps/steps.ts'
+import type { AssistantMessage, ModelMessage } from '../messages.ts'
+import type { ModelErrorJson } from '../model/model-error.ts'
+import type { Model, ToolDefinition } from '../model/model.ts'
 import type { RunState } from '../state.ts'
 
 /** What a compaction came to: messages in place of everything before, or that it gave up. */
@@ -8,24 +8,63 @@ export type CompactionResult =
   | {
       readonly kind: 'compacted'
       readonly messages: readonly ModelMessage[]
+      /** Tokens of the conversation before and after, as estimated or counted. */
       readonly preTokens: number
       readonly postTokens: number
-      /** What its own requests cost. */
-      readonly billed?: { readonly model: string; readonly usage: Usage }
     }
   | { readonly kind: 'gave_up'; readonly message: string }
 
-/** A compaction that is due, to be run by the loop as one step. */
+/** Makes room in the conversation, by itself or by asking a model. */
 export interface Compaction {
   readonly trigger: 'auto' | 'reactive' | 'collapse'
-  /** One leaf effect; never rejects. */
-  run(scope: EffectScope): Promise<CompactionResult>
+  /**
+   * Runs once for a request, and again in a resume that finds it unfinished; then what it asked before is answered from the record, so it should
+   * ask the same in the same order. What it throws is a `gave_up`. A model is asked through `ask` alone: nothing else is in the budget.
+   */
+  run(scope: CompactionScope): Promise<CompactionResult>
 }
 
-/** What a layer of the context defence decides by. */
+/** What a compaction is handed. */
+export interface CompactionScope {
+  /** Aborted when the run is; after that a compaction is waited for at most the grace time. */
+  readonly signal: AbortSignal
+  /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run (spec R-CTX-6). Never rejects. */
+  readonly ask: (request: CompactionRequest) => Promise<CompactionReply>
+}
+
+/** How often one compaction may ask: once, and three times more with less of the conversation (spec R-CTX-7). */
+export const compactionRequests = 4
+
+/** One question of a compaction. */
+export interface CompactionRequest {
+  /** The run's own when absent; any other must be named in `ContextDefence.models`. */
+  readonly model?: Model
+  readonly system: string
+  /** As they stand in the conversation where possible: what the provider has counted is not reserved for by its bytes. */
+  readonly messages: readonly ModelMessage[]
+  /** Listed, and not to be called: a prompt that begins like the run's own is read from the provider's cache. None when absent. */
+  readonly tools?: readonly ToolDefinition[]
+  /** Cap of the reply in tokens; the model's default when absent. The budget may lower it, but not below the least useful answer. */
+  readonly maxTokens?: number
+}
+
+/** What came of a question. */
+export type CompactionReply =
+  /** `interrupted` is set when the stream broke after completed blocks. */
+  | { readonly kind: 'answered'; readonly message: AssistantMessage; readonly interrupted: ModelErrorJson | null }
+  /** For good, after all retries. `prompt_too_long` is one of the kinds: ask again with less. */
+  | { readonly kind: 'failed'; readonly error: ModelErrorJson }
+  /** The budget has no room for it: nothing was asked. */
+  | { readonly kind: 'over_budget' }
+  | { readonly kind: 'aborted' }
+
+/** The run as a layer sees it. */
 export interface ContextView {
   readonly state: RunState
+  /** The model of the next request. */
   readonly model: Model
+  readonly system: string
+  readonly tools: readonly ToolDefinition[]
   /** Tokens that the next request is estimated to have. */
   readonly estimatedTokens: number
 }
@@ -34,6 +73,8 @@ export interface ContextView {
 export interface ContextDefence {
   /** Whether a conversation is compacted before it is too long; when not, the blocking limit applies. */
   readonly autoCompact: boolean
+  /** Models that its compactions ask beside those of the run: priced and counted like these. */
+  readonly models?: readonly Model[]
   /** Before a request: a compaction that is due, `thrash` when compacting again would not help, or nothing. */
   beforeRequest(view: ContextView): Compaction | 'thrash' | undefined
   /** After a 413: staged collapses to commit. */

@@ -156,6 +156,7 @@ class MemoryDriver implements MemorySteps {
     const digest = options.digest?.() ?? null
     const found = this.#hasAnswers ? this.#take(key, digest) : undefined
     if (found?.type === 'result') {
+      if (options.composite === true) this.#dropParts(key)
       // The record holds what this effect returned: same key, same digest.
       return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
     }
@@ -176,6 +177,10 @@ class MemoryDriver implements MemorySteps {
     return value instanceof Promise
       ? value.then((came) => this.#recorded(key, digest, came, at))
       : this.#recorded(key, digest, value, at)
+  }
+
+  #dropParts(key: StepKey): void {
+    for (const other of this.#answers?.keys() ?? []) if (other.startsWith(`${key}/`)) this.#answers?.delete(other)
   }
 
   #recorded<T>(key: StepKey, digest: string | null, value: T, at: number): StepResult<T> {

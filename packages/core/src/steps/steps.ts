@@ -30,6 +30,8 @@ export interface StepOptions<T> {
   readonly onUnfinished: 'rerun' | ((intent: Json) => T)
   /** `intent`: the intent is on disk before the effect is called. */
   readonly sync: 'none' | 'intent'
+  /** It holds what other steps came to, whose keys begin with its own and a `/`: with it on record nobody asks for them. */
+  readonly composite?: boolean
 }
 
 /** What a step came to, and when. */

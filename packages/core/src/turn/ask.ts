@@ -62,6 +62,7 @@ export function ask(run: Run): Promise<Reply> {
         emit({ type: 'model_update', request, update })
       }
     },
+    tell: run.emit,
     enter: (attempt, step) => enterAttempt(run, attempt, step),
   }
   return askModel(run, planOf(run, model, isClosing), asker).then((asked) => {

@@ -28,9 +28,9 @@ export interface Draft {
 
 /**
  * What a route came to. `taken`: the run is ready for the next lap. `declined`: it cannot be taken, and nothing was written.
- * `gave_up`: it was tried and failed, and the run holds what that cost.
+ * `gave_up`: it was tried and failed, and the run holds what that cost. A draft: an abort cut it, and the run ends.
  */
-type Taking = 'taken' | 'declined' | 'gave_up'
+type Taking = 'taken' | 'declined' | 'gave_up' | Draft
 
 /** One way to go round again, and the transition that pays for it. */
 export interface Route {

@@ -6,7 +6,8 @@ import { StopSignal } from '../stop/signal.ts'
 import { holdsMedia } from '../transcript.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
 import { closeAbortedCalls } from './calls/close-calls.ts'
-import { compactBy, contextViewOf } from './defend-context.ts'
+import { compactBy } from './compaction.ts'
+import { contextViewOf } from './defend-context.ts'
 import {
   abortDraft,
   budgetDraft,
@@ -73,7 +74,7 @@ function roomRoute(transition: 'collapse_drain_retry' | 'reactive_compact_retry'
     take(run) {
       const compaction = run.context.contextDefence[layer](contextViewOf(run))
       if (compaction === undefined) return 'declined'
-      return after(compactBy(run, compaction), (isDone) => (isDone ? 'taken' : 'gave_up'))
+      return after(compactBy(run, compaction), (came) => (came === 'done' ? 'taken' : came))
     },
   }
 }

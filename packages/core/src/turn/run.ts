@@ -20,7 +20,7 @@ import { agentStateOf } from './agent-view.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
 /** What a step of the run asks of the driver, beside the signal and the events, which are the run's own: one with an intent has a digest too. */
-export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync'> &
+export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | 'composite'> &
   ({ readonly digest?: never; readonly intent?: never } | Required<Pick<StepOptions<T>, 'digest' | 'intent'>>)
 
 /** A step that has no intent and may simply run again. */
@@ -238,9 +238,10 @@ export class Run {
     )
   }
 
-  #stepOptions<T>({ digest, intent, onUnfinished, sync }: RunStepOptions<T>): StepOptions<T> {
+  #stepOptions<T>({ digest, intent, onUnfinished, sync, composite }: RunStepOptions<T>): StepOptions<T> {
     const { signal } = this.ports.abort
     const { emit } = this
+    if (composite === true) return { signal, emit, onUnfinished, sync, composite }
     return digest === undefined || intent === undefined
       ? { signal, emit, onUnfinished, sync }
       : { signal, emit, digest, intent, onUnfinished, sync }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import { StopSignal, type ContextDefence, type Guard } from '../../src/index.ts'
-import type { ScriptedReply } from '../../src/testing/index.ts'
+import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { dollarATokenPrices, run } from '../support/harness.ts'
 
 const usage = (input_tokens: number, output_tokens: number) => ({
@@ -14,22 +14,19 @@ const usage = (input_tokens: number, output_tokens: number) => ({
 const tooLong: ScriptedReply = { error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }
 const compaction = (trigger: Compaction['trigger']): Compaction => ({
   trigger,
-  run: () =>
-    Promise.resolve({
-      kind: 'compacted',
-      messages: [{ role: 'user', content: 'summary' }],
-      preTokens: 100,
-      postTokens: 10,
-      billed: { model: 'small', usage: usage(300, 40) },
-    }),
+  async run({ ask }) {
+    await ask({ model: small(), system: '', messages: [{ role: 'user', content: 'summarize' }] })
+    return { kind: 'compacted', messages: [{ role: 'user', content: 'summary' }], preTokens: 100, postTokens: 10 }
+  },
 })
+const small = () => scriptedModel([{ text: 'summary', usage: usage(300, 40) }], { id: 'small' })
 
 /** Compacts once: before the first request, or when the service says that it is too long. */
 function once(trigger: Compaction['trigger']): ContextDefence {
   let left = 1
   const take = (): Compaction | undefined => (left-- > 0 ? compaction(trigger) : undefined)
   const layer = { auto: 'beforeRequest', reactive: 'compact', collapse: 'drain' } as const
-  return { ...plainContext, autoCompact: true, [layer[trigger]]: take }
+  return { ...plainContext, autoCompact: true, models: [small()], [layer[trigger]]: take }
 }
 
 describe('the requests of a compaction', () => {

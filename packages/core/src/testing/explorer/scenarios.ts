@@ -1,11 +1,12 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { FinishReasonHook } from '../../guards/limits.ts'
 import { CallableHook } from '../../hooks/hook.ts'
-import { plainContext, type Compaction } from '../../context/port.ts'
+import { plainContext } from '../../context/port.ts'
 import type { MessageContent } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
+import { askingContext, room } from './layers.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
 import type { Scenario } from './world.ts'
@@ -16,13 +17,6 @@ const image: MessageContent = [
   { type: 'text', text: 'what is it?' },
 ]
 const everyReply: readonly ReplyKind[] = allReplies
-
-const room: Compaction['run'] = async () => ({
-  kind: 'compacted',
-  messages: [{ role: 'user', content: 'a summary' }],
-  preTokens: 90,
-  postTokens: 9,
-})
 
 const reader: AnyTool = {
   name: 'Read',
@@ -150,6 +144,14 @@ const deviating: readonly Scenario[] = [
     context: true,
     depth: 4,
     deviations: 3,
+  },
+  {
+    name: 'compactions that ask a model',
+    replies: ['read', 'text', 'error prompt_too_long', 'error overloaded', 'error connection', 'broken text'],
+    aborts: ['user', 'time'],
+    depth: 2,
+    deviations: 2,
+    options: { context: askingContext, maxBudgetUsd: 0.16, maxTurns: 3, maxRetries: 1, wrapUp: true },
   },
   {
     name: 'all that settles a run',

@@ -1,4 +1,4 @@
-import type { Emit } from '../../events.ts'
+import type { Emit, LoopEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { ModelUpdate } from '../../model/model.ts'
 import { longestRetryWaitMs, overloadsBeforeFallback, retryDelayMs } from '../../model/retry.ts'
@@ -14,6 +14,8 @@ export interface Asker {
   readonly canFallBack: boolean
   /** An attempt begins: gives what hears of the reply as it comes. */
   begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
+  /** Tells of a wait before the next attempt. */
+  tell(event: LoopEvent): void
   /** An attempt came to its end: its figures are entered before anything else is done. */
   enter(attempt: number, step: StepResult<Attempt>): void
 }
@@ -56,7 +58,7 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
         if (isOverloaded && asker.canFallBack && !isNextRecorded(run, plan, attempt))
           return { kind: 'overloaded', error, attempts: attempt }
         if (isFinal) return { kind: 'failed', error, attempts: attempt }
-        run.emit({ type: 'retry', request, attempt, maxRetries, delayMs, error })
+        asker.tell({ type: 'retry', request, attempt, maxRetries, delayMs, error })
         await run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal })
         continue
       }

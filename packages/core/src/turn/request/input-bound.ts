@@ -1,4 +1,5 @@
 import { upperBoundOfMessages, upperBoundOfText } from '../../context/tokens.ts'
+import type { CompactionRequest } from '../../context/port.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
 import type { Run } from '../run.ts'
 import { promptCountFor } from './prompt-count.ts'
@@ -19,6 +20,21 @@ export function inputBoundOf(run: Run, model: Model): number {
           upperBoundOfMessages(messages, model),
     model,
   )
+}
+
+/**
+ * The same for a question that a compaction asks: the count of the conversation covers those of its messages that stand there, and bytes the rest.
+ * Without any of them, or where that is less, all of it by its bytes.
+ */
+export function questionBoundOf(run: Run, { system, messages, tools = [] }: CompactionRequest, model: Model): number {
+  const own = requestOverhead + upperBoundOfText(system) + (tools.length === 0 ? 0 : boundOfTools(tools))
+  const byBytes = upperBoundOfMessages(messages, model)
+  const counted = promptCountFor(run, model)
+  if (counted === undefined) return withServerTools(own + byBytes, model)
+  const covered = new Set(run.transcript.messages().slice(0, counted.length))
+  const rest = messages.filter((message) => !covered.has(message))
+  const byCount = counted.tokens + upperBoundOfMessages(rest, model)
+  return withServerTools(own + Math.min(byBytes, byCount), model)
 }
 
 /** Each use of a tool of the service's own reads everything again, and what it found: at most the window. */

@@ -1,0 +1,234 @@
+import type { AbortCause } from '../cancel/abort.ts'
+import {
+  compactionRequests,
+  type Compaction,
+  type CompactionReply,
+  type CompactionRequest,
+  type CompactionResult,
+} from '../context/port.ts'
+import type { Settled } from '../cancel/settle.ts'
+import { messageOf } from '../errors.ts'
+import type { LoopEvent } from '../events.ts'
+import { after, type Eventually } from '../eventually.ts'
+import { ModelError } from '../model/model-error.ts'
+import type { Model } from '../model/model.ts'
+import { noCount } from '../state.ts'
+import { abortDraft } from './endings.ts'
+import type { Draft } from './outcome.ts'
+import { askModel, type Asked, type Asker } from './request/ask-model.ts'
+import type { RequestPlan } from './request/attempt.ts'
+import { chargeOf, type Charge } from './request/charge.ts'
+import { currentModel } from './request/current-model.ts'
+import { questionBoundOf } from './request/input-bound.ts'
+import { heldBackBy } from './request/reserve.ts'
+import type { Run } from './run.ts'
+
+/** What a compaction came to, as recorded: what it asked is on record by itself, and is not asked for again once this is. */
+type CompactionRecord = {
+  readonly result: CompactionResult
+  readonly charges: readonly Charge[]
+  /** What it told beside its beginning and its end: retries and notices. */
+  readonly told: readonly LoopEvent[]
+  /** An abort cut it, or a question of it. */
+  readonly aborted?: AbortCause
+}
+
+/** What came of it; a draft when an abort cut it: then the run ends of that. */
+export type Compacted = 'done' | 'gave_up' | Draft
+
+/** The step that holds what a compaction came to. */
+export function compactionName({ spent }: Run, trigger: Compaction['trigger']): string {
+  return `compact:${spent.request}.${trigger}`
+}
+
+/** A compaction before this request that is on record as done: it is used, whatever the layers would say now (spec R-RES-10). */
+export function recordedCompaction(run: Run): Compaction | undefined {
+  const isDone = run.ports.isResumed && isOnRecord(run, compactionName(run, 'auto'))
+  return isDone ? { trigger: 'auto', run: () => Promise.resolve(lost) } : undefined
+}
+
+const lost: CompactionResult = Object.freeze({ kind: 'gave_up', message: 'The record is gone.' })
+const lostRecord: CompactionRecord = Object.freeze({ result: lost, charges: [], told: [] })
+
+function isOnRecord(run: Run, name: string): boolean {
+  return run.ports.steps.peek(run.key(name)) === 'done'
+}
+
+const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
+
+/**
+ * Runs a compaction: a composite, as a subagent is. Each of its questions has steps of its own, and what it came to is one more.
+ * One that gave up leaves in the run only what it cost.
+ */
+export function compactBy(run: Run, compaction: Compaction): Eventually<Compacted> {
+  const { trigger } = compaction
+  const name = compactionName(run, trigger)
+  run.emit({ type: 'compact_start', trigger })
+  if (isOnRecord(run, name)) {
+    return after(
+      run.step<CompactionRecord>(name, () => lostRecord, composite),
+      ({ value }) => {
+        for (const event of value.told) run.emit(event)
+        for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+        return enter(run, trigger, value)
+      },
+    )
+  }
+  return new Compacting(run, name).perform(compaction).then((record) =>
+    after(
+      run.step<CompactionRecord>(name, () => record, composite),
+      ({ value }) => enter(run, trigger, value),
+    ),
+  )
+}
+
+function enter(run: Run, trigger: Compaction['trigger'], { result, aborted }: CompactionRecord): Compacted {
+  const isDone = result.kind === 'compacted'
+  const message = isDone ? `${result.preTokens} → ${result.postTokens} tokens` : result.message
+  run.emit({ type: 'compact_end', trigger, compacted: isDone, message })
+  if (isDone) {
+    const { messages, preTokens, postTokens } = result
+    run.append({ kind: 'compact_boundary', id: run.entryId('compact'), messages, trigger, preTokens, postTokens })
+    run.update({ compactions: run.spent.compactions + 1, counted: noCount })
+  }
+  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')
+  return isDone ? 'done' : 'gave_up'
+}
+
+/**
+ * One compaction on its way. Q1: every question is waited for before the run goes on, also by a compaction that was left behind, so nothing is
+ * written later. Q2: a driver that fails breaks the run, whatever the compaction makes of it. Q3: afterwards nothing is asked.
+ */
+class Compacting {
+  readonly #run: Run
+  readonly #name: string
+  readonly #charges: Charge[] = []
+  readonly #told: LoopEvent[] = []
+  readonly #asking: Promise<unknown>[] = []
+  #asked = 0
+  #isOver = false
+  #aborted: AbortCause | undefined
+
+  constructor(run: Run, name: string) {
+    this.#run = run
+    this.#name = name
+  }
+
+  async perform(compaction: Compaction): Promise<CompactionRecord> {
+    const { signal } = this.#run.ports.abort
+    let breakRun: (error: unknown) => void = () => {}
+    const broken = new Promise<never>((_resolve, reject) => {
+      breakRun = reject
+    })
+    const ask = (request: CompactionRequest): Promise<CompactionReply> => {
+      const reply = this.#ask(request)
+      this.#asking.push(reply)
+      reply.catch(breakRun)
+      return reply
+    }
+    const working = this.#run.withGrace(
+      () => compaction.run({ signal, ask }),
+      (settled) => this.#resultOf(settled),
+    )
+    const result = await Promise.race([working, broken])
+    this.#isOver = true
+    await Promise.all(this.#asking)
+    const record = { result, charges: this.#charges, told: this.#told }
+    return this.#aborted === undefined ? record : { ...record, aborted: this.#aborted }
+  }
+
+  async #ask(request: CompactionRequest): Promise<CompactionReply> {
+    const run = this.#run
+    if (this.#isOver) return { kind: 'aborted' }
+    const number = ++this.#asked
+    if (number > compactionRequests) return refused(`A compaction may ask ${compactionRequests} times.`)
+    const model = request.model ?? currentModel(run)
+    if (!isNamed(run, model))
+      return refused(`${model.id} is no model of this run: name it in \`models\` of the context defence.`)
+    const asked = await askModel(run, this.#planOf(request, model, number), this.#askerOf(number))
+    if (asked.kind === 'aborted') this.#aborted ??= asked.cause
+    return replyOf(asked)
+  }
+
+  #resultOf(settled: Settled<CompactionResult>): CompactionResult {
+    if (settled.kind === 'value') return isResult(settled.value) ? settled.value : noResult
+    if (settled.kind === 'threw') return { kind: 'gave_up', message: messageOf(settled.error) }
+    this.#aborted ??= settled.cause
+    return { kind: 'gave_up', message: 'aborted' }
+  }
+
+  #planOf(request: CompactionRequest, model: Model, number: number): RequestPlan {
+    const run = this.#run
+    const { system, messages, tools = [] } = request
+    const cap = request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens
+    return {
+      name: `${this.#name}/${number}`,
+      model,
+      cap: Math.min(cap, model.maxOutputTokens),
+      inputBound: (bounded) => questionBoundOf(run, request, bounded),
+      heldBack: () => heldBackBy(run),
+      digest: () => run.transcript.digest().toString(36),
+      promptDigest: () => '',
+      body: () => ({ system, messages, tools, ...(tools.length > 0 && { toolChoice: 'none' as const }) }),
+    }
+  }
+
+  #askerOf(number: number): Asker {
+    const run = this.#run
+    return {
+      retryName: `${this.#name}/retry:${number}`,
+      canFallBack: false,
+      begin: () => () => {},
+      tell: (event) => this.#tell(event),
+      enter: (_attempt, { value }) => {
+        if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
+        const { charge } = value
+        this.#charges.push(charge)
+        if (charge.note !== undefined) this.#tell({ type: 'notice', message: charge.note })
+        run.update(chargeOf(run.spent, charge, 'compaction'))
+      },
+    }
+  }
+
+  #tell(event: LoopEvent): void {
+    this.#told.push(event)
+    this.#run.emit(event)
+  }
+}
+
+/** Plain JavaScript may give anything back. */
+function isResult(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  return (
+    value.kind === 'gave_up' || (value.kind === 'compacted' && 'messages' in value && Array.isArray(value.messages))
+  )
+}
+
+const noResult: CompactionResult = Object.freeze({
+  kind: 'gave_up',
+  message: 'The compaction gave something that is no result.',
+})
+
+function isNamed({ context }: Run, { id }: Model): boolean {
+  const { model, fallbackModel, contextDefence } = context
+  if (id === model.id || id === fallbackModel?.id) return true
+  return contextDefence.models?.some((named) => named.id === id) === true
+}
+
+function refused(message: string): CompactionReply {
+  const error = new ModelError({ kind: 'invalid_request', message, retryable: false, billed: 'nothing' })
+  return { kind: 'failed', error: error.toRecord() }
+}
+
+function replyOf(asked: Asked): CompactionReply {
+  switch (asked.kind) {
+    case 'answered':
+      return { kind: 'answered', message: asked.message, interrupted: asked.streamError }
+    case 'aborted':
+    case 'over_budget':
+      return { kind: asked.kind }
+    case 'failed':
+    case 'overloaded':
+      return { kind: 'failed', error: asked.error }
+  }
+}
