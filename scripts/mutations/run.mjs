@@ -1,37 +1,62 @@
-// Runs a program with a limit of time, and ends it with all that it started.
-import { spawn } from 'node:child_process'
+// Runs a program with a limit, and ends it with all that it started.
+import { execFile, spawn } from 'node:child_process'
+
+const pollMs = 1_000
 
 /**
- * @param onLine Called with every line of stdout, for whoever wants to set the limit anew as it goes (`restart`).
- * @returns code (null when it was ended), whether the limit ended it, and all that it printed.
+ * `limitMs` is time of the processor, so that a busy machine ends nothing; what waits for ever is ended after `wallMs`.
+ * @param onLine Called with every line of stdout, and with a function that starts the limit anew.
+ * @returns the exit code (null when it was ended), whether the limit ended it, the processor time, and all that it printed.
  */
-export function run(program, args, { cwd, limitMs, env = process.env, onLine = () => {} }) {
+export function run(program, args, { cwd, limitMs, wallMs = 1_800_000, env = process.env, onLine = () => {} }) {
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     let line = ''
     let isEnded = false
-    let timer
-    const restart = (ms) => {
-      clearTimeout(timer)
-      timer = setTimeout(() => {
-        isEnded = true
-        process.kill(-child.pid, 'SIGKILL')
-      }, ms)
+    let cpuMs = 0
+    let from = 0
+    let limit = limitMs
+    let isRestarted = false
+    const end = () => {
+      isEnded = true
+      process.kill(-child.pid, 'SIGKILL')
     }
-    restart(limitMs)
+    const restart = (ms) => {
+      limit = ms
+      isRestarted = true
+    }
+    const poll = setInterval(async () => {
+      cpuMs = Math.max(cpuMs, await cpuOf(child.pid))
+      if (isRestarted) {
+        from = cpuMs
+        isRestarted = false
+      } else if (cpuMs - from > limit && child.exitCode === null) end()
+    }, pollMs)
+    const wall = setTimeout(end, wallMs)
     child.stdout.on('data', (data) => {
       output += data
       line += data
-      for (let end = line.indexOf('\n'); end >= 0; end = line.indexOf('\n')) {
-        onLine(line.slice(0, end), restart)
-        line = line.slice(end + 1)
+      for (let stop = line.indexOf('\n'); stop >= 0; stop = line.indexOf('\n')) {
+        onLine(line.slice(0, stop), restart)
+        line = line.slice(stop + 1)
       }
     })
     child.stderr.on('data', (data) => (output += data))
     child.on('close', (code) => {
-      clearTimeout(timer)
-      resolve({ code, isEnded, output })
+      clearInterval(poll)
+      clearTimeout(wall)
+      resolve({ code, isEnded, cpuMs, output })
+    })
+  })
+}
+
+/** Time of the processor that a process took, from `[[days-]hours:]minutes:seconds`. */
+function cpuOf(pid) {
+  return new Promise((resolve) => {
+    execFile('ps', ['-o', 'cputime=', '-p', String(pid)], (error, told) => {
+      const [seconds = 0, minutes = 0, hours = 0, days = 0] = told.trim().split(/[-:]/).map(Number).toReversed()
+      resolve(error === null ? (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000 : 0)
     })
   })
 }

@@ -27,6 +27,7 @@ import {
   until,
   type Given,
   type Going,
+  type Script,
 } from './support/harness.ts'
 import { ended, watched } from './support/watched.ts'
 
@@ -322,4 +323,39 @@ test.each([
 ])('%s of %d is refused before anything runs', (name, value, message) => {
   const options = { model: scriptedModel([]), [name]: value }
   expect(() => loop(startRun({ prompt: 'go' }), options)).toThrow(new ConfigurationError(message))
+})
+
+test('a run that breaks asks nobody any more: no hook, no stop hook, no task after the run', async () => {
+  const asked: string[] = []
+  const result = await ended(['answer'], {
+    stopWhen: { name: 'broken', checkpoints: ['after_reply'], evaluate: () => { throw new Error('bug') } }, // prettier-ignore
+    hooks: [hook(['onError', 'afterExecution', 'onStop'], ({ trigger }) => void asked.push(trigger))],
+    stopHooks: [{ id: 'gate', handle: () => void asked.push('stop hook') }],
+    postRun: [{ name: 'memory', start: async () => void asked.push('memory') }],
+  })
+  expect([result.terminal.reason, result.terminal.error?.message, asked]).toEqual(['error', 'The run broke: bug', []])
+})
+
+test('tasks after the run are started when it has completed, and at no other end', async () => {
+  const started = async (script: Script, given: Given = {}) => {
+    const tasks: string[] = []
+    const start = async () => void tasks.push('memory')
+    const { terminal } = await ended(script, {
+      tools: [reader('Read')],
+      postRun: [{ name: 'memory', start }],
+      ...given,
+    })
+    return [terminal.reason, tasks]
+  }
+  expect([
+    await started(['answer']),
+    await started([calls('Read')], { maxTurns: 1 }),
+    await started(['answer'], { stopHooks: [{ id: 'gate', handle: () => ({ prevent: 'no' }) }] }),
+    await started([{ error: { kind: 'invalid_request', message: 'bad', status: 400 } }]),
+  ]).toEqual([
+    ['completed', ['memory']],
+    ['max_turns', []],
+    ['stop_hook_prevented', []],
+    ['model_error', []],
+  ])
 })

@@ -22,6 +22,44 @@ import { begin, calls, failures, hook, reader, resultTexts, run, said, tool, unt
 const tools = [reader('Look')]
 const throwing = (exception: () => AgentStopException, readOnly = false) => tool('Throw', () => { throw exception() }, { readOnly }) // prettier-ignore
 
+describe('the lap of a last answer', () => {
+  test('takes nothing in and asks nobody: no message, no stop, no guard, no hook before it', async () => {
+    const asked: string[] = []
+    const going = begin((_request, index) => (index < 2 ? calls('Look') : 'what is done'), {
+      tools: [reader('Look')],
+      maxTurns: 2,
+      wrapUp: true,
+      stopWhen: { name: 'watch', evaluate: ({ checkpoint, steps }) => void asked.push(`guard ${checkpoint} ${steps}`) },
+      hooks: [
+        hook(['beforeStep', 'beforeInference', 'afterInference', 'afterStep', 'onStop'], ({ trigger }) => {
+          asked.push(trigger)
+          if (trigger !== 'onStop') return
+          going.loop.steer('one more thing')
+          going.loop.stop()
+        }),
+      ],
+    })
+    const result = await going.end()
+    const turn = ['beforeStep', 'beforeInference', 'afterInference']
+    expect([result.transitions, result.terminal.reason, said(result).map(([origin]) => origin)]).toEqual([
+      ['next_turn', 'wrap_up'],
+      'max_turns',
+      ['loop'],
+    ])
+    expect(asked).toEqual([
+      'guard before_turn 0',
+      ...turn,
+      'guard after_tools 1',
+      'afterStep',
+      'guard before_turn 1',
+      ...turn,
+      'guard after_tools 2',
+      'afterStep',
+      'onStop',
+    ])
+  })
+})
+
 describe('a thrown AgentStopException', () => {
   // Frozen: which terminal each category that a guard, hook or tool raises ends in.
   const terminals: { readonly [reason in StopReason]: TerminalReason } = {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import { StopSignal, type ContextDefence, type Guard } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { dollarATokenPrices, run } from '../support/harness.ts'
+import { calls, dollarATokenPrices, reader, run } from '../support/harness.ts'
 
 const usage = (input_tokens: number, output_tokens: number) => ({
   input_tokens,
@@ -65,4 +65,23 @@ describe('the requests of a compaction', () => {
       1,
     ])
   })
+})
+
+test('after a compaction the tokens of the next request are estimated anew, and what the provider counted is forgotten', async () => {
+  const estimates: number[] = []
+  let left = 1
+  const context: ContextDefence = {
+    ...plainContext,
+    autoCompact: true,
+    beforeRequest({ estimatedTokens }) {
+      estimates.push(estimatedTokens)
+      return estimatedTokens > 1_000 && left-- > 0 ? compaction('auto') : undefined
+    },
+  }
+  const counted: ScriptedReply = { ...calls('Look'), usage: usage(50_000, 20) }
+  const script = [counted, { ...calls('Look'), usage: usage(0, 0) }, 'done']
+  await run(script, { context, tokens: { estimate: () => 7 }, tools: [reader('Look')] })
+  // 7 for every text, 4 around a message and 8 around a result.
+  const [text, result] = [4 + 7, 4 + 8 + 7]
+  expect(estimates).toEqual([7 + text, 50_000 + 20 + result, 7 + text + text + result])
 })

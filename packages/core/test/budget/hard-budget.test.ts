@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, loop, startRun, type AgentTool, type Prices } from '../../src/index.ts'
+import { plainContext } from '../../src/adapters/index.ts'
 import { Ledger } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run, tool, until } from '../support/harness.ts'
@@ -259,4 +260,31 @@ test('a ledger that several runs share is kept by all of them together', async (
   const terminals = await Promise.all([one(), one(), one(), one()])
   expect(terminals.map(({ reason }) => reason)).toEqual(['completed', 'completed', 'completed', 'max_budget_usd'])
   expect(ledger.figures().settled.nanos).toBe(7_500e9)
+})
+
+test('a ledger tells what was charged at worst case apart from what services told', async () => {
+  const ledger = Ledger.create({ nanos: 20_000e9 })
+  const model = scriptedModel([{ error: { kind: 'connection', message: 'gone' } }, 'answer'], {
+    maxOutputTokens: 2_000,
+  })
+  const clock = createFakeClock({ autoAdvance: true })
+  await loop(startRun({ prompt: 'go' }), { model, prices, maxBudgetUsd: 20_000, clock }, { ledger }).terminal
+  const unknown = input + 2_000
+  expect(ledger.figures()).toEqual({
+    settled: { nanos: (unknown + 15) * 1e9, tokens: unknown + 15 },
+    reserved: { nanos: 0, tokens: 0 },
+    unknown: { nanos: unknown * 1e9, tokens: unknown },
+    available: { nanos: (20_000 - unknown - 15) * 1e9, tokens: Infinity },
+  })
+})
+
+test("each use of a service's own tool is reserved for: it reads everything again, or a whole window", async () => {
+  const reserved = async (contextWindow: number) => {
+    const model = { ...scriptedModel(['answer'], { maxOutputTokens: 2_000, contextWindow }), maxServerToolUses: 3 }
+    const { steps } = await run([], { model, maxTokens: 1_000_000, context: { ...plainContext, autoCompact: true } })
+    return steps.records.flatMap((record) => (record.type === 'intent' ? [record.intent] : []))
+  }
+  const grant = { granted: true, model: 'scripted', nanos: 0, maxTokens: 2_000, lowered: null }
+  expect(await reserved(50_000)).toEqual([{ ...grant, tokens: input + 3 * 50_000 + 2_000 }])
+  expect(await reserved(500)).toEqual([{ ...grant, tokens: input + 3 * input + 2_000 }])
 })

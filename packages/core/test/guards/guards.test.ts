@@ -357,6 +357,36 @@ describe('no progress', () => {
     expect([terminal.reason, transitions.includes('no_progress_nudge')]).toEqual(['completed', false])
   })
 
+  test('is looked for only where a guard says so: no other costs the memory of turns', async () => {
+    const seen: unknown[] = []
+    const watch = (looksAtTurns: boolean): Guard => ({
+      name: 'watch',
+      checkpoints: ['before_turn'],
+      looksAtTurns,
+      evaluate: ({ recentTurns }) => void seen.push(recentTurns.length),
+    })
+    for (const looksAtTurns of [true, false])
+      await run([calls('Look'), calls('Look'), 'done'], { tools: [reader('Look')], stopWhen: watch(looksAtTurns) })
+    expect(seen).toEqual([0, 1, 2, 0, 0, 0])
+  })
+
+  test('is no reason for a nudge when another signal stands beside it', async () => {
+    const third: Guard = {
+      name: 'third',
+      checkpoints: ['after_tools'],
+      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason: 'token_limit' }) : undefined),
+    }
+    const { transitions, terminal } = await run(() => calls('Look'), {
+      tools: [reader('Look')],
+      stopWhen: [third, noProgress({ repeats: 2 })],
+    })
+    expect([transitions, terminal.reason, [...terminal.signals].map(({ reason }) => reason)]).toEqual([
+      ['next_turn'],
+      'token_limit',
+      ['token_limit', 'no_progress'],
+    ])
+  })
+
   test('a tool or a hook that stops the run with this reason is not answered with a nudge', async () => {
     const stop: Guard = {
       name: 'other',

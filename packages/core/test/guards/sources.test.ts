@@ -12,7 +12,7 @@ import {
 } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader, resultTexts, type Given, type Run } from '../support/harness.ts'
-import { ended } from '../support/watched.ts'
+import { ended, watched } from '../support/watched.ts'
 
 describe('guards and cancellation sources', () => {
   test('that give null mean nothing', async () => {
@@ -58,6 +58,22 @@ describe('guards and cancellation sources', () => {
       'finish_reason',
     ])
   })
+})
+
+test('a stop from outside counts beside a source that has nothing to say, and beside one that has', async () => {
+  const source = new InMemoryCancellationSource()
+  const signals = []
+  for (const cancels of [false, true]) {
+    if (cancels) source.cancel('cancelled')
+    const going = watched(['never'], { cancellation: [source] })
+    going.loop.stop('stopped')
+    const { terminal, model } = await going.end()
+    signals.push([terminal.reason, model.requests.length, [...terminal.signals].map(({ message }) => message)])
+  }
+  expect(signals).toEqual([
+    ['user_requested', 0, ['stopped']],
+    ['user_requested', 0, ['stopped', 'cancelled']],
+  ])
 })
 
 describe('a subagent', () => {

@@ -9,7 +9,7 @@ import {
   type HookContext,
   type HookTrigger,
 } from '../../src/index.ts'
-import { begin, calls, hanging, hook, reader, run, said, tool, until } from '../support/harness.ts'
+import { begin, calls, hanging, hook, reader, resultTexts, run, said, tool, until } from '../support/harness.ts'
 
 const tools = [reader('Look'), tool('Break', () => { throw new Error('disk full') })] // prettier-ignore
 const all: readonly HookTrigger[] = [
@@ -238,6 +238,38 @@ describe('a hook that fails', () => {
     ])
   })
 
+  test('is told to the hooks of onError, and what they say goes to the model', async () => {
+    const failing = hook(['beforeStep', 'afterToolUse'], () => { throw new Error('hook bug') }, { id: 'failing' }) // prettier-ignore
+    const telling = hook('onError', (context) =>
+      context.withState(context.state().withUserMessage(`${context.error?.name}: ${context.error?.message}`)),
+    )
+    const result = await run([calls('Look'), 'answer'], { tools, hooks: [failing, telling] })
+    expect([result.terminal.reason, said(result)]).toEqual([
+      'completed',
+      [
+        ['hook', 'failing: hook bug'],
+        ['hook', 'failing: hook bug'],
+        ['hook', 'failing: hook bug'],
+      ],
+    ])
+  })
+
+  test('is told to the hooks of onError, and a signal of theirs is one of that call', async () => {
+    const ran: string[] = []
+    const failing = hook('beforeToolUse', () => { throw new Error('hook bug') }, { id: 'failing', tools: ['Other'] }) // prettier-ignore
+    const stopping = hook('onError', () => { throw new AgentStopException({ message: 'no more' }) }, { id: 'stopping' }) // prettier-ignore
+    const result = await run([calls('Look', 'Other')], {
+      tools: [reader('Look', () => (ran.push('Look'), 'x')), reader('Other', () => (ran.push('Other'), 'x'))],
+      hooks: [failing, stopping],
+    })
+    expect([result.terminal.reason, result.terminal.signal.message, ran, resultTexts(result)]).toEqual([
+      'stop_requested',
+      'no more',
+      ['Look'],
+      ['x', 'Not run: a hook stopped the run before this call'],
+    ])
+  })
+
   test('by throwing AgentStopException raises its signal', async () => {
     const throwing = hook('beforeInference', () => { throw new AgentStopException({ message: 'enough', source: 'hook' }) }) // prettier-ignore
     const { terminal, model } = await run(['answer'], { hooks: [throwing] })
@@ -269,4 +301,22 @@ test('a hook that reads its signal hears of an abort', async () => {
   await until(() => going.events.some((event) => event.type === 'hook_start'))
   going.loop.abort()
   expect((await going.end()).terminal.reason).toBe('aborted_tools')
+})
+
+test('after an abort no hook is called but those that see the end', async () => {
+  const called: string[] = []
+  const going = begin([calls('Write', 'Write')], {
+    tools: [tool('Write', () => (going.loop.abort(), 'written'))],
+    hooks: [hook(all, ({ trigger }) => void called.push(trigger))],
+  })
+  const result = await going.end()
+  expect([result.terminal.reason, resultTexts(result)]).toEqual(['aborted_tools', ['written', 'Interrupted by user']])
+  expect(called).toEqual([
+    'beforeExecution',
+    'beforeStep',
+    'beforeInference',
+    'afterInference',
+    'beforeToolUse',
+    'afterExecution',
+  ])
 })

@@ -38,6 +38,26 @@ describe('before a tool', () => {
     expect([resultTexts(result), seen]).toEqual([['{"b":2}'], [{ b: 2 }]])
   })
 
+  test('changed input: of several the last counts', async () => {
+    const change = (value: number) => before((context) => context.withToolInput({ value }), `change ${value}`)
+    const result = await run(script, { tools: [echo()], hooks: [change(1), change(2), change(3)] })
+    expect(resultTexts(result)).toEqual(['{"value":3}'])
+  })
+
+  test('one that has a person asked outdoes one that vouches, whoever comes first', async () => {
+    const says = (permission: 'allow' | 'ask') => before((context) => context.withPermission(permission), permission)
+    for (const hooks of [
+      [says('allow'), says('ask')],
+      [says('ask'), says('allow')],
+    ]) {
+      const { terminal } = await run(script, { tools: [echo()], hooks })
+      expect([terminal.reason, terminal.signal.context['pending']]).toEqual([
+        'needs_approval',
+        [{ id: 'c1', name: 'Echo', message: 'A hook wants a person to approve this call.' }],
+      ])
+    }
+  })
+
   test('changed input is checked like any other', async () => {
     const schema = { type: 'object', required: ['a'] }
     const result = await run(script, {
@@ -145,6 +165,41 @@ describe('after a tool', () => {
       [{ b: 2 }, { text: '{"b":2}', isError: false }],
       [{}, { text: 'no such file', isError: true }],
     ])
+  })
+
+  test('is told the input that the tool ran with, also where the tool or a rule filled it in', async () => {
+    const seen: unknown[] = []
+    const filling = {
+      ...echo(),
+      validate: (input: unknown) => ({ valid: true as const, input: { ...(input as object), filled: true } as never }),
+    }
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: ({ call }) => (call.id === 'c2' ? { behavior: 'allow', updatedInput: { by: 'rule' } } : { behavior: 'allow' }), // prettier-ignore
+    }
+    const result = await run(
+      [calls({ name: 'Echo', id: 'c1', input: { a: 1 } }, { name: 'Echo', id: 'c2' }), 'answer'],
+      {
+        tools: [filling],
+        permissions,
+        hooks: [after(({ toolCall }) => void seen.push(toolCall?.input))],
+      },
+    )
+    expect([seen, resultTexts(result)]).toEqual([
+      [
+        { a: 1, filled: true },
+        { by: 'rule', filled: true },
+      ],
+      ['{"a":1,"filled":true}', '{"by":"rule","filled":true}'],
+    ])
+  })
+
+  test('of several replaced outputs the last is told', async () => {
+    const result = await run(script, {
+      tools: [echo()],
+      hooks: ['one', 'two', 'three'].map((text) => after((context) => context.withToolOutput(text), text)),
+    })
+    expect(resultTexts(result)).toEqual(['three'])
   })
 
   test('is not called for a call that did not run', async () => {

@@ -12,6 +12,7 @@ import {
   type LoopEvent,
   type LoopOptions,
   type StepRecord,
+  type Terminal,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import {
@@ -151,6 +152,54 @@ describe('resume', () => {
     ])
   })
 
+  test('holds what past turns cost against the budget', async () => {
+    const dear: ScriptedReply = { ...calls('Look'), usage: { input_tokens: 1_000, output_tokens: 1_900 } }
+    const options = () => ({
+      model: scriptedModel([dear, 'answer'], { maxOutputTokens: 2_000 }),
+      clock: createFakeClock(),
+      tools: [reader('Look')],
+      prices: dollarATokenPrices,
+    })
+    const whole = await run([], { ...options(), maxBudgetUsd: 100_000 })
+    const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
+    const resumed = (maxBudgetUsd: number) =>
+      resume(whole.steps.records.slice(0, lap + 1), {
+        ...options(),
+        model: scriptedModel(['answer'], { maxOutputTokens: 2_000 }),
+        maxBudgetUsd,
+      }).loop.terminal
+    const [open, spent] = [await resumed(8_000), await resumed(4_000)]
+    expect([open.reason, open.costUsd]).toEqual(['completed', 2_915])
+    expect([spent.reason, spent.costUsd]).toEqual(['max_budget_usd', 2_900])
+  })
+
+  test('in the middle of an agent comes to the same end: its laps are its own', async () => {
+    const agent: AgentTool = {
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      spawn: () => ({ prompt: 'sub' }),
+    }
+    const options = () => ({
+      model: scriptedModel(({ messages }) => {
+        const turn = messages.filter(({ role }) => role === 'assistant').length
+        const call = (name: string) => calls({ name, id: `${name} ${turn}` })
+        if (messages[0]?.content === 'sub') return turn < 2 ? call('Look') : 'found'
+        return turn === 0 ? call('Look') : turn === 1 ? call('Agent') : 'done'
+      }),
+      clock: createFakeClock(),
+      tools: [reader('Look'), agent],
+    })
+    const whole = await run([], options())
+    const laps = whole.steps.records.flatMap((record, index) => (record.type === 'lap' ? [[index, record.lap.scope]] : [])) // prettier-ignore
+    expect(laps.map(([, scope]) => scope === '')).toEqual([true, false, false, true])
+    for (const [index] of laps) {
+      const { terminal, state } = await resume(whole.steps.records.slice(0, Number(index) + 1), options()).loop.ended
+      expect([index, terminal.reason, state.transcript.messages()]).toEqual([index, 'completed', whole.messages])
+    }
+  })
+
   test('has the time that was left when its open turn began', async () => {
     const clock = createFakeClock()
     const slow: ScriptedReply = { ...calls('Look'), before: () => clock.advance(8_000) }
@@ -159,10 +208,13 @@ describe('resume', () => {
     const lap = whole.steps.records.findIndex(({ type }) => type === 'lap')
     await clock.advance(60_000)
     const model = scriptedModel([{ hang: true }])
-    const resumed = resume(whole.steps.records.slice(0, lap + 1), { ...options, model })
-    const ended = resumed.loop.ended
+    const told: Terminal[] = []
+    const onTerminal = (terminal: Terminal) => void told.push(terminal)
+    const { ended } = resume(whole.steps.records.slice(0, lap + 1), { ...options, model, onTerminal }).loop
     await until(() => model.requests.length === 1)
-    await clock.advance(10_000)
+    await clock.advance(1_999)
+    expect(told).toEqual([])
+    await clock.advance(1)
     const { terminal } = await ended
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
   })
@@ -196,6 +248,21 @@ describe('resume', () => {
   test('a run that ended is closed', async () => {
     const { steps } = await run(['answer'])
     expect(() => resume(steps.records, { model: scriptedModel([]) })).toThrow(HaltingError)
+  })
+
+  test('the reply to one conversation is none to another', async () => {
+    const record = async (prompt: string) => (await run(['answer'], {}, { prompt })).steps.records.slice(0, 3)
+    const [one, other] = [await record('one'), await record('other')]
+    expect(one.map(({ type }) => type)).toEqual(['start', 'intent', 'result'])
+    const mixed = [...one.slice(0, 1), ...other.slice(1)]
+    const model = scriptedModel(['never'])
+    const resumed = await resume(mixed, { model, clock: createFakeClock() }).loop.ended
+    const replayed = await replay(mixed, { model })
+    expect([resumed.terminal.error?.code, replayed.terminal.error?.code, model.requests]).toEqual([
+      'step_mismatch',
+      'step_mismatch',
+      [],
+    ])
   })
 
   test('the result of a call is none for a call with another input', async () => {

@@ -7,12 +7,26 @@ import {
   startRun,
   RunAbort,
   type AbortCause,
+  type Permissions,
   type Terminal,
 } from '../../src/index.ts'
+import { type ModelUpdate } from '../../src/adapters/index.ts'
 import { AbortScope, abortCauseOf } from '../../src/cancel/abort.ts'
 import { settleWithin } from '../../src/cancel/settle.ts'
-import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
-import { begin, calls, hanging, reader, resultTexts, said, tick, tool, toolEnds, until } from '../support/harness.ts'
+import { createFakeClock, scriptedModel, type ScriptedModel } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  hanging,
+  hook,
+  reader,
+  resultTexts,
+  said,
+  tick,
+  tool,
+  toolEnds,
+  until,
+} from '../support/harness.ts'
 
 const deafResult =
   'Interrupted by user. The tool did not react and may still be at work: look before you rely on anything it touches.'
@@ -79,6 +93,29 @@ describe('an abort at either point', () => {
     expect(ran).toEqual([])
   })
 
+  test('no call is looked at any more after it, whether it cut a tool or a hook on one', async () => {
+    const decided: string[] = []
+    const permissions: Permissions = {
+      denies: () => undefined,
+      decide: ({ call }) => (decided.push(call.name), { behavior: 'allow' }),
+    }
+    const inHook = hook('afterToolUse', () => new Promise<void>(() => {}), { tools: ['Write'] })
+    const texts = []
+    for (const [name, ...hooks] of [['Hang'], ['Write', inHook]] as const) {
+      const tools = [hanging('Hang'), tool('Write', 'written'), tool('Next')]
+      const going = begin([calls(name, 'Next')], { tools, hooks, permissions })
+      await until(() => going.events.some(({ type }) => type === (name === 'Hang' ? 'tool_start' : 'hook_start')))
+      await tick()
+      going.loop.abort()
+      texts.push(resultTexts(await going.end()))
+    }
+    expect(texts).toEqual([
+      ['Interrupted by user', 'Interrupted by user'],
+      ['written', 'Interrupted by user'],
+    ])
+    expect(decided).toEqual(['Hang', 'Write'])
+  })
+
   test('during the wait before a retry ends at once', async () => {
     const clock = createFakeClock()
     const going = begin(() => ({ error: { kind: 'overloaded', message: 'x', status: 529 } }), { clock })
@@ -123,6 +160,39 @@ describe('what does not heed the abort', () => {
       const { terminal } = await going.end()
       expect([terminal.signal.reason, terminal.durationMs, clock.pending]).toEqual(['user_requested', 0, 0])
     }
+  })
+
+  test('a deaf model is not heard any more: nothing of what it goes on saying is told, and no call of it begins', async () => {
+    const began: string[] = []
+    let say = (_update: ModelUpdate): void => {}
+    const model: ScriptedModel = {
+      ...scriptedModel([]),
+      call: (_request, options) => {
+        say = (update) => options.emit(update)
+        say({ type: 'text_delta', index: 0, text: 'half' })
+        return new Promise(() => {})
+      },
+    }
+    const late = { type: 'tool_use', id: 'late', name: 'Read', input: {} } as const
+    const talks = hook('afterExecution', () => {
+      say({ type: 'text_delta', index: 0, text: ' and more' })
+      say({ type: 'block', index: 1, block: late, messageId: 'm' })
+    })
+    const going = begin([], {
+      model,
+      tools: [reader('Read', () => (began.push('Read'), 'x'))],
+      hooks: [talks],
+      graceMs: 0,
+    })
+    await until(() => going.events.some(({ type }) => type === 'model_update'))
+    going.loop.abort()
+    const { terminal, events, messages } = await going.end()
+    expect([terminal.reason, began, messages.at(1)?.content]).toEqual([
+      'aborted_streaming',
+      [],
+      [{ type: 'text', text: 'half' }],
+    ])
+    expect(events.filter(({ type }) => type === 'model_update')).toHaveLength(1)
   })
 
   test('a tool that finishes within the grace time keeps its result', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigurationError, startRun, type PermissionDecision, type Permissions } from '../../src/index.ts'
 import { createFakeClock, transcriptProblems } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
-import { begin, calls, hook, reader, resultTexts, run, tool, until } from '../support/harness.ts'
+import { begin, calls, hook, reader, resultTexts, run, tick, tool, until } from '../support/harness.ts'
 
 const asks: Permissions = {
   denies: () => undefined,
@@ -68,7 +68,7 @@ describe('a call that a person has to approve', () => {
       { tools, permissions: asks },
       { prompt: 'never mind', transcript: state.transcript, runId: 'run2' },
     )
-    expect(terminal.reason).toBe('completed')
+    expect([terminal.reason, terminal.summary.toolResults]).toEqual(['completed', 2])
     expect(transcriptProblems(messages)).toEqual([])
     const why = 'Not run: it waited for approval, and something else was said instead'
     expect(messages.at(-3)).toEqual({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_0_1', content: why, is_error: true }, { type: 'tool_result', tool_use_id: 'call_0_2', content: why, is_error: true }] }) // prettier-ignore
@@ -111,6 +111,27 @@ describe('a person who is waited for', () => {
     going.steps.answer('run1/approval:1:0:call_0_0', { behavior: 'allow' })
     const { terminal, state } = await going.end()
     expect([terminal.reason, terminal.durationMs, resultTexts({ state })]).toEqual(['completed', 0, ['a done', 'read']])
+  })
+
+  test('stops the limit of time while it is waited for, and not a moment longer', async () => {
+    const clock = createFakeClock()
+    const hang = tool('AskA', (_input, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))) // prettier-ignore
+    const going = begin([calls('AskA')], {
+      clock,
+      tools: [hang],
+      permissions: asks,
+      onAsk: 'wait',
+      maxDurationMs: 10_000,
+    })
+    await until(() => going.events.some(({ type }) => type === 'approval_needed'))
+    await clock.advance(3_600_000)
+    going.steps.answer('run1/approval:1:0:call_0_0', { behavior: 'allow' })
+    await tick()
+    await clock.advance(9_999)
+    expect(going.events.at(-1)?.type).not.toBe('run_end')
+    await clock.advance(1)
+    const { terminal } = await going.end()
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
   })
 
   test('is not waited for after an abort', async () => {

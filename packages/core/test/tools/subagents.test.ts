@@ -19,6 +19,7 @@ import {
   resultTexts,
   results,
   run,
+  said,
   tool,
   until,
 } from '../support/harness.ts'
@@ -271,5 +272,62 @@ describe('a subagent', () => {
       { tools: [agent()], stopHooks, output, tokenBudget: 1_000 },
     )
     expect([transitions, terminal.reason, asked]).toEqual([['next_turn'], 'completed', ['main']])
+  })
+
+  test('has no last answer at its limit, and no task after it: those are for the main loop', async () => {
+    const tasks: string[] = []
+    const { model, terminal } = await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: [calls('Look')] }), {
+      tools: [agent(({ prompt }) => ({ prompt, maxTurns: 1 })), reader('Look')],
+      wrapUp: true,
+      postRun: [{ name: 'memory', start: async ({ querySource }) => void tasks.push(querySource) }],
+    })
+    const ofChild = model.requests.filter(({ messages }) => messages[0]?.content === 'sub')
+    expect([terminal.reason, ofChild.length, tasks]).toEqual(['completed', 1, ['main']])
+  })
+
+  test('is handed nothing: a message that comes while it works is for the main loop', async () => {
+    const going = begin(
+      byPrompt({
+        go: [calls(spawnCall('sub')), 'done', 'done'],
+        sub: [{ ...calls('Look'), before: () => hand() }, 'found it'],
+      }),
+      { tools: [agent(), reader('Look')] },
+    )
+    const hand = () => {
+      going.loop.steer('look here')
+      going.loop.followUp('and there')
+    }
+    const result = await going.end()
+    const inner = innerEvents(result.events).flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+    expect(inner.map((entry) => (entry.kind === 'user' ? entry.origin : entry.kind))).toEqual([
+      'prompt',
+      'assistant',
+      'tool_results',
+      'assistant',
+    ])
+    expect(said(result)).toEqual([
+      ['steer', 'look here'],
+      ['follow_up', 'and there'],
+    ])
+  })
+
+  test('that leaves a deaf tool behind has it named by its parent', async () => {
+    const going = begin(byPrompt({ go: [calls(spawnCall('sub'))], sub: [calls({ name: 'Deaf', id: 'deaf' })] }), {
+      tools: [agent(), hanging('Deaf', { deaf: true })],
+    })
+    await until(() => innerEvents(going.events).some(({ type }) => type === 'tool_start'))
+    going.loop.abort()
+    const { terminal } = await going.end()
+    expect([terminal.reason, terminal.stillRunning]).toEqual(['aborted_tools', ['deaf']])
+  })
+
+  test('is given no more room than its parent has left', async () => {
+    const model = scriptedModel(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: ['found it'] }), {
+      maxOutputTokens: 2_000,
+    })
+    await run([], { model, tools: [agent()], prices: dollarATokenPrices, maxBudgetUsd: 2_600 })
+    const ofChild = model.requests.filter(({ messages }) => messages[0]?.content === 'sub')
+    // Its parent spent 15; 1,000 are around its request, 16 and 3 bytes for the prompt, 2 for no tools.
+    expect(ofChild.map(({ maxTokens }) => maxTokens)).toEqual([2_600 - 15 - (1_000 + 16 + 3 + 2)])
   })
 })

@@ -109,6 +109,29 @@ describe('a run that carries on', () => {
     ])
   })
 
+  test('asks its token target no more often than one run would', async () => {
+    const given = { tokenBudget: 5_000 }
+    const idle: ScriptedReply = { text: 'answer', usage: { output_tokens: 0 } }
+    const first = await run(() => idle, given)
+    const second = await goOn(first, () => idle, given)
+    const nudges = ['token_budget_continuation', 'token_budget_continuation', 'token_budget_continuation']
+    expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([nudges, [], 'completed'])
+  })
+
+  test('has what is left of the budget: what nobody told the cost of is spent', async () => {
+    const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
+    const sized = (script: readonly ScriptedReply[]) => scriptedModel(script, { maxOutputTokens: 2_000 })
+    const given = { prices: dollarATokenPrices, maxBudgetUsd: 8_000 }
+    const first = await run([], { ...given, model: sized([lost, 'answer']) })
+    const second = await goOn(first, [], { ...given, model: sized(['answer']) })
+    const third = await goOn(first, [], { ...given, maxBudgetUsd: 4_000, model: sized(['never']) })
+    expect([first, second, third].map(({ terminal, model }) => [terminal.reason, model.requests.length])).toEqual([
+      ['completed', 2],
+      ['completed', 1],
+      ['max_budget_usd', 0],
+    ])
+  })
+
   test('has the time that was left', async () => {
     const clock = createFakeClock()
     const given = { clock, maxDurationMs: 10_000 }
@@ -116,7 +139,9 @@ describe('a run that carries on', () => {
     await clock.advance(60_000)
     const going = begin([{ hang: true }], given, carriedFrom(first))
     await until(() => going.model.requests.length === 1)
-    await clock.advance(10_000)
+    await clock.advance(6_999)
+    expect(going.events.at(-1)?.type).not.toBe('run_end')
+    await clock.advance(1)
     const { terminal } = await going.end()
     expect([first.terminal.durationMs, terminal.reason, terminal.durationMs]).toEqual([3_000, 'time_limit', 10_000])
   })
