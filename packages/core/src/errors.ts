@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import { jsonOf, type Json } from './json.ts'
 
 /** What an error is about, to branch on. */
 export type HaltingErrorCode =
@@ -65,8 +65,25 @@ export class ConfigurationError extends HaltingError {
   }
 }
 
-/** A text for whatever was thrown; callers may throw anything. */
+/** A text for whatever was thrown; callers may throw anything, also what cannot be read. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name
-  return typeof thrown === 'string' ? thrown : `thrown: ${String(thrown)}`
+  try {
+    if (thrown instanceof Error) return textOf(thrown.message || thrown.name)
+    return typeof thrown === 'string' ? thrown : `thrown: ${textOf(thrown)}`
+  } catch {
+    return 'thrown: something that cannot be read'
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' && value !== null ? JSON.stringify(jsonOf(value)) : String(value)
+}
+
+/** `instanceof`, for what strangers hand over: a proxy may throw even there. */
+export function isInstance<T>(value: unknown, type: abstract new (...parts: never) => T): value is T {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
 }

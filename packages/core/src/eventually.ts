@@ -74,3 +74,11 @@ async function allOf<T>(values: readonly Eventually<T>[]): Promise<readonly T[]>
     return each.value
   })
 }
+
+/** For what somebody gave although nobody waits for it: that it fails, if it is a promise, is then nobody's affair. */
+export function disregard(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  new Promise((resolve) => {
+    resolve(value)
+  }).catch(() => {})
+}

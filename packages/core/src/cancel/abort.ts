@@ -1,3 +1,5 @@
+import { isInstance } from '../errors.ts'
+
 /** Why a run was aborted; the cause decides the terminal (spec R-ABORT-2). */
 export type AbortCause =
   /** A person interrupted. */
@@ -38,7 +40,7 @@ const causes: ReadonlySet<unknown> = new Set<AbortCause>([
 
 /** The cause behind an AbortSignal's reason: ours, the bare word (`controller.abort('interrupt')`), or a person. */
 export function abortCauseOf(reason: unknown): AbortCause {
-  if (reason instanceof RunAbort) return reason.abortCause
+  if (isInstance(reason, RunAbort)) return reason.abortCause
   // Membership in `causes` was just looked at.
   return causes.has(reason) ? (reason as AbortCause) : 'user'
 }

@@ -1,3 +1,4 @@
+import { isInstance } from '../errors.ts'
 import type { Eventually } from '../eventually.ts'
 import type { Clock } from '../steps/clock.ts'
 import type { AbortCause, AbortListener, AbortScope } from './abort.ts'
@@ -55,11 +56,16 @@ class Waiter<T, R> implements AbortListener {
       this.#reject = reject
     })
     grace.abort.listen(this)
-    const native = work instanceof Promise ? work : nativeOf(work)
-    native.then(
-      (value) => this.#settle({ kind: 'value', value }),
-      (error: unknown) => this.#settle({ kind: 'threw', error }),
-    )
+    try {
+      const native = isInstance(work, Promise) ? work : nativeOf(work)
+      native.then(
+        (value) => this.#settle({ kind: 'value', value }),
+        (error: unknown) => this.#settle({ kind: 'threw', error }),
+      )
+    } catch (error) {
+      // A promise with a `then` of its own.
+      this.#settle({ kind: 'threw', error })
+    }
   }
 
   onAbort(cause: AbortCause): void {
@@ -95,6 +101,7 @@ function nativeOf<T>(thenable: PromiseLike<T>): Promise<T> {
   })
 }
 
-function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
+/** @throws what reading `then` throws: what a stranger gives may be a proxy. */
+export function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
