@@ -9,6 +9,7 @@ export function transcriptProblems(messages: readonly ModelMessage[]): readonly 
   const problems: string[] = []
   if (merged.length === 0) return ['there is no message']
   if (merged[0]?.role !== 'user') problems.push('the first message is not from the user')
+  const used = new Set<string>()
   let open: string[] = []
   for (const [index, message] of merged.entries()) {
     const where = `message ${index} (${message.role})`
@@ -19,7 +20,11 @@ export function transcriptProblems(messages: readonly ModelMessage[]): readonly 
     if (message.role === 'assistant') {
       if (open.length > 0) problems.push(`${where} comes before the results of ${open.join(', ')}`)
       open = toolCallsOf(message).map(({ id }) => id)
-      if (new Set(open).size !== open.length) problems.push(`${where} uses a call id twice`)
+      for (const id of open) {
+        if (id === '') problems.push(`${where} has a call without an id`)
+        else if (used.has(id)) problems.push(`${where} uses the call id ${id} again`)
+        used.add(id)
+      }
       for (const block of message.content) if (isToolResult(block)) problems.push(`${where} holds a tool result`)
       continue
     }
@@ -44,10 +49,26 @@ function resultProblems(content: readonly ContentBlock[], open: readonly string[
     if (answered.has(block.tool_use_id)) problems.push(`${where} answers ${block.tool_use_id} twice`)
     if (block.is_error === true && block.content.length === 0)
       problems.push(`${where} has an error result that says nothing`)
+    if (Array.isArray(block.content) && !block.content.every(mayStandInResult))
+      problems.push(`${where} has a result with a block that is none`)
     answered.add(block.tool_use_id)
   }
   for (const id of open) if (!answered.has(id)) problems.push(`${where} does not answer ${id}`)
   return problems
+}
+
+/** Text, an image, a document, something found: nothing else is taken inside a result. */
+function mayStandInResult(block: unknown): boolean {
+  if (typeof block !== 'object' || block === null || !('type' in block)) return false
+  switch (block.type) {
+    case 'text':
+      return 'text' in block && typeof block.text === 'string' && block.text !== ''
+    case 'image':
+    case 'document':
+      return 'source' in block && typeof block.source === 'object' && block.source !== null
+    default:
+      return block.type === 'search_result' || block.type === 'tool_reference'
+  }
 }
 
 interface Merged {

@@ -205,6 +205,11 @@ test('the validator sees what the API would refuse', () => {
     role: 'user',
     content: names.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'x' })),
   })
+  const holding = (block: unknown): ModelMessage => ({
+    role: 'user',
+    // What plain JavaScript may put there.
+    content: [{ type: 'tool_result', tool_use_id: 'a', content: [block as ContentBlock] }],
+  })
   const hello: ModelMessage = { role: 'user', content: 'hello' }
   expect([
     transcriptProblems([]),
@@ -215,6 +220,13 @@ test('the validator sees what the API would refuse', () => {
     transcriptProblems([hello, answer('z')]),
     transcriptProblems([hello, use('a'), answer('a', 'a')]),
     transcriptProblems([hello, use('a', 'b'), answer('a'), answer('b'), hello]),
+    transcriptProblems([hello, use('a', 'a'), answer('a')]),
+    transcriptProblems([hello, use('a'), answer('a'), use('a'), answer('a')]),
+    transcriptProblems([hello, use(''), answer('')]),
+    ...[null, { type: 'text' }, { type: 'text', text: '' }, { type: 'image' }, { type: 'tool_use' }].map((block) =>
+      transcriptProblems([hello, use('a'), holding(block)]),
+    ),
+    transcriptProblems([hello, use('a'), holding({ type: 'text', text: 'x' })]),
   ]).toEqual([
     ['there is no message'],
     ['the first message is not from the user', 'the last message leaves a without a result'],
@@ -223,6 +235,11 @@ test('the validator sees what the API would refuse', () => {
     ['message 2 (user) has a tool result behind other blocks'],
     ['message 0 (user) has a tool result behind other blocks', 'message 0 (user) answers z, which nobody called'],
     ['message 2 (user) answers a twice'],
+    [],
+    ['message 1 (assistant) uses the call id a again'],
+    ['message 3 (assistant) uses the call id a again'],
+    ['message 1 (assistant) has a call without an id'],
+    ...Array.from({ length: 5 }, () => ['message 2 (user) has a result with a block that is none']),
     [],
   ])
 })
