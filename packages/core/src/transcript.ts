@@ -1,6 +1,7 @@
+import { CallIds } from './call-ids.ts'
 import { hashText } from './hash.ts'
 import type { Json } from './json.ts'
-import type { AssistantMessage, ContentBlock, ModelMessage, UserMessage } from './messages.ts'
+import { isToolUse, type AssistantMessage, type ContentBlock, type ModelMessage, type UserMessage } from './messages.ts'
 import type { ModelErrorKind } from './model/model-error.ts'
 import { checkStored } from './stored.ts'
 import { isTranscript } from './stored-transcript.ts'
@@ -68,6 +69,9 @@ interface Log {
   readonly digests: number[]
   /** The one view whose `append` adds to this log; every other view's copies it first. */
   owner: Transcript | undefined
+  /** Ids of the calls in the first `callsRead` entries. */
+  callIds: CallIds | undefined
+  callsRead: number
 }
 
 /**
@@ -98,7 +102,15 @@ export class Transcript implements Iterable<TranscriptEntry> {
   }
 
   static of(entries: readonly TranscriptEntry[]): Transcript {
-    return Transcript.#ownerOf({ entries: [...entries], messages: [], projected: 0, digests: [], owner: undefined })
+    return Transcript.#ownerOf({
+      entries: [...entries],
+      messages: [],
+      projected: 0,
+      digests: [],
+      owner: undefined,
+      callIds: undefined,
+      callsRead: 0,
+    })
   }
 
   /** Reads what `toJSON` wrote. @throws ConfigurationError for anything else, with the place that is wrong. */
@@ -154,6 +166,18 @@ export class Transcript implements Iterable<TranscriptEntry> {
     return log.messages
   }
 
+  /**
+   * An id that no call of this conversation has, nor any of `also`: `id` itself, else with a number behind it (`id_2`).
+   * Services use ids again; the Messages API takes each once in a conversation.
+   */
+  freeCallId(id: string, also: ReadonlySet<string>): string {
+    const log = this.#log
+    if (this.length < log.callsRead) return Transcript.of(this.since(0)).freeCallId(id, also)
+    const callIds = (log.callIds ??= new CallIds())
+    for (; log.callsRead < this.length; log.callsRead++) readCallIds(callIds, log.entries[log.callsRead])
+    return callIds.free(id, also)
+  }
+
   /** The chained hash of the conversation in this view: of what people, the model and tools said. */
   digest(): number {
     const { digests, entries } = this.#log
@@ -187,8 +211,20 @@ export class Transcript implements Iterable<TranscriptEntry> {
       projected: isProjected ? projected : 0,
       digests: digests.slice(0, this.length),
       owner: undefined,
+      callIds: undefined,
+      callsRead: 0,
     }
   }
+}
+
+function readCallIds(callIds: CallIds, entry: TranscriptEntry | undefined): void {
+  if (entry?.kind === 'assistant') addCallIds(callIds, entry.message.content)
+  if (entry?.kind !== 'compact_boundary') return
+  for (const { role, content } of entry.messages) if (role === 'assistant') addCallIds(callIds, content)
+}
+
+function addCallIds(callIds: CallIds, content: readonly ContentBlock[]): void {
+  for (const block of content) if (isToolUse(block)) callIds.add(block.id)
 }
 
 /**

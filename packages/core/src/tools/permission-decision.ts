@@ -1,3 +1,8 @@
+import { plainTextOf } from '../content.ts'
+import { messageOf } from '../errors.ts'
+import { disregard } from '../eventually.ts'
+import { jsonOf } from '../json.ts'
+
 /** What the rules say about a call. */
 export type PermissionDecision =
   | { readonly behavior: 'allow'; readonly updatedInput?: unknown }
@@ -5,3 +10,35 @@ export type PermissionDecision =
   | { readonly behavior: 'deny'; readonly message: string }
   /** A person has to say. With nobody there the run ends as `needs_approval`. */
   | { readonly behavior: 'ask'; readonly message: string }
+
+/** What was given as a decision, read once, as JSON. What is none denies: nothing is allowed that was not said to be. */
+export function decisionOf(given: unknown): PermissionDecision {
+  if (typeof given !== 'object' || given === null) return noDecision
+  try {
+    // Plain JavaScript may give any fields, or none.
+    const { behavior, message, updatedInput } = given as { readonly [field: string]: unknown }
+    if (behavior === 'allow')
+      return updatedInput === undefined ? { behavior } : { behavior, updatedInput: jsonOf(updatedInput) }
+    return behavior === 'deny' || behavior === 'ask' ? { behavior, message: plainTextOf(message) } : noDecision
+  } catch (error) {
+    return failedRules(error)
+  }
+}
+
+const noDecision: PermissionDecision = Object.freeze<PermissionDecision>({
+  behavior: 'deny',
+  message: "There was no decision: { behavior: 'allow' | 'deny' | 'ask' } is needed.",
+})
+
+/** A rule set that throws denies. */
+export function failedRules(error: unknown): PermissionDecision & { readonly behavior: 'deny' } {
+  return { behavior: 'deny', message: `The permission rules failed: ${messageOf(error)}` }
+}
+
+/** What deny rules gave: why the call is denied, or undefined. What is neither a text nor nothing denies. */
+export function denialOf(given: unknown): string | undefined {
+  if (given === undefined || given === null || given === false) return undefined
+  if (typeof given === 'string') return given
+  disregard(given)
+  return 'The deny rules gave something that is neither a text nor undefined.'
+}

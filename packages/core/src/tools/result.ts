@@ -51,6 +51,13 @@ export function denied(message: string): ToolResult {
   return { status: 'denied', content: message, isError: true }
 }
 
+/** It ended, and may not be told as it is. */
+export function withheld({ status, isError }: ToolResult): ToolResult {
+  const content =
+    'The call ended, but its result is withheld: the run broke before the hooks that look at results had seen it.'
+  return { status, content, isError }
+}
+
 export const unknownOutcome: ToolResult = Object.freeze<ToolResult>({
   status: 'unknown',
   content:

@@ -20,8 +20,8 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The run as it was before this turn's tools. */
   readonly state: AgentState
-  /** Tells how it goes, for a person; never recorded. */
-  progress(data: Json): void
+  /** Tells how it goes, for a person; never recorded. May be taken out of the context. */
+  readonly progress: (data: Json) => void
 }
 
 /** Invalid input says what is right: the message goes to the model. */

@@ -2,11 +2,11 @@ import { allowances } from '../allowance.ts'
 import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
-import { inputTokensOf, toolCallsOf } from '../messages.ts'
+import { inputTokensOf, isToolUse, toolCallsOf } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import type { StepResult } from '../steps/steps.ts'
-import { noEarlyStarts, type EarlyStarts } from '../tools/early-starts.ts'
+import { noEarlyStarts, type EarlyStarts } from './calls/early-starts.ts'
 import { askModel, type Asker } from './request/ask-model.ts'
 import type { Attempt, RequestPlan } from './request/attempt.ts'
 import { chargeOf } from './request/charge.ts'
@@ -58,7 +58,7 @@ export function ask(run: Run): Promise<Reply> {
       run.emit({ type: 'model_start', request, attempt, model: model.id })
       const starts = early
       return (update, emit) => {
-        if (update.type === 'block') starts.consider(update.block)
+        if (update.type === 'block' && isToolUse(update.block)) starts.consider(update.block)
         emit({ type: 'model_update', request, update })
       }
     },

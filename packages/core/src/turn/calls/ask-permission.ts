@@ -1,9 +1,8 @@
-import { messageOf } from '../../errors.ts'
 import { after, type Eventually } from '../../eventually.ts'
-import type { PermissionDecision } from '../../tools/permission-decision.ts'
+import { decisionOf, denialOf, failedRules, type PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import type { Run } from '../run.ts'
-import type { ValidCall } from './inspect-call.ts'
+import type { ValidCall } from './call.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call: why it is denied, if it is.
@@ -19,41 +18,57 @@ export function denyByRules(
   const name = `rules:${run.spent.request}:${index}:${call.id}`
   if (permissions === allowAll || (isPassed && !run.isRecorded(name))) return undefined
   const step = run.step<{ readonly message?: string }>(name, () => {
-    try {
-      const message = permissions.denies(inMode(run, { call, tool, readOnly }))
-      return message === undefined ? {} : { message }
-    } catch (error) {
-      return { message: rulesFailed(error) }
-    }
+    const message = askDenials(run, { call, tool, readOnly })
+    return message === undefined ? {} : { message }
   })
   return after(step, ({ value }) => value.message)
+}
+
+function askDenials(run: Run, request: PermissionRequest): string | undefined {
+  try {
+    return denialOf(run.context.permissions.denies(inMode(run, request)))
+  } catch (error) {
+    return failedRules(error).message
+  }
+}
+
+/** What the rules say, as they say it: a decision, a promise of one, or anything else. @throws what they throw. */
+export function askRules(run: Run, request: PermissionRequest): unknown {
+  const message = askDenials(run, request)
+  return message === undefined ? run.context.permissions.decide(inMode(run, request)) : { behavior: 'deny', message }
+}
+
+/** The request with the mode that was set, where one was. */
+function inMode({ context }: Run, request: PermissionRequest): PermissionRequest {
+  const { permissionMode: mode } = context.settings
+  return mode === null ? request : { ...request, mode }
 }
 
 /** Ask rules, mode and allow rules, then the person. `ask`: a person has to say, and nobody is there to wait for. */
 export function decidePermission(
   run: Run,
-  { call, index }: ValidCall,
+  { call, index, said }: ValidCall,
   request: PermissionRequest,
   isPassed: boolean,
 ): Eventually<PermissionDecision> {
   const name = `permission:${run.spent.request}:${index}:${call.id}`
   if (isPassed && !run.isRecorded(name)) return allowed
-  const step = run.step<PermissionDecision>(name, () => decideInTime(run, request))
+  const step = run.step<PermissionDecision>(name, () => decideInTime(run, request, said))
   return after(step, ({ value }) => (value.behavior === 'ask' ? askPerson(run, request, index, value.message) : value))
 }
 
 const allowed: PermissionDecision = Object.freeze({ behavior: 'allow' })
 
-/** A dialog may stand open when the run is aborted: nobody waits for it then. */
-function decideInTime(run: Run, request: PermissionRequest): Eventually<PermissionDecision> {
-  return run.withGrace<PermissionDecision, PermissionDecision>(
-    () => decide(run, request),
+/** A dialog may stand open when the run is aborted: nobody waits for it then. A rule set that throws denies. */
+function decideInTime(run: Run, request: PermissionRequest, said: unknown): Eventually<PermissionDecision> {
+  return run.withGrace<unknown, PermissionDecision>(
+    () => said ?? askRules(run, request),
     (settled) => {
       switch (settled.kind) {
         case 'value':
-          return settled.value
+          return withHookDecision(decisionOf(settled.value), request)
         case 'threw':
-          return { behavior: 'deny', message: rulesFailed(settled.error) }
+          return failedRules(settled.error)
         case 'left':
           return interruptedDecision
       }
@@ -63,27 +78,10 @@ function decideInTime(run: Run, request: PermissionRequest): Eventually<Permissi
 
 const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: 'Interrupted by user' })
 
-/** A rule set that throws denies: nothing runs that nobody allowed. */
-function decide(run: Run, asked: PermissionRequest): Eventually<PermissionDecision> {
-  const { context } = run
-  const request = inMode(run, asked)
-  const message = context.permissions.denies(request)
-  if (message !== undefined) return { behavior: 'deny', message }
-  return after(context.permissions.decide(request), (decision) => {
-    // Across hooks and rules: deny > ask > allow.
-    const hookAsks = request.hookDecision === 'ask' && decision.behavior === 'allow'
-    return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
-  })
-}
-
-/** The request with the mode that was set, where one was. */
-export function inMode({ context }: Run, request: PermissionRequest): PermissionRequest {
-  const { permissionMode: mode } = context.settings
-  return mode === null ? request : { ...request, mode }
-}
-
-function rulesFailed(error: unknown): string {
-  return `The permission rules failed: ${messageOf(error)}`
+/** Across hooks and rules: deny > ask > allow. */
+function withHookDecision(decision: PermissionDecision, { hookDecision }: PermissionRequest): PermissionDecision {
+  const hookAsks = hookDecision === 'ask' && decision.behavior === 'allow'
+  return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
 }
 
 /** Asks the person through Steps; with nobody to wait for, the question stays. */
@@ -103,6 +101,6 @@ function askPerson(
   deadline.pause()
   return steps.wait<PermissionDecision>(key, { signal: abort.signal }).then((answer) => {
     deadline.goOn()
-    return answer ?? interruptedDecision
+    return answer === undefined ? interruptedDecision : decisionOf(answer)
   })
 }

@@ -1,10 +1,11 @@
 import { after, firstOf, together, whileMore, type Eventually } from '../../eventually.ts'
 import { abortedResult, notRun, type ToolResult } from '../../tools/result.ts'
 import type { Run } from '../run.ts'
+import type { CallRun, InspectedCall, PreparedCall } from './call.ts'
 import { finishCall } from './finish-call.ts'
-import { inspectCall, runsAlone, type InspectedCall } from './inspect-call.ts'
-import { prepareCall, type PreparedCall } from './prepare-call.ts'
-import { runCall, type CallRun } from './run-call.ts'
+import { inspectCall, runsAlone } from './inspect-call.ts'
+import { prepareCall } from './prepare-call.ts'
+import { runCall } from './run-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
 /** Runs the calls batch by batch, in call order; after an abort, a stop or a pending approval nothing more starts. */
@@ -76,9 +77,9 @@ class Batches {
   }
 }
 
-function inspectAt(run: Run, { calls }: ToolPhase, index: number): InspectedCall | undefined {
+function inspectAt(run: Run, { calls, early }: ToolPhase, index: number): InspectedCall | undefined {
   const call = calls[index]
-  return call === undefined ? undefined : inspectCall(run, call, index)
+  return call === undefined ? undefined : (early.find(call, index) ?? inspectCall(run, call, index))
 }
 
 /** A call of an unknown tool or with an invalid input runs nothing: it stands beside any neighbour. */

@@ -3,9 +3,10 @@ import { after, type Eventually } from '../../eventually.ts'
 import { toolCallsOf, type AssistantMessage, type ToolResultBlock, type ToolUseBlock } from '../../messages.ts'
 import { openCallsOf } from '../../open-calls.ts'
 import { abortedResult, notRun, resultBlock, unknownOutcome, type ToolResult } from '../../tools/result.ts'
-import type { EarlyStarts } from '../../tools/early-starts.ts'
 import type { Run } from '../run.ts'
-import { addHookMessages } from '../run-hooks.ts'
+import type { EarlyStarts } from './early-starts.ts'
+import { enterResults } from './enter-results.ts'
+import { enterEnded } from './finish-call.ts'
 
 // Every call has a result, on every path: these are the places where one is written for a call that did not run.
 
@@ -31,17 +32,17 @@ export function closeOpenCalls(run: Run): void {
 
 /** A run that broke in the middle of its tools: what ended is told, what was begun is unknown, the rest did not run. */
 export function closeBrokenCalls(run: Run): void {
-  const calls = openCallsOf(run.transcript)
+  const why = 'the run broke before this call'
   const phase = run.tools
-  const blocks = calls.map((call) => {
-    const index = phase?.calls.indexOf(call) ?? -1
-    const begun = phase?.hasBegun(index) === true ? unknownOutcome : notRun('the run broke before this call')
-    return resultBlock(call.id, phase?.result(index) ?? begun)
-  })
-  appendResults(run, blocks)
-  if (phase === undefined || blocks.length === 0) return
-  addHookMessages(run, phase.messages)
-  addHookMessages(run, phase.remarks)
+  if (phase !== undefined && !phase.isEntered) {
+    enterEnded(run, phase)
+    for (const index of phase.calls.keys()) {
+      if (phase.result(index) === undefined)
+        phase.setResult(index, phase.hasBegun(index) ? unknownOutcome : notRun(why))
+    }
+    enterResults(run, phase)
+  }
+  closeNotRun(run, openCallsOf(run.transcript), why)
 }
 
 /**
@@ -58,7 +59,11 @@ export function closeAbortedCalls(
   if (calls.length === 0) return undefined
   const step = run.step<readonly ToolResult[]>(`close:${run.spent.request}`, async () => {
     const results: ToolResult[] = []
-    for (const call of calls) results.push((await early.take(call.id)) ?? abortedResult(cause, 'settled'))
+    for (const [index, call] of calls.entries()) {
+      const known = early.find(call, index)
+      const started = known?.kind === 'valid' ? known.started : undefined
+      results.push((await started) ?? abortedResult(cause, 'settled'))
+    }
     return results
   })
   return after(step, ({ value }) => {

@@ -1,16 +1,16 @@
-import { messageOf } from '../../errors.ts'
+import { isInstance } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import type { Eventually } from '../../eventually.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
-import { StopSignal } from '../../stop/signal.ts'
+import { resultOfOutput, resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/result.ts'
-import type { AnyLeafTool, ToolContext, ToolOutput } from '../../tools/tool.ts'
+import type { AnyLeafTool, ToolContext } from '../../tools/tool.ts'
 import type { AgentState } from '../../agent-state.ts'
-import type { Json } from '../../json.ts'
+import { jsonOf, type Json } from '../../json.ts'
 import type { RunState } from '../../state.ts'
 import { agentStateOf } from '../agent-view.ts'
 import type { Run } from '../run.ts'
-import type { ValidCall } from './inspect-call.ts'
+import type { ValidCall } from './call.ts'
 
 export interface LeafCall extends ValidCall {
   readonly tool: AnyLeafTool
@@ -39,11 +39,14 @@ function runTool(run: Run, leaf: LeafCall, idempotencyKey: string, emit: Emit): 
   return run.withGrace(work, (settled) => {
     switch (settled.kind) {
       case 'value':
-        return resultOf(settled.value)
+        return resultOfOutput(settled.value)
       case 'threw':
-        return resultOfThrow(settled.error, run)
+        // A tool that heeds the abort by throwing was interrupted; one that failed for another reason at that moment as well.
+        return abort.cause === undefined || isInstance(settled.error, AgentStopException)
+          ? resultOfThrown(settled.error)
+          : abortedResult(abort.cause, 'settled')
       case 'left':
-        if (running instanceof Promise) orphanedTools.add(running)
+        if (isInstance(running, Promise)) orphanedTools.add(running)
         return abortedResult(settled.cause, 'still_running')
     }
   })
@@ -71,46 +74,10 @@ class CallContext implements ToolContext {
     return agentStateOf(this.#state)
   }
 
-  progress(data: Json): void {
-    this.#emit({ type: 'tool_update', callId: this.callId, name: this.toolName, data })
+  /** Taken out of the context as often as not, so it does not go by `this`. */
+  get progress(): (data: Json) => void {
+    return (data) => {
+      this.#emit({ type: 'tool_update', callId: this.callId, name: this.toolName, data: jsonOf(data) })
+    }
   }
-}
-
-/** Whatever a tool gives has a meaning: nothing is an empty result, and what is neither text nor blocks is told as JSON. */
-function resultOf(output: unknown): ToolResult {
-  if (typeof output === 'string') return { status: 'done', content: output, isError: false }
-  if (output === undefined || output === null) return { status: 'done', content: '(no output)', isError: false }
-  if (!isToolOutput(output)) return { status: 'done', content: writtenOut(output), isError: false }
-  const { content, isError = false, details } = output
-  const status = isError ? 'failed' : 'done'
-  return details === undefined ? { status, content, isError } : { status, content, isError, details }
-}
-
-function writtenOut(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? '(no output)'
-  } catch {
-    // A circular object, or a number too large for JSON.
-    return String(value)
-  }
-}
-
-function isToolOutput(output: unknown): output is ToolOutput {
-  if (typeof output !== 'object' || output === null || !('content' in output)) return false
-  return typeof output.content === 'string' || Array.isArray(output.content)
-}
-
-function resultOfThrow(thrown: unknown, { ports }: Run): ToolResult {
-  if (thrown instanceof AgentStopException) {
-    const signal = StopSignal.fromStopException(thrown)
-    const stop =
-      thrown.step === null
-        ? signal
-        : new StopSignal({ ...signal.toJSON(), context: { ...signal.context, step: thrown.step } })
-    return { status: 'done', content: signal.message || 'The run stops here.', isError: false, stop: stop.toJSON() }
-  }
-  // A tool that heeds the abort by throwing was interrupted; one that failed for another reason at that moment as well.
-  if (ports.abort.cause !== undefined) return abortedResult(ports.abort.cause, 'settled')
-  const error = messageOf(thrown)
-  return { status: 'failed', content: error, isError: true, error }
 }

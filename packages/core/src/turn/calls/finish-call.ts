@@ -1,31 +1,24 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { textOf, type ToolUseBlock } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
+import { withheld, type ToolResult } from '../../tools/result.ts'
 import { stopRequestedSignal } from '../endings.ts'
 import type { Run } from '../run.ts'
 import { policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
-import type { PreparedCall } from './prepare-call.ts'
+import type { CallRun, PreparedCall } from './call.ts'
 import { enterAgent } from './run-agent.ts'
-import type { CallRun } from './run-call.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
 
 /** Enters a call that ran, in call order: clock and figures, its event, post-hooks, the error policy. */
 export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
   const { result } = ran
   const { call, index } = callOf(ran.call)
-  run.advanceClock(ran)
-  if (ran.agent !== undefined) enterAgent(run, ran.agent)
-  run.emit({
-    type: 'tool_end',
-    callId: call.id,
-    name: call.name,
-    status: result.status,
-    durationMs: ran.durationMs,
-  })
+  enterRan(run, phase, ran)
   phase.noteAbort(result.abort)
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
+  if (!hasHooksAfter(run, ran)) phase.setResult(index, result)
   // Only a call that ran has something after it.
-  if (result.status !== 'done' && result.status !== 'failed') return undefined
+  if (!hasRun(result)) return undefined
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
   return after(runPostHooks(run, phase, ran, subject), () =>
     result.status === 'failed' ? afterFailure(run, phase, ran, subject) : undefined,
@@ -37,24 +30,56 @@ function isPassed(run: Run, phase: ToolPhase): boolean {
   return phase.isBatchPassed || run.isTurnPassed
 }
 
+/** Clock, figures, its event. */
+function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
+  phase.entering = ran
+  const { call } = callOf(ran.call)
+  const { status } = ran.result
+  run.advanceClock(ran)
+  if (ran.agent !== undefined) enterAgent(run, ran.agent)
+  run.emit({ type: 'tool_end', callId: call.id, name: call.name, status, durationMs: ran.durationMs })
+}
+
+function hasRun({ status }: ToolResult): boolean {
+  return status === 'done' || status === 'failed'
+}
+
+/** Whether hooks want to see the result before the model does. */
+function hasHooksAfter({ context }: Run, { call, result }: CallRun): boolean {
+  return hasRun(result) && context.hooks.for('afterToolUse', callOf(call).call.name).length > 0
+}
+
+/**
+ * The run broke: calls that had ended are entered, so that no figure is lost. What hooks had yet to see is withheld from the model:
+ * nobody knows what they would have taken out of it.
+ */
+export function enterEnded(run: Run, phase: ToolPhase): void {
+  for (const ran of phase.ran) {
+    const { index } = callOf(ran.call)
+    if (phase.result(index) !== undefined) continue
+    if (phase.entering !== ran) enterRan(run, phase, ran)
+    phase.setResult(index, hasHooksAfter(run, ran) ? withheld(ran.result) : ran.result)
+  }
+}
+
 function callOf(prepared: PreparedCall): { readonly call: ToolUseBlock; readonly index: number } {
   return prepared.kind === 'run' ? prepared.inspected : prepared
 }
 
-/** The call with the input that it ran with. */
+/** The call with the input that it ran with: the model's, or what a hook or a rule put in its place. */
 function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
-  return prepared.kind === 'run' && prepared.inspected.input !== call.input
-    ? { ...call, input: prepared.inspected.input }
+  return prepared.kind === 'run' && prepared.inspected.given !== call.input
+    ? { ...call, input: prepared.inspected.given }
     : call
 }
 
 function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
+  if (!hasHooksAfter(run, ran)) return undefined
   const { result } = ran
-  if (run.context.hooks.for('afterToolUse', subject.toolCall?.name).length === 0) return undefined
   const toolOutput = { text: textOf(result.content), isError: result.isError }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, isPassed(run, phase)), (hooks) => {
     const replaced = hooks.outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
-    if (replaced !== undefined) phase.setResult(callOf(ran.call).index, { ...result, content: replaced })
+    phase.setResult(callOf(ran.call).index, replaced === undefined ? result : { ...result, content: replaced })
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
       if (outcome.prevented === undefined) continue

@@ -1,33 +1,11 @@
 import { messageOf } from '../../errors.ts'
+import { disregard } from '../../eventually.ts'
+import { mutableCopyOf, type Json } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
-
-/** A call with all that its input decides: looked at once, and again only where a hook or a rule changed the input. */
-export type InspectedCall = ValidCall | InvalidCall
-
-export interface ValidCall {
-  readonly kind: 'valid'
-  readonly call: ToolUseBlock
-  /** Place in the message. */
-  readonly index: number
-  readonly tool: AnyTool
-  /** Checked by the tool. */
-  readonly input: unknown
-  readonly readOnly: boolean
-  /** May run beside its neighbours. */
-  readonly parallelSafe: boolean
-}
-
-/** An unknown tool, or an input that its tool does not take. */
-interface InvalidCall {
-  readonly kind: 'invalid'
-  readonly call: ToolUseBlock
-  readonly index: number
-  /** For the model: what is right. */
-  readonly message: string
-}
+import type { InspectedCall } from './call.ts'
 
 export function inspectCall(run: Run, call: ToolUseBlock, index: number): InspectedCall {
   const tool = run.context.tools.get(call.name)
@@ -35,25 +13,41 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
   return inspectInput(tool, call, index)
 }
 
-/** Checks the call's input against the tool's schema, then by the tool's own check. */
+/**
+ * Checks the call's input against the tool's schema, then by the tool's own check. From here on the tool has a copy of its own:
+ * what it changes in it changes nothing on the transcript.
+ */
 export function inspectInput(tool: AnyTool, call: ToolUseBlock, index: number): InspectedCall {
-  const checked = checkInput(tool, call.input)
+  const given = call.input
+  const checked = checkInput(tool, given)
   if (!checked.valid) return { kind: 'invalid', call, index, message: invalidMessage(tool, checked.message) }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = isAgentTool(tool) ? tool.concurrencySafe === true : readOnly && tool.concurrencySafe !== false
-  return { kind: 'valid', call, index, tool, input, readOnly, parallelSafe }
+  return { kind: 'valid', call, index, tool, given, input, readOnly, parallelSafe, said: undefined, started: undefined }
 }
 
-function checkInput(tool: AnyTool, input: unknown): InputCheck<unknown> {
-  const problems = schemaProblems(tool.inputSchema, input)
+function checkInput(tool: AnyTool, given: unknown): InputCheck<unknown> {
+  const problems = schemaProblems(tool.inputSchema, given)
   if (problems.length > 0) return { valid: false, message: problems.join('; ') }
+  // Inputs come as JSON: replies, hooks and rules are made so where they enter.
+  const input = mutableCopyOf(given as Json)
   if (tool.validate === undefined) return { valid: true, input }
   try {
-    return tool.validate(input)
+    return checkOf(tool.validate(input), input)
   } catch (error) {
     return { valid: false, message: messageOf(error) }
   }
+}
+
+/** Plain JavaScript may give anything back; only what says so is valid. */
+function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
+  disregard(checked)
+  if (typeof checked === 'object' && checked !== null && 'valid' in checked) {
+    if (checked.valid === true) return { valid: true, input: 'input' in checked ? checked.input : input }
+    if ('message' in checked && typeof checked.message === 'string') return { valid: false, message: checked.message }
+  }
+  return { valid: false, message: 'its check gave no answer ({ valid, input } or { valid, message })' }
 }
 
 function invalidMessage(tool: AnyTool, problem: string): string {
@@ -65,12 +59,14 @@ function unknownTool(name: string, { context }: Run): string {
   return `There is no tool named ${JSON.stringify(name)}. ${names.length === 0 ? 'There are no tools in this run.' : `There are: ${names.join(', ')}.`}`
 }
 
-/** A predicate that throws counts as false: what is not known to be harmless is not. */
+/** A predicate that throws or gives no boolean counts as false: what is not known to be harmless is not. */
 function isReadOnly(tool: AnyTool, input: unknown): boolean {
   if (typeof tool.readOnly === 'boolean') return tool.readOnly
   try {
     // `input` has passed this tool's own check, which is what its predicates are written for.
-    return tool.readOnly(input as never)
+    const isReading: unknown = tool.readOnly(input as never)
+    disregard(isReading)
+    return isReading === true
   } catch {
     return false
   }

@@ -1,6 +1,5 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { after, type Eventually } from '../../eventually.ts'
-import type { ToolUseBlock } from '../../messages.ts'
 import type { PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import { abortedResult, denied, invalid, notRun, type ToolResult } from '../../tools/result.ts'
@@ -8,16 +7,9 @@ import { isAgentTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import { runToolHooks, type HookRun } from '../run-hooks.ts'
 import { decidePermission, denyByRules } from './ask-permission.ts'
-import { inspectInput, type InspectedCall, type ValidCall } from './inspect-call.ts'
+import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
+import { inspectInput } from './inspect-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
-
-/** Permissions and pre-hooks have had their say. */
-export type PreparedCall =
-  | { readonly kind: 'run'; readonly inspected: ValidCall }
-  /** A resumed run's record holds it, and its tool is gone or does not take this input any more. */
-  | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
-  /** It has its result without running: unknown tool, invalid input, denied, stopped. */
-  | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
 
 /** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (spec R-PERM-1). */
 export function prepareCall(

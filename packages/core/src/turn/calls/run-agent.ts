@@ -1,7 +1,7 @@
 import { AbortScope } from '../../cancel/abort.ts'
 import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
-import type { Eventually } from '../../eventually.ts'
+import { disregard, type Eventually } from '../../eventually.ts'
 import { isForAgents } from '../../guards/limits.ts'
 import { closedInbox } from '../../inbox.ts'
 import type { HookTrigger } from '../../hooks/outcome.ts'
@@ -15,7 +15,6 @@ import {
   withEntry,
   withModelUsage,
   type RunIdentity,
-  type RunProgress,
   type RunState,
 } from '../../state.ts'
 import { toolDefinitionsOf } from '../../tools/definitions.ts'
@@ -24,20 +23,11 @@ import { isAgentTool, type AnyAgentTool, type ChildRun } from '../../tools/tool.
 import { Transcript } from '../../transcript.ts'
 import { heldBackBy } from '../request/reserve.ts'
 import type { Run } from '../run.ts'
-import type { ValidCall } from './inspect-call.ts'
+import type { AgentOutcome, ValidCall } from './call.ts'
 import { agentName } from './recorded-calls.ts'
 
 export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
-}
-
-/** A subagent's answer and figures. */
-export interface AgentOutcome {
-  readonly result: ToolResult
-  /** The moment of its end on the run's own clock: agents side by side take the time of the longest. */
-  readonly endedAt: number
-  /** What it spent; null when it never began. */
-  readonly spent: RunProgress | null
 }
 
 /** A subagent: the same loop under the parent's Steps and ledger, aborted with it (spec R-SUB-1, R-SUB-5). */
@@ -46,7 +36,7 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
   let child: ChildRun
   try {
     // The input passed this tool's own check, so it is what `spawn` is written for.
-    child = tool.spawn(input as never)
+    child = childRunOf(tool.spawn(input as never))
   } catch (error) {
     const message = messageOf(error)
     return { result: { status: 'failed', content: message, isError: true, error: message }, endedAt: now, spent: null }
@@ -73,6 +63,21 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
     if (error?.code === 'step_mismatch') throw error
     return { result: resultOfChild(ended), endedAt: now + ended.terminal.durationMs, spent: ended.state.spent }
   })
+}
+
+/** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
+function childRunOf(given: unknown): ChildRun {
+  disregard(given)
+  // Read once, since what is read may be a getter; of what is no object, no field is.
+  const { prompt, system, tools, maxTurns, agentType } = Object(given) as { readonly [field: string]: unknown }
+  if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
+  return {
+    prompt,
+    ...(typeof system === 'string' && { system }),
+    ...(Array.isArray(tools) && { tools: tools.map(String) }),
+    ...(typeof maxTurns === 'number' && maxTurns >= 1 && { maxTurns: Math.floor(maxTurns) }),
+    ...(typeof agentType === 'string' && { agentType }),
+  }
 }
 
 function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {

@@ -4,26 +4,15 @@ import type { StepResult } from '../../steps/steps.ts'
 import { unknownOutcome, type ToolResult } from '../../tools/result.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
+import type { CallRun, PreparedCall } from './call.ts'
 import { executeCall } from './execute-call.ts'
-import type { PreparedCall } from './prepare-call.ts'
 import { toolStepName } from './recorded-calls.ts'
-import { runAgent, type AgentOutcome } from './run-agent.ts'
+import { runAgent } from './run-agent.ts'
 import type { ToolPhase } from './tool-phase.ts'
-
-/** A call and its result, on record; not yet entered in the run. */
-export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs'> {
-  readonly call: PreparedCall
-  readonly result: ToolResult
-  /** Set for a subagent. */
-  readonly agent?: AgentOutcome
-}
 
 /** The step of one call, beside its neighbours. A call that has its answer already needs none. */
 export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
-  if (call.kind === 'answer') {
-    phase.setResult(call.index, call.result)
-    return { call, result: call.result, at: 0, durationMs: 0 }
-  }
+  if (call.kind === 'answer') return phase.addRan({ call, result: call.result, at: 0, durationMs: 0 })
   if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
   const { inspected } = call
   phase.begin(inspected.index)
@@ -35,10 +24,7 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
     : after(runStep(run, phase, { ...inspected, tool }), ({ value, at, durationMs }): CallRun => {
         return { call, result: value, at, durationMs }
       })
-  return after(running, (ran) => {
-    phase.setResult(inspected.index, ran.result)
-    return ran
-  })
+  return after(running, (ran) => phase.addRan(ran))
 }
 
 /** Nothing is run: the record holds how the call ended, or that nobody knows it. */
@@ -58,10 +44,7 @@ function answerFromRecord(
           onUnfinished: unknown,
           sync: 'none',
         })
-  return after(step, ({ value, at, durationMs }): CallRun => {
-    phase.setResult(call.index, value)
-    return { call, result: value, at, durationMs }
-  })
+  return after(step, ({ value, at, durationMs }) => phase.addRan({ call, result: value, at, durationMs }))
 }
 
 /** The call as the model made it: what hooks and rules make of its input belongs to the program (spec R-RES-12). */
@@ -75,11 +58,11 @@ function runStep(
   phase: ToolPhase,
   inspected: Parameters<typeof executeCall>[1],
 ): Eventually<StepResult<ToolResult>> {
-  const { call, index, tool, readOnly } = inspected
+  const { call, index, tool, readOnly, started } = inspected
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
   return run.stepBeside<ToolResult>(
     toolStepName(run, { id: call.id, index }),
-    ({ idempotencyKey, emit }) => phase.early.take(call.id) ?? executeCall(run, inspected, idempotencyKey, emit),
+    ({ idempotencyKey, emit }) => started ?? executeCall(run, inspected, idempotencyKey, emit),
     {
       digest: () => digestOfCall(phase, index),
       intent: () => null,

@@ -2,8 +2,9 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import type { MessageContent, ToolUseBlock } from '../../messages.ts'
 import type { StopSignal } from '../../stop/signal.ts'
 import type { SignalOrigin } from '../../stop/terminal.ts'
-import type { EarlyStarts } from '../../tools/early-starts.ts'
 import type { ToolResult } from '../../tools/result.ts'
+import type { CallRun } from './call.ts'
+import type { EarlyStarts } from './early-starts.ts'
 
 /** A stop that a tool or one of its hooks raised; it counts once all tools are done. */
 export interface RaisedStop {
@@ -25,7 +26,7 @@ export type RecordedCall = 'leaf' | 'agent' | undefined
 
 /**
  * What the calls of one message come to: the one account of it. Results are held by the place of the call, since services use ids twice.
- * T1: a result is entered as soon as its call ended, and again when a hook replaced it; a run that breaks is closed from here.
+ * T1: a call is held as soon as it ended, and its result is entered once the hooks have seen it; a run that breaks is closed from here.
  * T2: stops are told in call order, whoever raised them first.
  */
 export class ToolPhase {
@@ -36,6 +37,11 @@ export class ToolPhase {
   readonly #recorded: readonly RecordedCall[] | undefined
   readonly #results: (ToolResult | undefined)[] = []
   readonly #begun: boolean[] = []
+  readonly #ran: CallRun[] = []
+  /** The call that is being entered in the run: its figures are, its hooks may not be done. */
+  entering: CallRun | undefined = undefined
+  /** The results are on the transcript. */
+  isEntered = false
   #messages: MessageContent[] | undefined
   #stops: RaisedStop[] | undefined
   #pending: PendingCall[] | undefined
@@ -89,6 +95,18 @@ export class ToolPhase {
     return this.#begun[index] === true
   }
 
+  /** The call's effect ended, whatever becomes of those beside it. */
+  addRan(ran: CallRun): CallRun {
+    this.#ran.push(ran)
+    return ran
+  }
+
+  /** Calls that ended, in the order in which they did. */
+  get ran(): readonly CallRun[] {
+    return this.#ran
+  }
+
+  /** What the model is told. */
   setResult(index: number, result: ToolResult): void {
     this.#results[index] = result
   }

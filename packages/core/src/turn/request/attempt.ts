@@ -1,7 +1,7 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { nothing } from '../../budget/ledger.ts'
 import type { Settled } from '../../cancel/settle.ts'
-import { messageOf } from '../../errors.ts'
+import { isInstance, messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import type { Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
@@ -13,6 +13,8 @@ import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { chargeFor, noCharge, unknownCharge, type Charge } from './charge.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
+import { OwnBlocks } from './own-blocks.ts'
+import { ownReply, type OwnReply } from './own-reply.ts'
 import { reserveRequest } from './reserve.ts'
 
 /** What one attempt came to, as recorded. */
@@ -120,22 +122,25 @@ function callModel(
   if (abort.cause !== undefined)
     return settle({ kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) })
   const partial = new PartialReply(model)
-  const emit = (update: ModelUpdate): void => {
+  const blocks = new OwnBlocks(run.transcript)
+  const emit = (given: ModelUpdate): void => {
     // A deaf model may go on talking after it was left.
-    if (partial.isClosed) return
+    const update = partial.isClosed ? undefined : blocks.told(given)
+    if (update === undefined) return
     partial.add(update)
     onUpdate(update)
   }
   const meaning = (settled: Settled<ModelReply>): Made => {
     partial.close()
-    if (settled.kind === 'value' && isReply(settled.value)) return answered(run, plan, grant, settled.value)
+    const reply = settled.kind === 'value' ? ownReply(settled.value, run.transcript) : undefined
+    if (reply !== undefined) return answered(run, plan, grant, reply)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
       const charge = unknownCharge(run, plan, grant)
       return { kind: 'aborted', cause: abort.cause, partial: partial.message(request), charge }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
-    const told = settled.kind === 'threw' && settled.error instanceof ModelError ? settled.error.usage : null
+    const told = settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.usage : null
     return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
   }
   return run.withGrace(
@@ -144,24 +149,17 @@ function callModel(
   )
 }
 
-function isReply(reply: unknown): reply is ModelReply {
-  if (typeof reply !== 'object' || reply === null || !('message' in reply)) return false
-  const { message } = reply
-  if (typeof message !== 'object' || message === null || !('content' in message && 'usage' in message)) return false
-  return Array.isArray(message.content) && typeof message.usage === 'object' && message.usage !== null
-}
-
 const noReply = new ModelError({
   kind: 'unknown',
   message: 'The model adapter gave something that is no reply: { message: { content, usage, … } } is needed.',
   retryable: false,
 }).toRecord()
 
-function answered(run: Run, plan: RequestPlan, grant: Grant, reply: ModelReply): Made {
-  const { message, interrupted, billed } = reply
+function answered(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
+  const { message, interrupted, isBillingUnknown } = reply
   const told = toldUsage(message.usage)
   // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
-  const isNone = interrupted !== undefined || billed === 'unknown' || (told.isUsable && inputTokensOf(told.usage) <= 0)
+  const isNone = interrupted !== undefined || isBillingUnknown || (told.isUsable && inputTokensOf(told.usage) <= 0)
   return {
     kind: 'answered',
     message: { ...message, usage: told.isUsable ? told.usage : noUsage, by: plan.model.id },
@@ -179,7 +177,7 @@ function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: Model
 
 /** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
 function recordOf(thrown: unknown): ModelErrorJson {
-  if (thrown instanceof ModelError) {
+  if (isInstance(thrown, ModelError)) {
     const record = thrown.toRecord()
     return record.usage === null || toldUsage(record.usage).isUsable ? record : { ...record, usage: null }
   }

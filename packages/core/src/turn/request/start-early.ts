@@ -1,10 +1,15 @@
+import { isThenable } from '../../cancel/settle.ts'
+import { disregard } from '../../eventually.ts'
 import type { ToolUseBlock } from '../../messages.ts'
-import { LeadingCalls, noEarlyStarts, type EarlyStarts } from '../../tools/early-starts.ts'
-import { isAgentTool } from '../../tools/tool.ts'
+import { decisionOf, type PermissionDecision } from '../../tools/permission-decision.ts'
+import { allowAll } from '../../tools/permissions.ts'
 import type { ToolResult } from '../../tools/result.ts'
-import { inMode } from '../calls/ask-permission.ts'
+import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
+import { askRules } from '../calls/ask-permission.ts'
+import type { InspectedCall, ValidCall } from '../calls/call.ts'
+import { EarlyStarts, noEarlyStarts } from '../calls/early-starts.ts'
 import { executeCall } from '../calls/execute-call.ts'
-import { inspectCall } from '../calls/inspect-call.ts'
+import { inspectCall, runsAlone } from '../calls/inspect-call.ts'
 import { toolStepName } from '../calls/recorded-calls.ts'
 import type { Run } from '../run.ts'
 
@@ -12,27 +17,48 @@ import type { Run } from '../run.ts'
 export function startEarly(run: Run): EarlyStarts {
   const { tools, settings } = run.context
   if (tools.size === 0) return noEarlyStarts
-  return new LeadingCalls(settings.toolConcurrency, (call, index) => startCall(run, call, index))
+  return new EarlyStarts(settings.toolConcurrency, (call, index) => lookAt(run, call, index))
 }
 
-function startCall(run: Run, call: ToolUseBlock, index: number): Promise<ToolResult> | undefined {
+function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
   const { tools, hooks, permissions } = run.context
   const tool = tools.get(call.name)
-  if (tool === undefined || isAgentTool(tool) || tool.concurrencySafe === false) return undefined
+  if (tool === undefined || isAgentTool(tool) || runsAlone(tool)) return undefined
   if (run.ports.abort.cause !== undefined || hooks.for('beforeToolUse', call.name).length > 0) return undefined
   const inspected = inspectCall(run, call, index)
-  if (inspected.kind !== 'valid' || !inspected.readOnly) return undefined
-  // The key of the step that will take this over.
-  const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
-  const request = inMode(run, { call, tool, readOnly: true })
+  if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
+  if (permissions === allowAll) return { ...inspected, started: start(run, inspected, tool) }
+  const { said, decision } = rulesOn(run, inspected)
+  const isAllowed = decision?.behavior === 'allow' && decision.updatedInput === undefined
+  return isAllowed ? { ...inspected, said, started: start(run, inspected, tool) } : { ...inspected, said }
+}
+
+interface EarlyVerdict {
+  /** Kept for the call's own step, so that nothing is asked twice. */
+  readonly said: unknown
+  /** Set when it was there at once. */
+  readonly decision?: PermissionDecision
+}
+
+function rulesOn(run: Run, { call, tool, readOnly }: ValidCall): EarlyVerdict {
+  let said: unknown
   try {
-    if (permissions.denies(request) !== undefined) return undefined
-    const decision = permissions.decide(request)
-    if (decision instanceof Promise || decision.behavior !== 'allow' || 'updatedInput' in decision) return undefined
-  } catch {
-    // The call's own step will ask again and tell of it.
-    return undefined
+    said = askRules(run, { call, tool, readOnly })
+    if (!isThenable(said)) {
+      const decision = decisionOf(said)
+      return { said: decision, decision }
+    }
+  } catch (error) {
+    said = Promise.reject(error)
   }
+  disregard(said)
+  return { said }
+}
+
+function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolResult> {
+  // The key of the step that will take this over.
+  const { call, index } = inspected
+  const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
   const work = Promise.resolve(executeCall(run, { ...inspected, tool }, idempotencyKey, run.emit))
   // Nobody may come to take it over: a rejection is handled from the start.
   work.catch(() => {})

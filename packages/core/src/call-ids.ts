@@ -1,0 +1,21 @@
+/** The ids that the calls of a conversation have (spec R-TOOL-14). */
+export class CallIds {
+  /** By id: the lowest number that may still be free behind it. All below are taken. */
+  readonly #numbers = new Map<string, number>()
+
+  add(id: string): void {
+    if (!this.#numbers.has(id)) this.#numbers.set(id, 2)
+  }
+
+  /** The id itself when no call has it, here or in `also`; else with the lowest number behind it that makes it one: `id_2`. */
+  free(id: string, also: ReadonlySet<string>): string {
+    const isTaken = (name: string): boolean => this.#numbers.has(name) || also.has(name)
+    if (!isTaken(id)) return id
+    let number = this.#numbers.get(id) ?? 2
+    while (this.#numbers.has(`${id}_${number}`)) number++
+    // What is in `also` alone may never come to be, so it moves nothing on.
+    if (this.#numbers.has(id)) this.#numbers.set(id, number)
+    while (isTaken(`${id}_${number}`)) number++
+    return `${id}_${number}`
+  }
+}

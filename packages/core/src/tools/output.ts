@@ -1,0 +1,63 @@
+import { plainTextOf, resultContentOf } from '../content.ts'
+import { isInstance, messageOf } from '../errors.ts'
+import { jsonOf } from '../json.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { AgentStopException } from '../stop/stop-exception.ts'
+import type { ToolResult } from './result.ts'
+
+// Whatever a tool gives or throws has a meaning (spec R-TOOL-16): nothing it does ends the run, but for a stop that it throws.
+
+const noOutput: ToolResult = Object.freeze<ToolResult>({ status: 'done', content: '(no output)', isError: false })
+
+/** Nothing is an empty result, and what is neither text nor blocks is told as JSON. */
+export function resultOfOutput(output: unknown): ToolResult {
+  if (typeof output === 'string') return { status: 'done', content: output, isError: false }
+  if (output === undefined || output === null) return noOutput
+  try {
+    return resultOfObject(output)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+function resultOfObject(output: unknown): ToolResult {
+  if (typeof output === 'object' && output !== null && 'content' in output) {
+    // Plain JavaScript may give any fields beside it, or none.
+    const { content, isError, details } = output as { readonly [field: string]: unknown }
+    if (typeof content === 'string' || Array.isArray(content))
+      return resultOfContent(content, Boolean(isError), details)
+  }
+  const text = typeof output === 'function' || typeof output === 'symbol' ? '' : plainTextOf(output)
+  return text === '' ? noOutput : { status: 'done', content: text, isError: false }
+}
+
+function resultOfContent(given: string | readonly unknown[], isError: boolean, details: unknown): ToolResult {
+  const shown = resultContentOf(given)
+  const isSilent = !isError && shown.length === 0 && typeof given !== 'string'
+  const status = isError ? 'failed' : 'done'
+  const result: ToolResult = { status, content: isSilent ? noOutput.content : shown, isError }
+  return details === undefined ? result : { ...result, details: jsonOf(details) }
+}
+
+export function resultOfThrown(thrown: unknown): ToolResult {
+  if (!isInstance(thrown, AgentStopException)) return failed(thrown)
+  const signal = stopSignalOf(thrown)
+  return { status: 'done', content: signal.message || 'The run stops here.', isError: false, stop: signal.toJSON() }
+}
+
+function failed(thrown: unknown): ToolResult {
+  const error = messageOf(thrown)
+  return { status: 'failed', content: error, isError: true, error }
+}
+
+/** The signal of a stop that was thrown, with its step. One that cannot be read stops the run all the same. */
+export function stopSignalOf(thrown: AgentStopException): StopSignal {
+  try {
+    const signal = StopSignal.fromStopException(thrown)
+    return thrown.step === null
+      ? signal
+      : new StopSignal({ ...signal.toJSON(), context: { ...signal.context, step: thrown.step } })
+  } catch {
+    return new StopSignal({ reason: 'stop_requested', message: messageOf(thrown) })
+  }
+}

@@ -1,0 +1,63 @@
+import type { ToolUseBlock } from '../../messages.ts'
+import type { RunProgress } from '../../state.ts'
+import type { StepResult } from '../../steps/steps.ts'
+import type { ToolResult } from '../../tools/result.ts'
+import type { AnyTool } from '../../tools/tool.ts'
+
+// A call on its way: inspected, prepared, run.
+
+/** A call with all that its input decides: looked at once, and again only where a hook or a rule changed the input. */
+export type InspectedCall = ValidCall | InvalidCall
+
+export interface ValidCall {
+  readonly kind: 'valid'
+  readonly call: ToolUseBlock
+  /** Place in the message. */
+  readonly index: number
+  readonly tool: AnyTool
+  /** The input as it came, from the model or in its place from a hook or a rule: frozen JSON. */
+  readonly given: unknown
+  /** A copy of the tool's own, checked by it: what the tool is called with. */
+  readonly input: unknown
+  readonly readOnly: boolean
+  /** May run beside its neighbours. */
+  readonly parallelSafe: boolean
+  /** What the rules said of it while its message still streamed: a decision, or a promise of one. */
+  readonly said: unknown
+  /** Set when it started while its message still streamed. */
+  readonly started: Promise<ToolResult> | undefined
+}
+
+/** An unknown tool, or an input that its tool does not take. */
+interface InvalidCall {
+  readonly kind: 'invalid'
+  readonly call: ToolUseBlock
+  readonly index: number
+  /** For the model: what is right. */
+  readonly message: string
+}
+
+/** Permissions and pre-hooks have had their say. */
+export type PreparedCall =
+  | { readonly kind: 'run'; readonly inspected: ValidCall }
+  /** A resumed run's record holds it, and its tool is gone or does not take this input any more. */
+  | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
+  /** It has its result without running: unknown tool, invalid input, denied, stopped. */
+  | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
+
+/** A call and its result, on record; not yet entered in the run. */
+export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs'> {
+  readonly call: PreparedCall
+  readonly result: ToolResult
+  /** Set for a subagent. */
+  readonly agent?: AgentOutcome
+}
+
+/** A subagent's answer and figures. */
+export interface AgentOutcome {
+  readonly result: ToolResult
+  /** The moment of its end on the run's own clock: agents side by side take the time of the longest. */
+  readonly endedAt: number
+  /** What it spent; null when it never began. */
+  readonly spent: RunProgress | null
+}

@@ -1,0 +1,44 @@
+import type { ToolUseBlock } from '../../messages.ts'
+import type { InspectedCall } from './call.ts'
+
+/**
+ * The leading calls of a message, looked at while it still streams; read-only ones start, which is speculation and no step (spec R-TOOL-6).
+ * E1: the first call that does not start is the last that is looked at. E2: once the message is on record, what is known of a call
+ * is taken over by that very call: the same place, id, tool and input. E3: what is not taken over is discarded;
+ * a rejection of it is handled from the start.
+ */
+export class EarlyStarts {
+  readonly #limit: number
+  readonly #look: (call: ToolUseBlock, index: number) => InspectedCall | undefined
+  #calls: InspectedCall[] | undefined
+  #isOver = false
+
+  /** `look` starts the call when rules alone allow it, else it may say what it came to know. */
+  constructor(limit: number, look: (call: ToolUseBlock, index: number) => InspectedCall | undefined) {
+    this.#limit = limit
+    this.#look = look
+  }
+
+  /** A call of the message is complete. */
+  consider(call: ToolUseBlock): void {
+    if (this.#isOver) return
+    const index = this.#calls?.length ?? 0
+    const looked = index < this.#limit ? this.#look(call, index) : undefined
+    if (looked !== undefined) (this.#calls ??= []).push(looked)
+    this.#isOver = looked?.kind !== 'valid' || looked.started === undefined
+  }
+
+  /** What is known of the call in this place of the message. */
+  find(call: ToolUseBlock, index: number): InspectedCall | undefined {
+    const looked = this.#calls?.[index]
+    return looked !== undefined && isSame(looked.call, call) ? looked : undefined
+  }
+}
+
+/** A driver may give the message back as a copy. */
+function isSame(a: ToolUseBlock, b: ToolUseBlock): boolean {
+  if (a === b) return true
+  return a.id === b.id && a.name === b.name && JSON.stringify(a.input) === JSON.stringify(b.input)
+}
+
+export const noEarlyStarts: EarlyStarts = new EarlyStarts(0, () => undefined)

@@ -1,0 +1,41 @@
+import { rememberedTurns, turnHash } from '../../guards/no-progress.ts'
+import type { Json } from '../../json.ts'
+import type { ToolResultBlock } from '../../messages.ts'
+import { resultBlock } from '../../tools/result.ts'
+import type { Run } from '../run.ts'
+import { addHookMessages } from '../run-hooks.ts'
+import type { ToolPhase } from './tool-phase.ts'
+
+/** One user message with every result, in call order. Calls that wait for a person have none yet. */
+export function enterResults(run: Run, phase: ToolPhase): void {
+  phase.isEntered = true
+  const blocks: ToolResultBlock[] = []
+  let details: { [callId: string]: Json } | undefined
+  let { stillRunning } = run.spent
+  for (const [index, { id }] of phase.calls.entries()) {
+    const result = phase.result(index)
+    if (result === undefined) continue
+    blocks.push(resultBlock(id, result))
+    if (result.details !== undefined) (details ??= {})[id] = result.details
+    if (result.stillRunning === true) stillRunning = [...stillRunning, id]
+  }
+  if (blocks.length > 0) {
+    const id = run.entryId('tool_results')
+    const message = { role: 'user', content: blocks } as const
+    const entry = { kind: 'user', id, message, origin: 'tool_results' } as const
+    run.append(details === undefined ? entry : { ...entry, details })
+  }
+  const { toolResults, recentTurns } = run.spent
+  const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
+  run.update({
+    toolResults: toolResults + blocks.length,
+    recentTurns: looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns,
+    stillRunning,
+  })
+  addHookMessages(run, phase.messages)
+  addHookMessages(run, phase.remarks)
+}
+
+function remembered(turns: readonly number[], newest: number): readonly number[] {
+  return [...turns.slice(1 - rememberedTurns), newest]
+}

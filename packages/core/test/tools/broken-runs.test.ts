@@ -1,0 +1,229 @@
+// Holds rules of docs/spec.md: R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
+import { describe, expect, test } from 'vitest'
+import {
+  createMemorySteps,
+  type AgentTool,
+  type HookContext,
+  type StepRecord,
+  type Terminal,
+  type TranscriptEntry,
+} from '../../src/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import { bug } from '../support/garbage.ts'
+import {
+  calls,
+  dollarATokenPrices,
+  hook,
+  reader,
+  results,
+  resultTexts,
+  tool,
+  toolEnds,
+  until,
+  type Given,
+  type Run,
+} from '../support/harness.ts'
+import { ended } from '../support/watched.ts'
+
+const unknownOutcome = expect.stringMatching(/^The outcome of this call is unknown/u) as string
+const notRun = 'Not run: the run broke before this call'
+const withheld =
+  'The call ended, but its result is withheld: the run broke before the hooks that look at results had seen it.'
+const redact = hook('afterToolUse', (context: HookContext) =>
+  context.withToolOutput(String(context.toolOutput?.text).replaceAll('secret', '***')),
+)
+const secret = reader('Secret', 'the secret')
+const failing = reader('Fail', () => { throw new Error('no secret here') }) // prettier-ignore
+/** Breaks the run when a tool has failed, after the hooks have seen its result. */
+const breaking: Given = { errorPolicy: bug }
+
+const isBroken = ({ terminal }: { readonly terminal: Terminal }) => {
+  expect([terminal.reason, terminal.error?.code]).toEqual(['error', expect.toBeOneOf(['callback', 'driver'])])
+}
+
+/** A driver that fails to put the result of a call on record. */
+function failingAt(key: string) {
+  const clock = createFakeClock({ autoAdvance: true })
+  const steps = createMemorySteps({
+    clock,
+    onRecord: (record: StepRecord) => {
+      if (record.type === 'result' && record.key.includes(key)) throw new Error('disk full')
+    },
+  })
+  return { clock, steps }
+}
+
+describe('what a hook has redacted stays redacted when the run breaks', () => {
+  test('after it, on a later call of the batch', async () => {
+    const result = await ended([calls('Secret', 'Fail')], { tools: [secret, failing], hooks: [redact], ...breaking })
+    isBroken(result)
+    expect(resultTexts(result)).toEqual(['the ***', 'no *** here'])
+  })
+
+  test('in an earlier batch', async () => {
+    const write = tool('Write', 'a secret written')
+    const result = await ended([calls('Write', 'Fail')], { tools: [write, failing], hooks: [redact], ...breaking })
+    isBroken(result)
+    expect(resultTexts(result)).toEqual(['a *** written', 'no *** here'])
+  })
+
+  test('and what the hooks had not come to is withheld, since nobody knows what they would have redacted', async () => {
+    const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [redact], ...breaking })
+    isBroken(result)
+    expect([resultTexts(result), toolEnds(result)]).toEqual([
+      ['no *** here', withheld],
+      { call_0_0: 'failed', call_0_1: 'done' },
+    ])
+  })
+
+  test('also the details', async () => {
+    const detailed = reader('Detailed', () => ({ content: 'the secret', details: { secret: 'secret' } }))
+    const given = { tools: [detailed, failing], ...breaking }
+    const seen = await ended([calls('Detailed', 'Fail')], given)
+    expect(detailsOf(seen)).toEqual({ call_0_0: { secret: 'secret' } })
+    const unseen = await ended([calls('Fail', 'Detailed')], { ...given, hooks: [redact] })
+    expect(detailsOf(unseen)).toBeUndefined()
+  })
+
+  test('while hooks on other tools keep nothing back', async () => {
+    const elsewhere = hook('afterToolUse', () => {}, { tools: ['Other'] })
+    const result = await ended([calls('Fail', 'Secret')], { tools: [secret, failing], hooks: [elsewhere], ...breaking })
+    expect(resultTexts(result)).toEqual(['no secret here', 'the secret'])
+  })
+})
+
+const detailsOf = ({ state }: Pick<Run, 'state'>) => {
+  const entries: readonly TranscriptEntry[] = [...state.transcript]
+  return entries.flatMap((entry) => (entry.kind === 'user' && entry.details !== undefined ? [entry.details] : []))[0]
+}
+
+describe('when the driver fails on one of the calls that run together', () => {
+  test.each([
+    ['first', 'Fast', 'Slow', [unknownOutcome, 'slow']],
+    ['last', 'Slow', 'Fast', ['slow', unknownOutcome]],
+  ])('%s, the others end, and each has its own result', async (_which, first, second, texts) => {
+    const { clock, steps } = failingAt(_which === 'first' ? 'tool:1:0:' : 'tool:1:1:')
+    let finish: (text: string) => void = () => {}
+    const slow = reader('Slow', () => new Promise<string>((resolve) => (finish = resolve)))
+    const fast = reader('Fast', () => {
+      // The driver has failed by then.
+      void until(() => steps.records.length > 5).catch(() => finish('slow'))
+      return 'fast'
+    })
+    const result = await ended([calls(first, second)], { clock, steps, tools: [slow, fast] })
+    isBroken(result)
+    expect(resultTexts(result)).toEqual(texts)
+  })
+
+  test('what a subagent beside it spent is in the figures', async () => {
+    const agent: AgentTool<{ readonly prompt: string }> = {
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      concurrencySafe: true,
+      spawn: ({ prompt }) => ({ prompt }),
+    }
+    const { clock, steps } = failingAt('tool:1:1:')
+    const result = await ended(
+      ({ messages }) =>
+        messages[0]?.content === 'sub' ? 'found it' : calls({ name: 'Agent', input: { prompt: 'sub' } }, 'Fast'),
+      { clock, steps, tools: [agent, reader('Fast')], prices: dollarATokenPrices },
+    )
+    isBroken(result)
+    expect([resultTexts(result), result.terminal.costUsd, result.terminal.summary.modelUsage]).toEqual([
+      ['found it', unknownOutcome],
+      30,
+      { scripted: { usage: expect.objectContaining({ input_tokens: 20, output_tokens: 10 }) as object, costUsd: 30 } },
+    ])
+  })
+
+  test('no call that comes after them is begun', async () => {
+    const { clock, steps } = failingAt('tool:1:0:')
+    const ran: string[] = []
+    const write = tool('Write', () => (ran.push('Write'), 'x'))
+    const result = await ended([calls('Fast', 'Write')], { clock, steps, tools: [reader('Fast'), write] })
+    isBroken(result)
+    expect([resultTexts(result), ran]).toEqual([[unknownOutcome, notRun], []])
+  })
+
+  test('the time that the others took is in the figures', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const steps = createMemorySteps({
+      clock,
+      onRecord: (record) => {
+        if (record.type === 'result' && record.key.includes('tool:1:1:')) throw new Error('disk full')
+      },
+    })
+    const slow = reader('Slow', () => new Promise<string>((resolve) => void clock.after(5_000, () => resolve('slow'))))
+    const result = await ended([calls('Slow', 'Fast')], { clock, steps, tools: [slow, reader('Fast')] })
+    isBroken(result)
+    expect([resultTexts(result), result.terminal.durationMs]).toEqual([['slow', unknownOutcome], 5_000])
+  })
+})
+
+describe('a run that breaks keeps what it came to', () => {
+  const noted = hook(['afterInference', 'beforeToolUse', 'afterToolUse'], (context) =>
+    context.withState(
+      context.state().withMetadata(context.trigger, true).withUserMessage(`noted at ${context.trigger}`),
+    ),
+  )
+
+  test('in its tools: figures, metadata, what hooks said, details, what still runs', async () => {
+    const detailed = reader('Detailed', () => ({ content: 'x', details: { lines: 3 } }))
+    const result = await ended([calls('Detailed', 'Fail')], {
+      tools: [detailed, failing],
+      hooks: [noted],
+      prices: dollarATokenPrices,
+      ...breaking,
+    })
+    isBroken(result)
+    const { summary, costUsd } = result.terminal
+    const said = [...result.state.transcript].flatMap((entry) =>
+      entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
+    )
+    expect([summary.assistantMessages, summary.toolResults, summary.requests, summary.turns, costUsd]).toEqual([
+      1, 2, 1, 1, 15,
+    ])
+    expect(result.state.spent.metadata).toEqual({ afterInference: true, beforeToolUse: true, afterToolUse: true })
+    expect(said.map(String).toSorted()).toEqual(
+      ['afterInference', 'afterToolUse', 'afterToolUse', 'beforeToolUse', 'beforeToolUse'].map(
+        (at) => `noted at ${at}`,
+      ),
+    )
+    expect(detailsOf(result)).toEqual({ call_0_0: { lines: 3 } })
+  })
+
+  test('before its tools', async () => {
+    const guard = { name: 'broken', checkpoints: ['after_reply'], evaluate: bug } as const
+    const result = await ended(['done'], { hooks: [noted], stopWhen: guard })
+    isBroken(result)
+    expect([result.terminal.summary.assistantMessages, result.state.spent.metadata]).toEqual([
+      1,
+      { afterInference: true },
+    ])
+  })
+})
+
+describe('calls of a run that breaks have no result of an earlier turn', () => {
+  test('when the service uses an id again', async () => {
+    let requests = 0
+    const denies = () => (requests > 1 ? 'not any more' : undefined)
+    const result = await ended(() => (requests++, calls({ name: 'Write', id: 'same' })), {
+      tools: [tool('Write', 'written')],
+      permissions: { denies, decide: () => ({ behavior: 'allow' }) },
+      hooks: [
+        hook('afterInference', (context) => {
+          if (requests > 1) throw new Error('for the policy')
+          return context
+        }),
+      ],
+      errorPolicy: bug,
+    })
+    isBroken(result)
+    expect(results(result).map(({ tool_use_id, content }) => [tool_use_id, content])).toEqual([
+      ['same', 'written'],
+      ['same_2', notRun],
+    ])
+  })
+})
