@@ -43,12 +43,12 @@ export const promises = [
   [
     'break: "not run" for a call that had begun',
     ['steps/driver'],
-    ['turn/calls/close-calls.ts', 'phase?.hasBegun(index) === true', 'phase?.hasBegun(-9) === true'],
+    ['turn/calls/close-calls.ts', 'phase.hasBegun(index) ? unknownOutcome', 'phase.hasBegun(-9) ? unknownOutcome'],
   ],
   [
     'break: "unknown" for a call that had ended',
     ['steps/driver'],
-    ['turn/calls/close-calls.ts', 'phase?.result(index) ?? begun', 'phase?.result(-9) ?? begun'],
+    ['turn/calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
   ],
   [
     'break: what hooks said in a turn before is told again',
@@ -56,9 +56,58 @@ export const promises = [
     ['turn/run.ts', '    this.tools = undefined\n    this.#written()', '    this.#written()'],
   ],
   [
+    'break: what hooks had not seen is told',
+    ['tools/broken-runs'],
+    ['turn/calls/finish-call.ts', 'hasHooksAfter(run, ran) ? withheld(ran.result) : ran.result', 'ran.result'],
+  ],
+  [
+    'break: what a call that had ended took and spent is lost',
+    ['tools/broken-runs'],
+    ['turn/calls/finish-call.ts', '    if (phase.entering !== ran) enterRan(run, phase, ran)\n', ''],
+  ],
+  [
+    'ids: a call keeps an id that came before',
+    ['tools/call-ids'],
+    ['call-ids.ts', 'if (!isTaken(id)) return id', 'if (id.length > 0) return id'],
+  ],
+  [
+    'ids: an early start is taken by its place alone',
+    ['tools/call-ids'],
+    ['turn/calls/early-starts.ts', 'looked !== undefined && isSame(looked.call, call) ? looked : undefined', 'looked'],
+  ],
+  [
+    'values: a tool is called with the input of the transcript',
+    ['tools/shared-values'],
+    ['turn/calls/inspect-call.ts', 'mutableCopyOf(given as Json)', 'given'],
+  ],
+  [
+    'once: rules are asked again for a call that started early',
+    ['tools/asked-once'],
+    ['turn/calls/ask-permission.ts', 'said ?? askRules(run, request)', 'askRules(run, request)'],
+  ],
+  [
+    'once: an early look is not kept',
+    ['tools/asked-once'],
+    ['turn/calls/batch.ts', 'early.find(call, index) ?? inspectCall', 'inspectCall'],
+  ],
+  [
+    'garbage: what is no decision allows',
+    ['garbage'],
+    [
+      'tools/permission-decision.ts',
+      'plainTextOf(message) } : noDecision',
+      "plainTextOf(message) } : { behavior: 'allow' }",
+    ],
+  ],
+  [
+    'garbage: a denial without a reason does not deny',
+    ['garbage'],
+    ['hooks/context.ts', 'plainTextOf(reason) || denied', 'reason'],
+  ],
+  [
     'break: what hooks said is lost',
     ['steps/driver'],
-    ['turn/calls/close-calls.ts', '  addHookMessages(run, phase.messages)\n', ''],
+    ['turn/calls/enter-results.ts', '  addHookMessages(run, phase.messages)\n', ''],
   ],
   [
     'time: the whole deadline again on a resume',
@@ -240,12 +289,8 @@ export const promises = [
   [
     'form: a result is entered when its neighbours have ended',
     ['steps/driver'],
-    ['turn/calls/run-call.ts', '    phase.setResult(inspected.index, ran.result)\n', ''],
-    [
-      'turn/calls/finish-call.ts',
-      '  run.advanceClock(ran)\n',
-      '  phase.setResult(index, result)\n  run.advanceClock(ran)\n',
-    ],
+    ['turn/calls/run-call.ts', 'return after(running, (ran) => phase.addRan(ran))', 'return running'],
+    ['turn/calls/finish-call.ts', '  phase.entering = ran\n', '  phase.addRan(ran)\n  phase.entering = ran\n'],
   ],
   [
     'form: a snapshot that was handed out is written',

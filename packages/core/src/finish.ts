@@ -1,5 +1,5 @@
 import { usdOf } from './budget/prices.ts'
-import { HaltingError, messageOf } from './errors.ts'
+import { HaltingError, isInstance, messageOf } from './errors.ts'
 import type { StopHookInput } from './hooks/stop-hooks.ts'
 import { noUsage, type AssistantMessage } from './messages.ts'
 import type { Ended } from './run-context.ts'
@@ -152,6 +152,6 @@ function startPostRun(run: Run): void {
 
 /** What broke the run: a callback that threw, or the driver. */
 function brokenError(thrown: unknown): HaltingError {
-  if (thrown instanceof HaltingError) return thrown
+  if (isInstance(thrown, HaltingError)) return thrown
   return new HaltingError('callback', `The run broke: ${messageOf(thrown)}`, { cause: thrown })
 }

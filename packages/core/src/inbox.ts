@@ -1,3 +1,4 @@
+import { messageContentOf } from './content.ts'
 import type { MessageContent } from './messages.ts'
 import { bothChanges, type SettingsChange } from './settings/settings-change.ts'
 import type { InboxMessage } from './steps/control.ts'
@@ -69,7 +70,7 @@ class MessageInbox implements OpenInbox {
   }
 
   put({ kind, content, id = this.#newId() }: HandedInMessage): string {
-    if (!this.#isKnown(id)) this.#waiting = [...this.#waiting, { id, kind, content }]
+    if (!this.#isKnown(id)) this.#waiting = [...this.#waiting, { id, kind, content: messageContentOf(content) }]
     return id
   }
 

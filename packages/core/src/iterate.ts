@@ -1,10 +1,11 @@
-import { AbortScope, type AbortCause } from './cancel/abort.ts'
+import { abortCauseOf, AbortScope, type AbortCause } from './cancel/abort.ts'
 import { createDeadline, noDeadline } from './cancel/deadline.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import type { Ledger } from './budget/ledger.ts'
 import { nanosOf } from './budget/prices.ts'
 import { ConfigurationError } from './errors.ts'
 import type { Emit, LoopEvent } from './events.ts'
+import { disregard } from './eventually.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { EventQueue } from './event-queue.ts'
 import { finishBroken } from './finish.ts'
@@ -23,7 +24,7 @@ import { systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Run } from './turn/run.ts'
-import type { PermissionDecision } from './tools/permission-decision.ts'
+import { decisionOf, type PermissionDecision } from './tools/permission-decision.ts'
 
 /** A run that goes on, or has ended. */
 export interface Loop extends AsyncIterable<LoopEvent> {
@@ -131,7 +132,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     abort.dispose()
     events.close()
     try {
-      options.onTerminal?.(ended.terminal)
+      disregard(options.onTerminal?.(ended.terminal))
     } catch {
       // The run has ended; what a listener does with that is its own affair.
     }
@@ -149,13 +150,13 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     get hasStarted() {
       return running !== undefined
     },
-    abort: (cause = 'user') => abort.abort(cause),
+    abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
     answer(key, decision) {
       if (!('answer' in steps))
         throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
       // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
-      ;(steps as MemorySteps).answer(key, decision as Json)
+      ;(steps as MemorySteps).answer(key, decisionOf(decision) as Json)
     },
     steer: (content, id) => inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) }),
     followUp: (content, id) => inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) }),

@@ -1,3 +1,4 @@
+import { messageContentOf } from './content.ts'
 import { ConfigurationError } from './errors.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
@@ -12,7 +13,7 @@ import {
   type RunProgress,
   type RunState,
 } from './state.ts'
-import type { PermissionDecision } from './tools/permission-decision.ts'
+import { decisionOf, type PermissionDecision } from './tools/permission-decision.ts'
 import { notRun, resultBlock } from './tools/result.ts'
 import { openCallsOf } from './open-calls.ts'
 import { Transcript } from './transcript.ts'
@@ -68,11 +69,20 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.approvals !== undefined && openCallsOf(state.transcript).length === 0) {
     throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
   }
-  if (options.approvals !== undefined) state = { ...state, spent: { ...spent, approvals: options.approvals } }
+  if (options.approvals !== undefined)
+    state = { ...state, spent: { ...spent, approvals: decisionsOf(options.approvals) } }
   else state = withCallsClosed(state)
   if (options.prompt === undefined) return state
-  const message = { role: 'user', content: options.prompt } as const
+  const message = { role: 'user', content: messageContentOf(options.prompt) } as const
   return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt' })
+}
+
+/** What a person said, as it goes on record. A call without an answer waits again. */
+function decisionsOf(approvals: NonNullable<StartOptions['approvals']>): NonNullable<RunProgress['approvals']> {
+  const given = Object.entries<PermissionDecision | undefined>(approvals)
+  return Object.fromEntries(
+    given.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, decisionOf(decision)]])),
+  )
 }
 
 /** Calls that wait for a person, of a run that ended, are told that something else was said instead. */

@@ -1,5 +1,6 @@
 import type { AgentState } from '../agent-state.ts'
-import { jsonOf, type Json } from '../json.ts'
+import { plainTextOf } from '../content.ts'
+import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
 import type { ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 import type { HookOutcome, HookTrigger } from './outcome.ts'
@@ -78,12 +79,14 @@ export class HookContext {
 
   /** beforeToolUse: denies the call; the reason goes to the model. */
   withBlocked(reason: string): HookContext {
-    return this.#with({ blocked: reason })
+    return this.#with({ blocked: plainTextOf(reason) || denied })
   }
 
-  /** beforeToolUse: has a person asked, or vouches for the call. */
+  /** beforeToolUse: has a person asked, or vouches for the call. What is neither vouches for nothing. */
   withPermission(permission: 'allow' | 'ask'): HookContext {
-    return this.#with({ permission })
+    // Plain JavaScript may say what permission rules may say.
+    const said: string = permission
+    return said === 'deny' ? this.withBlocked('') : this.#with({ permission: said === 'allow' ? 'allow' : 'ask' })
   }
 
   /** beforeToolUse: replaces the whole input. */
@@ -93,12 +96,12 @@ export class HookContext {
 
   /** afterToolUse: replaces what the model is told. */
   withToolOutput(text: string): HookContext {
-    return this.#with({ output: text })
+    return this.#with({ output: plainTextOf(text) })
   }
 
   /** afterToolUse: ends the run as `hook_stopped` once this turn's tools are done. */
   withContinuationPrevented(reason: string): HookContext {
-    return this.#with({ prevented: reason })
+    return this.#with({ prevented: plainTextOf(reason) })
   }
 
   #with(changes: Changes): HookContext {
@@ -130,6 +133,8 @@ export class HookContext {
   }
 }
 
+const denied = 'A hook denied this call.'
+
 /** The operations behind `withState`, beside those on the transcript: signals raised, going on asked for, metadata added. */
 function stateChanges(before: AgentState, after: AgentState): HookOutcome {
   // One that was stored and read back is the same signal.
@@ -145,6 +150,6 @@ function stateChanges(before: AgentState, after: AgentState): HookOutcome {
   return {
     ...(signals.length > 0 ? { signals } : {}),
     ...(cleared || after.executionContinuation().isContinuationRequested() ? { continued: true as const } : {}),
-    ...(after.metadata === before.metadata ? {} : { metadata: after.metadata }),
+    ...(after.metadata === before.metadata ? {} : { metadata: jsonObjectOf(after.metadata) }),
   }
 }

@@ -1,4 +1,6 @@
 import type { AbortCause } from '../cancel/abort.ts'
+import { plainTextOf } from '../content.ts'
+import { messageOf } from '../errors.ts'
 import type { AssistantMessage, ModelMessage } from '../messages.ts'
 import { uniqueNames } from '../unique-names.ts'
 
@@ -34,6 +36,24 @@ export type StopHookOutcome = {
   readonly error?: string
   /** It was cut by an abort, or not called because of one. */
   readonly aborted?: AbortCause
+}
+
+/** What a stop hook gave, read once: it decides by a text in a field of its own, and by nothing else. */
+export function stopHookOutcomeOf(given: unknown): StopHookOutcome {
+  if (given === undefined || given === null) return {}
+  if (typeof given !== 'object') return { error: 'A stop hook must return its outcome, or nothing.' }
+  try {
+    // Plain JavaScript may give any fields, or none.
+    const { block, prevent, systemMessage, error } = given as { readonly [field: string]: unknown }
+    return {
+      ...(typeof block === 'string' && { block }),
+      ...((typeof prevent === 'string' || prevent === true) && { prevent: prevent === true ? '' : prevent }),
+      ...(typeof systemMessage === 'string' && { systemMessage }),
+      ...(error !== undefined && { error: plainTextOf(error) }),
+    }
+  } catch (error) {
+    return { error: messageOf(error) }
+  }
 }
 
 /** Runs when the model gave its answer, before the run ends. Not after an abort or an API error. */

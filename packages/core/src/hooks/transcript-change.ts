@@ -1,4 +1,6 @@
+import { messageContentOf } from '../content.ts'
 import { ConfigurationError } from '../errors.ts'
+import { jsonOf } from '../json.ts'
 import type { MessageContent, ModelMessage } from '../messages.ts'
 import { checkReplaced } from '../replaced-messages.ts'
 import type { Attachment, Transcript, TranscriptEntry } from '../transcript.ts'
@@ -21,7 +23,7 @@ export function transcriptChange(before: Transcript, after: Transcript): Transcr
   if (isLonger(before, after)) {
     const added = after.since(before.length)
     const attachments = attachmentsOf(added)
-    const messages = added.flatMap((entry) => (entry.kind === 'user' ? [entry.message.content] : []))
+    const messages = added.flatMap((entry) => (entry.kind === 'user' ? [messageContentOf(entry.message.content)] : []))
     if (messages.length + attachments.length === added.length) return { messages, attachments }
     return { messages: [], attachments, replaced: checked(before, after) }
   }
@@ -31,8 +33,8 @@ export function transcriptChange(before: Transcript, after: Transcript): Transcr
 }
 
 function checked(before: Transcript, after: Transcript): readonly ModelMessage[] {
-  // A list of its own: the transcript's may grow.
-  const messages = [...after.messages()]
+  // Of its own, as it goes on record; `checkReplaced` looks at its shape.
+  const messages = jsonOf(after.messages()) as unknown as readonly ModelMessage[]
   checkReplaced(before, messages)
   return messages
 }

@@ -1,8 +1,14 @@
 import { checkTokenBudget, diminishingThreshold } from '../budget/token-target.ts'
 import type { Settled } from '../cancel/settle.ts'
-import { messageOf } from '../errors.ts'
-import { after, firstOf, type Eventually } from '../eventually.ts'
-import type { RegisteredStopHook, StopHookInput, StopHookOutcome } from '../hooks/stop-hooks.ts'
+import { plainTextOf } from '../content.ts'
+import { HaltingError, messageOf } from '../errors.ts'
+import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
+import {
+  stopHookOutcomeOf,
+  type RegisteredStopHook,
+  type StopHookInput,
+  type StopHookOutcome,
+} from '../hooks/stop-hooks.ts'
 import { textOf, type AssistantMessage } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
@@ -35,8 +41,22 @@ function followUps(run: Run): Eventually<Outcome | undefined> {
 }
 
 function structuredOutput({ context }: Run, message: AssistantMessage): Outcome | undefined {
-  const checked = context.settings.output?.check(textOf(message.content))
-  return checked === undefined || checked.fits ? undefined : retryOutput(checked.message)
+  const { output } = context.settings
+  const problem = output === null ? undefined : misfitOf(output.check(textOf(message.content)))
+  return problem === undefined ? undefined : retryOutput(problem)
+}
+
+/** What is wrong with the answer; undefined when it fits. @throws HaltingError when the check does not say. */
+function misfitOf(checked: unknown): string | undefined {
+  if (typeof checked === 'object' && checked !== null && 'fits' in checked) {
+    if (checked.fits === true) return undefined
+    if (checked.fits === false) return plainTextOf('message' in checked ? checked.message : undefined)
+  }
+  disregard(checked)
+  throw new HaltingError(
+    'callback',
+    'The check of the output schema gave no answer: { fits: true, value } or { fits: false, message } is needed.',
+  )
 }
 
 function retryOutput(problem: string): Outcome {
@@ -102,7 +122,7 @@ function callStopHook(
 }
 
 function outcomeOf(settled: Settled<StopHookOutcome | void>): StopHookOutcome {
-  if (settled.kind === 'value') return settled.value ?? {}
+  if (settled.kind === 'value') return stopHookOutcomeOf(settled.value)
   return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
 }
 

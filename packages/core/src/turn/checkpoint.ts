@@ -1,8 +1,10 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import type { CanProvideCancellationSignal } from '../cancel/source.ts'
-import { messageOf } from '../errors.ts'
-import { after, type Eventually } from '../eventually.ts'
-import { defaultCheckpoints, type Checkpoint, type GuardView } from '../guards/guard.ts'
+import type { Settled } from '../cancel/settle.ts'
+import { plainTextOf } from '../content.ts'
+import { HaltingError, isInstance, messageOf } from '../errors.ts'
+import { after, disregard, type Eventually } from '../eventually.ts'
+import { defaultCheckpoints, type Checkpoint, type Guard, type GuardView } from '../guards/guard.ts'
 import type { Control } from '../steps/control.ts'
 import type { PolledControl } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
@@ -43,10 +45,10 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
     // One that was deaf to an abort has had the grace time; no other is asked after it.
     if (run.ports.abort.cause !== undefined) break
     const signal = await run.withGrace(
-      () => askSource(run, source),
-      (settled) => (settled.kind === 'value' ? settled.value : undefined),
+      () => source.cancellationSignal(run.agentState),
+      (settled) => signalOfSource(source, settled),
     )
-    if (signal) signals.push(signal.toJSON())
+    if (signal !== undefined) signals.push(signal.toJSON())
   }
   const { cause } = run.ports.abort
   return cause === undefined ? controlWith(run, signals) : { abort: cause }
@@ -59,17 +61,30 @@ function controlWith(run: Run, signals: readonly StopSignalJson[]): Control | un
   return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
 }
 
-/** A source that throws cannot say whether the run is to stop: it stops, as `error`. */
-async function askSource(run: Run, source: CanProvideCancellationSignal): Promise<StopSignal | null | undefined> {
+/** A source that throws, or gives what is no signal, cannot say whether the run is to stop: it stops, as `error`. */
+function signalOfSource(source: CanProvideCancellationSignal, settled: Settled<unknown>): StopSignal | undefined {
+  if (settled.kind === 'left') return undefined
+  if (settled.kind === 'threw') return failedSource(source, messageOf(settled.error))
+  const { value } = settled
+  if (value === undefined || value === null || value === false) return undefined
+  return isInstance(value, StopSignal) ? value : failedSource(source, 'it gave something that is no StopSignal')
+}
+
+function failedSource(source: CanProvideCancellationSignal, problem: string): StopSignal {
+  const name = nameOf(source)
+  return new StopSignal({
+    reason: 'error',
+    message: `The cancellation source ${name} failed: ${problem}`,
+    source: name,
+  })
+}
+
+/** It may be an object without a class. */
+function nameOf(source: CanProvideCancellationSignal): string {
   try {
-    return await source.cancellationSignal(run.agentState)
-  } catch (error) {
-    const name = source.constructor.name
-    return new StopSignal({
-      reason: 'error',
-      message: `The cancellation source ${name} failed: ${messageOf(error)}`,
-      source: name,
-    })
+    return plainTextOf(source.constructor.name)
+  } catch {
+    return 'Object'
   }
 }
 
@@ -85,7 +100,7 @@ export function guardsAt(run: Run, checkpoint: Checkpoint, isPassed = false): re
   const raisedBy: string[] = []
   for (const { id, guard } of guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
-    const signal = guard.evaluate(view) ?? undefined
+    const signal = signalOfGuard(guard, view)
     const { overridden } = run.spent
     const wasOverridden = overridden.includes(id)
     if (signal === undefined) {
@@ -100,6 +115,17 @@ export function guardsAt(run: Run, checkpoint: Checkpoint, isPassed = false): re
 }
 
 const nobody: readonly string[] = Object.freeze([])
+
+/** @throws HaltingError for what is no signal: whether the run may go on is not known then. */
+function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
+  const signal: unknown = guard.evaluate(view) ?? undefined
+  if (signal === undefined || isInstance(signal, StopSignal)) return signal
+  disregard(signal)
+  throw new HaltingError(
+    'callback',
+    `The guard ${guard.name} gave something that is no StopSignal. A guard answers at once, with a StopSignal or nothing.`,
+  )
+}
 
 function viewOf({ spent }: Run, checkpoint: Checkpoint): GuardView {
   const { inRun } = spent.laps

@@ -1,6 +1,6 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { estimateMessages } from '../context/tokens.ts'
-import { messageOf } from '../errors.ts'
+import { isInstance, messageOf } from '../errors.ts'
 import { after, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/context.ts'
@@ -11,6 +11,7 @@ import { noCount } from '../state.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
+import { stopSignalOf } from '../tools/output.ts'
 import type { Run } from './run.ts'
 
 /** What all hooks of one trigger came to. */
@@ -170,13 +171,8 @@ function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: Hoo
 
 function outcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
   switch (settled.kind) {
-    case 'value': {
-      const context = settled.value ?? given
-      // Plain JavaScript may give anything back.
-      return context instanceof HookContext
-        ? context.outcome()
-        : { error: 'A hook must return the context it was given, or nothing.' }
-    }
+    case 'value':
+      return outcomeOfValue(settled.value ?? given)
     case 'threw':
       return outcomeOfThrow(settled.error)
     case 'left':
@@ -184,8 +180,18 @@ function outcomeOf(settled: Settled<HookContext | void>, given: HookContext): Ho
   }
 }
 
+/** Plain JavaScript may give anything back, and put anything into a context. */
+function outcomeOfValue(given: unknown): HookOutcome {
+  if (!isInstance(given, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
+  try {
+    return given.outcome()
+  } catch (error) {
+    return { error: messageOf(error) }
+  }
+}
+
 function outcomeOfThrow(thrown: unknown): HookOutcome {
-  if (thrown instanceof AgentStopException) return { signals: [StopSignal.fromStopException(thrown).toJSON()] }
+  if (isInstance(thrown, AgentStopException)) return { signals: [stopSignalOf(thrown).toJSON()] }
   return { error: messageOf(thrown) }
 }
 

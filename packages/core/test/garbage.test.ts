@@ -1,0 +1,346 @@
+// Holds rules of docs/spec.md: R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1: whatever a port gives has a meaning.
+import { describe, expect, test } from 'vitest'
+import {
+  type Guard,
+  type HookContext,
+  type HookTrigger,
+  type Model,
+  type PermissionDecision,
+  type Permissions,
+  type StopHook,
+} from '../src/index.ts'
+import { scriptedModel, transcriptProblems } from '../src/testing/index.ts'
+import { bug, circle, garbage, revoked, throwing } from './support/garbage.ts'
+import {
+  begin,
+  calls,
+  hook,
+  json,
+  resultTexts,
+  tool,
+  toolEnds,
+  until,
+  type Given,
+  type Run,
+} from './support/harness.ts'
+import { ended } from './support/watched.ts'
+
+/** What plain JavaScript may hand over where the types say something else. */
+const untyped = (value: unknown): never => value as never
+const tools = [tool('Write', 'written'), tool('Fail', bug)]
+const script = () => [calls('Write', 'Fail'), 'done']
+const go = (given: Given): Promise<Run> => ended(script(), { tools, ...given })
+const isNothing = (value: unknown): boolean => value === undefined || value === null
+
+/** What is on record is the same after a trip through JSON; what is undefined counts as not there. */
+function expectRecorded({ steps, terminal }: Run): void {
+  for (const record of steps.records) expect(json(record)).toEqual(plain(record))
+  expect(json(terminal)).toEqual(plain(terminal))
+}
+
+/** Classes of the record write themselves as JSON. */
+function plain(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(plain)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return plain(value.toJSON())
+  if (value instanceof Error) return {}
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, plain(part)]))
+}
+
+const anError = { error: expect.any(String) as string }
+
+/** Thrown at once, rejected later, given at once, given later. */
+const ways = (make: () => unknown): readonly (readonly [failed: boolean, work: () => never, later: boolean])[] => [
+  [true, () => { throw make() }, false], // prettier-ignore
+  [true, () => untyped(Promise.reject(make())), true],
+  [false, () => untyped(make()), false],
+  [false, () => untyped((async () => make())()), true],
+]
+
+const runTriggers: readonly HookTrigger[] = [
+  'beforeExecution',
+  'beforeStep',
+  'beforeInference',
+  'afterInference',
+  'beforeToolUse',
+  'afterToolUse',
+  'afterStep',
+  'onStop',
+  'onError',
+  'afterExecution',
+]
+
+describe.each(garbage)('a run goes on when what comes is %s', (_what, make) => {
+  test.each(runTriggers)('from a hook at %s', async (trigger) => {
+    for (const [failed, work] of ways(make)) {
+      const result = await go({ hooks: [hook(trigger, work, { id: 'odd' })] })
+      const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
+      expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
+      const told = failed || !isNothing(make()) ? anError : {}
+      expect([outcomes.length > 0, outcomes]).toEqual([true, outcomes.map(() => told)])
+      expectRecorded(result)
+    }
+  })
+
+  test('from a stop hook', async () => {
+    for (const [, work] of ways(make)) {
+      const result = await go({ stopHooks: [{ id: 'odd', handle: work }] })
+      expect(result.terminal.reason).toBe('completed')
+      expectRecorded(result)
+    }
+  })
+
+  test('from a task after the run', async () => {
+    for (const [, work] of ways(make)) {
+      const result = await go({ postRun: [{ name: 'odd', start: work }] })
+      expect(result.terminal.reason).toBe('completed')
+    }
+  })
+
+  test('from permission rules, which then allow nothing', async () => {
+    for (const [failed, work, later] of ways(make)) {
+      const decides = await go({ permissions: { denies: () => undefined, decide: work } })
+      expect([decides.terminal.reason, Object.values(toolEnds(decides))]).toEqual(['completed', ['denied', 'denied']])
+      expectRecorded(decides)
+      const denies = await go({ permissions: { denies: work, decide: () => ({ behavior: 'allow' }) } })
+      const none = !failed && isNothing(make()) && !later
+      expect([denies.terminal.reason, Object.values(toolEnds(denies))]).toEqual([
+        'completed',
+        none ? ['done', 'failed'] : ['denied', 'denied'],
+      ])
+      expectRecorded(denies)
+    }
+  })
+
+  test('from an error policy that says neither yes nor no', async () => {
+    const result = await go({ errorPolicy: () => untyped(make()) })
+    expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
+  })
+})
+
+describe.each(garbage)('a run ends in order when what comes is %s', (_what, make) => {
+  test('from a cancellation source, which cannot say whether to stop', async () => {
+    for (const [failed, work] of ways(make)) {
+      const result = await go({ cancellation: [{ cancellationSignal: work }] })
+      const nothing = !failed && (isNothing(make()) || make() === false)
+      expect([result.terminal.reason, result.terminal.signal.source]).toEqual(
+        nothing ? ['completed', 'loop'] : ['error', 'Object'],
+      )
+      expectRecorded(result)
+    }
+  })
+
+  test('from a source without a prototype', async () => {
+    const source = Object.assign(Object.create(null) as object, { cancellationSignal: () => { throw make() } }) // prettier-ignore
+    const { terminal } = await go({ cancellation: [untyped(source)] })
+    expect(terminal.reason).toBe('error')
+  })
+
+  test.each(['before_turn', 'after_reply', 'after_tools'] as const)('from a guard at %s', async (checkpoint) => {
+    for (const [failed, work, later] of ways(make)) {
+      const guard: Guard = { name: 'odd', checkpoints: [checkpoint], evaluate: work }
+      const result = await go({ stopWhen: guard })
+      const nothing = !failed && isNothing(make()) && !later
+      const { reason, error } = result.terminal
+      expect([reason, error?.code]).toEqual(nothing ? ['completed', undefined] : ['error', 'callback'])
+      expectRecorded(result)
+    }
+  })
+
+  test('from the check of the answer, which cannot say whether it fits', async () => {
+    for (const [failed, work] of ways(make)) {
+      const result = await go({ output: { check: work } })
+      expect([failed, result.terminal.reason, result.terminal.error?.code]).toEqual([failed, 'error', 'callback'])
+      expectRecorded(result)
+    }
+  })
+
+  test('from a model', async () => {
+    for (const [, work] of ways(make)) {
+      const model = { ...scriptedModel([]), call: untyped(work) as Model['call'] }
+      const result = await ended([], { model, tools })
+      expect(result.terminal.reason).toBe('model_error')
+      expectRecorded(result)
+    }
+  })
+
+  test('from a model, in the blocks of its message', async () => {
+    const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    for (const content of [[make()], make()]) {
+      const message = { role: 'assistant', id: 'm', model: 'x', stop_reason: 'end_turn', content, usage }
+      const model = { ...scriptedModel([]), call: async () => untyped({ message }) }
+      const result = await ended([], { model, tools })
+      expect(result.terminal.reason).toBeOneOf(['model_error', 'completed'])
+      expectRecorded(result)
+    }
+  })
+
+  test('from a model, told as a block', async () => {
+    const scripted = scriptedModel(['done'])
+    const model: Model = {
+      ...scripted,
+      call: (request, options) => {
+        options.emit({ type: 'block', index: 0, block: untyped(make()), messageId: 'm' })
+        options.emit(untyped(make()))
+        return scripted.call(request, options)
+      },
+    }
+    const result = await ended([], { model: untyped(model), tools })
+    expect(result.terminal.reason).toBeOneOf(['model_error', 'completed'])
+  })
+
+  test('from whoever hears of the end', async () => {
+    const result = await begin(script(), { tools, onTerminal: () => { throw make() } }).end() // prettier-ignore
+    expect(result.terminal.reason).toBe('completed')
+  })
+})
+
+describe('what a hook changes with garbage', () => {
+  const changes: readonly (readonly [string, HookTrigger, (context: HookContext, value: never) => HookContext])[] = [
+    ['the state', 'beforeStep', (context, value) => context.withState(value)],
+    ['a message', 'beforeStep', (context, value) => context.withState(context.state().withUserMessage(value))],
+    ['metadata', 'beforeStep', (context, value) => context.withState(context.state().withMetadata('odd', value))],
+    ['a signal', 'afterStep', (context, value) => context.withState(context.state().withStopSignal(value))],
+    ['an entry', 'afterStep', (context, value) => context.withState(context.state().withEntry(value))],
+    ['the reason of a denial', 'beforeToolUse', (context, value) => context.withBlocked(value)],
+    ['a permission', 'beforeToolUse', (context, value) => context.withPermission(value)],
+    ['the input', 'beforeToolUse', (context, value) => context.withToolInput(value)],
+    ['the output', 'afterToolUse', (context, value) => context.withToolOutput(value)],
+    ['a reason to stop', 'afterToolUse', (context, value) => context.withContinuationPrevented(value)],
+  ]
+  test.each(changes)('%s, is told or left out, and breaks nothing', async (_what, trigger, change) => {
+    for (const [, make] of garbage) {
+      const result = await go({ hooks: [hook(trigger, (context) => change(context, untyped(make())))] })
+      expect(result.terminal.error?.code).toBeOneOf([undefined])
+      expectRecorded(result)
+    }
+  })
+
+  const changed = async (trigger: HookTrigger, change: (context: HookContext) => HookContext) => {
+    const result = await ended([calls('Write'), 'done'], {
+      tools: [tool('Write', (input) => `wrote ${JSON.stringify(input)}`)],
+      hooks: [hook(trigger, change)],
+    })
+    return [result.terminal.reason, resultTexts(result)]
+  }
+
+  test('a denial without a reason denies', async () => {
+    for (const reason of [undefined, null, '', 7, {}, revoked()])
+      expect(await changed('beforeToolUse', (context) => context.withBlocked(untyped(reason)))).toEqual([
+        'completed',
+        [expect.any(String)],
+      ])
+    expect(await changed('beforeToolUse', (context) => context.withBlocked(untyped(undefined)))).toEqual([
+      'completed',
+      ['A hook denied this call.'],
+    ])
+  })
+
+  test('a permission that is none vouches for nothing: a person is asked; deny denies', async () => {
+    for (const permission of ['yes', undefined, {}, 1])
+      expect(await changed('beforeToolUse', (context) => context.withPermission(untyped(permission)))).toEqual([
+        'needs_approval',
+        [],
+      ])
+    expect(await changed('beforeToolUse', (context) => context.withPermission(untyped('deny')))).toEqual([
+      'completed',
+      ['A hook denied this call.'],
+    ])
+  })
+
+  test('a reason to stop that is none still stops', async () => {
+    for (const reason of [undefined, null, '', 7])
+      expect(await changed('afterToolUse', (context) => context.withContinuationPrevented(untyped(reason)))).toEqual([
+        'hook_stopped',
+        ['wrote {}'],
+      ])
+  })
+})
+
+describe('what a stop hook gives with garbage in it', () => {
+  const stopped = async (outcome: unknown) => {
+    const stopHook: StopHook = { id: 'odd', handle: () => untyped(outcome) }
+    const result = await ended(['done'], { stopHooks: [stopHook] })
+    expectRecorded(result)
+    return [result.terminal.reason, result.terminal.signal.message]
+  }
+
+  test('breaks nothing', async () => {
+    for (const [, make] of garbage) {
+      const fields = ['block', 'prevent', 'systemMessage', 'error', 'aborted']
+      for (const field of fields)
+        expect((await stopped({ [field]: make() }))[0]).toBeOneOf(['completed', 'stop_hook_prevented'])
+      expect((await stopped(throwing({}, ...fields)))[0]).toBe('completed')
+    }
+  })
+
+  test('cannot say that it was aborted', async () => {
+    expect(await stopped({ aborted: 'user' })).toEqual(['completed', 'The model gave its answer'])
+  })
+
+  test('prevents with true, without a reason', async () => {
+    expect(await stopped({ prevent: true })).toEqual(['stop_hook_prevented', 'Stopped by odd'])
+    expect(await stopped({ prevent: false })).toEqual(['completed', 'The model gave its answer'])
+  })
+})
+
+describe('an answer of a person that is garbage', () => {
+  const asks: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'May I?' }) }
+
+  test('allows nothing, when the run waits for it', async () => {
+    for (const [, make] of garbage) {
+      const going = begin(script(), { tools, permissions: asks, onAsk: 'wait' })
+      const keys = () => going.events.flatMap((event) => (event.type === 'approval_needed' ? [event.key ?? ''] : []))
+      for (const count of [1, 2]) {
+        await until(() => keys().length === count)
+        going.loop.answer(keys()[count - 1] ?? '', untyped(make()))
+      }
+      const result = await going.end()
+      expect([result.terminal.reason, Object.values(toolEnds(result))]).toEqual(['completed', ['denied', 'denied']])
+      expectRecorded(result)
+    }
+  })
+
+  test('allows nothing, when the run goes on with it', async () => {
+    for (const [, make] of garbage) {
+      const waiting = await begin([calls('Write')], { tools, permissions: asks }).end()
+      const approvals = { call_0_0: untyped(make()) as PermissionDecision }
+      const { transcript } = waiting.state
+      const result = await begin(['done'], { tools, permissions: asks }, { approvals, transcript, runId: 'run2' }).end()
+      expect([result.terminal.reason, Object.values(toolEnds(result))]).toEqual(
+        make() === undefined ? ['needs_approval', []] : ['completed', ['denied']],
+      )
+    }
+  })
+
+  test('an input that it changes to garbage is checked, and on record as JSON', async () => {
+    for (const [, make] of garbage) {
+      const permissions: Permissions = {
+        denies: () => undefined,
+        decide: () => ({ behavior: 'allow', updatedInput: make() }),
+      }
+      const result = await go({ permissions })
+      expect(result.terminal.reason).toBe('completed')
+      expectRecorded(result)
+    }
+  })
+})
+
+test('a message that is garbage is told as text', async () => {
+  for (const [, make] of garbage) {
+    const going = begin(['first', 'second', 'third'], {})
+    going.loop.steer(untyped(make()))
+    going.loop.followUp(untyped([make()]))
+    const result = await going.end()
+    expect(result.terminal.reason).toBe('completed')
+    expect(transcriptProblems(result.messages)).toEqual([])
+    expectRecorded(result)
+  }
+})
+
+test('a circle in what a hook says stays out of the record', async () => {
+  const result = await go({
+    hooks: [hook('beforeStep', (context) => context.withState(context.state().withMetadata('odd', untyped(circle()))))],
+  })
+  expect(result.state.spent.metadata).toEqual({ odd: { self: '[circular]' } })
+})

@@ -1,0 +1,249 @@
+// Holds rules of docs/spec.md: R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
+import { describe, expect, test } from 'vitest'
+import {
+  replay,
+  type ContentBlock,
+  type HookContext,
+  type Json,
+  type LoopOptions,
+  type StepRecord,
+} from '../../src/index.ts'
+import { type ToolUseBlock } from '../../src/adapters/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import {
+  begin,
+  calls,
+  hook,
+  json,
+  reader,
+  results,
+  run,
+  tick,
+  tool,
+  until,
+  type Given,
+  type Run,
+} from '../support/harness.ts'
+
+const input = () => ({ path: 'a.txt', edits: [{ from: 'a', to: 'b' }] })
+const script = () => [calls({ name: 'Edit', id: 'c1', input: input() }), 'done']
+
+/** Changes whatever it can reach of an input; a frozen one is left as it is. */
+function spoil(value: unknown): void {
+  const given = value as { path?: unknown; more?: unknown; edits?: { to?: unknown }[] }
+  for (const change of [
+    () => (given.path = 'spoilt'),
+    () => (given.more = 'spoilt'),
+    () => delete given.path,
+    () => (given.edits![0]!.to = 'spoilt'),
+    () => given.edits!.push({}),
+  ]) {
+    try {
+      change()
+    } catch {
+      // It could not be changed: as well.
+    }
+  }
+}
+
+const calledInput = ({ state }: Pick<Run, 'state'>): unknown => {
+  for (const entry of state.transcript)
+    if (entry.kind === 'assistant')
+      for (const block of entry.message.content) if (block.type === 'tool_use') return block.input
+  return undefined
+}
+
+/** The same run, played back from its record. */
+async function playedBack(whole: Run, given: Given): Promise<void> {
+  const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+  const options: LoopOptions = { ...given, model: scriptedModel([]) }
+  const { events, terminal } = await replay(records, options)
+  const live = whole.events.filter(({ type }) => type !== 'model_update' && type !== 'tool_update')
+  expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
+}
+
+describe('the input of a call on the transcript does not change', () => {
+  const spoiling: readonly (readonly [string, Given])[] = [
+    ['a tool', { tools: [tool('Edit', (given) => (spoil(given), 'x'))] }],
+    ['a tool that ends later', { tools: [tool('Edit', async (given) => (await tick(), spoil(given), 'x'))] }],
+    ['a tool that starts early', { tools: [reader('Edit', (given) => (spoil(given), 'x'))] }],
+    [
+      "a tool's own check",
+      {
+        tools: [
+          { ...tool('Edit'), validate: (given: unknown) => (spoil(given), { valid: true, input: given as never }) },
+        ],
+      },
+    ],
+    ["a tool's predicate", { tools: [{ ...tool('Edit'), readOnly: (given: unknown) => (spoil(given), true) }] }],
+    [
+      'a permission rule',
+      {
+        tools: [tool('Edit')],
+        permissions: {
+          denies: ({ call }) => (spoil(call.input), undefined),
+          decide: ({ call }) => (spoil(call.input), { behavior: 'allow' }),
+        },
+      },
+    ],
+    [
+      'a hook',
+      {
+        tools: [tool('Edit')],
+        hooks: [hook(['beforeToolUse', 'afterToolUse'], ({ toolCall }) => spoil(toolCall?.input))],
+      },
+    ],
+    [
+      'a hook, through the messages',
+      {
+        tools: [tool('Edit')],
+        hooks: [
+          hook('afterStep', (context) => {
+            for (const entry of context.state().transcript)
+              if (entry.kind === 'assistant') spoil((entry.message.content[0] as ToolUseBlock).input)
+          }),
+        ],
+      },
+    ],
+  ]
+  test.each(spoiling)('by %s', async (_who, given) => {
+    const result = await run(script(), given)
+    expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
+    await playedBack(result, given)
+  })
+
+  test('by whoever hears of it', async () => {
+    const going = begin(script(), { tools: [tool('Edit')] })
+    const hears = (async () => {
+      for (;;) {
+        await Promise.resolve()
+        for (const event of going.events) {
+          if (event.type === 'tool_start') spoil(event.input)
+          if (event.type === 'model_update' && event.update.type === 'block')
+            spoil((event.update.block as ToolUseBlock).input)
+          if (event.type === 'message' && event.entry.kind === 'assistant')
+            for (const block of event.entry.message.content) spoil((block as ToolUseBlock).input)
+          if (event.type === 'run_end') return
+        }
+      }
+    })()
+    const result = await going.end()
+    await hears
+    expect([result.terminal.reason, calledInput(result)]).toEqual(['completed', input()])
+  })
+
+  test('by the model that gave it', async () => {
+    const kept = input()
+    const result = await run([calls({ name: 'Edit', input: kept }), 'done'], {
+      tools: [tool('Edit', () => (spoil(kept), 'x'))],
+    })
+    expect(calledInput(result)).toEqual(input())
+  })
+
+  test('but a tool may work on what it is given as it likes', async () => {
+    const seen: unknown[] = []
+    const edit = tool('Edit', (given) => {
+      given['path'] = `${String(given['path'])}.bak`
+      ;(given['edits'] as object[]).push({ from: 'c', to: 'd' })
+      seen.push(given)
+      return 'x'
+    })
+    await run([calls({ name: 'Edit', input: input() }), calls({ name: 'Edit', input: input() }), 'done'], {
+      tools: [edit],
+    })
+    const changed = { path: 'a.txt.bak', edits: [...input().edits, { from: 'c', to: 'd' }] }
+    expect(seen).toEqual([changed, changed])
+  })
+
+  test('and the hooks after it are told the input that was asked for', async () => {
+    const seen: unknown[] = []
+    await run(script(), {
+      tools: [tool('Edit', (given) => (spoil(given), 'x'))],
+      hooks: [hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input)))],
+    })
+    expect(seen).toEqual([input()])
+  })
+
+  test('nor does one that a hook put in its place', async () => {
+    const kept = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
+    const seen: unknown[] = []
+    const given: Given = {
+      tools: [tool('Edit', (value) => (seen.push(json(value)), spoil(value), spoil(kept), 'x'))],
+      hooks: [
+        hook('beforeToolUse', (context: HookContext) => context.withToolInput(kept)),
+        hook('afterToolUse', ({ toolCall }) => void seen.push(json(toolCall?.input))),
+      ],
+    }
+    const result = await run(script(), given)
+    const asked = { path: 'hook.txt', edits: [{ from: 'a', to: 'b' }] }
+    expect(seen).toEqual([asked, asked])
+    await playedBack(result, given)
+  })
+})
+
+describe('what was given stays as it was given', () => {
+  test('by a tool, which goes on to change its blocks and details', async () => {
+    const blocks = [{ type: 'text', text: 'seen' }] as { type: 'text'; text: string }[]
+    const details: { lines: number; parts: Json[] } = { lines: 1, parts: [] }
+    const change = (): void => {
+      blocks[0]!.text = 'spoilt'
+      blocks.push({ type: 'text', text: 'spoilt' })
+      details.lines = 2
+      details.parts.push('spoilt')
+    }
+    const given: Given = {
+      tools: [tool('Look', () => ({ content: blocks, details })), tool('Other', () => (change(), 'x'))],
+    }
+    const result = await run([calls('Look', 'Other'), 'done'], given)
+    expect([results(result)[0]?.content, result.state.transcript.at(2)]).toMatchObject([
+      [{ type: 'text', text: 'seen' }],
+      { details: { call_0_0: { lines: 1, parts: [] } } },
+    ])
+    await playedBack(result, given)
+  })
+
+  test('by a hook: messages, metadata', async () => {
+    const content = [{ type: 'text', text: 'a note' }] as { type: 'text'; text: string }[]
+    const kept: { n: number } = { n: 1 }
+    const given: Given = {
+      tools: [tool('Look')],
+      hooks: [
+        hook('beforeStep', (context) =>
+          context.withState(context.state().withUserMessage(content).withMetadata('kept', kept)),
+        ),
+        hook('afterStep', () => {
+          content[0]!.text = 'spoilt'
+          kept.n = 2
+        }),
+      ],
+    }
+    const result = await run([calls('Look'), 'done'], given)
+    const notes = [...result.state.transcript].flatMap((entry) =>
+      entry.kind === 'user' && entry.origin === 'hook' ? [entry.message.content] : [],
+    )
+    const told = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
+    expect([notes[0], told[0]]).toEqual([
+      [{ type: 'text', text: 'a note' }],
+      { messages: [[{ type: 'text', text: 'a note' }]], metadata: { kept: { n: 1 } } },
+    ])
+    await playedBack(result, given)
+  })
+
+  test('by a person: a prompt, a message on the way', async () => {
+    const prompt: ContentBlock[] = [{ type: 'text', text: 'go' }]
+    const steered: ContentBlock[] = [{ type: 'text', text: 'this way' }]
+    const spoilt: ContentBlock = { type: 'text', text: 'spoilt' }
+    const going = begin(
+      [calls('Look'), 'done'],
+      { tools: [tool('Look', () => (prompt.push(spoilt), steered.push(spoilt), 'x'))] },
+      { prompt },
+    )
+    going.loop.steer(steered)
+    await until(() => going.events.some(({ type }) => type === 'run_end'))
+    const { state } = await going.end()
+    const texts = [...state.transcript].flatMap((entry) =>
+      entry.kind === 'user' && (entry.origin === 'prompt' || entry.origin === 'steer') ? [entry.message.content] : [],
+    )
+    expect(texts).toEqual([[{ type: 'text', text: 'go' }], [{ type: 'text', text: 'this way' }]])
+  })
+})
