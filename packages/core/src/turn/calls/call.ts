@@ -15,8 +15,8 @@ export interface ValidCall {
   /** Place in the message. */
   readonly index: number
   readonly tool: AnyTool
-  /** The input as it came, from the model or in its place from a hook or a rule: frozen JSON. */
-  readonly given: unknown
+  /** The input as the tool's own check left it, as frozen JSON: what hooks are shown after the call. */
+  readonly taken: unknown
   /** A copy of the tool's own, checked by it: what the tool is called with. */
   readonly input: unknown
   readonly readOnly: boolean

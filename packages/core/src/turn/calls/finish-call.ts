@@ -66,10 +66,10 @@ function callOf(prepared: PreparedCall): { readonly call: ToolUseBlock; readonly
   return prepared.kind === 'run' ? prepared.inspected : prepared
 }
 
-/** The call with the input that it ran with: the model's, or what a hook or a rule put in its place. */
+/** The call with the input that it ran with: the model's, or what a hook, a rule or the tool's own check put in its place. */
 function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
-  return prepared.kind === 'run' && prepared.inspected.given !== call.input
-    ? { ...call, input: prepared.inspected.given }
+  return prepared.kind === 'run' && prepared.inspected.taken !== call.input
+    ? { ...call, input: prepared.inspected.taken }
     : call
 }
 

@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts'
 import { disregard } from '../../eventually.ts'
-import { mutableCopyOf, type Json } from '../../json.ts'
+import { jsonOf, mutableCopyOf, type Json } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
@@ -18,13 +18,14 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
  * what it changes in it changes nothing on the transcript.
  */
 export function inspectInput(tool: AnyTool, call: ToolUseBlock, index: number): InspectedCall {
-  const given = call.input
-  const checked = checkInput(tool, given)
+  const checked = checkInput(tool, call.input)
   if (!checked.valid) return { kind: 'invalid', call, index, message: invalidMessage(tool, checked.message) }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = isAgentTool(tool) ? tool.concurrencySafe === true : readOnly && tool.concurrencySafe !== false
-  return { kind: 'valid', call, index, tool, given, input, readOnly, parallelSafe, said: undefined, started: undefined }
+  // Taken before the tool has it, which may change it.
+  const taken = tool.validate === undefined ? call.input : jsonOf(input)
+  return { kind: 'valid', call, index, tool, taken, input, readOnly, parallelSafe, said: undefined, started: undefined }
 }
 
 function checkInput(tool: AnyTool, given: unknown): InputCheck<unknown> {
