@@ -48,8 +48,8 @@ export const explored = [
     'allowance: refill by any lap',
     [
       'allowance.ts',
-      "(row.purse === 'gate' && gained)",
-      "(row.purse === 'gate' && gained) || transition === 'stop_hook_blocking'",
+      "(row.paidFrom === 'tokenTarget' && madeProgress)",
+      "(row.paidFrom === 'tokenTarget' && madeProgress) || transition === 'stop_hook_blocking'",
     ],
   ],
   ['allowance: token gate', ['budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens']],
@@ -63,8 +63,8 @@ export const explored = [
     `allowance: one more ${name}`,
     [
       'allowance.ts',
-      new RegExp(`${name}: \\{ purse: 'own', laps: (\\d+)`),
-      (_all, laps) => `${name}: { purse: 'own', laps: ${Number(laps) + 1}`,
+      new RegExp(`${name}: \\{ paidFrom: 'own', laps: (\\d+)`),
+      (_all, laps) => `${name}: { paidFrom: 'own', laps: ${Number(laps) + 1}`,
     ],
   ]),
   [

@@ -18,32 +18,32 @@ export type Transition =
 
 /** How often each may be taken. `turns` and `gate` are bounds of a run and set by its options; the rest are constants (spec R-LAP-2). */
 interface AllowanceRow {
-  /** What pays for the lap. `next_turn` and `user_input` share one purse. */
-  readonly purse: 'turns' | 'gate' | 'own'
-  /** Laps of an own purse. */
+  /** What pays for the lap. `next_turn` and `user_input` share one allowance. */
+  readonly paidFrom: 'turns' | 'tokenTarget' | 'own'
+  /** Laps of an allowance of its own. */
   readonly laps: number
-  /** `refill`: full again after a spent turn, or a token continuation that gained. `run`: never refilled. */
-  readonly period: 'refill' | 'run'
+  /** `refill`: full again after a spent turn, or a token continuation that made progress. `run`: never refilled. */
+  readonly resets: 'refill' | 'run'
   /** Whether the lap begins a turn, for the figures. Recoveries are further attempts of the same turn. */
   readonly countsAsTurn: boolean
 }
 
 export const allowances: { readonly [transition in Transition]: AllowanceRow } = {
-  next_turn: { purse: 'turns', laps: 0, period: 'run', countsAsTurn: true },
-  user_input: { purse: 'turns', laps: 0, period: 'run', countsAsTurn: true },
-  continuation_requested: { purse: 'own', laps: 8, period: 'refill', countsAsTurn: true },
-  stop_hook_blocking: { purse: 'own', laps: 8, period: 'refill', countsAsTurn: true },
-  token_budget_continuation: { purse: 'gate', laps: 0, period: 'run', countsAsTurn: true },
-  structured_output_retry: { purse: 'own', laps: 5, period: 'refill', countsAsTurn: true },
-  pause_turn: { purse: 'own', laps: 8, period: 'refill', countsAsTurn: false },
-  max_output_tokens_recovery: { purse: 'own', laps: 3, period: 'refill', countsAsTurn: false },
-  max_output_tokens_escalate: { purse: 'own', laps: 1, period: 'run', countsAsTurn: false },
-  model_fallback: { purse: 'own', laps: 1, period: 'run', countsAsTurn: false },
-  media_recovery: { purse: 'own', laps: 1, period: 'refill', countsAsTurn: false },
-  reactive_compact_retry: { purse: 'own', laps: 1, period: 'refill', countsAsTurn: false },
-  collapse_drain_retry: { purse: 'own', laps: 1, period: 'refill', countsAsTurn: false },
-  no_progress_nudge: { purse: 'own', laps: 1, period: 'run', countsAsTurn: true },
-  wrap_up: { purse: 'own', laps: 1, period: 'run', countsAsTurn: true },
+  next_turn: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
+  user_input: { paidFrom: 'turns', laps: 0, resets: 'run', countsAsTurn: true },
+  continuation_requested: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
+  stop_hook_blocking: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: true },
+  token_budget_continuation: { paidFrom: 'tokenTarget', laps: 0, resets: 'run', countsAsTurn: true },
+  structured_output_retry: { paidFrom: 'own', laps: 5, resets: 'refill', countsAsTurn: true },
+  pause_turn: { paidFrom: 'own', laps: 8, resets: 'refill', countsAsTurn: false },
+  max_output_tokens_recovery: { paidFrom: 'own', laps: 3, resets: 'refill', countsAsTurn: false },
+  max_output_tokens_escalate: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: false },
+  model_fallback: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: false },
+  media_recovery: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
+  reactive_compact_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
+  collapse_drain_retry: { paidFrom: 'own', laps: 1, resets: 'refill', countsAsTurn: false },
+  no_progress_nudge: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
+  wrap_up: { paidFrom: 'own', laps: 1, resets: 'run', countsAsTurn: true },
 }
 
 /** `Object.keys` of a record over the union gives the union. */
@@ -64,8 +64,8 @@ export const noLaps: SpentLaps = Object.freeze({ sinceRefill: Object.freeze({}),
 export interface AllowanceLimits {
   /** Turns that may happen; at least 1. */
   readonly maxTurns: number
-  /** Laps that the token target allows (`tokenGateBound`); 0 without one. */
-  readonly gateLaps: number
+  /** Laps that the token target allows (`tokenTargetBound`); 0 without one. */
+  readonly tokenTargetLaps: number
 }
 
 const count = (counts: LapCounts, transition: Transition): number => counts[transition] ?? 0
@@ -78,22 +78,23 @@ export function turnsBegun({ inRun }: SpentLaps): number {
 /** How often the loop may still go round for this reason; never below 0, also where a limit was lowered below what is spent. */
 export function lapsLeft(transition: Transition, spent: SpentLaps, limits: AllowanceLimits): number {
   const row = allowances[transition]
-  switch (row.purse) {
+  switch (row.paidFrom) {
     case 'turns':
       return Math.max(0, limits.maxTurns - turnsBegun(spent))
-    case 'gate':
-      return limits.gateLaps - count(spent.inRun, 'token_budget_continuation')
+    case 'tokenTarget':
+      return limits.tokenTargetLaps - count(spent.inRun, 'token_budget_continuation')
     case 'own':
-      return row.laps - count(row.period === 'run' ? spent.inRun : spent.sinceRefill, transition)
+      return row.laps - count(row.resets === 'run' ? spent.inRun : spent.sinceRefill, transition)
   }
 }
 
-/** Pays for one lap. `refills`: a turn always does, a token continuation when it gained (spec R-LAP-3). */
-export function spendLap(transition: Transition, spent: SpentLaps, gained: boolean): SpentLaps {
+/** Pays for one lap. `refills`: a turn always does, a token continuation when it made progress (spec R-LAP-3). */
+export function spendLap(transition: Transition, spent: SpentLaps, madeProgress: boolean): SpentLaps {
   const row = allowances[transition]
   const inRun = { ...spent.inRun, [transition]: count(spent.inRun, transition) + 1 }
-  if (row.purse === 'turns' || (row.purse === 'gate' && gained)) return { sinceRefill: noLaps.sinceRefill, inRun }
-  if (row.period === 'run') return { sinceRefill: spent.sinceRefill, inRun }
+  if (row.paidFrom === 'turns' || (row.paidFrom === 'tokenTarget' && madeProgress))
+    return { sinceRefill: noLaps.sinceRefill, inRun }
+  if (row.resets === 'run') return { sinceRefill: spent.sinceRefill, inRun }
   return { sinceRefill: { ...spent.sinceRefill, [transition]: count(spent.sinceRefill, transition) + 1 }, inRun }
 }
 
@@ -109,21 +110,21 @@ export function rankingOf(spent: SpentLaps, limits: AllowanceLimits): Ranking {
 /** Laps of all allowances that are constants. */
 const allOwnLaps: number = transitions.reduce((sum, transition) => sum + allowances[transition].laps, 0)
 
-/** Laps that were paid for out of such allowances of one period. Mostly there were none: only what was spent is looked at. */
-function ownLaps(counts: LapCounts, period: AllowanceRow['period']): number {
+/** Laps that were paid for out of such allowances that reset alike. Mostly there were none: only what was spent is looked at. */
+function ownLaps(counts: LapCounts, resets: AllowanceRow['resets']): number {
   let laps = 0
   for (const key in counts) {
     // The keys of the counts are transitions.
     const transition = key as Transition
     const row = allowances[transition]
-    if (row.purse === 'own' && row.period === period) laps += count(counts, transition)
+    if (row.paidFrom === 'own' && row.resets === resets) laps += count(counts, transition)
   }
   return laps
 }
 
 /**
  * How often each transition may still be taken, if the options leave it open at all; null where there is no limit, so that it is JSON.
- * `next_turn` and `user_input` draw on one purse.
+ * `next_turn` and `user_input` draw on one allowance.
  */
 export type AllowancesLeft = { readonly [transition in Transition]: number | null }
 
@@ -137,7 +138,7 @@ export function allowancesLeft(spent: SpentLaps, limits: AllowanceLimits): Allow
     user_input: turnsLeft,
     continuation_requested: allowances.continuation_requested.laps - (sinceRefill.continuation_requested ?? 0),
     stop_hook_blocking: allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0),
-    token_budget_continuation: limits.gateLaps - (inRun.token_budget_continuation ?? 0),
+    token_budget_continuation: limits.tokenTargetLaps - (inRun.token_budget_continuation ?? 0),
     structured_output_retry: allowances.structured_output_retry.laps - (sinceRefill.structured_output_retry ?? 0),
     pause_turn: allowances.pause_turn.laps - (sinceRefill.pause_turn ?? 0),
     max_output_tokens_recovery:

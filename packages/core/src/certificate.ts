@@ -1,5 +1,5 @@
 import { allowances, transitions, type Transition } from './allowance.ts'
-import { tokenGateBound } from './budget/token-target.ts'
+import { tokenTargetBound } from './budget/token-target.ts'
 import { noPrices } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
 import {
@@ -89,12 +89,12 @@ function openTransitions(options: LoopOptions, settings: RunSettings): readonly 
     no_progress_nudge: guardsOf(options).every((guard) => limitGuards.has(guard.constructor)),
     wrap_up: !settings.wrapUp,
   }
-  return transitions.filter((transition) => allowances[transition].purse === 'own' && closed[transition] !== true)
+  return transitions.filter((transition) => allowances[transition].paidFrom === 'own' && closed[transition] !== true)
 }
 
 function lapsBound(turns: Bound, settings: RunSettings, options: LoopOptions): Bound {
   if (!turns.bounded) return turns
-  const gate = tokenGateBound(settings.tokenBudget)
+  const gate = tokenTargetBound(settings.tokenBudget)
   if (gate === Infinity) return { bounded: false, because: 'tokenBudget is Infinity' }
   const value = lapsFor(turns.value + gate, openTransitions(options, settings))
   return { bounded: true, value, because: 'turns, and the allowance of every other reason to go round' }
@@ -102,9 +102,9 @@ function lapsBound(turns: Bound, settings: RunSettings, options: LoopOptions): B
 
 /** Laps of a run: those that refill, and the other allowances, once a run or once for every refill. */
 function lapsFor(refilling: number, open: readonly Transition[]): number {
-  const sum = (period: 'refill' | 'run'): number =>
+  const sum = (resets: 'refill' | 'run'): number =>
     open.reduce(
-      (total, transition) => total + (allowances[transition].period === period ? allowances[transition].laps : 0),
+      (total, transition) => total + (allowances[transition].resets === resets ? allowances[transition].laps : 0),
       0,
     )
   return refilling + sum('run') + sum('refill') * refilling

@@ -1,4 +1,4 @@
-import { tokenGateBound } from './budget/token-target.ts'
+import { tokenTargetBound } from './budget/token-target.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
@@ -207,7 +207,7 @@ function newContext(options: LoopOptions): RunContext {
     tokens: options.tokens ?? roughTokens,
     contextDefence: options.context ?? plainContext,
     settings,
-    limits: { maxTurns: settings.maxTurns, gateLaps: tokenGateBound(settings.tokenBudget) },
+    limits: { maxTurns: settings.maxTurns, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },
     runLoop,
   }
 }

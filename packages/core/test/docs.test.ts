@@ -63,10 +63,10 @@ describe('docs/spec.md', () => {
   test('has every transition, as the code has it', () => {
     const rows = tableBelow(spec, '| # | transition |')
     expect(rows.map(([, transition, , allowance, refilled, turn]) => [transition, allowance, refilled, turn])).toEqual(
-      Object.entries(allowances).map(([transition, { purse, laps, period, countsAsTurn }]) => [
+      Object.entries(allowances).map(([transition, { paidFrom, laps, resets, countsAsTurn }]) => [
         transition,
-        purse === 'own' ? String(laps) : purse,
-        purse === 'own' ? yesOrNo(period === 'refill') : '–',
+        paidFrom === 'own' ? String(laps) : paidFrom,
+        paidFrom === 'own' ? yesOrNo(resets === 'refill') : '–',
         yesOrNo(countsAsTurn),
       ]),
     )
@@ -105,9 +105,9 @@ const previous = (letter: string): string => String.fromCharCode(letter.charCode
 
 test('docs/halting.md has the allowances of the code', () => {
   const rows = tableBelow(textOf('docs/halting.md'), '| transition | allowance |')
-  const own = Object.entries(allowances).filter(([, { purse }]) => purse === 'own')
+  const own = Object.entries(allowances).filter(([, { paidFrom }]) => paidFrom === 'own')
   expect(rows.map((row) => row.join(' ')).toSorted()).toEqual(
-    own.map(([transition, { laps, period }]) => `${transition} ${laps} ${yesOrNo(period === 'refill')}`).toSorted(),
+    own.map(([transition, { laps, resets }]) => `${transition} ${laps} ${yesOrNo(resets === 'refill')}`).toSorted(),
   )
 })
 

@@ -113,11 +113,6 @@ export class Ledger {
     }
   }
 
-  /** Gives a reservation back unspent. */
-  release(reservation: Reservation): void {
-    this.settle(reservation, nothing)
-  }
-
   /** Puts on the ledger what a record says was spent before this process began. @throws HaltingError `internal` for what is no amount. */
   restore(spent: Amount, unknown: Amount = nothing): void {
     expectAmount(spent)

@@ -99,7 +99,7 @@ export function checkTokenBudget(check: TokenBudgetCheck): {
 }
 
 /** The most continuations that can be granted (spec R-GATE-5): after the first three, one of every two in a row gains 500 tokens, or they end. */
-export function tokenGateBound(budget: number | null | undefined): number {
+export function tokenTargetBound(budget: number | null | undefined): number {
   if (budget === null || budget === undefined || budget <= 0) return 0
   return freeContinuations + 2 * Math.ceil((completionThreshold * budget) / diminishingThreshold)
 }

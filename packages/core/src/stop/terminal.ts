@@ -209,13 +209,12 @@ const terminalOfReason = {
 } as const satisfies Record<StopReason, TerminalReason>
 
 /** Who raised a signal, where that decides the terminal. */
-export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook' | 'stop_hook'
+export type SignalOrigin = 'guard' | 'hook' | 'tool' | 'post_tool_hook'
 
 /** Where a signal that a guard, hook or tool raised ends the run (spec R-STOP-6). */
 export function terminalOf(signal: StopSignal, origin: SignalOrigin = 'guard'): TerminalReason {
   if (signal.reason === 'stop_requested') {
     if (origin === 'post_tool_hook') return 'hook_stopped'
-    if (origin === 'stop_hook') return 'stop_hook_prevented'
   }
   return terminalOfReason[signal.reason]
 }

@@ -36,7 +36,7 @@ type Taking = 'taken' | 'declined' | 'gave_up' | Draft
 export interface Route {
   readonly transition: Transition
   take(run: Run): Eventually<Taking>
-  /** token_budget_continuation: it gained enough to refill the other allowances. */
+  /** token_budget_continuation: it made enough progress to refill the other allowances. */
   readonly madeProgress?: boolean
 }
 

@@ -28,7 +28,7 @@ const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', 
 
 /** What a lap has beside its transition. */
 export interface LapDetails {
-  /** token_budget_continuation: it gained enough to refill the other allowances. */
+  /** token_budget_continuation: it made enough progress to refill the other allowances. */
   readonly madeProgress?: boolean
   readonly overridden?: NonNullable<Lap['overridden']>
 }

@@ -40,7 +40,7 @@ describe('a ledger', () => {
     const reservation = ledger.reserve(amount(50))!
     ledger.settle(reservation, amount(20))
     ledger.settle(reservation, amount(20))
-    ledger.release(reservation)
+    ledger.settle(reservation, { nanos: 0, tokens: 0 })
     expect(ledger.figures().settled).toEqual(amount(20))
     expect(ledger.figures().reserved).toEqual(zero)
   })
@@ -64,7 +64,7 @@ describe('a ledger', () => {
 
   test('gives a reservation back', () => {
     const ledger = Ledger.create({ nanos: 100 })
-    ledger.release(ledger.reserve(amount(50))!)
+    ledger.settle(ledger.reserve(amount(50))!, { nanos: 0, tokens: 0 })
     expect(ledger.available().nanos).toBe(100)
   })
 

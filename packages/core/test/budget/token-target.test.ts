@@ -4,7 +4,7 @@ import {
   checkTokenBudget,
   diminishingThreshold,
   freshTracker,
-  tokenGateBound,
+  tokenTargetBound,
   type BudgetTracker,
 } from '../../src/budget/token-target.ts'
 
@@ -113,8 +113,8 @@ describe('the token-budget gate (spec R-GATE-1 to R-GATE-4)', () => {
 
 describe('the bound of the gate', () => {
   test('is 3 + 2 * ceil(0.9 * target / 500)', () => {
-    expect([500, 1_000, 10_000, 500_000].map((target) => tokenGateBound(target))).toEqual([5, 7, 39, 1_803])
-    expect([null, undefined, 0, -1].map((target) => tokenGateBound(target))).toEqual([0, 0, 0, 0])
+    expect([500, 1_000, 10_000, 500_000].map((target) => tokenTargetBound(target))).toEqual([5, 7, 39, 1_803])
+    expect([null, undefined, 0, -1].map((target) => tokenTargetBound(target))).toEqual([0, 0, 0, 0])
     expect(diminishingThreshold).toBe(500)
   })
 

@@ -20,7 +20,7 @@ const table = {
   user_input: ['turns', 0, 'run', true],
   continuation_requested: ['own', 8, 'refill', true],
   stop_hook_blocking: ['own', 8, 'refill', true],
-  token_budget_continuation: ['gate', 0, 'run', true],
+  token_budget_continuation: ['tokenTarget', 0, 'run', true],
   structured_output_retry: ['own', 5, 'refill', true],
   pause_turn: ['own', 8, 'refill', false],
   max_output_tokens_recovery: ['own', 3, 'refill', false],
@@ -33,22 +33,22 @@ const table = {
   wrap_up: ['own', 1, 'run', true],
 } as const satisfies Record<Transition, readonly [string, number, string, boolean]>
 
-const limits = { maxTurns: 4, gateLaps: 3 }
+const limits = { maxTurns: 4, tokenTargetLaps: 3 }
 const anyTransition = fc.constantFrom(...(Object.keys(table) as Transition[]))
 
 /** Spends laps that are still paid for, and tells how often each was taken. */
 function spendAll(laps: readonly (readonly [Transition, boolean])[]): SpentLaps {
   let spent: SpentLaps = noLaps
-  for (const [transition, gained] of laps)
-    if (lapsLeft(transition, spent, limits) > 0) spent = spendLap(transition, spent, gained)
+  for (const [transition, madeProgress] of laps)
+    if (lapsLeft(transition, spent, limits) > 0) spent = spendLap(transition, spent, madeProgress)
   return spent
 }
 
 test('the allowances are those of spec R-LAP-1, in its order', () => {
   expect(transitions).toEqual(Object.keys(table))
-  const rows = Object.entries(allowances).map(([transition, { purse, laps, period, countsAsTurn }]) => [
+  const rows = Object.entries(allowances).map(([transition, { paidFrom, laps, resets, countsAsTurn }]) => [
     transition,
-    [purse, laps, period, countsAsTurn],
+    [paidFrom, laps, resets, countsAsTurn],
   ])
   expect(Object.fromEntries(rows)).toEqual(table)
 })
@@ -62,10 +62,10 @@ describe('the ranking', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyTransition, fc.boolean()), { maxLength: 200 }), (laps) => {
         let spent: SpentLaps = noLaps
-        for (const [transition, gained] of laps) {
+        for (const [transition, madeProgress] of laps) {
           if (lapsLeft(transition, spent, limits) <= 0) continue
           const before = rankingOf(spent, limits)
-          spent = spendLap(transition, spent, gained)
+          spent = spendLap(transition, spent, madeProgress)
           expect(ranksBelow(rankingOf(spent, limits), before)).toBe(true)
         }
       }),
@@ -111,13 +111,13 @@ describe('what is left, as a lap tells it', () => {
   })
 
   test('is null where there is no limit, and never below 0', () => {
-    const unlimited = allowancesLeft(noLaps, { maxTurns: Infinity, gateLaps: 0 })
+    const unlimited = allowancesLeft(noLaps, { maxTurns: Infinity, tokenTargetLaps: 0 })
     expect([unlimited.next_turn, unlimited.user_input]).toEqual([null, null])
     const spent = spendAll([
       ['next_turn', false],
       ['next_turn', false],
     ])
-    const lowered = { maxTurns: 2, gateLaps: 0 }
+    const lowered = { maxTurns: 2, tokenTargetLaps: 0 }
     expect([allowancesLeft(spent, lowered).next_turn, rankingOf(spent, lowered)]).toEqual([0, [0, 0, 39]])
   })
 
@@ -156,13 +156,13 @@ describe('refilling', () => {
       lapsLeft(name, spent, limits),
     )
 
-  test('a spent turn fills every allowance of its period again, and none of a run', () => {
+  test('a spent turn fills every allowance that resets again, and none of a run', () => {
     expect(left(used)).toEqual([7, 7, 0, 0])
     expect(left(spendLap('next_turn', used, false))).toEqual([8, 8, 0, 0])
     expect(left(spendLap('user_input', used, false))).toEqual([8, 8, 0, 0])
   })
 
-  test('a token continuation fills them only when it gained', () => {
+  test('a token continuation fills them only when it made progress', () => {
     expect(left(spendLap('token_budget_continuation', used, true))).toEqual([8, 8, 0, 0])
     expect(left(spendLap('token_budget_continuation', used, false))).toEqual([7, 7, 0, 0])
   })
@@ -176,7 +176,7 @@ describe('refilling', () => {
     },
   )
 
-  test('next_turn and user_input draw on one purse, and the first turn is not a lap', () => {
+  test('next_turn and user_input draw on one allowance, and the first turn is not a lap', () => {
     const spent = spendLap('user_input', spendLap('next_turn', noLaps, false), false)
     expect([lapsLeft('next_turn', spent, limits), lapsLeft('user_input', spent, limits)]).toEqual([1, 1])
   })

@@ -35,7 +35,7 @@ describe('turns', () => {
     expect(said({ state })).toEqual(Array.from({ length: 3 }, () => ['follow_up', 'and then?']))
   })
 
-  test('transition: user_input and next_turn share one purse', async () => {
+  test('transition: user_input and next_turn share one allowance', async () => {
     const script = (_request: unknown, index: number): ScriptedReply => {
       if (index === 0) return { text: 'answer', before: () => going.loop.followUp('and then?') }
       return calls('Look')

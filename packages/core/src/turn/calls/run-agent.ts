@@ -129,7 +129,7 @@ function contextOfChild(context: RunContext, child: ChildRun): RunContext {
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
     hooks: hooksOfChild(context.hooks),
-    limits: { maxTurns, gateLaps: 0 },
+    limits: { maxTurns, tokenTargetLaps: 0 },
     settings: {
       ...context.settings,
       system: child.system ?? context.settings.system,
