@@ -28,7 +28,7 @@ export const promises = [
   [
     'ledger: open reservations after a resume',
     ['steps/resume'],
-    ['steps/resume.ts', 'for (const amount of open.values()) {', 'for (const amount of [] as Amount[]) {'],
+    ['steps/fold.ts', 'for (const amount of open.values()) {', 'for (const amount of [] as Amount[]) {'],
   ],
   [
     'sync: of a call that writes',
@@ -102,7 +102,7 @@ export const promises = [
   [
     'garbage: a denial without a reason does not deny',
     ['garbage'],
-    ['hooks/context.ts', 'plainTextOf(reason) || denied', 'reason'],
+    ['hooks/hook-context.ts', 'plainTextOf(reason) || denied', 'reason'],
   ],
   [
     'break: what hooks said is lost',

@@ -1,7 +1,7 @@
 import type { AllowancesLeft, Ranking, Transition } from './allowance.ts'
 import type { BudgetCompletionEvent } from './budget/token-target.ts'
 import type { Checkpoint } from './guards/guard.ts'
-import type { HookOutcome, HookTrigger } from './hooks/outcome.ts'
+import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
 import type { Json } from './json.ts'
 import type { Usage } from './messages.ts'

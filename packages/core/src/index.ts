@@ -59,8 +59,8 @@ export { RunAbort, type AbortCause } from './cancel/abort.ts'
 
 // Hooks.
 export { CallableHook, type Hook } from './hooks/hook.ts'
-export { HookContext } from './hooks/context.ts'
-export type { HookOutcome, HookTrigger } from './hooks/outcome.ts'
+export { HookContext } from './hooks/hook-context.ts'
+export type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 export type { PostRunTask, StopHook, StopHookInput, StopHookOutcome } from './hooks/stop-hooks.ts'
 
 // Tools and permissions.
@@ -86,7 +86,7 @@ export type { Prices } from './budget/prices.ts'
 export type { ContextDefence } from './context/port.ts'
 
 // Messages in the SDK message format.
-export type { SdkMessage, SdkResult } from './sdk/messages.ts'
+export type { SdkMessage, SdkResult } from './sdk/sdk-messages.ts'
 
 export { ConfigurationError, HaltingError, type HaltingErrorCode } from './errors.ts'
 export type { Json, JsonObject } from './json.ts'

@@ -7,7 +7,7 @@ import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
-import { foldRun, inboxIdsIn, startOf } from './steps/resume.ts'
+import { foldRun, inboxIdsIn, recordedStart } from './steps/fold.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
 
@@ -70,7 +70,7 @@ export async function replay(
     recordedOnly: true,
     clock: frozenClock,
   })
-  const start = startOf(begin, before)
+  const start = recordedStart(begin, before)
   const events: LoopEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
   for (const entry of begin.start.added) events.push({ type: 'message', entry })
   const { signal: _signal, ...rest } = options

@@ -14,7 +14,7 @@ import {
   type RunState,
 } from './state.ts'
 import { decisionOf, type PermissionDecision } from './tools/permission-decision.ts'
-import { notRun, resultBlock } from './tools/result.ts'
+import { notRun, resultBlock } from './tools/tool-result.ts'
 import { openCallsOf } from './open-calls.ts'
 import { Transcript } from './transcript.ts'
 

@@ -49,7 +49,7 @@ export type {
   SdkSystem,
   SdkToolProgress,
   SdkUser,
-} from '../sdk/messages.ts'
-export { lastAnswer, stopOf } from '../sdk/result.ts'
+} from '../sdk/sdk-messages.ts'
+export { lastAnswer, stopOf } from '../sdk/result-message.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
 export { isAgentTool, type AnyAgentTool, type AnyLeafTool } from '../tools/tool.ts'

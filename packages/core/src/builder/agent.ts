@@ -48,7 +48,7 @@ export class Agent {
 
   /** Runs to the end. The state that comes back always has a `stopReason()`. Rejects with `ConfigurationError` for options that cannot be run. */
   async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
-    const running = this.#loop(startOf(state, options), options)
+    const running = this.#loop(executionStart(state, options), options)
     if (options.onEvent !== undefined || options.onApproval !== undefined)
       for await (const event of running) tell(running, options, event)
     return agentStateOf((await running.ended).state)
@@ -56,7 +56,7 @@ export class Agent {
 
   /** The state after every time round the loop, and the last one at the end. Leaving the iteration aborts the run. */
   async *iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
-    const start = startOf(state, options)
+    const start = executionStart(state, options)
     const running = this.#loop(start, options)
     let reached = agentStateOf(start)
     // The run tells its prompt too, which the state has already.
@@ -81,7 +81,7 @@ export class Agent {
 }
 
 /** What the person said since the last answer begins the run; or what they said to the calls that wait. */
-function startOf(state: AgentState, { approvals, runId }: ExecuteOptions): RunState {
+function executionStart(state: AgentState, { approvals, runId }: ExecuteOptions): RunState {
   const { transcript, sessionId, agentId, metadata } = state
   const executionCount = state.executionCount + 1
   let startLength = transcript.length

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
-import type { HookContext } from './context.ts'
-import type { HookTrigger } from './outcome.ts'
+import type { HookContext } from './hook-context.ts'
+import type { HookTrigger } from './hook-outcome.ts'
 
 /**
  * A function that is called at named moments of a run. It returns the context that it was given, changed or not; what it changed is

@@ -1,6 +1,6 @@
 import type { Hook } from './hook.ts'
 import { uniqueNames } from '../unique-names.ts'
-import type { HookTrigger } from './outcome.ts'
+import type { HookTrigger } from './hook-outcome.ts'
 
 export interface RegisteredHook {
   readonly id: string

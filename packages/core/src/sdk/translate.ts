@@ -2,7 +2,7 @@ import type { LoopEvent } from '../events.ts'
 import { uuidOf } from '../hash.ts'
 import { isToolResult, withoutOrigin, type Usage } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
-import type { SdkAssistant, SdkMessage, SdkUser } from './messages.ts'
+import type { SdkAssistant, SdkMessage, SdkUser } from './sdk-messages.ts'
 
 export interface TranslateOptions {
   readonly sessionId: string

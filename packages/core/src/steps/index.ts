@@ -2,7 +2,7 @@
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions, type StepRecord } from './memory.ts'
-export { foldRun, startOf, type Folded, type LedgerSoFar } from './resume.ts'
+export { foldRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
 export type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 export { systemClock } from './system-clock.ts'
 export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reservation } from '../budget/ledger.ts'

@@ -108,7 +108,7 @@ function callStopHook(
     const { cause } = run.ports.abort
     if (cause !== undefined) return { aborted: cause }
     const input = stopHookInput(run, message)
-    return run.withGrace(() => hook.handle(input), outcomeOf)
+    return run.withGrace(() => hook.handle(input), settledOutcome)
   })
   return after(step, ({ value: outcome, durationMs }) => {
     run.emit({ type: 'hook_end', ...event, outcome, durationMs })
@@ -121,7 +121,7 @@ function callStopHook(
   })
 }
 
-function outcomeOf(settled: Settled<StopHookOutcome | void>): StopHookOutcome {
+function settledOutcome(settled: Settled<StopHookOutcome | void>): StopHookOutcome {
   if (settled.kind === 'value') return stopHookOutcomeOf(settled.value)
   return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
 }

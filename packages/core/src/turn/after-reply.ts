@@ -18,7 +18,7 @@ import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.
 /** The model replied: incomplete replies are recovered, any other goes on record; then its calls, or the end. */
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
-  if (message.stop_reason === 'refusal') return endRefused(run, reply)
+  if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
   const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.isTurnPassed) : nobody
   const recovery = raisedBy.length > 0 ? undefined : recoverIncomplete(run, reply)
   if (recovery !== undefined) return recovery
@@ -58,7 +58,7 @@ function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
   return undefined
 }
 
-function endRefused(run: Run, reply: Answer): Outcome {
+function endModelRefusal(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   closeNotRun(run, reply.calls, 'the model refused to go on')
   const standing = standingAfter(run, guardsAt(run, 'after_reply', run.isTurnPassed))

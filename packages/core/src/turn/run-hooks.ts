@@ -3,8 +3,8 @@ import { estimateMessages } from '../context/tokens.ts'
 import { isInstance, messageOf } from '../errors.ts'
 import { after, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
-import { HookContext, type HookContextInit } from '../hooks/context.ts'
-import type { HookOutcome, HookTrigger } from '../hooks/outcome.ts'
+import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
+import type { HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
 import type { MessageContent } from '../messages.ts'
 import { noCount } from '../state.ts'
@@ -164,12 +164,12 @@ function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: Hoo
     })
     return run.withGrace(
       () => hook.handle(context),
-      (settled) => outcomeOf(settled, context),
+      (settled) => hookOutcomeOf(settled, context),
     )
   })
 }
 
-function outcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
+function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
   switch (settled.kind) {
     case 'value':
       return outcomeOfValue(settled.value ?? given)

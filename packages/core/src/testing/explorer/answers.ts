@@ -1,7 +1,7 @@
 import { plainContext, type ContextDefence, type ContextView } from '../../context/port.ts'
 import type { Guard } from '../../guards/guard.ts'
 import { CallableHook, type Hook } from '../../hooks/hook.ts'
-import type { HookTrigger } from '../../hooks/outcome.ts'
+import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { StopHook } from '../../hooks/stop-hooks.ts'
 import type { OutputSchema } from '../../run-context.ts'
 import { StopSignal } from '../../stop/signal.ts'

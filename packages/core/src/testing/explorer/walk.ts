@@ -9,7 +9,7 @@ import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
 import type { Lap, RunState } from '../../state.ts'
 import { createMemorySteps, type MemorySteps, type StepRecord } from '../../steps/memory.ts'
-import { foldRun, inboxIdsIn } from '../../steps/resume.ts'
+import { foldRun, inboxIdsIn } from '../../steps/fold.ts'
 import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
 import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
 import {

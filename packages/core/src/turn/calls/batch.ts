@@ -1,5 +1,5 @@
 import { after, firstOf, together, whileMore, type Eventually } from '../../eventually.ts'
-import { abortedResult, notRun, type ToolResult } from '../../tools/result.ts'
+import { abortedResult, notRun, type ToolResult } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import type { CallRun, InspectedCall, PreparedCall } from './call.ts'
 import { finishCall } from './finish-call.ts'

@@ -1,7 +1,7 @@
 import type { ToolUseBlock } from '../../messages.ts'
 import type { RunProgress } from '../../state.ts'
 import type { StepResult } from '../../steps/steps.ts'
-import type { ToolResult } from '../../tools/result.ts'
+import type { ToolResult } from '../../tools/tool-result.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 
 // A call on its way: inspected, prepared, run.

@@ -1,7 +1,7 @@
 import { rememberedTurns, turnHash } from '../../guards/no-progress.ts'
 import type { Json } from '../../json.ts'
 import type { ToolResultBlock } from '../../messages.ts'
-import { resultBlock } from '../../tools/result.ts'
+import { resultBlock } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import { addHookMessages } from '../run-hooks.ts'
 import type { ToolPhase } from './tool-phase.ts'

@@ -1,7 +1,7 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { textOf, type ToolUseBlock } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
-import { withheld, type ToolResult } from '../../tools/result.ts'
+import { withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
 import type { Run } from '../run.ts'
 import { policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'

@@ -4,10 +4,10 @@ import type { Emit } from '../../events.ts'
 import { disregard, type Eventually } from '../../eventually.ts'
 import { isForAgents } from '../../guards/limits.ts'
 import { closedInbox } from '../../inbox.ts'
-import type { HookTrigger } from '../../hooks/outcome.ts'
+import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Ended, RunContext, RunPorts } from '../../run-context.ts'
-import { lastAnswer } from '../../sdk/result.ts'
+import { lastAnswer } from '../../sdk/result-message.ts'
 import {
   entryId,
   freshProgress,
@@ -18,7 +18,7 @@ import {
   type RunState,
 } from '../../state.ts'
 import { toolDefinitionsOf } from '../../tools/definitions.ts'
-import { abortedResult, type ToolResult } from '../../tools/result.ts'
+import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyAgentTool, type ChildRun } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
 import { heldBackBy } from '../request/reserve.ts'
@@ -45,7 +45,7 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
   const identity = identityOf(run, name, call.id)
   const emit: Emit = (event) =>
     run.emit({ type: 'agent', callId: call.id, agentType: child.agentType ?? tool.name, event })
-  const start = startOf(identity, child.prompt, now)
+  const start = agentStart(identity, child.prompt, now)
   emit({ type: 'run_start', run: identity, model: run.context.model.id })
   for (const entry of start.transcript) emit({ type: 'message', entry })
   const abort = new AbortScope()
@@ -94,7 +94,7 @@ function identityOf({ identity }: Run, name: string, callId: string): RunIdentit
 }
 
 /** Its prompt is the first message of a transcript of its own. */
-function startOf(identity: RunIdentity, prompt: string, now: number): RunState {
+function agentStart(identity: RunIdentity, prompt: string, now: number): RunState {
   const fresh = startState(identity, Transcript.empty(), freshProgress(now))
   const message = { role: 'user', content: prompt } as const
   return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })

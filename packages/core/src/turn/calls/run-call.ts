@@ -1,7 +1,7 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import type { StepResult } from '../../steps/steps.ts'
-import { unknownOutcome, type ToolResult } from '../../tools/result.ts'
+import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import type { CallRun, PreparedCall } from './call.ts'

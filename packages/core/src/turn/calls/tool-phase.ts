@@ -2,7 +2,7 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import type { MessageContent, ToolUseBlock } from '../../messages.ts'
 import type { StopSignal } from '../../stop/signal.ts'
 import type { SignalOrigin } from '../../stop/terminal.ts'
-import type { ToolResult } from '../../tools/result.ts'
+import type { ToolResult } from '../../tools/tool-result.ts'
 import type { CallRun } from './call.ts'
 import type { EarlyStarts } from './early-starts.ts'
 

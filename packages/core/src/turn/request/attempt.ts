@@ -133,7 +133,7 @@ function callModel(
   const meaning = (settled: Settled<ModelReply>): Made => {
     partial.close()
     const reply = settled.kind === 'value' ? ownReply(settled.value, run.transcript) : undefined
-    if (reply !== undefined) return answered(run, plan, grant, reply)
+    if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
       const charge = unknownCharge(run, plan, grant)
@@ -155,7 +155,7 @@ const noReply = new ModelError({
   retryable: false,
 }).toRecord()
 
-function answered(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
+function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
   const { message, interrupted, isBillingUnknown } = reply
   const told = toldUsage(message.usage)
   // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.

@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../run-context.ts'
 import type { RunState } from '../state.ts'
 import { endings, type ModelFigures, type Terminal } from '../stop/terminal.ts'
-import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './messages.ts'
+import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
 export interface ResultInput {
   readonly uuid: string

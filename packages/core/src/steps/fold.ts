@@ -34,8 +34,8 @@ export interface LedgerSoFar {
  * @throws ConfigurationError for what is no record of one run.
  */
 export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): Folded {
-  let state = startOf(beginningOf(records), before)
-  const spent = ledgerOf(records)
+  let state = recordedStart(beginningOf(records), before)
+  const spent = ledgerSoFarOf(records)
   let open = 1
   for (const [index, record] of records.entries()) {
     if (record.type === 'end' && record.scope === '') return { kind: 'ended', terminal: record.terminal, spent }
@@ -52,7 +52,7 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
 }
 
 /** The state in which a recorded run began. */
-export function startOf(record: Extract<StepRecord, { readonly type: 'start' }>, before: Transcript): RunState {
+export function recordedStart(record: Extract<StepRecord, { readonly type: 'start' }>, before: Transcript): RunState {
   const { start, at } = record
   const carried = start.spent.now - start.spent.startedAt
   const tracker = { ...start.spent.tracker, startedAt: at }
@@ -70,7 +70,7 @@ export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
 }
 
 /** What was settled, plus the reservation of every request that is open, at worst case (spec R-RES-5). */
-function ledgerOf(records: readonly StepRecord[]): LedgerSoFar {
+function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
   const open = new Map<string, Amount>()
   let settled = nothing
   let unknown = nothing

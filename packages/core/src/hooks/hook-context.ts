@@ -3,7 +3,7 @@ import { plainTextOf } from '../content.ts'
 import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
 import type { ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
-import type { HookOutcome, HookTrigger } from './outcome.ts'
+import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
 
 export interface HookContextInit {
