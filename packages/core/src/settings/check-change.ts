@@ -25,7 +25,7 @@ export function checkedChange(
   }
   const after = contextWith(context, inForceAfter(inForce, checked, false))
   checkLimits(after.settings)
-  for (const asked of [after.model, after.fallbackModel])
+  for (const asked of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
     if (asked !== null) checkBudgetable(asked, after.prices, after.settings)
   return checked
 }

@@ -210,9 +210,8 @@ const noResult: CompactionResult = Object.freeze({
 })
 
 function isNamed({ context }: Run, { id }: Model): boolean {
-  const { model, fallbackModel, contextDefence } = context
-  if (id === model.id || id === fallbackModel?.id) return true
-  return contextDefence.models?.some((named) => named.id === id) === true
+  const { models, contextDefence } = context
+  return [...models, ...(contextDefence.models ?? [])].some((named) => named.id === id)
 }
 
 function refused(message: string): CompactionReply {

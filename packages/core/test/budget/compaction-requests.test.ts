@@ -16,6 +16,7 @@ import {
   startRun,
   type ContextDefence,
   type LoopOptions,
+  type Prices,
 } from '../../src/index.ts'
 import type { StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -457,6 +458,16 @@ describe('models of a compaction', () => {
     const options = { model: scriptedModel([]), prices: priced, context: { ...plainContext, models: [small] } }
     expect(() => loop(startRun({ prompt: 'go' }), { ...options, maxBudgetUsd: 1 })).toThrow(ConfigurationError)
     expect(() => loop(startRun({ prompt: 'go' }), options)).not.toThrow()
+  })
+
+  test('are held to a price under a dollar budget that is set while the run goes on', () => {
+    const small = scriptedModel([], { id: 'small' })
+    const worstCase: Prices['worstCase'] = (id, bound) => (id === 'small' ? undefined : prices.worstCase(id, bound))
+    const { loop: going } = begin([], {
+      prices: { ...prices, worstCase },
+      context: { ...plainContext, models: [small] },
+    })
+    expect(() => going.set({ limits: { maxBudgetUsd: 5 } })).toThrow('There is no price for small')
   })
 
   test('that were not named are not asked', async () => {

@@ -1,0 +1,215 @@
+// Holds rules of docs/spec.md: R-BUD-1 to R-BUD-6, R-BUD-11, R-BUD-12, R-CTX-6, for anything that may spend in a run, in any mixture.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { noUsage, plainContext, type Compaction } from '../../src/adapters/index.ts'
+import {
+  createMemorySteps,
+  loop,
+  resume,
+  startRun,
+  type AgentTool,
+  type ContextDefence,
+  type LoopOptions,
+  type Model,
+  type ModelRequest,
+  type Prices,
+  type Usage,
+} from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/steps/index.ts'
+import { calls, hook, json, reader, tool } from '../support/harness.ts'
+
+const dollarsATimes = 1_000
+const honest: Prices = {
+  cost: (_model, usage) => (usage.input_tokens + 5 * usage.output_tokens) / dollarsATimes,
+  worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + 5 * outputTokens) / dollarsATimes,
+}
+
+const behaviours = [
+  'text',
+  'tool',
+  'agents',
+  'cut',
+  'drop',
+  'busy',
+  'refused',
+  'broken',
+  'long',
+  'garbage',
+  'pause',
+] as const
+type Behaviour = (typeof behaviours)[number]
+
+interface Plan {
+  /** What the models do, one after another, whoever asks. */
+  readonly script: readonly Behaviour[]
+  readonly maxBudgetUsd: number
+  readonly maxTokens: number
+  /** How much of the worst case a service bills. */
+  readonly share: number
+  readonly wrapUp: boolean
+  readonly compacts: boolean
+  readonly brokenPrices: boolean
+}
+
+const plans = fc.record<Plan>({
+  script: fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 14 }),
+  maxBudgetUsd: fc.oneof(fc.constant(Infinity), fc.double({ min: 1, max: 90, noNaN: true })),
+  maxTokens: fc.oneof(fc.constant(Infinity), fc.integer({ min: 2_000, max: 60_000 })),
+  share: fc.double({ min: 0, max: 1, noNaN: true }),
+  wrapUp: fc.boolean(),
+  compacts: fc.boolean(),
+  brokenPrices: fc.boolean(),
+})
+
+const garbage: readonly unknown[] = [
+  { ...noUsage, input_tokens: 10, output_tokens: -1e9 },
+  { ...noUsage, input_tokens: Number.NaN, output_tokens: 1 },
+  {},
+  { ...noUsage, input_tokens: 10, output_tokens: Infinity },
+]
+
+/** A service that bills at most what it was asked for, and tells it, or something else. */
+function service(id: string, plan: Plan): Model {
+  let asked = 0
+  const replyTo = ({ maxTokens, messages, system }: ModelRequest): ScriptedReply => {
+    const behaviour = plan.script[asked++] ?? 'text'
+    const usage = {
+      input_tokens: Math.floor((900 + (JSON.stringify(messages).length + system.length) / 4) * plan.share) + 1,
+      output_tokens: Math.floor(maxTokens * plan.share),
+    }
+    switch (behaviour) {
+      case 'tool':
+        return { ...calls('Write', 'Look'), usage }
+      case 'agents':
+        return { ...calls('Agent', 'Agent', 'Look'), usage }
+      case 'cut':
+        return { text: 'part', stopReason: 'max_tokens', usage: { ...usage, output_tokens: maxTokens } }
+      case 'drop':
+        return { error: { kind: 'connection', message: 'dropped' } }
+      case 'busy':
+        return { error: { kind: 'overloaded', message: 'busy', status: 529 } }
+      case 'refused':
+        return { error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }
+      case 'broken':
+        return { ...calls('Write'), interrupted: { kind: 'connection', message: 'x' }, usage }
+      case 'pause':
+        return { text: 'so far', stopReason: 'pause_turn', usage }
+      case 'long':
+        return { text: 'é'.repeat(800), usage }
+      case 'garbage':
+      case 'text':
+        return { text: 'answer', usage }
+    }
+  }
+  const model = scriptedModel(replyTo, { id, maxOutputTokens: 6_000, defaultOutputTokens: 3_000 })
+  const call: Model['call'] = async (request, options) => {
+    const number = asked
+    const reply = await model.call(request, options)
+    if (plan.script[number] !== 'garbage') return reply
+    // What a service says is not held to a type.
+    return { ...reply, message: { ...reply.message, usage: garbage[number % garbage.length] as Usage } }
+  }
+  return { ...model, call }
+}
+
+const agent: AgentTool = {
+  name: 'Agent',
+  description: '',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  concurrencySafe: true,
+  spawn: () => ({ prompt: 'sub', maxTurns: 3 }),
+}
+
+function optionsOf(plan: Plan): LoopOptions {
+  const [model, small] = [service('main', plan), service('small', plan)]
+  const asking = (trigger: Compaction['trigger']): Compaction => ({
+    trigger,
+    async run({ ask }) {
+      const messages = [{ role: 'user', content: 'all of it '.repeat(2_000) }] as const
+      const question = { model: small, system: 'Summarize.', messages }
+      const replies = await Promise.all([ask(question), ask({ ...question, maxTokens: 1_500 })])
+      return replies.some(({ kind }) => kind === 'answered')
+        ? { kind: 'compacted', messages: [{ role: 'user', content: 'a summary' }], preTokens: 90, postTokens: 9 }
+        : { kind: 'gave_up', message: 'no answer' }
+    },
+  })
+  const context: ContextDefence = {
+    ...plainContext,
+    autoCompact: true,
+    models: [small],
+    beforeRequest: ({ state }) => (state.spent.request % 3 === 2 ? asking('auto') : undefined),
+    compact: () => asking('reactive'),
+  }
+  let told = 0
+  const cost: Prices['cost'] = (id, usage) =>
+    plan.brokenPrices && told++ % 3 === 1 ? Number.NaN : honest.cost(id, usage)
+  return {
+    model,
+    fallbackModel: service('other', plan),
+    clock: createFakeClock({ autoAdvance: true }),
+    prices: { ...honest, cost },
+    tools: [agent, reader('Look', 'x'.repeat(300)), tool('Write', 'y'.repeat(200))],
+    hooks: [hook('onStop', (context_) => context_.withState(context_.state().withExecutionContinued('more')))],
+    maxTurns: 8,
+    maxRetries: 2,
+    wrapUp: plan.wrapUp,
+    ...(plan.maxBudgetUsd === Infinity ? {} : { maxBudgetUsd: plan.maxBudgetUsd }),
+    ...(plan.maxTokens === Infinity ? {} : { maxTotalTokens: plan.maxTokens }),
+    ...(plan.compacts ? { context } : {}),
+  }
+}
+
+/** L1 and L3 of the ledger, and no figure that is no number. */
+function expectKept(ledger: Ledger, { maxBudgetUsd, maxTokens }: Plan): void {
+  const { settled, reserved, unknown } = ledger.figures()
+  for (const amount of [settled, reserved, unknown]) {
+    expect(Number.isFinite(amount.nanos) && amount.nanos >= 0).toBe(true)
+    expect(Number.isFinite(amount.tokens) && amount.tokens >= 0).toBe(true)
+  }
+  expect(settled.nanos + reserved.nanos).toBeLessThanOrEqual(maxBudgetUsd * 1e9 + 1)
+  expect(settled.tokens + reserved.tokens).toBeLessThanOrEqual(maxTokens)
+}
+
+test('no limit is overshot at any moment, whoever spends, whatever services, prices and the network do', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const options = optionsOf(plan)
+      const ledger = ledgerOf(settingsOf(options))
+      const running = loop(startRun({ prompt: 'go' }), options, { ledger })
+      for await (const event of running) {
+        expect(event.type).toBeTypeOf('string')
+        expectKept(ledger, plan)
+      }
+      const { terminal, state } = await running.ended
+      const { settled, reserved } = ledger.figures()
+      // Whatever was taken aside was settled, and what the run tells is what the ledger holds.
+      expect([reserved, settled.tokens]).toEqual([{ nanos: 0, tokens: 0 }, state.spent.totalTokens])
+      expect(settled.nanos).toBe(state.spent.nanos + state.spent.unknownNanos)
+      expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
+      expect(terminal.costUsd).toBeLessThanOrEqual(terminal.committedUsd)
+      expect(json(state.spent)).toEqual(state.spent)
+    }),
+    { numRuns: 120 },
+  )
+})
+
+test('no limit is overshot over a crash at any record', async () => {
+  await fc.assert(
+    fc.asyncProperty(plans, fc.double({ min: 0, max: 1, noNaN: true }), async (plan, where) => {
+      const options = optionsOf(plan)
+      const steps = createMemorySteps({ clock: options.clock! })
+      await loop(startRun({ prompt: 'go' }), { ...options, steps }).ended
+      const records = json(steps.records) as unknown as readonly StepRecord[]
+      // The process dies while something is asked or done: what had begun may have been billed.
+      const begun = records.flatMap(({ type }, index) => (type === 'intent' ? [index + 1] : []))
+      const cut = records.slice(0, begun[Math.floor(where * (begun.length - 1))])
+      const { terminal, state } = await resume(cut, optionsOf(plan)).loop.ended
+      expect(terminal.committedUsd).toBeLessThanOrEqual(plan.maxBudgetUsd + 1e-9)
+      expect(state.spent.totalTokens).toBeLessThanOrEqual(plan.maxTokens)
+      expect(json(state.spent)).toEqual(state.spent)
+    }),
+    { numRuns: 120 },
+  )
+})
