@@ -82,7 +82,7 @@ export function lapsLeft(transition: Transition, spent: SpentLaps, limits: Allow
     case 'turns':
       return Math.max(0, limits.maxTurns - turnsBegun(spent))
     case 'tokenTarget':
-      return limits.tokenTargetLaps - count(spent.inRun, 'token_budget_continuation')
+      return Math.max(0, limits.tokenTargetLaps - count(spent.inRun, 'token_budget_continuation'))
     case 'own':
       return row.laps - count(row.resets === 'run' ? spent.inRun : spent.sinceRefill, transition)
   }
@@ -138,7 +138,7 @@ export function allowancesLeft(spent: SpentLaps, limits: AllowanceLimits): Allow
     user_input: turnsLeft,
     continuation_requested: allowances.continuation_requested.laps - (sinceRefill.continuation_requested ?? 0),
     stop_hook_blocking: allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0),
-    token_budget_continuation: limits.tokenTargetLaps - (inRun.token_budget_continuation ?? 0),
+    token_budget_continuation: Math.max(0, limits.tokenTargetLaps - (inRun.token_budget_continuation ?? 0)),
     structured_output_retry: allowances.structured_output_retry.laps - (sinceRefill.structured_output_retry ?? 0),
     pause_turn: allowances.pause_turn.laps - (sinceRefill.pause_turn ?? 0),
     max_output_tokens_recovery:

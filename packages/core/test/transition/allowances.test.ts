@@ -116,9 +116,13 @@ describe('what is left, as a lap tells it', () => {
     const spent = spendAll([
       ['next_turn', false],
       ['next_turn', false],
+      ['token_budget_continuation', true],
+      ['token_budget_continuation', true],
     ])
+    // A run that goes on with lower limits, or without a token target, has spent more than it may.
     const lowered = { maxTurns: 2, tokenTargetLaps: 0 }
-    expect([allowancesLeft(spent, lowered).next_turn, rankingOf(spent, lowered)]).toEqual([0, [0, 0, 39]])
+    const { next_turn, token_budget_continuation } = allowancesLeft(spent, lowered)
+    expect([next_turn, token_budget_continuation, rankingOf(spent, lowered)]).toEqual([0, 0, [0, 0, 39]])
   })
 
   test('is what may be paid for, whatever was spent', () => {
