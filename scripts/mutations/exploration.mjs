@@ -3,10 +3,7 @@
 // only the words change; tests hold those.
 // [name, [file, what stands there, what stands there instead]...]
 export const explored = [
-  [
-    'allowance: every route',
-    ['decide.ts', '  if (lapsLeft(route.transition, run.spent.laps, run.context.limits) <= 0) return undefined\n', ''],
-  ],
+  ['allowance: every route', ['decide.ts', '  if (!isPaid) return undefined\n', '']],
   ['allowance: continuation_requested', ['decide.ts', 'isSpeechless || isUsedUp', 'isSpeechless']],
   [
     'allowance: wrap_up',
@@ -17,15 +14,10 @@ export const explored = [
     ],
   ],
   ['allowance: overridden twice', ['decide.ts', 'isFixed || isAgain ||', 'isFixed ||']],
-  ['allowance: what is never overridden', ['decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
   ['allowance: stop hook cap', ['turn/after-answer.ts', "      if (taken >= cap) return 'declined'\n", '']],
   [
     'allowance: broken reply resumed once',
     ['turn/recover.ts', "    if (run.spent.resumedBrokenReply) return 'declined'\n", ''],
-  ],
-  [
-    'allowance: escalation only upwards',
-    ['turn/recover.ts', "(canEscalate(run) ? 'taken' : 'declined')", "(canEscalate(run) ? 'taken' : 'taken')"],
   ],
   [
     'allowance: media removed only once',
@@ -33,14 +25,18 @@ export const explored = [
   ],
   [
     'allowance: network retries',
-    ['turn/ask.ts', '!error.retryable || attempt > maxRetries', '!error.retryable || attempt > 2 * maxRetries'],
+    [
+      'turn/request/ask-model.ts',
+      '!error.retryable || attempt > maxRetries',
+      '!error.retryable || attempt > 2 * maxRetries',
+    ],
   ],
   [
     'allowance: fallback',
     [
-      'turn/ask.ts',
-      'overloads >= overloadsBeforeFallback && canFallBack(run)',
-      'overloads >= overloadsBeforeFallback && (canFallBack(run) || true)',
+      'turn/request/ask-model.ts',
+      'if (isOverloaded && asker.canFallBack &&',
+      'if (isOverloaded && (asker.canFallBack || true) &&',
     ],
   ],
   ['allowance: subagents', ['turn/calls/prepare-call.ts', 'run.spent.subagents >= maxSubagents', 'maxSubagents < 0']],
@@ -90,11 +86,7 @@ export const explored = [
   ['result: calls after a stop', ['turn/calls/batch.ts', '  phase.setResult(index, result)\n', '']],
   [
     'result: what is still open at the end',
-    [
-      'turn/calls/close-calls.ts',
-      'return toolCallsOf(entry.message).filter(',
-      'return toolCallsOf({ content: [] }).filter(',
-    ],
+    ['open-calls.ts', 'return toolCallsOf(entry.message).filter(', 'return toolCallsOf({ content: [] }).filter('],
   ],
   ['result: approvals that never came', ['start.ts', '  else state = withCallsClosed(state)\n', '']],
   [
@@ -134,8 +126,8 @@ export const explored = [
     'order: cost before standing signals',
     [
       'turn/after-reply.ts',
-      'overBudgetDraft(run) ?? overTokensDraft(run) ?? standing(run)',
-      'standing(run) ?? overBudgetDraft(run)',
+      '(overBudgetDraft(run) ?? overTokensDraft(run) ?? standingAfter(run, raisedBy))',
+      '(standingAfter(run, raisedBy) ?? overBudgetDraft(run))',
     ],
   ],
   [

@@ -23,7 +23,11 @@ export const promises = [
   [
     'digest: of a call without its input',
     ['steps/resume'],
-    ['turn/calls/run-call.ts', "digestOf(`${call.name} ${JSON.stringify(input) ?? ''}`)", 'digestOf(call.name)'],
+    [
+      'turn/calls/run-call.ts',
+      "digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)",
+      "digestOf(call?.name ?? '')",
+    ],
   ],
   [
     'ledger: open reservations after a resume',
@@ -112,25 +116,21 @@ export const promises = [
   [
     'time: the whole deadline again on a resume',
     ['steps/resume'],
-    [
-      'iterate.ts',
-      'run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)',
-      'run.settings.maxDurationMs',
-    ],
+    ['iterate.ts', 'run.settings.maxDurationMs - (reached - state.spent.startedAt)', 'run.settings.maxDurationMs'],
   ],
   [
     'time: the whole deadline again in a run that carries on',
     ['transition/carry'],
-    [
-      'iterate.ts',
-      'run.settings.maxDurationMs - (state.spent.now - state.spent.startedAt)',
-      'run.settings.maxDurationMs',
-    ],
+    ['iterate.ts', 'run.settings.maxDurationMs - (reached - state.spent.startedAt)', 'run.settings.maxDurationMs'],
   ],
   [
     'fallback: what the first model counted is kept',
     ['transition/recoveries'],
-    ['turn/recover.ts', 'run.update({ counted: { tokens: 0, length: 0 } })', 'void run'],
+    [
+      'turn/request/prompt-count.ts',
+      'return counted.of === promptDigest(context, model) ? counted : undefined',
+      "return promptDigest(context, model) === '' ? undefined : counted",
+    ],
   ],
   [
     'inbox: follow-ups before steering',
@@ -320,4 +320,207 @@ export const promises = [
       '    const added = this.#transcript.since(this.#lapLength)\n    this.#progress = spent\n    this.#isShared = true\n    this.#lapLength = this.#transcript.length\n',
     ],
   ],
+  [
+    'time: what the open turn took is not counted on a resume',
+    ['steps/resume'],
+    ['iterate.ts', 'Math.max(state.spent.now, context.recordedUntil ?? 0)', 'state.spent.now'],
+  ],
+  [
+    'time: the clock moves back where a shorter call stands behind a longer one',
+    ['terminal/figures'],
+    ['turn/run.ts', 'if (now > this.#progress.now) this.update', 'this.update'],
+  ],
+  [
+    'time: the limit stands still for ever once a person was waited for',
+    ['tools/approvals'],
+    ['turn/calls/ask-permission.ts', '    deadline.goOn()\n', ''],
+  ],
+  [
+    'time: a run that is resumed began when its last lap ended',
+    ['steps/resume'],
+    [
+      'steps/resume.ts',
+      'spent: { ...record.lap.spent, startedAt }',
+      'spent: { ...record.lap.spent, startedAt: Math.max(startedAt, record.lap.spent.now) }',
+    ],
+  ],
+  [
+    'resume: laps of a subagent are folded into the run',
+    ['steps/resume'],
+    ['steps/resume.ts', "record.type === 'lap' && record.lap.scope === ''", "record.type === 'lap'"],
+  ],
+  [
+    'digest: of a request without its conversation',
+    ['steps/resume'],
+    ['turn/ask.ts', 'digest: () => run.transcript.digest().toString(36)', "digest: () => ''"],
+  ],
+  [
+    'ledger: what past turns cost after a resume',
+    ['steps/resume'],
+    ['steps/resume.ts', '    settled = plus(settled, amountOf(charge))\n', ''],
+  ],
+  [
+    'ledger: unknown cost that a run carries on',
+    ['transition/carry'],
+    ['iterate.ts', 'nanos: nanos + unknownNanos, tokens', 'nanos, tokens'],
+  ],
+  [
+    'ledger: unknown cost is told as known',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      'ledger.settle(reservation, made.charge, made.charge.known)',
+      'ledger.settle(reservation, made.charge, true)',
+    ],
+  ],
+  [
+    "ledger: a service's own tools are free",
+    ['budget/hard-budget'],
+    [
+      'turn/request/input-bound.ts',
+      'return sent + maxServerToolUses * Math.max(sent, contextWindow)',
+      'return sent + 0 * maxServerToolUses * contextWindow',
+    ],
+  ],
+  [
+    'ledger: a subagent has one of its own',
+    ['tools/subagents'],
+    ['turn/calls/run-agent.ts', 'ledger: ledger.branch()', 'ledger: Ledger.create()'],
+    [
+      'turn/calls/run-agent.ts',
+      'import { AbortScope',
+      "import { Ledger } from '../../budget/ledger.ts'\nimport { AbortScope",
+    ],
+  ],
+  [
+    "figures: a subagent's deaf tools",
+    ['tools/subagents'],
+    ['turn/calls/run-agent.ts', '    stillRunning: [...spent.stillRunning, ...child.stillRunning],\n', ''],
+  ],
+  [
+    'figures: the time of the last request alone',
+    ['terminal/figures'],
+    ['turn/ask.ts', 'apiMs: apiMs + durationMs', 'apiMs: durationMs'],
+  ],
+  [
+    'figures: an attempt that was never made counts',
+    ['terminal/figures'],
+    ['turn/ask.ts', "  if (outcome === 'aborted' && charge.known) return\n", ''],
+  ],
+  [
+    'figures: results for calls that waited',
+    ['tools/approvals'],
+    ['start.ts', 'toolResults: closed.spent.toolResults + calls.length', 'toolResults: closed.spent.toolResults'],
+  ],
+  ['carry: the token target begins anew', ['transition/carry'], ['start.ts', '    tracker,\n', '']],
+  [
+    'fallback: what was counted before a compaction is kept',
+    ['budget/compaction'],
+    ['turn/defend-context.ts', ', counted: noCount })', ' })'],
+  ],
+  [
+    'no progress: a nudge beside another signal',
+    ['guards/guards'],
+    ['decide.ts', "  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes\n", ''],
+  ],
+  [
+    'no progress: turns are remembered for nobody',
+    ['guards/guards'],
+    [
+      'turn/act.ts',
+      'looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns',
+      'remembered(recentTurns, turnHash(phase.calls, blocks))',
+    ],
+  ],
+  ['override: what is never overridden', ['decisions'], ['decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
+  [
+    'recovery: escalation only upwards',
+    ['transition/recoveries'],
+    ['turn/recover.ts', "(canEscalate(run) ? 'taken' : 'declined')", "(canEscalate(run) ? 'taken' : 'taken')"],
+  ],
+  [
+    'outside: a stop is lost beside a cancellation source',
+    ['guards/sources'],
+    ['turn/checkpoint.ts', 'pollSources(run, signals ?? [])', 'pollSources(run, [])'],
+  ],
+  [
+    'outside: the last answer takes messages and stops in',
+    ['decisions'],
+    ['turn/prepare.ts', '  if (run.spent.closing !== null) return undefined\n', ''],
+  ],
+  [
+    'abort: a model that was left is still heard',
+    ['tools/abort'],
+    ['turn/request/attempt.ts', '    if (partial.isClosed) return\n', ''],
+  ],
+  [
+    'abort: hooks are called after it',
+    ['hooks/lifecycle'],
+    [
+      'turn/run-hooks.ts',
+      "if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return",
+      "if (cause !== undefined && trigger === 'beforeExecution') return",
+    ],
+  ],
+  [
+    'abort: calls are looked at after one that it cut',
+    ['tools/abort'],
+    ['turn/calls/finish-call.ts', '  phase.noteAbort(result.abort)\n', ''],
+  ],
+  [
+    'abort: calls are looked at after a hook that it cut',
+    ['tools/abort'],
+    ['turn/calls/finish-call.ts', '  phase.noteAbort(hooks.aborted)\n', ''],
+  ],
+  [
+    'end: hooks of a run that broke',
+    ['callbacks'],
+    ['finish.ts', "if (how === 'with_hooks') await lastHooks(run, draft)", 'await lastHooks(run, draft)'],
+  ],
+  [
+    'end: tasks after any run',
+    ['callbacks'],
+    ['finish.ts', "if (draft.reason === 'completed') startPostRun(run)", 'startPostRun(run)'],
+  ],
+  [
+    'hooks: what onError says about a hook that failed is lost',
+    ['hooks/lifecycle'],
+    ['turn/run-hooks.ts', '      this.messages.push(...told.messages)\n', ''],
+  ],
+  [
+    'hooks: what onError raises about a hook that failed is lost',
+    ['hooks/lifecycle'],
+    ['turn/run-hooks.ts', '      this.raised.push(...told.raised)\n', ''],
+  ],
+  [
+    'tool hooks: told the input as the model gave it',
+    ['hooks/tool-hooks'],
+    ['turn/calls/finish-call.ts', 'prepared.inspected.input !== call.input', 'prepared.inspected.input === null'],
+  ],
+  [
+    'tool hooks: the first replaced output is told',
+    ['hooks/tool-hooks'],
+    ['turn/calls/finish-call.ts', 'hooks.outcomes.findLast(', 'hooks.outcomes.find('],
+  ],
+  [
+    'tool hooks: the first changed input counts',
+    ['hooks/tool-hooks'],
+    [
+      'turn/calls/prepare-call.ts',
+      'outcomes.findLast((outcome) => outcome.input !== undefined)',
+      'outcomes.find((outcome) => outcome.input !== undefined)',
+    ],
+  ],
+  [
+    'tool hooks: one that vouches outdoes one that asks',
+    ['hooks/tool-hooks'],
+    ['turn/calls/prepare-call.ts', "outcomes.some((outcome) => outcome.permission === 'ask')", 'outcomes.length < 0'],
+  ],
+  ['subagent: asked for a last answer', ['tools/subagents'], ['turn/calls/run-agent.ts', '      wrapUp: false,\n', '']],
+  [
+    'subagent: handed what is for the main loop',
+    ['tools/subagents'],
+    ['turn/calls/run-agent.ts', '    inbox: closedInbox,\n', ''],
+  ],
+  ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/run-agent.ts', '    postRun: [],\n', '']],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

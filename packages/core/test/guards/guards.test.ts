@@ -370,20 +370,24 @@ describe('no progress', () => {
     expect(seen).toEqual([0, 1, 2, 0, 0, 0])
   })
 
-  test('is no reason for a nudge when another signal stands beside it', async () => {
-    const third: Guard = {
-      name: 'third',
+  test.each([
+    ['token_limit', 'token_limit'],
+    ['retry_limit', 'no_progress'],
+    ['finish_reason', 'no_progress'],
+  ] as const)('is no reason for a nudge when %s stands beside it', async (reason, ends) => {
+    const second: Guard = {
+      name: 'second',
       checkpoints: ['after_tools'],
-      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason: 'token_limit' }) : undefined),
+      evaluate: ({ steps }) => (steps === 2 ? new StopSignal({ reason }) : undefined),
     }
     const { transitions, terminal } = await run(() => calls('Look'), {
       tools: [reader('Look')],
-      stopWhen: [third, noProgress({ repeats: 2 })],
+      stopWhen: [noProgress({ repeats: 2 }), second],
     })
-    expect([transitions, terminal.reason, [...terminal.signals].map(({ reason }) => reason)]).toEqual([
+    expect([transitions, terminal.reason, [...terminal.signals].map((signal) => signal.reason)]).toEqual([
       ['next_turn'],
-      'token_limit',
-      ['token_limit', 'no_progress'],
+      ends,
+      ['no_progress', reason],
     ])
   })
 

@@ -168,7 +168,7 @@ describe('resume', () => {
         model: scriptedModel(['answer'], { maxOutputTokens: 2_000 }),
         maxBudgetUsd,
       }).loop.terminal
-    const [open, spent] = [await resumed(8_000), await resumed(4_000)]
+    const [open, spent] = [await resumed(8_000), await resumed(5_500)]
     expect([open.reason, open.costUsd]).toEqual(['completed', 2_915])
     expect([spent.reason, spent.costUsd]).toEqual(['max_budget_usd', 2_900])
   })
@@ -215,6 +215,36 @@ describe('resume', () => {
     await clock.advance(1_999)
     expect(told).toEqual([])
     await clock.advance(1)
+    const { terminal } = await ended
+    expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
+  })
+
+  test('has the time that was left when the process ended, in the middle of a turn too', async () => {
+    const clock = createFakeClock()
+    const slow: ScriptedReply = { ...calls('Look'), before: () => clock.advance(8_000) }
+    const options = { clock, tools: [hanging('Look', { readOnly: true })], maxDurationMs: 10_000 }
+    const going = begin([slow], options)
+    await until(() => going.events.some(({ type }) => type === 'tool_start'))
+    const records = [...going.steps.records]
+    going.loop.abort()
+    await going.end()
+    expect(records.map(({ type }) => type)).toEqual(['start', 'intent', 'result', 'intent'])
+    await clock.advance(60_000)
+    const started: string[] = []
+    const ended = resume(records, {
+      ...options,
+      model: scriptedModel([]),
+      tools: [
+        reader('Look', (_input, { signal }) => {
+          started.push('Look')
+          return new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason as Error)),
+          )
+        }),
+      ],
+    }).loop.ended
+    await until(() => started.length === 1)
+    await clock.advance(10_000)
     const { terminal } = await ended
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
   })

@@ -27,8 +27,8 @@ test('calls that run together take the time of the longest', async () => {
       return name
     })
   const tools = [lasting('Short', 1_000), lasting('Long', 5_000), lasting('Middle', 3_000)]
-  const { terminal } = await run([calls('Short', 'Long', 'Middle'), 'done'], { clock, tools })
-  expect([terminal.reason, terminal.durationMs]).toEqual(['completed', 5_000])
+  const { terminal } = await run([calls('Short', 'Long', 'Middle')], { clock, tools, maxTurns: 1 })
+  expect([terminal.reason, terminal.durationMs]).toEqual(['max_turns', 5_000])
 })
 
 test('an attempt that was aborted before it was made is no turn and no request, and costs nothing', async () => {

@@ -10,7 +10,7 @@ import {
   type Permissions,
   type Terminal,
 } from '../../src/index.ts'
-import { type ModelUpdate } from '../../src/adapters/index.ts'
+import type { ModelUpdate } from '../../src/adapters/index.ts'
 import { AbortScope, abortCauseOf } from '../../src/cancel/abort.ts'
 import { settleWithin } from '../../src/cancel/settle.ts'
 import { createFakeClock, scriptedModel, type ScriptedModel } from '../../src/testing/index.ts'
