@@ -20,7 +20,7 @@ export interface Inbox {
 }
 
 /** A message as it is handed in. */
-export interface HandedInMessage {
+interface HandedInMessage {
   readonly kind: InboxMessage['kind']
   readonly content: MessageContent
   /** A name of the caller's own; one is derived when absent. */

@@ -44,7 +44,7 @@ function limitWith(given: number, set: number | null | undefined, bound = Infini
 }
 
 /** @throws ConfigurationError when the options have no model of this id. */
-export function modelNamed({ models }: Pick<RunContext, 'models'>, id: string): Model {
+function modelNamed({ models }: Pick<RunContext, 'models'>, id: string): Model {
   const model = models.find((each) => each.id === id)
   if (model !== undefined) return model
   const known = models.map((each) => each.id).join(', ')

@@ -37,7 +37,7 @@ type CompactionRecord = {
 export type Compacted = 'done' | 'gave_up' | Draft
 
 /** The step that holds what a compaction came to. */
-export function compactionName({ spent }: Run, trigger: Compaction['trigger']): string {
+function compactionName({ spent }: Run, trigger: Compaction['trigger']): string {
   return `compact:${spent.request}.${trigger}`
 }
 

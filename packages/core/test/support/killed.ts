@@ -37,13 +37,6 @@ export async function killedBefore(
   return records
 }
 
-/** The process died when this much was on record. */
-export const killedAfter = (
-  count: number,
-  options: LoopOptions,
-  start?: StartOptions,
-): Promise<readonly StepRecord[]> => killedBefore((_record, written) => written === count, options, start)
-
 /** The process died before the lap that would have put the open turn behind it. */
 export const killedBeforeLap = (
   number: number,
