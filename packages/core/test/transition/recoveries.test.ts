@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import type { ContextDefence, Transition } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, reader, run, said, tool } from '../support/harness.ts'
+import { calls, failures, reader, run, said, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
 const times = (count: number, transition: Transition): Transition[] => Array.from({ length: count }, () => transition)
@@ -197,9 +197,13 @@ describe('transition: media_recovery', () => {
     })
   })
 
-  test('is not taken when no image is left to remove', async () => {
-    const { transitions, terminal } = await run(() => refused)
-    expect([transitions, terminal.reason]).toEqual([[], 'image_error'])
+  test('is not taken when no image is left to remove: the ending tells of the refusal, and nothing of a removal', async () => {
+    const ended = await run(() => refused)
+    const { transitions, terminal, events, state } = ended
+    expect([transitions, terminal.reason, terminal.signal.message]).toEqual([[], 'image_error', 'too large'])
+    expect(events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))).toEqual([...state.transcript])
+    expect([...state.transcript].map(({ kind }) => kind)).toEqual(['user', 'assistant'])
+    expect(failures(ended)).toEqual([['invalid_request', 'too large']])
   })
 
   test('tells of no removal when none is made: what is told is what is on the transcript', async () => {
