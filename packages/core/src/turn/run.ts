@@ -207,7 +207,7 @@ export class Run {
 
   /** True when the record goes on behind this turn: that of a subagent does, since only the laps of the main loop are folded. */
   get isTurnPassed(): boolean {
-    return this.isRecorded(`model:${this.#progress.request + 1}.1`)
+    return this.ports.isResumed && this.isRecorded(`model:${this.#progress.request + 1}.1`)
   }
 
   /** One step of the run, which moves its clock. */

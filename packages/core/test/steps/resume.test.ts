@@ -2,12 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
-  createMemorySteps,
   HaltingError,
-  loop,
   replay,
   resume,
-  startRun,
   type AgentTool,
   type LoopEvent,
   type LoopOptions,
@@ -29,9 +26,7 @@ import {
   until,
   type Run,
 } from '../support/harness.ts'
-
-/** A process that dies after its n-th record: what is left is what was on record. */
-class Died extends Error {}
+import { killedAfter } from '../support/killed.ts'
 
 const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
   const turn = messages.filter(({ role }) => role === 'assistant').length
@@ -47,25 +42,6 @@ function world() {
     hooks: [hook(['beforeToolUse', 'afterStep', 'onStop'], () => {})],
   })
   return { options, written }
-}
-
-/** Runs until the n-th record is written, and gives the records of that moment. */
-async function killedAfter(count: number, options: LoopOptions): Promise<readonly StepRecord[]> {
-  const records: StepRecord[] = []
-  await new Promise<void>((resolve) => {
-    const steps = createMemorySteps({
-      clock: options.clock!,
-      onRecord: (record) => {
-        if (records.length === count) {
-          resolve()
-          throw new Died()
-        }
-        records.push(json(record) as unknown as StepRecord)
-      },
-    })
-    void loop(startRun({ prompt: 'go' }), { ...options, steps }).terminal.then(() => resolve())
-  })
-  return records
 }
 
 describe('resume', () => {

@@ -46,3 +46,10 @@ export const killedBeforeLap = (
   let laps = 0
   return killedBefore((record) => record.type === 'lap' && record.lap.scope === '' && ++laps === number, options, start)
 }
+
+/** The process died when so much was on record. */
+export const killedAfter = (
+  count: number,
+  options: LoopOptions,
+  start?: StartOptions,
+): Promise<readonly StepRecord[]> => killedBefore((_record, written) => written === count, options, start)
