@@ -3,7 +3,7 @@ import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import { plainContext, type ContextDefence } from './context/port.ts'
-import { roughTokens, type Tokens } from './context/tokens.ts'
+import { checkedTokens, roughTokens, type Tokens } from './context/tokens.ts'
 import { ConfigurationError } from './errors.ts'
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
@@ -204,7 +204,7 @@ function newContext(options: LoopOptions): RunContext {
     permissions: options.permissions ?? allowAll,
     timers: options.clock ?? systemClock,
     prices: options.prices ?? noPrices,
-    tokens: options.tokens ?? roughTokens,
+    tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),
     contextDefence: options.context ?? plainContext,
     settings,
     limits: { maxTurns: settings.maxTurns, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },

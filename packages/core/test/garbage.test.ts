@@ -1,6 +1,7 @@
-// Holds rules of docs/spec.md: R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1: whatever a port gives has a meaning.
+// Holds rules of docs/spec.md: R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: whatever a port gives has a meaning.
 import { describe, expect, test } from 'vitest'
 import {
+  StopSignal,
   type Guard,
   type HookContext,
   type HookTrigger,
@@ -9,6 +10,7 @@ import {
   type Permissions,
   type StopHook,
 } from '../src/index.ts'
+import { plainContext, type ContextDefence } from '../src/context/port.ts'
 import { scriptedModel, transcriptProblems } from '../src/testing/index.ts'
 import { bug, circle, garbage, revoked, throwing } from './support/garbage.ts'
 import {
@@ -151,6 +153,46 @@ describe.each(garbage)('a run ends in order when what comes is %s', (_what, make
     for (const [failed, work] of ways(make)) {
       const result = await go({ output: { check: work } })
       expect([failed, result.terminal.reason, result.terminal.error?.code]).toEqual([failed, 'error', 'callback'])
+      expectRecorded(result)
+    }
+  })
+
+  test('from a layer of the context defence, or from the estimate of tokens', async () => {
+    const layers: readonly (readonly [keyof ContextDefence, autoCompact: boolean])[] = [
+      ['beforeRequest', true],
+      ['blockingLimit', false],
+    ]
+    for (const [failed, work, later] of ways(make)) {
+      const odd: readonly Given[] = [
+        ...layers.map(([layer, autoCompact]) => ({ context: { ...plainContext, autoCompact, [layer]: work } })),
+        { tokens: { estimate: work } },
+      ]
+      for (const [index, given] of odd.entries()) {
+        const result = await go(given)
+        const isNone = index === 0 && isNothing(make())
+        const isNumber = index > 0 && make() === 7
+        const { reason, error } = result.terminal
+        const isAnswer = !failed && !later && (isNone || isNumber)
+        expect([given, ['completed', 'blocking_limit'].includes(reason), error?.code]).toEqual([
+          given,
+          isAnswer,
+          isAnswer ? undefined : 'callback',
+        ])
+        expectRecorded(result)
+      }
+    }
+  })
+
+  test('from a compaction, which then gave up', async () => {
+    for (const [, work] of ways(make)) {
+      const context: ContextDefence = {
+        ...plainContext,
+        autoCompact: true,
+        beforeRequest: () => ({ trigger: 'auto', run: work }),
+      }
+      const result = await go({ context })
+      const ends = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.compacted] : []))
+      expect([result.terminal.reason, ends]).toEqual(['completed', [false, false]])
       expectRecorded(result)
     }
   })
@@ -343,4 +385,56 @@ test('a circle in what a hook says stays out of the record', async () => {
     hooks: [hook('beforeStep', (context) => context.withState(context.state().withMetadata('odd', untyped(circle()))))],
   })
   expect(result.state.spent.metadata).toEqual({ odd: { self: '[circular]' } })
+})
+
+test('a conversation that the service would refuse is no compaction', async () => {
+  const refused: readonly (readonly [messages: unknown, why: string])[] = [
+    [[], 'there is no message'],
+    ['all of it', 'no result'],
+    [[{ role: 'assistant', content: [{ type: 'text', text: 'hello' }] }], 'the first message is not from the user'],
+    [[{ role: 'user', content: [{ type: 'text' }] }], 'text'],
+    [[{ role: 'user', content: 'hello' }, { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'X', input: {} }] }], 'without a result'],
+  ] // prettier-ignore
+  for (const [messages, why] of refused) {
+    const context: ContextDefence = {
+      ...plainContext,
+      autoCompact: true,
+      beforeRequest: () => ({
+        trigger: 'auto',
+        run: async () => untyped({ kind: 'compacted', messages, preTokens: Number.NaN, postTokens: -1 }),
+      }),
+    }
+    const result = await begin(['done'], { context }).end()
+    const told = result.events.flatMap((event) => (event.type === 'compact_end' ? [event.message] : []))
+    expect([result.terminal.reason, told]).toEqual(['completed', [expect.stringContaining(why)]])
+  }
+})
+
+test('a compaction that asks for nothing is refused, and goes on', async () => {
+  for (const [, make] of garbage) {
+    const replies: string[] = []
+    const context: ContextDefence = {
+      ...plainContext,
+      autoCompact: true,
+      beforeRequest: () => ({
+        trigger: 'auto',
+        run: async ({ ask }) => {
+          replies.push((await ask(untyped(make()))).kind)
+          return { kind: 'gave_up', message: 'nothing to ask' }
+        },
+      }),
+    }
+    const result = await begin(['done'], { context }).end()
+    expect([result.terminal.reason, replies]).toEqual(['completed', ['failed']])
+  }
+})
+
+test('a signal is of texts, whatever it was made of', () => {
+  for (const [, make] of garbage) {
+    const signal = new StopSignal({ reason: 'error', message: untyped(make()), source: untyped(make()) })
+    expect([typeof signal.message, signal.source === null || typeof signal.source === 'string']).toEqual([
+      'string',
+      true,
+    ])
+  }
 })

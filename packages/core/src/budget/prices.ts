@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts'
+import { disregard } from '../eventually.ts'
 import type { Usage } from '../messages.ts'
 
 /** What models cost, in US dollars. Undefined for a model without a price: the price of a similar name is never taken. */
@@ -44,6 +45,7 @@ export type PriceAnswer =
 export function askPrices(ask: () => number | undefined): PriceAnswer {
   try {
     const usd = ask()
+    disregard(usd)
     if (usd === undefined) return { kind: 'none' }
     if (Number.isFinite(usd) && usd >= 0) return { kind: 'usd', usd }
     return { kind: 'broken', problem: `they gave ${String(usd)}` }

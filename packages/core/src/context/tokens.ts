@@ -1,3 +1,5 @@
+import { HaltingError } from '../errors.ts'
+import { disregard } from '../eventually.ts'
 import type { ContentBlock, MessageContent, ModelMessage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 
@@ -9,6 +11,18 @@ export interface Tokens {
 
 /** Four characters a token: an estimate that needs no table. */
 export const roughTokens: Tokens = Object.freeze<Tokens>({ estimate: (text) => Math.ceil(text.length / 4) })
+
+/** The same, held to its word. */
+export function checkedTokens(tokens: Tokens): Tokens {
+  return {
+    estimate(text) {
+      const estimate: unknown = tokens.estimate(text)
+      if (typeof estimate === 'number' && estimate >= 0 && Number.isFinite(estimate)) return estimate
+      disregard(estimate)
+      throw new HaltingError('callback', 'The estimate of tokens is no finite number of at least 0.')
+    },
+  }
+}
 
 /** Images are billed by size, not by bytes; no model bills more than this for one, unless its port says so. */
 const imageUpperBound = 6_000

@@ -1,3 +1,4 @@
+import { plainTextOf } from '../content.ts'
 import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../json.ts'
 import { StopReason } from './reason.ts'
 
@@ -41,11 +42,11 @@ export class StopSignal {
   readonly source: string | null
 
   constructor(init: StopSignalInit) {
-    // Plain JavaScript may give a reason that is none.
+    // Plain JavaScript may give a reason that is none, and texts that are none.
     this.reason = StopReason.parse(init.reason)
-    this.message = init.message ?? ''
+    this.message = plainTextOf(init.message)
     this.context = init.context === undefined ? noContext : deepFreeze(jsonObjectOf(init.context))
-    this.source = init.source ?? null
+    this.source = init.source === undefined || init.source === null ? null : plainTextOf(init.source)
     Object.freeze(this)
   }
 

@@ -7,12 +7,18 @@ import {
   type CompactionResult,
 } from '../context/port.ts'
 import type { Settled } from '../cancel/settle.ts'
+import { plainTextOf } from '../content.ts'
 import { messageOf } from '../errors.ts'
 import type { LoopEvent } from '../events.ts'
 import { after, type Eventually } from '../eventually.ts'
+import { jsonObjectOf, type Json } from '../json.ts'
+import type { ModelMessage } from '../messages.ts'
 import { ModelError } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
+import { checkReplaced } from '../replaced-messages.ts'
 import { noCount } from '../state.ts'
+import { misfitOf } from '../stored.ts'
+import { isModelMessages } from '../stored-transcript.ts'
 import { abortDraft } from './endings.ts'
 import type { Draft } from './outcome.ts'
 import { askModel, type Asked, type Asker } from './request/ask-model.ts'
@@ -141,17 +147,17 @@ class Compacting {
     const run = this.#run
     if (this.#isOver) return { kind: 'aborted' }
     const number = ++this.#asked
-    if (number > compactionRequests) return refused(`A compaction may ask ${compactionRequests} times.`)
+    const problem =
+      number > compactionRequests ? `A compaction may ask ${compactionRequests} times.` : problemOf(run, request)
+    if (problem !== undefined) return refused(problem)
     const model = request.model ?? currentModel(run)
-    if (!isNamed(run, model))
-      return refused(`${model.id} is no model of this run: name it in \`models\` of the context defence.`)
     const asked = await askModel(run, this.#planOf(request, model, number), this.#askerOf(number))
     if (asked.kind === 'aborted') this.#aborted ??= asked.cause
     return replyOf(asked)
   }
 
   #resultOf(settled: Settled<CompactionResult>): CompactionResult {
-    if (settled.kind === 'value') return isResult(settled.value) ? settled.value : noResult
+    if (settled.kind === 'value') return resultOf(this.#run, settled.value)
     if (settled.kind === 'threw') return { kind: 'gave_up', message: messageOf(settled.error) }
     this.#aborted ??= settled.cause
     return { kind: 'gave_up', message: 'aborted' }
@@ -196,18 +202,44 @@ class Compacting {
   }
 }
 
-/** Plain JavaScript may give anything back. */
-function isResult(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
-  return (
-    value.kind === 'gave_up' || (value.kind === 'compacted' && 'messages' in value && Array.isArray(value.messages))
-  )
+/** Plain JavaScript may give anything back, and a conversation that the service would refuse would end every later run. */
+function resultOf({ transcript }: Run, given: unknown): CompactionResult {
+  const result = jsonObjectOf(given)
+  const { kind, message, messages, preTokens, postTokens } = result
+  if (kind === 'gave_up') return { kind, message: plainTextOf(message) }
+  if (kind !== 'compacted' || !Array.isArray(messages)) return noResult
+  try {
+    // `checkReplaced` looks at the shape of what it is given.
+    const shown = messages as unknown as readonly ModelMessage[]
+    checkReplaced(transcript, shown)
+    return { kind, messages: shown, preTokens: countOf(preTokens), postTokens: countOf(postTokens) }
+  } catch (error) {
+    return { kind: 'gave_up', message: messageOf(error) }
+  }
+}
+
+function countOf(tokens: Json | undefined): number {
+  return typeof tokens === 'number' && tokens >= 0 ? tokens : 0
 }
 
 const noResult: CompactionResult = Object.freeze({
   kind: 'gave_up',
   message: 'The compaction gave something that is no result.',
 })
+
+/** What is wrong with a question, which plain JavaScript may make of anything. */
+function problemOf(run: Run, request: CompactionRequest): string | undefined {
+  try {
+    const { system, messages, model } = request
+    const misfit = misfitOf(messages, isModelMessages)
+    if (typeof system !== 'string' || misfit !== undefined)
+      return `A question of a compaction is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
+    if (model === undefined || isNamed(run, model)) return undefined
+    return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
 
 function isNamed({ context }: Run, { id }: Model): boolean {
   const { models, contextDefence } = context

@@ -1,6 +1,7 @@
-import type { ContextView } from '../context/port.ts'
+import type { Compaction, ContextView } from '../context/port.ts'
 import { estimateMessages } from '../context/tokens.ts'
-import { after, type Eventually } from '../eventually.ts'
+import { HaltingError } from '../errors.ts'
+import { after, disregard, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { compactBy, recordedCompaction, type Compacted } from './compaction.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
@@ -17,11 +18,30 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
   const { contextDefence } = run.context
   const view = contextViewOf(run)
   const { estimatedTokens } = view
-  const due = contextDefence.beforeRequest(view)
+  const due = compactionOf(contextDefence.beforeRequest(view))
   if (due === 'thrash') return ends(thrashDraft(estimatedTokens))
   if (due !== undefined) return after(compactBy(run, due), goOnAfter)
-  const limit = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(view.model)
+  const limit = contextDefence.autoCompact ? Infinity : numberOf(contextDefence.blockingLimit(view.model))
   return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
+}
+
+/** What a layer gave. @throws HaltingError for what is neither a compaction nor nothing: whether there is room is not known then. */
+export function compactionOf<T extends Compaction | 'thrash'>(given: T | undefined): T | undefined {
+  const layer: unknown = given ?? undefined
+  if (layer === undefined || layer === 'thrash') return given ?? undefined
+  if (typeof layer === 'object' && layer !== null && 'trigger' in layer && 'run' in layer) {
+    if (triggers.has(layer.trigger) && typeof layer.run === 'function') return given
+  }
+  disregard(layer)
+  throw new HaltingError('callback', 'A layer of the context defence gave something that is no compaction.')
+}
+
+const triggers: ReadonlySet<unknown> = new Set<Compaction['trigger']>(['auto', 'reactive', 'collapse'])
+
+function numberOf(limit: unknown): number {
+  if (typeof limit === 'number' && !Number.isNaN(limit)) return limit
+  disregard(limit)
+  throw new HaltingError('callback', 'The context defence gave a blocking limit that is no number.')
 }
 
 /** A compaction that gave up changes nothing; one that an abort cut ends the run. */

@@ -7,7 +7,7 @@ import { holdsMedia } from '../transcript.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
 import { closeAbortedCalls } from './calls/close-calls.ts'
 import { compactBy } from './compaction.ts'
-import { contextViewOf } from './defend-context.ts'
+import { compactionOf, contextViewOf } from './defend-context.ts'
 import {
   abortDraft,
   budgetDraft,
@@ -72,7 +72,7 @@ function roomRoute(transition: 'collapse_drain_retry' | 'reactive_compact_retry'
   return {
     transition,
     take(run) {
-      const compaction = run.context.contextDefence[layer](contextViewOf(run))
+      const compaction = compactionOf(run.context.contextDefence[layer](contextViewOf(run)))
       if (compaction === undefined) return 'declined'
       return after(compactBy(run, compaction), (came) => (came === 'done' ? 'taken' : came))
     },

@@ -1,7 +1,7 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { estimateMessages } from '../context/tokens.ts'
 import { isInstance, messageOf } from '../errors.ts'
-import { after, firstOf, type Eventually } from '../eventually.ts'
+import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
 import type { HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
@@ -12,6 +12,7 @@ import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { stopSignalOf } from '../tools/output.ts'
+import type { ErrorPolicy } from '../run-context.ts'
 import type { Run } from './run.ts'
 
 /** What all hooks of one trigger came to. */
@@ -196,11 +197,12 @@ function outcomeOfThrow(thrown: unknown): HookOutcome {
 }
 
 /** What a hook raised; one that failed may raise the error policy's signal. */
-function signalsOf({ context }: Run, outcome: HookOutcome, hook: string): readonly StopSignal[] {
+function signalsOf(run: Run, outcome: HookOutcome, hook: string): readonly StopSignal[] {
   if (outcome.signals !== undefined) return outcome.signals.map((stored) => StopSignal.fromJSON(stored))
   if (outcome.error === undefined) return noSignals
-  const forbids = context.settings.errorPolicy?.({ source: 'hook', name: hook, message: outcome.error }) === true
-  return forbids ? [policySignal('hook', hook, outcome.error)] : noSignals
+  return isForbidden(run, { source: 'hook', name: hook, message: outcome.error })
+    ? [policySignal('hook', hook, outcome.error)]
+    : noSignals
 }
 
 const noSignals: readonly StopSignal[] = Object.freeze([])
@@ -219,6 +221,13 @@ function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSign
 function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
   run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
   run.update({ compactions: run.spent.compactions + 1, counted: noCount })
+}
+
+/** Whether the error policy says that this failure ends the run; what is no answer says nothing. */
+export function isForbidden({ context }: Run, failure: Parameters<ErrorPolicy>[0]): boolean {
+  const forbids: unknown = context.settings.errorPolicy?.(failure)
+  disregard(forbids)
+  return forbids === true
 }
 
 /** The signal of an error that the error policy does not let pass. */

@@ -4,7 +4,7 @@ import { StopSignal } from '../../stop/signal.ts'
 import { withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
 import type { Run } from '../run.ts'
-import { policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
+import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
 import type { CallRun, PreparedCall } from './call.ts'
 import { enterAgent } from './run-agent.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
@@ -95,7 +95,7 @@ function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   const error = { source: 'tool', name, message } as const
   return after(runToolHooks(run, 'onError', { ...subject, error }, isPassed(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
-    if (!isPassed(run, phase) && run.context.settings.errorPolicy?.(error) === true)
+    if (!isPassed(run, phase) && isForbidden(run, error))
       addStop(phase, ran, policySignal('tool', name, message), 'hook', null)
     return undefined
   })
