@@ -427,7 +427,7 @@ export const promises = [
     'no progress: turns are remembered for nobody',
     ['guards/guards'],
     [
-      'turn/act.ts',
+      'turn/calls/enter-results.ts',
       'looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns',
       'remembered(recentTurns, turnHash(phase.calls, blocks))',
     ],
@@ -451,7 +451,7 @@ export const promises = [
   [
     'abort: a model that was left is still heard',
     ['tools/abort'],
-    ['turn/request/attempt.ts', '    if (partial.isClosed) return\n', ''],
+    ['turn/request/attempt.ts', 'partial.isClosed ? undefined : blocks.told(given)', 'blocks.told(given)'],
   ],
   [
     'abort: hooks are called after it',
@@ -495,7 +495,7 @@ export const promises = [
   [
     'tool hooks: told the input as the model gave it',
     ['hooks/tool-hooks'],
-    ['turn/calls/finish-call.ts', 'prepared.inspected.input !== call.input', 'prepared.inspected.input === null'],
+    ['turn/calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
   ],
   [
     'tool hooks: the first replaced output is told',
