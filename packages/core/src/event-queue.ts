@@ -10,6 +10,11 @@ export class EventQueue {
   #isClosed = false
   #waiting: ((result: IteratorResult<LoopEvent>) => void)[] | undefined
 
+  /** Whether events are kept. */
+  get isListening(): boolean {
+    return this.#isListening
+  }
+
   /** From now on events are kept for a reader. */
   listen(): void {
     this.#isListening = true

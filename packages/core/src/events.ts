@@ -34,7 +34,7 @@ export type ToolStatus =
  * ```
  * run_start
  *   turn_start
- *     model_start  model_update* (live)  model_end  [retry …]  message
+ *     model_start  figures (live)  model_update* (live)  figures (live)  model_end  [retry …]  message
  *     tool_start  tool_update* (live)  tool_end  …  message
  *   lap
  *   …
@@ -54,6 +54,28 @@ export type LoopEvent =
       readonly usage: Usage | null
       readonly costUsd: number
       readonly durationMs: number
+    }
+  /**
+   * Live: what stands, after an amount was reserved for a request and after it was settled. Dollars, tokens and time are those of the whole run, subagents
+   * included, whoever tells; what is left is what the narrowest limit leaves, the session's too. The window is that of the model which is asked.
+   */
+  | {
+      readonly type: 'figures'
+      /** Worst cases of what nobody told included. */
+      readonly settledUsd: number
+      readonly reservedUsd: number
+      /** Null: no limit. The same goes for the others that are left. */
+      readonly leftUsd: number | null
+      readonly settledTokens: number
+      readonly reservedTokens: number
+      readonly leftTokens: number | null
+      /** What the request has, estimated; after the reply what the service counted, the reply with it. */
+      readonly contextTokens: number
+      /** Null for a model without an end to its window. */
+      readonly contextWindow: number | null
+      /** Active milliseconds. */
+      readonly usedMs: number
+      readonly leftMs: number | null
     }
   | {
       readonly type: 'retry'

@@ -103,6 +103,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     abort,
     inbox,
     ledger,
+    wholeLedger: ledger,
+    isHeard: () => events.isListening,
     deadline,
     onSettings,
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),

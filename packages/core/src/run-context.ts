@@ -105,6 +105,10 @@ export interface RunPorts {
   readonly abort: AbortScope
   readonly inbox: Inbox
   readonly ledger: Ledger
+  /** The ledger of the main loop, on which all its agents draw. */
+  readonly wholeLedger: Ledger
+  /** Whether somebody listens: live events that cost something to make are not made for nobody. */
+  readonly isHeard: () => boolean
   /** What the agent that started this one holds back from it (spec R-BUD-4). */
   readonly heldBack?: HeldBack
   readonly deadline: Deadline

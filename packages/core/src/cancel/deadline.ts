@@ -4,8 +4,8 @@ import type { Clock } from '../steps/clock.ts'
 export interface Deadline {
   /** Active milliseconds so far. */
   readonly usedMs: number
-  /** Active milliseconds that are left; `Infinity` without a limit. */
-  readonly leftMs: number
+  /** Active milliseconds that the whole run may take; `Infinity` without a limit. */
+  readonly limitMs: number
   /** Another limit for the whole run, in active milliseconds; `Infinity` for none. One that has passed already is due at once. */
   setLimit(limitMs: number): void
   pause(): void
@@ -16,7 +16,7 @@ export interface Deadline {
 /** Of a run that has not begun. */
 export const noDeadline: Deadline = Object.freeze<Deadline>({
   usedMs: 0,
-  leftMs: Infinity,
+  limitMs: Infinity,
   setLimit: () => {},
   pause: () => {},
   goOn: () => {},
@@ -64,8 +64,8 @@ class RunningDeadline implements Deadline {
     return this.#waiting > 0 ? this.#usedMs : this.#usedMs + this.#clock.now() - this.#since
   }
 
-  get leftMs(): number {
-    return Math.max(0, this.#limitMs - this.usedMs)
+  get limitMs(): number {
+    return this.#limitMs
   }
 
   setLimit(limitMs: number): void {
@@ -95,6 +95,6 @@ class RunningDeadline implements Deadline {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     if (this.#isCancelled || this.#waiting > 0 || this.#limitMs === Infinity) return
-    this.#stopTimer = this.#clock.after(this.leftMs, this.#onPassed)
+    this.#stopTimer = this.#clock.after(Math.max(0, this.#limitMs - this.usedMs), this.#onPassed)
   }
 }

@@ -11,6 +11,7 @@ import { askModel, type Asker } from './request/ask-model.ts'
 import type { Attempt, RequestPlan } from './request/attempt.ts'
 import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
+import { estimateRequest } from './request/estimate.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import { promptDigest } from './request/prompt-count.ts'
@@ -98,6 +99,7 @@ function planOf(run: Run, model: Model, isClosing: boolean): RequestPlan {
       ...(isClosing && { toolChoice: 'none' as const }),
       ...(settings.thinking !== null && { thinking: settings.thinking }),
     }),
+    contextAfter: (usage) => (usage === null ? estimateRequest(run) : inputTokensOf(usage) + usage.output_tokens),
   }
 }
 

@@ -25,6 +25,7 @@ import { askModel, type Asked, type Asker } from './request/ask-model.ts'
 import type { RequestPlan } from './request/attempt.ts'
 import { chargeOf, type Charge } from './request/charge.ts'
 import { currentModel } from './request/current-model.ts'
+import { estimateRequest } from './request/estimate.ts'
 import { questionBoundOf } from './request/input-bound.ts'
 import { heldBackBy } from './request/reserve.ts'
 import type { Run } from './run.ts'
@@ -175,6 +176,7 @@ class Compacting {
       heldBack: () => heldBackBy(run),
       digest: () => run.transcript.digest().toString(36),
       promptDigest: () => '',
+      contextAfter: () => estimateRequest(run),
       body: () => ({ system, messages, tools, ...(tools.length > 0 && { toolChoice: 'none' as const }) }),
     }
   }

@@ -1,5 +1,4 @@
 import type { Compaction, ContextView } from '../context/port.ts'
-import { estimateMessages } from '../context/tokens.ts'
 import { HaltingError } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../stop/signal.ts'
@@ -7,7 +6,7 @@ import { compactBy, recordedCompaction, type Compacted } from './compaction.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
 import { currentModel } from './request/current-model.ts'
-import { promptCountFor } from './request/prompt-count.ts'
+import { estimateRequest } from './request/estimate.ts'
 import type { Run } from './run.ts'
 
 /** Context: auto-compact, thrash, then the blocking limit. Undefined when there is room for the request. */
@@ -71,13 +70,4 @@ export function contextViewOf(run: Run): ContextView {
     tools,
     estimatedTokens: estimateRequest(run),
   }
-}
-
-/** Tokens that the next request is guessed to have. */
-function estimateRequest(run: Run): number {
-  const { context } = run
-  const counted = promptCountFor(run, currentModel(run))
-  const messages = run.transcript.messages()
-  if (counted !== undefined) return counted.tokens + estimateMessages(context.tokens, messages, counted.length)
-  return context.tokens.estimate(context.settings.system) + estimateMessages(context.tokens, messages)
 }

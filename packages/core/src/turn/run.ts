@@ -17,6 +17,7 @@ import type { StopSignal } from '../stop/signal.ts'
 import type { StopSignals } from '../stop/signals.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { agentStateOf } from './agent-view.ts'
+import type { ContextEstimate } from './request/context-estimate.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
 /** What a step of the run asks of the driver, beside the signal and the events, which are the run's own: one with an intent has a digest too. */
@@ -47,6 +48,8 @@ export class Run {
   readonly emit: Emit
   /** The calls of the open turn, from the moment they are looked at; a run that breaks is closed from it. */
   tools: ToolPhase | undefined
+  /** What the conversation was last estimated at. */
+  estimate: ContextEstimate | undefined
   readonly #given: RunContext
   #context: RunContext
   #transcript: Transcript
@@ -69,6 +72,7 @@ export class Run {
     this.startLength = start.startLength
     this.emit = emit
     this.tools = undefined
+    this.estimate = undefined
     // Whoever began it may begin another from the same state, at the same time.
     this.#transcript = start.transcript.fork()
     this.#continuation = start.continuation

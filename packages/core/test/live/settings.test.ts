@@ -34,6 +34,7 @@ import {
   type Given,
   type Going,
   type Run,
+  isLive,
 } from '../support/harness.ts'
 
 const tools = [reader('Look')]
@@ -527,7 +528,6 @@ describe('over a crash', () => {
   test('a replay tells the same', async () => {
     const { steps, events, terminal } = await whole()
     const replayed = await replay(steps.records, options(two([]), { maxTurns: 3 }))
-    const isLive = ({ type }: LoopEvent): boolean => type === 'model_update'
     expect(json(replayed.events)).toEqual(json(events.filter((event) => !isLive(event))))
     expect(json(replayed.terminal)).toEqual(json(terminal))
   })

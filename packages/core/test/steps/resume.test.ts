@@ -6,7 +6,6 @@ import {
   replay,
   resume,
   type AgentTool,
-  type LoopEvent,
   type LoopOptions,
   type StepRecord,
   type Terminal,
@@ -25,6 +24,7 @@ import {
   tool,
   until,
   type Run,
+  isLive,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 
@@ -300,8 +300,6 @@ describe('resume', () => {
 })
 
 describe('replay', () => {
-  const isLive = (event: LoopEvent): boolean =>
-    event.type === 'agent' ? isLive(event.event) : event.type === 'model_update' || event.type === 'tool_update'
   const same = async (whole: Run, options: LoopOptions) => {
     const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
     const { events, terminal } = await replay(records, options)

@@ -205,6 +205,12 @@ export function failures(run: Left): readonly (readonly [error: string, text: st
   })
 }
 
+/** Events that come live from inside an effect: a replay does not tell them. */
+export function isLive(event: LoopEvent): boolean {
+  if (event.type === 'agent') return isLive(event.event)
+  return event.type === 'model_update' || event.type === 'tool_update' || event.type === 'figures'
+}
+
 /** Every tool result of the run, in order. */
 export function results(run: Left): readonly ToolResultBlock[] {
   return added(run).flatMap((entry) => {

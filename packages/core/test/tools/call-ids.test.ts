@@ -28,6 +28,7 @@ import {
   until,
   type Given,
   type Left,
+  isLive,
 } from '../support/harness.ts'
 
 const echo = (name = 'Echo', parts = {}) => tool(name, ({ n }) => `${name} ${String(n)}`, parts)
@@ -414,7 +415,7 @@ describe('a record of calls with one id', () => {
     const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
     const options: LoopOptions = { ...given(), model: scriptedModel([]) }
     const { events, terminal } = await replay(records, options)
-    const live = whole.events.filter(({ type }) => type !== 'model_update' && type !== 'tool_update')
+    const live = whole.events.filter((event) => !isLive(event))
     expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
   })
 

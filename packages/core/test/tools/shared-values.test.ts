@@ -23,6 +23,7 @@ import {
   until,
   type Given,
   type Run,
+  isLive,
 } from '../support/harness.ts'
 
 const input = () => ({ path: 'a.txt', edits: [{ from: 'a', to: 'b' }] })
@@ -58,7 +59,7 @@ async function playedBack(whole: Run, given: Given): Promise<void> {
   const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
   const options: LoopOptions = { ...given, model: scriptedModel([]) }
   const { events, terminal } = await replay(records, options)
-  const live = whole.events.filter(({ type }) => type !== 'model_update' && type !== 'tool_update')
+  const live = whole.events.filter((event) => !isLive(event))
   expect([json(events), json(terminal)]).toEqual([json(live), json(whole.terminal)])
 }
 

@@ -74,6 +74,7 @@ describe('a subagent', () => {
       'model_start',
       'model_update',
       'model_update',
+      'figures',
       'model_end',
       'message',
       'run_end',

@@ -299,7 +299,7 @@ async function live(
     { ledger, resumed: folded !== undefined },
   )
   const events: LoopEvent[] = []
-  for await (const event of running) if (event.type !== 'model_update') events.push(event)
+  for await (const event of running) if (event.type !== 'model_update' && event.type !== 'figures') events.push(event)
   const ended = await running.ended
   const records = folded === undefined ? written : [...onDisk, ...written]
   const hasEnded = written.some((record) => record.type === 'end' && record.scope === '')

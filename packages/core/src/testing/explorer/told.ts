@@ -6,8 +6,15 @@ import { project, type TranscriptEntry } from '../../transcript.ts'
 
 export function isLive(event: LoopEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
-  return event.type === 'model_update' || event.type === 'tool_update' || event.type === 'background'
+  return liveEvents.has(event.type)
 }
+
+const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
+  'figures',
+  'model_update',
+  'tool_update',
+  'background',
+])
 
 /** The same events, where agents that run side by side may tell in any order among them; each by itself is in order. */
 export function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {

@@ -11,6 +11,8 @@ import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/m
 import { toldUsage } from '../../model/told-usage.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
+import { estimateRequest } from './estimate.ts'
+import { tellFigures } from './tell-figures.ts'
 import { chargeFor, noCharge, unknownCharge, type Charge } from './charge.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { OwnBlocks } from './own-blocks.ts'
@@ -51,6 +53,8 @@ export interface RequestPlan extends RequestBounds {
   /** What is asked beside the messages. */
   promptDigest(): string
   body(): Omit<ModelRequest, 'maxTokens' | 'idempotencyKey'>
+  /** Tokens of the conversation once it is answered: by what the service counted, where that is of the conversation. */
+  contextAfter(usage: Usage | null): number
 }
 
 type OnUpdate = (update: ModelUpdate, emit: Emit) => void
@@ -76,8 +80,10 @@ export function makeAttempt(
         if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
         // A run without a limit may be given one while it goes on.
         else ledger.restore(charge, charge.known ? nothing : charge)
+        if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter(made.charge.usage))
         return made
       }
+      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
       return callModel(run, plan, grant, request, { settle, onUpdate: (update) => onUpdate(update, emit) })
     },
     {

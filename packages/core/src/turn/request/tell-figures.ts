@@ -1,0 +1,32 @@
+import { usdOf } from '../../budget/prices.ts'
+import type { Emit } from '../../events.ts'
+import type { Run } from '../run.ts'
+import { currentModel } from './current-model.ts'
+
+/**
+ * Tells what stands on the ledger of the whole run, how full the window is, and how much time is left (spec R-FIG-1).
+ * From inside an effect alone: what is reserved at a moment is on no record, and agents side by side reserve in no order that a replay knows.
+ */
+export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
+  const { wholeLedger, deadline } = run.ports
+  const { settled, reserved, available } = wholeLedger.figures()
+  const { usedMs, limitMs } = deadline
+  emit({
+    type: 'figures',
+    settledUsd: usdOf(settled.nanos),
+    reservedUsd: usdOf(reserved.nanos),
+    leftUsd: leftOf(usdOf(available.nanos)),
+    settledTokens: settled.tokens,
+    reservedTokens: reserved.tokens,
+    leftTokens: leftOf(available.tokens),
+    contextTokens,
+    contextWindow: leftOf(currentModel(run).contextWindow),
+    usedMs,
+    leftMs: leftOf(limitMs - usedMs),
+  })
+}
+
+/** As JSON: null where there is no limit. One that was lowered below what is spent leaves nothing. */
+function leftOf(amount: number): number | null {
+  return amount === Infinity ? null : Math.max(0, amount)
+}

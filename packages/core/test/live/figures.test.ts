@@ -1,0 +1,183 @@
+// Holds rules of docs/spec.md: R-FIG-1 to R-FIG-5.
+import { describe, expect, test } from 'vitest'
+import { loop, replay, startRun, type AnyTool, type LoopEvent, type ModelRequest } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { engineOf } from '../support/engine.ts'
+import { begin, calls, dollarATokenPrices, json, reader, run, until, type Given } from '../support/harness.ts'
+
+type Figures = Extract<LoopEvent, { readonly type: 'figures' }>
+
+const figuresOf = (events: readonly LoopEvent[]): readonly Figures[] =>
+  events.flatMap((event) => (event.type === 'figures' ? [event] : []))
+
+const ofAgents = (events: readonly LoopEvent[]): readonly LoopEvent[] =>
+  events.flatMap((event) => (event.type === 'agent' ? [event.event] : []))
+
+const usage = { input_tokens: 100, output_tokens: 20 }
+const look: ScriptedReply = { ...calls('Look'), usage }
+const done: ScriptedReply = { text: 'done', usage }
+const limits = { prices: dollarATokenPrices, maxBudgetUsd: 10_000, maxTotalTokens: 20_000, maxDurationMs: 60_000 }
+const model = (script: Parameters<typeof scriptedModel>[0]) =>
+  scriptedModel(script, { maxOutputTokens: 1_000, contextWindow: 50_000 })
+
+const limited = (script: Parameters<typeof scriptedModel>[0], given: Given = {}) =>
+  run([], { tools: [reader('Look', 'x'.repeat(400))], minUsefulTokens: 1, ...limits, ...given, model: model(script) })
+
+describe('the figures', () => {
+  test('come after every reservation and every settlement, in dollars and in tokens', async () => {
+    const { events } = await limited([look, done])
+    const told = figuresOf(events)
+    const amounts = told.map(({ reservedUsd, settledUsd, leftUsd }) => [reservedUsd > 0, settledUsd, leftUsd])
+    const [first, , second] = told
+    expect(amounts).toEqual([
+      [true, 0, 10_000 - first!.reservedUsd],
+      [false, 120, 9_880],
+      [true, 120, 9_880 - second!.reservedUsd],
+      [false, 240, 9_760],
+    ])
+    // A dollar a token: what is said in one is said in the other.
+    for (const each of told) {
+      expect([each.settledTokens, each.reservedTokens]).toEqual([each.settledUsd, each.reservedUsd])
+      expect(each.leftTokens).toBe(20_000 - each.settledTokens - each.reservedTokens)
+    }
+  })
+
+  test('stand between the start and the end of the request', async () => {
+    const { events } = await limited([done])
+    const order = events.map(({ type }) => type).filter((type) => type === 'figures' || type.startsWith('model'))
+    expect(order.filter((type) => type !== 'model_update')).toEqual(['model_start', 'figures', 'figures', 'model_end'])
+  })
+
+  test('without a limit are told once a request is settled, and say null where nothing is limited', async () => {
+    const { events } = await run([], { model: model([look, done]), tools: [reader('Look')] })
+    expect(figuresOf(events).map(({ settledTokens, reservedTokens }) => [settledTokens, reservedTokens])).toEqual([
+      [120, 0],
+      [240, 0],
+    ])
+    for (const { leftUsd, leftTokens, leftMs } of figuresOf(events))
+      expect([leftUsd, leftTokens, leftMs]).toEqual([null, null, null])
+  })
+
+  test('are JSON', async () => {
+    const endless = { ...model([done]), contextWindow: Infinity }
+    const { events } = await run([], { model: endless })
+    const told = figuresOf(events)
+    expect(told[0]?.contextWindow).toBe(null)
+    expect(json(told)).toEqual(told)
+  })
+
+  test('tell how full the window is: estimated before, counted after', async () => {
+    const { events } = await limited([look, done], { system: 's'.repeat(4_000) })
+    expect(figuresOf(events).map(({ contextTokens, contextWindow }) => [contextTokens, contextWindow])).toEqual([
+      // 1,000 tokens of the system prompt, and a word.
+      [1_005, 50_000],
+      [120, 50_000],
+      // What was counted, the call's result of 400 characters, and the frames of both.
+      [232, 50_000],
+      [120, 50_000],
+    ])
+  })
+
+  test('tell the active time: it stands still while a person is waited for', async () => {
+    const clock = createFakeClock()
+    const script = (_request: ModelRequest, index: number): ScriptedReply => ({
+      ...(index === 0 ? calls('Look') : { text: 'done' }),
+      before: () => clock.advance(1_000),
+    })
+    const going = begin([], {
+      model: model(script),
+      clock,
+      tools: [reader('Look')],
+      maxDurationMs: 10_000,
+      onAsk: 'wait',
+      permissions: { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may it?' }) },
+    })
+    await until(() => going.events.some(({ type }) => type === 'approval_needed'))
+    const question = going.events.find((event) => event.type === 'approval_needed')
+    if (question?.type !== 'approval_needed' || question.key === null) throw new Error('Nobody was asked.')
+    await clock.advance(50_000)
+    going.loop.answer(question.key, { behavior: 'allow' })
+    const { events } = await going.end()
+    expect(figuresOf(events).map(({ usedMs, leftMs }) => [usedMs, leftMs])).toEqual([
+      [1_000, 9_000],
+      [2_000, 8_000],
+    ])
+  })
+
+  test('leave nothing where more was billed than there was, and not less than nothing', async () => {
+    const { events } = await limited([{ text: 'a lot', usage: { input_tokens: 100, output_tokens: 50_000 } }])
+    expect(
+      figuresOf(events).map(({ leftTokens, settledTokens }) => [leftTokens! > 0, leftTokens! < 0, settledTokens]),
+    ).toEqual([
+      [true, false, 0],
+      [false, false, 50_100],
+    ])
+  })
+
+  test('are live: a replay does not tell them', async () => {
+    const { events, steps } = await limited([look, done])
+    expect(figuresOf(events)).toHaveLength(4)
+    const replayed = await replay(steps.records, { ...limits, model: model([]), tools: [reader('Look')] })
+    expect(figuresOf(replayed.events)).toEqual([])
+  })
+
+  test('are made for nobody when nobody listens', async () => {
+    const asked = async (listens: boolean): Promise<number> => {
+      let times = 0
+      const clock = createFakeClock({ autoAdvance: true })
+      const counting = { ...clock, now: () => (times++, clock.now()) }
+      const running = loop(startRun({ prompt: 'go' }), { model: model([done]), clock: counting })
+      const events = running[Symbol.asyncIterator]
+      if (listens) for await (const event of { [Symbol.asyncIterator]: events }) void event
+      await running.terminal
+      return times
+    }
+    const [heard, unheard] = [await asked(true), await asked(false)]
+    // The one event of an unlimited run looks at the clock once.
+    expect(heard - unheard).toBe(1)
+  })
+})
+
+describe('with subagents', () => {
+  const agent: AnyTool = {
+    ...reader('Task'),
+    concurrencySafe: true,
+    spawn: () => ({ prompt: 'a part of it' }),
+  }
+
+  test('they are those of the whole run, whoever tells, and come wrapped from a subagent', async () => {
+    const script = ({ messages }: ModelRequest): ScriptedReply =>
+      messages[0]?.content === 'a part of it'
+        ? { text: 'a part', usage }
+        : messages.length === 1
+          ? { ...calls('Task', 'Task'), usage }
+          : done
+    const { events } = await run([], { ...limits, tools: [agent], minUsefulTokens: 1, model: model(script) })
+    const wrapped = figuresOf(ofAgents(events))
+    // Two reserve while the other's reservation stands; then one is settled after the other.
+    const reserved = wrapped.map(({ reservedUsd }) => reservedUsd)
+    const [one, both] = reserved
+    expect(reserved).toEqual([one, 2 * one!, one, 0])
+    expect(both).toBe(2 * one!)
+    expect(wrapped.map(({ settledUsd }) => settledUsd)).toEqual([120, 120, 240, 360])
+    expect(figuresOf(events).map(({ settledUsd }) => settledUsd)).toEqual([0, 120, 360, 480])
+  })
+})
+
+test('in an engine what is left of the budget is left of the session', async () => {
+  const { engine, events } = engineOf([], {
+    ...limits,
+    maxBudgetUsd: 9_000,
+    minUsefulTokens: 1,
+    model: model(() => done),
+  })
+  for (let runs = 0; runs < 2; runs++) for await (const message of engine.submit('go')) void message
+  expect(figuresOf(events).map(({ settledUsd, reservedUsd, leftUsd }) => [settledUsd, leftUsd! + reservedUsd])).toEqual(
+    [
+      [0, 9_000],
+      [120, 8_880],
+      [0, 8_880],
+      [120, 8_760],
+    ],
+  )
+})
