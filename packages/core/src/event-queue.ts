@@ -1,4 +1,8 @@
 import type { LoopEvent } from './events.ts'
+import type { Eventually } from './eventually.ts'
+
+/** Turns of the microtask queue that a reader may take for one event: some read through several generators. */
+const ticksPerEvent = 16
 
 const finished: IteratorResult<LoopEvent> = Object.freeze({ done: true, value: undefined })
 
@@ -38,6 +42,26 @@ export class EventQueue {
     return new Promise((resolve) => {
       ;(this.#waiting ??= []).push(resolve)
     })
+  }
+
+  /**
+   * Lets a reader that keeps up read what waits for it: with a model that answers at once nobody else gives it a turn, and events would
+   * pile up. A reader that takes nothing within some turns of the microtask queue is slow, and is not waited for.
+   */
+  catchUp(): Eventually<void> {
+    return this.#size > 0 ? this.#readOn() : undefined
+  }
+
+  async #readOn(): Promise<void> {
+    for (let size = this.#size, patience = ticksPerEvent; size > 0 && patience > 0; patience--) {
+      await Promise.resolve()
+      if (this.#size < size) patience = ticksPerEvent + 1
+      size = this.#size
+    }
+  }
+
+  get #size(): number {
+    return this.#events.length - this.#head
   }
 
   /** Nothing is kept any more. */

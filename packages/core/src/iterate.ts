@@ -105,6 +105,7 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     ledger,
     wholeLedger: ledger,
     isHeard: () => events.isListening,
+    catchUp: () => events.catchUp(),
     deadline,
     onSettings,
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),

@@ -21,6 +21,7 @@ export async function runLoop(context: RunContext, ports: RunPorts, start: RunSt
       const outcome = await turn(run)
       const ended = await decide(run, outcome) // signals, overrides, wrap-up; pays for the lap and records it
       if (ended !== undefined) return ended
+      await run.ports.catchUp() // whoever reads the events, not whoever is slow
     }
   } catch (thrown) {
     return finishBroken(run, thrown)

@@ -9,6 +9,7 @@ import type { ContextDefence } from './context/port.ts'
 import type { Tokens } from './context/tokens.ts'
 import type { RegisteredGuard } from './guards/registry.ts'
 import type { Emit } from './events.ts'
+import type { Eventually } from './eventually.ts'
 import type { HookRegistry } from './hooks/registry.ts'
 import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
@@ -109,6 +110,8 @@ export interface RunPorts {
   readonly wholeLedger: Ledger
   /** Whether somebody listens: live events that cost something to make are not made for nobody. */
   readonly isHeard: () => boolean
+  /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */
+  readonly catchUp: () => Eventually<void>
   /** What the agent that started this one holds back from it (spec R-BUD-4). */
   readonly heldBack?: HeldBack
   readonly deadline: Deadline
