@@ -55,9 +55,9 @@ export const promises = [
     ['turn/calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
   ],
   [
-    'break: what hooks said in a turn before is told again',
-    ['steps/driver'],
-    ['turn/run.ts', '    this.tools = undefined\n    this.#written()', '    this.#written()'],
+    'break: what was told is told again',
+    ['callbacks'],
+    ['turn/calls/enter-results.ts', '  phase.isEntered = true\n', ''],
   ],
   [
     'break: what hooks had not seen is told',
