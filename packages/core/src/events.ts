@@ -1,6 +1,6 @@
 import type { AllowancesLeft, Ranking, Transition } from './allowance.ts'
 import type { BudgetCompletionEvent } from './budget/token-target.ts'
-import type { Checkpoint } from './guards/guard.ts'
+import type { Checkpoint, GuardRemaining } from './guards/guard.ts'
 import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
 import type { Json } from './json.ts'
@@ -33,7 +33,7 @@ export type ToolStatus =
  *
  * ```
  * run_start
- *   turn_start
+ *   turn_start  [guards]
  *     model_start  figures (live)  model_update* (live)  figures (live)  model_end  [retry …]  message
  *     tool_start  tool_update* (live)  tool_end  …  message
  *   lap
@@ -135,6 +135,8 @@ export type LoopEvent =
       readonly message: string
     }
   | { readonly type: 'token_budget'; readonly completion: BudgetCompletionEvent }
+  /** Before a turn: how near the guards are to firing, those that can say. */
+  | { readonly type: 'guards'; readonly remaining: readonly GuardRemaining[] }
   | {
       readonly type: 'lap'
       readonly transition: Transition

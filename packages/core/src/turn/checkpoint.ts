@@ -10,6 +10,7 @@ import type { PolledControl } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { Run } from './run.ts'
+import { tellGuards } from './tell-guards.ts'
 
 // A checkpoint is where signals, cancellation and inbox are looked at. All that comes from outside comes through `Steps.control`.
 
@@ -97,6 +98,7 @@ export function guardsAt(run: Run, checkpoint: Checkpoint, isPassed = false): re
   const { guards } = run.context
   if (guards.length === 0) return nobody
   const view = viewOf(run, checkpoint)
+  if (checkpoint === 'before_turn') tellGuards(run, view)
   const raisedBy: string[] = []
   for (const { id, guard } of guards) {
     if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue

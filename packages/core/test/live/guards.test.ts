@@ -1,0 +1,64 @@
+// Holds rules of docs/spec.md: R-GUARD-10.
+import { expect, test } from 'vitest'
+import {
+  all,
+  costLimit,
+  noProgress,
+  replay,
+  stepLimit,
+  tokenLimit,
+  type Guard,
+  type LoopEvent,
+} from '../../src/index.ts'
+import type { ScriptedReply } from '../../src/testing/index.ts'
+import { calls, dollarATokenPrices, json, reader, run } from '../support/harness.ts'
+
+const told = (events: readonly LoopEvent[]): readonly unknown[] =>
+  events.flatMap((event) => (event.type === 'guards' ? [event.remaining] : []))
+
+const tools = [reader('Look')]
+const turns = (_request: unknown, index: number): ScriptedReply => (index < 2 ? calls('Look') : 'done')
+
+test('guards say before every turn how near they are to firing', async () => {
+  const given = {
+    tools,
+    prices: dollarATokenPrices,
+    stopWhen: [stepLimit(5), all(tokenLimit(1_000_000), costLimit(1_000_000)), noProgress()],
+  }
+  const { events, steps } = await run(turns, given)
+  const at = (turn: number) => [
+    { guard: 'StepsLimitHook', used: turn, limit: 5, unit: 'turns' },
+    { guard: 'TokenUsageLimitHook', used: 15 * turn, limit: 1_000_000, unit: 'tokens' },
+    { guard: 'noProgress', used: turn, limit: 5, unit: 'repeats' },
+  ]
+  expect(told(events)).toEqual([at(0), at(1), at(2)])
+  const order = events.map(({ type }) => type)
+  expect(order.indexOf('guards')).toBe(order.indexOf('turn_start') + 1)
+  // They are pure, so a replay asks them again.
+  const replayed = await replay(steps.records, { ...given, model: { ...(await run([])).model } })
+  expect(json(told(replayed.events))).toEqual(json(told(events)))
+})
+
+test('a guard that cannot say, fails or gives something else says nothing, and stops nothing', async () => {
+  const guard = (name: string, remaining?: () => unknown): Guard => ({
+    name,
+    evaluate: () => undefined,
+    // What plain JavaScript may give.
+    ...(remaining !== undefined && { remaining: remaining as NonNullable<Guard['remaining']> }),
+  })
+  const throws = (): never => {
+    throw new Error('it cannot say')
+  }
+  const { events, terminal } = await run(turns, {
+    tools,
+    stopWhen: [
+      guard('silent'),
+      guard('nothing', () => undefined),
+      guard('throws', throws),
+      guard('promise', () => Promise.reject(new Error('later'))),
+      guard('no figures', () => ({ guard: 'no figures', used: 1, limit: Infinity, unit: 'turns' })),
+      guard('a word', () => 'soon'),
+    ],
+  })
+  expect([terminal.reason, told(events)]).toEqual(['completed', []])
+})
