@@ -48,6 +48,7 @@ export function askPrices(ask: () => number | undefined): PriceAnswer {
     disregard(usd)
     if (usd === undefined) return { kind: 'none' }
     if (Number.isFinite(usd) && usd >= 0) return { kind: 'usd', usd }
+    disregard(usd)
     return { kind: 'broken', problem: `they gave ${String(usd)}` }
   } catch (error) {
     return { kind: 'broken', problem: `they threw: ${messageOf(error)}` }

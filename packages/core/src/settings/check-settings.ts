@@ -1,4 +1,4 @@
-import type { Prices } from '../budget/prices.ts'
+import { askPrices, type Prices } from '../budget/prices.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Model, Thinking } from '../model/model.ts'
 import type { RunSettings } from '../run-context.ts'
@@ -28,10 +28,13 @@ export function checkThinking(thinking: Thinking): void {
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
   const isInDollars = Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
-  if (isInDollars && prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 }) === undefined) {
-    throw new ConfigurationError(
-      `There is no price for ${model.id}, so a dollar budget cannot be kept. Give its price, or limit tokens instead.`,
-    )
+  if (isInDollars) {
+    const answer = askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 }))
+    const instead = 'Give its price, or limit tokens instead.'
+    if (answer.kind === 'none')
+      throw new ConfigurationError(`There is no price for ${model.id}, so a dollar budget cannot be kept. ${instead}`)
+    if (answer.kind === 'broken')
+      throw new ConfigurationError(`The prices gave no worst case for ${model.id}: ${answer.problem}. ${instead}`)
   }
   if ((isInDollars || settings.maxTokens !== Infinity) && model.maxServerToolUses === Infinity) {
     throw new ConfigurationError(

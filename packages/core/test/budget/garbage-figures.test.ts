@@ -1,7 +1,17 @@
 // Holds rules of docs/spec.md: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
 import { describe, expect, test } from 'vitest'
 import { noUsage } from '../../src/adapters/index.ts'
-import { replay, resume, type LoopOptions, type Model, type Prices, type Usage } from '../../src/index.ts'
+import {
+  ConfigurationError,
+  loop,
+  replay,
+  resume,
+  startRun,
+  type LoopOptions,
+  type Model,
+  type Prices,
+  type Usage,
+} from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices as prices, json, reader, run, type Given, type Run } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
@@ -155,6 +165,29 @@ describe('prices that fail after the reply do not hide the request', () => {
     const { terminal } = await run([], given)
     expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['error', 0, 0])
   })
+})
+
+describe('prices that fail when the options are checked', () => {
+  // What is given is held to no type.
+  test.each<[string, () => unknown, string]>([
+    ['throw', () => { throw new Error('no table') }, 'they threw: no table'], // prettier-ignore
+    ['throw what is no error', () => { throw Object.create(null) }, 'they threw'], // prettier-ignore
+    ['give NaN', () => Number.NaN, 'they gave NaN'],
+    ['give null', () => null, 'they gave null'],
+    ['give a promise', () => Promise.reject(new Error('no table')), 'they gave'],
+  ])('that %s make a dollar budget a configuration error that names the model', (_how, worstCase, problem) => {
+    const given = { model: scriptedModel([]), prices: { ...prices, worstCase: worstCase as Prices['worstCase'] } }
+    const start = () => loop(startRun({ prompt: 'go' }), { ...given, maxBudgetUsd: 1 })
+    expect(start).toThrow(ConfigurationError)
+    expect(start).toThrow(`The prices gave no worst case for scripted: ${problem}`)
+  })
+})
+
+test('a promise that prices give where a sum is asked is told of, and that it fails is nobody’s affair', async () => {
+  const cost = (() => Promise.reject(new Error('no table'))) as unknown as Prices['cost']
+  const whole = await run(['answer'], { prices: { ...prices, cost }, maxBudgetUsd: 100_000 })
+  expect(whole.terminal.reason).toBe('completed')
+  expect(notices(whole)).toEqual([expect.stringContaining('they gave')])
 })
 
 describe('an open request of a run without a limit', () => {
