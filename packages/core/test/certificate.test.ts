@@ -250,7 +250,7 @@ describe('no run exceeds its certificate', () => {
       case 'refusal':
         return { text: 'no', stopReason: 'refusal' }
       case 'broken':
-        return { text: 'half', interrupted: { kind: 'connection', message: 'x' } }
+        return { text: 'half', streamError: { kind: 'connection', message: 'x' } }
       case 'image':
         return { error: { kind: 'image', message: 'x', status: 400 } }
       case 'tooLong':

@@ -363,11 +363,11 @@ describe('limits', () => {
 })
 
 describe('a stream that breaks after completed blocks', () => {
-  const interrupted = { kind: 'connection', message: 'socket closed' } as const
+  const streamError = { kind: 'connection', message: 'socket closed' } as const
 
   test('runs its completed calls and goes on', async () => {
     const { transitions, terminal, state, events } = await run(
-      [{ ...calls('Look'), stopReason: null as never, interrupted }, 'answer'],
+      [{ ...calls('Look'), stopReason: null as never, streamError }, 'answer'],
       { tools },
     )
     expect([transitions, terminal.reason, resultTexts({ state })]).toEqual([['next_turn'], 'completed', ['read']])
@@ -376,7 +376,7 @@ describe('a stream that breaks after completed blocks', () => {
     ])
   })
 
-  const broken: ScriptedReply = { text: 'half', stopReason: null as never, interrupted }
+  const broken: ScriptedReply = { text: 'half', stopReason: null as never, streamError }
 
   test('with text only is resumed once, and is never completed', async () => {
     const resumed = await run([broken, 'the rest'])

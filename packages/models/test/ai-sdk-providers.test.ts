@@ -55,7 +55,7 @@ describe('every stream recorded from the Messages API says the same through @ai-
     const expected = messageOf(events)
     for (cut = 1; cut < bytes.length; cut += Math.ceil(bytes.length / 4)) {
       const { reply } = await call(model)
-      expect(reply?.interrupted).toBe(undefined)
+      expect(reply?.streamError).toBe(undefined)
       const { content, id, model: name, stop_reason, usage } = reply!.message
       expect({ ...saidIn(content), id, name, stop_reason, usage }).toEqual({
         ...saidIn(expected.content),
@@ -125,7 +125,7 @@ describe('every recorded chat completion says the same through @ai-sdk/openai-co
       response.end([...lines, '[DONE]'].map((line) => `data: ${line}\n\n`).join(''))
     })
     const { reply } = await call(chatAt(server.url))
-    expect(reply?.interrupted).toBe(undefined)
+    expect(reply?.streamError).toBe(undefined)
     const { content, stop_reason, usage } = reply!.message
     const { input_tokens: input, cache_read_input_tokens: cached, output_tokens: output } = usage
     const expected = chatOf(lines.map((line) => JSON.parse(line) as Chunk))
@@ -371,7 +371,7 @@ describe('an answer that is an error', () => {
     })
     const { reply } = await call(claudeAt(server.url))
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'So' }])
-    expect(recordOf(reply?.interrupted)).toMatchObject({ kind: 'overloaded', retryable: true, billed: 'unknown' })
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'overloaded', retryable: true, billed: 'unknown' })
   })
 })
 
@@ -413,7 +413,7 @@ describe('a connection', () => {
     })
     const { reply } = await call(claudeAt(server.url))
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'So' }])
-    expect(recordOf(reply?.interrupted)).toMatchObject({ kind: 'connection', retryable: true })
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
   test('is let go when the run is aborted', async () => {

@@ -345,7 +345,7 @@ describe('stop reasons', () => {
   test('an error after a completed block keeps the block', async () => {
     const { reply } = await ask([...text('Hello'), finish('error')])
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
-    expect(recordOf(reply?.interrupted)).toMatchObject({ kind: 'server_error' })
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'server_error' })
   })
 })
 
@@ -423,7 +423,7 @@ describe('a stream that breaks', () => {
   test('after a completed block keeps what is complete and says so', async () => {
     const { reply } = await breakAfter([...text('Hello'), { type: 'text-start', id: '1' }], new Error('odd'))
     expect(reply?.message).toMatchObject({ content: [{ type: 'text', text: 'Hello' }], stop_reason: null })
-    expect(recordOf(reply?.interrupted)).toEqual({
+    expect(recordOf(reply?.streamError)).toEqual({
       kind: 'connection',
       message: 'The stream of the reply broke: odd',
       status: null,
@@ -469,7 +469,7 @@ describe('a stream that breaks', () => {
   test('by a call that comes twice is the same, and has the first', async () => {
     const { reply } = await ask([toolCall('{"a":1}'), toolCall('{"a":2}'), finish('tool-calls')])
     expect(reply?.message.content).toEqual([{ ...read, input: { a: 1 } }])
-    expect(recordOf(reply?.interrupted)).toMatchObject({ kind: 'connection', retryable: true })
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
   test('by what it says is cancelled', async () => {
@@ -597,7 +597,7 @@ describe('a silence', () => {
     })
     const { reply } = await call(fromAiSdk(model, { idleTimeoutMs: 20 }))
     expect(reply?.message.content).toEqual([{ type: 'text', text: 'Hello' }])
-    expect(recordOf(reply?.interrupted)).toMatchObject({ kind: 'timeout' })
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'timeout' })
   })
 })
 

@@ -87,7 +87,7 @@ describe('a connection that is dropped', () => {
       content: [{ type: 'text', text: "I'll update the issue list for you." }],
       stop_reason: null,
     })
-    expect(recordOf(reply?.interrupted)).toMatchObject({ kind: 'connection', retryable: true })
+    expect(recordOf(reply?.streamError)).toMatchObject({ kind: 'connection', retryable: true })
   })
 
   test('after the stop reason has lost nothing', async () => {
@@ -128,7 +128,7 @@ describe('a connection that is dropped', () => {
       const { reply, error } = await call(model)
       const content: readonly unknown[] = reply?.message.content ?? []
       if (reply === undefined) outcomes.add(`error, retryable: ${recordOf(error).retryable}`)
-      else outcomes.add(reply.interrupted === undefined ? 'whole' : `part: ${content.length}`)
+      else outcomes.add(reply.streamError === undefined ? 'whole' : `part: ${content.length}`)
       expect(content).toEqual((whole.content as unknown[]).slice(0, content.length))
     }
     expect([...outcomes]).toEqual(['error, retryable: true', 'part: 1', 'whole'])
@@ -162,7 +162,7 @@ describe('an error event after a 200', () => {
   test('after a completed block keeps what is complete', async () => {
     const { reply } = await errorAfter(until(toolRecording.events, 'content_block_stop'), overloaded)
     expect(reply?.message.content).toHaveLength(1)
-    expect(recordOf(reply?.interrupted).kind).toBe('overloaded')
+    expect(recordOf(reply?.streamError).kind).toBe('overloaded')
   })
 
   test.each([
@@ -314,7 +314,7 @@ describe('a service that is silent', () => {
     })
     const { reply } = await call(modelAt(server.url, { idleTimeoutMs: 300 }))
     expect(reply?.message.content).toHaveLength(1)
-    expect(recordOf(reply?.interrupted).kind).toBe('timeout')
+    expect(recordOf(reply?.streamError).kind).toBe('timeout')
   })
 
   test('after the reason why the reply ended is not waited for long', async () => {

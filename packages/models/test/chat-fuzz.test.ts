@@ -195,7 +195,7 @@ test('over a real connection each ends with a reply or a ModelError, wherever it
     fc.asyncProperty(stream, async (drawn) => {
       bytes = drawn
       const { reply, error, updates } = await call(model)
-      const failures = [error, reply?.interrupted].filter((failure) => failure !== undefined)
+      const failures = [error, reply?.streamError].filter((failure) => failure !== undefined)
       expect(failures.filter((failure) => !(failure instanceof ModelError))).toEqual([])
       expect(error !== undefined).toBe(reply === undefined)
       const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))

@@ -78,7 +78,7 @@ function outcomeOf({ reply, error, updates }: Called, sent: FaultReply): string 
   // R-WIRE-2: in every outcome.
   const complete = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
   expect(content).toEqual(complete.toSorted((a, b) => a.index - b.index).map(({ block }) => block))
-  if (reply.interrupted !== undefined) {
+  if (reply.streamError !== undefined) {
     const isPart = stop_reason === null && isSame(content, sent.blocks.slice(0, content.length))
     if (!isPart) return 'something that was not said is kept'
     return content.length === 1 ? 'text kept' : 'text and call kept'
@@ -93,7 +93,7 @@ function isSame(one: unknown, other: unknown): boolean {
 /** The failure that an attempt told of, also beside a reply that was kept. */
 function failureOf({ reply, error }: Called): ModelError | undefined {
   if (error instanceof ModelError) return error
-  return reply?.interrupted
+  return reply?.streamError
 }
 
 /** The cell of one protocol: where they differ, the Messages API stands first. */

@@ -59,10 +59,10 @@ async function wholeReply(protocol: FaultProtocol, { frames }: RecordedStream): 
 /** What holds however a stream was mistreated; the first thing that does not, in words. */
 function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string | undefined {
   if (reply === undefined) return error instanceof ModelError ? undefined : `it threw what is no ModelError: ${String(error)}` // prettier-ignore
-  const { message, interrupted } = reply
+  const { message, streamError } = reply
   const blocks = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
   const told = blocks.toSorted((a, b) => a.index - b.index).map(({ block }) => block)
-  const due = interrupted === undefined ? told : told.filter((block) => !isUnanswered(block, told))
+  const due = streamError === undefined ? told : told.filter((block) => !isUnanswered(block, told))
   if (!isSame(message.content, due)) return 'what was told to be complete is not what is in the reply'
   for (const { index, block } of blocks) {
     const shown = updates.map((update) => (update.type === 'text_delta' && update.index === index ? update.text : ''))
@@ -71,11 +71,11 @@ function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string
   }
   const counts = [message.usage.input_tokens, message.usage.output_tokens, message.usage.cache_read_input_tokens]
   if (!counts.every((count) => Number.isFinite(count) && count >= 0)) return 'the usage is no usage'
-  if (interrupted === undefined) {
+  if (streamError === undefined) {
     if (message.stop_reason === null) return 'a reply without a stop reason is told to be whole'
     return saysWhyItEnded(bytes) ? undefined : 'a reply is told to be whole, and its end never came'
   }
-  if (!(interrupted instanceof ModelError)) return 'it was interrupted by what is no ModelError'
+  if (!(streamError instanceof ModelError)) return 'it was broken by what is no ModelError'
   if (message.stop_reason !== null) return 'a broken reply has a stop reason'
   return message.content.length > 0 ? undefined : 'nothing is kept, and yet there is a reply'
 }
@@ -141,7 +141,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
         const bytes = mutatedBytes(recorded.frames, mutated)
         const called = await answeredWith(protocol, piecesOf(bytes, cutsAt))
         expect(problemOf(called, bytes)).toBeUndefined()
-        outcomes.add(called.reply === undefined ? 'failed' : called.reply.interrupted === undefined ? 'whole' : 'kept')
+        outcomes.add(called.reply === undefined ? 'failed' : called.reply.streamError === undefined ? 'whole' : 'kept')
       }),
       { numRuns: drawn(800) },
     )
@@ -162,7 +162,7 @@ describe.each(protocols)('in process, a stream (%s)', (protocol) => {
 function cutOutcome({ reply, error }: Called, whole: ModelReply): string {
   if (reply === undefined) return error instanceof ModelError && error.retryable ? 'a retryable error' : 'another error'
   const { content } = reply.message
-  if (reply.interrupted === undefined) return isSame(content, whole.message.content) ? 'the whole message' : 'something else' // prettier-ignore
+  if (reply.streamError === undefined) return isSame(content, whole.message.content) ? 'the whole message' : 'something else' // prettier-ignore
   const beginning = whole.message.content.filter((block) => !isUnanswered(block, content)).slice(0, content.length)
   return isSame(content, beginning) ? 'a beginning' : 'something else'
 }

@@ -142,7 +142,7 @@ describe('an error in the middle of a stream', () => {
       { type: 'text', text: 'Yes' },
       { type: 'tool_use', id: 'a', name: 'Read', input: { p: 1 } },
     ])
-    expect(recordOf(reply?.interrupted)).toMatchObject({
+    expect(recordOf(reply?.streamError)).toMatchObject({
       kind: 'server_error',
       message: 'The service gave up while it was answering: boom.',
     })
@@ -150,7 +150,7 @@ describe('an error in the middle of a stream', () => {
 
   test('after the finish reason takes nothing away', async () => {
     const { reply } = await after([whole, finish('tool_calls'), usageChunk], '{"error":{"message":"boom"}}')
-    expect(reply?.interrupted).toBeUndefined()
+    expect(reply?.streamError).toBeUndefined()
     expect(reply?.message).toMatchObject({ stop_reason: 'tool_use', usage: { input_tokens: 10, output_tokens: 5 } })
   })
 

@@ -219,7 +219,7 @@ describe('what goes wrong in a script goes wrong on the wire', () => {
       { adapter: { idleTimeoutMs: timeoutMs, requestTimeoutMs: timeoutMs } },
     )
     const { reply, error } = await call(model)
-    const failure = recordOf(error ?? reply?.interrupted ?? error)
+    const failure = recordOf(error ?? reply?.streamError ?? error)
     return [failure.kind, reply === undefined ? 'rejected' : reply.message.content.length]
   }
 

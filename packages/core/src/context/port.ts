@@ -50,8 +50,8 @@ export interface CompactionRequest {
 
 /** What came of a question. */
 export type CompactionReply =
-  /** `interrupted` is set when the stream broke after completed blocks. */
-  | { readonly kind: 'answered'; readonly message: AssistantMessage; readonly interrupted: ModelErrorJson | null }
+  /** `streamError` is set when the stream broke after completed blocks. */
+  | { readonly kind: 'answered'; readonly message: AssistantMessage; readonly streamError: ModelErrorJson | null }
   /** For good, after all retries. `prompt_too_long` is one of the kinds: ask again with less. */
   | { readonly kind: 'failed'; readonly error: ModelErrorJson }
   /** The budget has no room for it: nothing was asked. */

@@ -58,7 +58,7 @@ export interface ModelReply {
    * Set when the stream broke after at least one completed block: `message` holds the completed blocks alone.
    * A break before that is a rejection, which may be retried.
    */
-  readonly interrupted?: ModelError
+  readonly streamError?: ModelError
   /** `unknown` when the service told no usage for a whole reply: it is charged at its worst case. */
   readonly billed?: 'unknown'
 }

@@ -14,7 +14,7 @@ export type ScriptedReply =
       readonly stopReason?: ModelStopReason
       readonly usage?: Partial<Usage>
       /** The stream breaks after these blocks. */
-      readonly interrupted?: ModelErrorInit
+      readonly streamError?: ModelErrorInit
       /** Called when all blocks are out and before the reply is given: time for an abort, a message, a clock. */
       readonly before?: ((options: ModelCallOptions) => void) | ((options: ModelCallOptions) => Promise<void>)
     }
@@ -79,7 +79,7 @@ async function play(reply: ScriptedReply, place: Place, call: ModelCallOptions):
     call.emit({ type: 'block', index, block, messageId: message.id })
   }
   await reply.before?.(call)
-  return reply.interrupted === undefined ? { message } : { message, interrupted: new ModelError(reply.interrupted) }
+  return reply.streamError === undefined ? { message } : { message, streamError: new ModelError(reply.streamError) }
 }
 
 function hang(

@@ -256,7 +256,7 @@ function refused(message: string): CompactionReply {
 function replyOf(asked: Asked): CompactionReply {
   switch (asked.kind) {
     case 'answered':
-      return { kind: 'answered', message: asked.message, interrupted: asked.streamError }
+      return { kind: 'answered', message: asked.message, streamError: asked.streamError }
     case 'aborted':
     case 'over_budget':
       return { kind: asked.kind }

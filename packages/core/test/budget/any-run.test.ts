@@ -92,7 +92,7 @@ function service(id: string, plan: Plan): Model {
       case 'refused':
         return { error: { kind: 'prompt_too_long', message: 'too long', status: 413 } }
       case 'broken':
-        return { ...calls('Write'), interrupted: { kind: 'connection', message: 'x' }, usage }
+        return { ...calls('Write'), streamError: { kind: 'connection', message: 'x' }, usage }
       case 'pause':
         return { text: 'so far', stopReason: 'pause_turn', usage }
       case 'long':

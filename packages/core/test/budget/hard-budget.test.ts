@@ -83,7 +83,7 @@ describe('a hard budget', () => {
   })
 
   test('charges a stream that broke at the worst case', async () => {
-    const { terminal } = await asked(100_000, [{ ...calls('Look'), interrupted: { kind: 'connection', message: 'x' } }])
+    const { terminal } = await asked(100_000, [{ ...calls('Look'), streamError: { kind: 'connection', message: 'x' } }])
     expect([terminal.costUsd, terminal.committedUsd]).toEqual([0, input + 4_000])
   })
 
@@ -218,7 +218,7 @@ test('no budget is overshot, whatever the model, the tools and the network do', 
               case 'refused':
                 return { error: { kind: 'server_error', message: 'busy', status: 500 } }
               case 'broken':
-                return { ...calls('Write'), interrupted: { kind: 'connection', message: 'x' }, usage }
+                return { ...calls('Write'), streamError: { kind: 'connection', message: 'x' }, usage }
               case 'text':
               default:
                 return { text: 'answer', usage }

@@ -72,7 +72,7 @@ describe('a reply that nobody counted, right behind the last count, is reserved 
   })
 
   test('broken off', async () => {
-    const broken: ScriptedReply = { text, interrupted: { kind: 'connection', message: 'x' }, usage: zeros }
+    const broken: ScriptedReply = { text, streamError: { kind: 'connection', message: 'x' }, usage: zeros }
     const model = scriptedModel([paused, broken, 'end'], { maxOutputTokens: cap })
     const { steps } = await run([], { model, prices, maxBudgetUsd: 100_000 })
     const asked = model.requests[2]?.messages ?? []

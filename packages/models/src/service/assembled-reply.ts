@@ -3,7 +3,7 @@ import type { Assembled } from './stream-reader.ts'
 
 /**
  * The reply that stands at the end of a stream. One that broke is an error while nothing was completed, which may be
- * retried; after that its completed blocks are kept, and `interrupted` says that more was to come (spec R-REQ-7).
+ * retried; after that its completed blocks are kept, and `streamError` says that more was to come (spec R-REQ-7).
  * @throws what `error` gives.
  */
 export function replyOf(assembled: Assembled, error: () => ModelError): ModelReply {
@@ -11,7 +11,7 @@ export function replyOf(assembled: Assembled, error: () => ModelError): ModelRep
     case 'complete':
       return wholeReplyOf(assembled)
     case 'partial':
-      return { message: assembled.message, interrupted: error() }
+      return { message: assembled.message, streamError: error() }
     case 'nothing':
       throw error()
   }

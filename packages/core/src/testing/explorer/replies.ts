@@ -109,9 +109,9 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     case 'window':
       return answer(place, [], 'model_context_window_exceeded')
     case 'broken text':
-      return { ...(await answer(place, [])), interrupted: connectionLost() }
+      return { ...(await answer(place, [])), streamError: connectionLost() }
     case 'broken call':
-      return { ...(await answer(place, ['Write'])), interrupted: connectionLost() }
+      return { ...(await answer(place, ['Write'])), streamError: connectionLost() }
     case 'hang':
       return hang(place)
     case 'hang after call': {

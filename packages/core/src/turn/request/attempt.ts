@@ -162,14 +162,14 @@ const noReply = new ModelError({
 }).toRecord()
 
 function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
-  const { message, interrupted, isBillingUnknown } = reply
+  const { message, streamError, isBillingUnknown } = reply
   const told = toldUsage(message.usage)
   // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
-  const isNone = interrupted !== undefined || isBillingUnknown || (told.isUsable && inputTokensOf(told.usage) <= 0)
+  const isNone = streamError !== undefined || isBillingUnknown || (told.isUsable && inputTokensOf(told.usage) <= 0)
   return {
     kind: 'answered',
     message: { ...message, usage: told.isUsable ? told.usage : noUsage, by: plan.model.id },
-    streamError: interrupted === undefined ? null : recordOf(interrupted),
+    streamError: streamError === undefined ? null : recordOf(streamError),
     grant,
     promptDigest: plan.promptDigest(),
     charge: isNone ? unknownCharge(run, plan, grant) : chargeFor(run, plan, grant, message.usage),

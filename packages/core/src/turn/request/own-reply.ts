@@ -8,7 +8,7 @@ export interface OwnReply {
   /** JSON, frozen, and the run's own: what the adapter or anybody else does with theirs changes nothing in it. */
   readonly message: AssistantMessage
   /** What broke the stream; undefined when nothing did. */
-  readonly interrupted: unknown
+  readonly streamError: unknown
   readonly isBillingUnknown: boolean
 }
 
@@ -19,8 +19,8 @@ export function ownReply(given: unknown, transcript: Transcript): OwnReply | und
     const message = ownMessage(given.message, transcript)
     if (message === undefined) return undefined
     // Plain JavaScript may give any fields beside it, or none.
-    const { interrupted, billed } = given as { readonly interrupted?: unknown; readonly billed?: unknown }
-    return { message, interrupted: interrupted ?? undefined, isBillingUnknown: billed === 'unknown' }
+    const { streamError, billed } = given as { readonly streamError?: unknown; readonly billed?: unknown }
+    return { message, streamError: streamError ?? undefined, isBillingUnknown: billed === 'unknown' }
   } catch {
     // It cannot be read.
     return undefined
