@@ -8,14 +8,13 @@ export class CallIds {
   }
 
   /** The id itself when no call has it, here or in `also`; else with the lowest number behind it that makes it one: `id_2`. */
-  free(id: string, also: ReadonlySet<string>): string {
-    const isTaken = (name: string): boolean => this.#numbers.has(name) || also.has(name)
-    if (!isTaken(id)) return id
+  free(id: string, also?: ReadonlySet<string>): string {
+    if (!this.#numbers.has(id) && also?.has(id) !== true) return id
     let number = this.#numbers.get(id) ?? 2
     while (this.#numbers.has(`${id}_${number}`)) number++
     // What is in `also` alone may never come to be, so it moves nothing on.
     if (this.#numbers.has(id)) this.#numbers.set(id, number)
-    while (isTaken(`${id}_${number}`)) number++
+    while (this.#numbers.has(`${id}_${number}`) || also?.has(`${id}_${number}`) === true) number++
     return `${id}_${number}`
   }
 }

@@ -48,16 +48,17 @@ function copyOfObject(value: object, within: object[]): Json | undefined {
   if (within.includes(value)) return '[circular]'
   if (within.length >= maxDepth) return '[too deep]'
   const depth = within.push(value)
+  let copy: Json | undefined
   try {
     const source = 'toJSON' in value && typeof value.toJSON === 'function' ? (value.toJSON() as unknown) : value
     // What `toJSON` gives is not asked for its own again, and may be the object itself.
-    if (typeof source !== 'object' || source === null) return copyOf(source, within)
-    return Array.isArray(source) ? copyOfList(source, within) : copyOfParts(source, within)
+    if (typeof source !== 'object' || source === null) copy = copyOf(source, within)
+    else copy = Array.isArray(source) ? copyOfList(source, within) : copyOfParts(source, within)
   } catch {
-    return '[unreadable]'
-  } finally {
-    within.length = depth - 1
+    copy = '[unreadable]'
   }
+  within.length = depth - 1
+  return copy
 }
 
 function copyOfList(source: readonly unknown[], within: object[]): readonly Json[] {
@@ -69,30 +70,37 @@ function copyOfList(source: readonly unknown[], within: object[]): readonly Json
 
 function copyOfParts(source: object, within: object[]): JsonObject {
   const copy: { [key: string]: Json } = {}
-  for (const key of Object.keys(source)) {
-    const part = copyOfPart(source, key, within)
-    if (part === undefined) continue
-    setKey(copy, key, part)
-  }
+  for (const key of Object.keys(source)) copyPart(source, key, copy, within)
   return Object.freeze(copy)
 }
 
-function copyOfPart(source: object, key: string, within: object[]): Json | undefined {
-  const depth = within.length
+function copyPart(source: object, key: string, copy: object, within: object[]): void {
+  const part = partOf(source, key)
+  const json = typeof part === 'string' ? part : copyOf(part, within)
+  if (json !== undefined) setKey(copy, key, json)
+}
+
+/** A getter of a stranger may throw. */
+function partOf(source: object, key: string): unknown {
   try {
     // `key` is one of its own.
-    return copyOf((source as { readonly [key: string]: unknown })[key], within)
+    return (source as { readonly [key: string]: unknown })[key]
   } catch {
-    within.length = depth
     return '[unreadable]'
   }
 }
 
+/** Puts the JSON of one part of a stranger's object into another; what has no JSON is left out, as in `jsonOf`. */
+export function putJson(target: object, source: object, key: string): void {
+  copyPart(source, key, target, [])
+}
+
 /** A key such as `__proto__`, which JSON may hold, stays a key. */
-function setKey(copy: { [key: string]: unknown }, key: string, value: unknown): void {
+function setKey(copy: object, key: string, value: unknown): void {
   if (key === '__proto__')
     Object.defineProperty(copy, key, { value, writable: true, enumerable: true, configurable: true })
-  else copy[key] = value
+  // Of our own making: any key may be set.
+  else (copy as { [key: string]: unknown })[key] = value
 }
 
 /** A copy of what is JSON already, for somebody who may change it. */
@@ -100,7 +108,9 @@ export function mutableCopyOf(value: Json | undefined): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(mutableCopyOf)
   const copy = {}
-  for (const [key, part] of Object.entries(value)) setKey(copy, key, mutableCopyOf(part))
+  // Neither null nor a list: an object of JSON.
+  const source = value as JsonObject
+  for (const key of Object.keys(source)) setKey(copy, key, mutableCopyOf(source[key]))
   return copy
 }
 

@@ -170,7 +170,7 @@ export class Transcript implements Iterable<TranscriptEntry> {
    * An id that no call of this conversation has, nor any of `also`: `id` itself, else with a number behind it (`id_2`).
    * Services use ids again; the Messages API takes each once in a conversation.
    */
-  freeCallId(id: string, also: ReadonlySet<string>): string {
+  freeCallId(id: string, also?: ReadonlySet<string>): string {
     const log = this.#log
     if (this.length < log.callsRead) return Transcript.of(this.since(0)).freeCallId(id, also)
     const callIds = (log.callIds ??= new CallIds())
@@ -258,16 +258,8 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
       return projectUser(messages, entry)
     case 'assistant': {
       if (entry.error !== undefined) return messages
-      const { by, container } = entry.message
       const content = sendable(entry.message.content)
-      if (content.length > 0) {
-        messages.push({
-          role: 'assistant',
-          content,
-          ...(by !== undefined && { by }),
-          ...(container !== undefined && { container }),
-        })
-      }
+      if (content.length > 0) messages.push(shownMessage(entry.message, content))
       return messages
     }
     case 'attachment':
@@ -277,6 +269,12 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
     case 'media_removed':
       return messages.map((message) => withoutMedia(message, entry.note))
   }
+}
+
+function shownMessage({ by, container }: AssistantMessage, content: readonly ContentBlock[]): ModelMessage {
+  if (container !== undefined)
+    return by === undefined ? { role: 'assistant', content, container } : { role: 'assistant', content, by, container }
+  return by === undefined ? { role: 'assistant', content } : { role: 'assistant', content, by }
 }
 
 /** Results come before anything else that was said since the call: also those that a person had to approve first. */

@@ -41,7 +41,7 @@ export type ModelUpdate =
   /** Some more text of block `index`. */
   | { readonly type: 'text_delta'; readonly index: number; readonly text: string }
   | { readonly type: 'thinking_delta'; readonly index: number; readonly text: string }
-  /** Block `index` is complete. A read-only tool may start now. */
+  /** Block `index` is complete, and stands as it was told: a read-only tool may start now. */
   | { readonly type: 'block'; readonly index: number; readonly block: ContentBlock; readonly messageId: string }
 
 /** What an adapter is handed beside the request. */

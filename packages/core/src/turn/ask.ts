@@ -1,10 +1,11 @@
 import { allowances } from '../allowance.ts'
+import type { HeldBack } from '../budget/ledger.ts'
 import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
-import { inputTokensOf, isToolUse, toolCallsOf } from '../messages.ts'
+import { inputTokensOf, isToolUse, toolCallsOf, type Usage } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
-import type { Model } from '../model/model.ts'
+import type { Model, ModelRequest } from '../model/model.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { noEarlyStarts, type EarlyStarts } from './calls/early-starts.ts'
 import { askModel, type Asker } from './request/ask-model.ts'
@@ -66,7 +67,7 @@ export function ask(run: Run): Promise<Reply> {
     tell: run.emit,
     enter: (attempt, step) => enterAttempt(run, attempt, step),
   }
-  return askModel(run, planOf(run, model, isClosing), asker).then((asked) => {
+  return askModel(run, new TurnRequest(run, model), asker).then((asked) => {
     switch (asked.kind) {
       case 'answered':
         return answer(run, asked, early)
@@ -81,25 +82,50 @@ export function ask(run: Run): Promise<Reply> {
 }
 
 /** The request for the next turn; the last answer of a wrap-up has no tools, and nothing is held back for it any more. */
-function planOf(run: Run, model: Model, isClosing: boolean): RequestPlan {
-  const { settings, toolDefinitions } = run.context
-  return {
-    name: isClosing ? 'wrap_up:1' : `model:${run.spent.request}`,
-    model,
-    cap: outputCap(run, model),
-    inputBound: (bounded) => inputBoundOf(run, bounded),
-    heldBack: () => heldBackBy(run),
-    // Not of what the program may change: system prompt, tools, model, cap (spec R-RES-12).
-    digest: () => run.transcript.digest().toString(36),
-    promptDigest: () => promptDigest(run.context, model),
-    body: () => ({
-      system: settings.system,
-      messages: run.transcript.messages(),
-      tools: toolDefinitions,
-      ...(isClosing && { toolChoice: 'none' as const }),
-      ...(settings.thinking !== null && { thinking: settings.thinking }),
-    }),
-    contextAfter: (usage) => (usage === null ? estimateRequest(run) : inputTokensOf(usage) + usage.output_tokens),
+class TurnRequest implements RequestPlan {
+  readonly name: string
+  readonly model: Model
+  readonly cap: number
+  readonly #run: Run
+
+  constructor(run: Run, model: Model) {
+    this.name = run.spent.closing === null ? `model:${run.spent.request}` : 'wrap_up:1'
+    this.model = model
+    this.cap = outputCap(run, model)
+    this.#run = run
+  }
+
+  inputBound(model: Model): number {
+    return inputBoundOf(this.#run, model)
+  }
+
+  heldBack(): HeldBack | undefined {
+    return heldBackBy(this.#run)
+  }
+
+  /** Not of what the program may change: system prompt, tools, model, cap (spec R-RES-12). */
+  digest(): string {
+    return this.#run.transcript.digest().toString(36)
+  }
+
+  promptDigest(): string {
+    return promptDigest(this.#run.context, this.model)
+  }
+
+  body({ maxTokens }: Grant, idempotencyKey: string): ModelRequest {
+    const { context, spent, transcript } = this.#run
+    const { system, thinking } = context.settings
+    const plain = { system, messages: transcript.messages(), tools: context.toolDefinitions, maxTokens, idempotencyKey }
+    if (spent.closing === null && thinking === null) return plain
+    return {
+      ...plain,
+      ...(spent.closing !== null && { toolChoice: 'none' as const }),
+      ...(thinking !== null && { thinking }),
+    }
+  }
+
+  contextAfter(usage: Usage | null): number {
+    return usage === null ? estimateRequest(this.#run) : inputTokensOf(usage) + usage.output_tokens
   }
 }
 

@@ -177,7 +177,10 @@ class Compacting {
       digest: () => run.transcript.digest().toString(36),
       promptDigest: () => '',
       contextAfter: () => estimateRequest(run),
-      body: () => ({ system, messages, tools, ...(tools.length > 0 && { toolChoice: 'none' as const }) }),
+      body: ({ maxTokens }, idempotencyKey) => {
+        const plain = { system, messages, tools, maxTokens, idempotencyKey }
+        return tools.length === 0 ? plain : { ...plain, toolChoice: 'none' }
+      },
     }
   }
 

@@ -393,6 +393,65 @@ describe('calls with one id that start early', () => {
       expect(results(result).map(({ content }) => content)).toEqual(given.map((n) => `seen ${n}`))
     }
   })
+
+  test.each(['the objects that were told', 'copies of them'])(
+    'keep the ids that they were told by, in whatever order: %s',
+    async (kind) => {
+      const blockOf = (n: number): ContentBlock => ({ type: 'tool_use', id: 'same', name: 'Look', input: { n } })
+      const script = scriptedModel(['done'])
+      const backwards: ScriptedModel = {
+        ...script,
+        async call(request, options) {
+          if (request.messages.length > 1) return script.call(request, options)
+          const content = [blockOf(0), blockOf(1), blockOf(2)]
+          for (const index of [2, 1]) {
+            const block = content[index]
+            if (block !== undefined) options.emit({ type: 'block', index, block, messageId: 'msg' })
+          }
+          return { message: { ...message, content: kind === 'copies of them' ? structuredClone(content) : content } }
+        },
+      }
+      const result = await run([], { model: backwards, tools: [look()] })
+      const told = result.events.flatMap((event) =>
+        event.type === 'model_update' && event.update.type === 'block' ? [event.update] : [],
+      )
+      const idsTold = told.map(({ index, block }) => [index, 'id' in block ? block.id : undefined])
+      expect([idsTold.slice(0, 2), answersById(result)]).toEqual([
+        [
+          [2, 'same'],
+          [1, 'same_2'],
+        ],
+        [
+          ['same_3', 'Look 0'],
+          ['same_2', 'Look 1'],
+          ['same', 'Look 2'],
+        ],
+      ])
+    },
+  )
+})
+
+test('a block stands as it was told, whatever the adapter does with its object afterwards', async () => {
+  const script = scriptedModel(['done'])
+  const log: unknown[] = []
+  const changing: ScriptedModel = {
+    ...script,
+    async call(request, options) {
+      if (request.messages.length > 1) return script.call(request, options)
+      const input = { n: 1 }
+      const block: ContentBlock = { type: 'tool_use', id: 'a', name: 'Look', input }
+      options.emit({ type: 'block', index: 0, block, messageId: 'msg' })
+      input.n = 2
+      return { message: { ...message, content: [block] } }
+    },
+  }
+  const result = await run([], { model: changing, tools: [reader('Look', ({ n }) => (log.push(n), 'seen'))] })
+  expect([
+    log,
+    entriesOf(result).flatMap((entry) =>
+      entry.kind === 'assistant' ? toolCallsOf(entry.message).map(({ input }) => input) : [],
+    ),
+  ]).toEqual([[1], [{ n: 1 }]])
 })
 
 describe('a record of calls with one id', () => {

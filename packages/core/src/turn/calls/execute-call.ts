@@ -12,30 +12,32 @@ import { agentStateOf } from '../agent-view.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './call.ts'
 
-export interface LeafCall extends ValidCall {
-  readonly tool: AnyLeafTool
-}
-
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
-export function executeCall(run: Run, call: LeafCall, idempotencyKey: string, emit: Emit): Eventually<ToolResult> {
+export function executeCall(
+  run: Run,
+  call: ValidCall,
+  tool: AnyLeafTool,
+  idempotencyKey: string,
+  emit: Emit,
+): Eventually<ToolResult> {
   const { abort, orphanedTools } = run.ports
   // After an abort no tool starts.
   if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')
   const orphans = call.readOnly ? undefined : orphanedTools.settled()
-  if (orphans === undefined) return runTool(run, call, idempotencyKey, emit)
+  const start = (): Eventually<ToolResult> =>
+    runTool(run, tool, call.input, new CallContext(run, call, idempotencyKey, emit))
+  if (orphans === undefined) return start()
   return run.withGrace(
     () => orphans,
-    (settled) =>
-      settled.kind === 'left' ? abortedResult(settled.cause, 'settled') : runTool(run, call, idempotencyKey, emit),
+    (settled) => (settled.kind === 'left' ? abortedResult(settled.cause, 'settled') : start()),
   )
 }
 
-function runTool(run: Run, leaf: LeafCall, idempotencyKey: string, emit: Emit): Eventually<ToolResult> {
+function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolContext): Eventually<ToolResult> {
   const { abort, orphanedTools } = run.ports
-  const context = new CallContext(leaf, run.state, abort.signal, idempotencyKey, emit)
   let running: unknown
   // The input passed this tool's own check, so it is what `execute` is written for.
-  const work = () => (running = leaf.tool.execute(leaf.input as never, context))
+  const work = () => (running = tool.execute(input as never, context))
   return run.withGrace(work, (settled) => {
     switch (settled.kind) {
       case 'value':
@@ -61,12 +63,12 @@ class CallContext implements ToolContext {
   readonly #state: RunState
   readonly #emit: Emit
 
-  constructor({ call }: LeafCall, state: RunState, signal: AbortSignal, idempotencyKey: string, emit: Emit) {
+  constructor(run: Run, { call }: ValidCall, idempotencyKey: string, emit: Emit) {
     this.callId = call.id
     this.toolName = call.name
-    this.signal = signal
+    this.signal = run.ports.abort.signal
     this.idempotencyKey = idempotencyKey
-    this.#state = state
+    this.#state = run.state
     this.#emit = emit
   }
 

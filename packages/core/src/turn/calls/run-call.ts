@@ -2,9 +2,9 @@ import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
-import { isAgentTool } from '../../tools/tool.ts'
+import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
-import type { CallRun, PreparedCall } from './call.ts'
+import type { CallRun, PreparedCall, ValidCall } from './call.ts'
 import { executeCall } from './execute-call.ts'
 import { toolStepName } from './recorded-calls.ts'
 import { runAgent } from './run-agent.ts'
@@ -21,7 +21,7 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
     ? after(runAgent(run, { ...inspected, tool }), (agent): CallRun => {
         return { call, result: agent.result, at: agent.endedAt, durationMs: 0, agent }
       })
-    : after(runStep(run, phase, { ...inspected, tool }), ({ value, at, durationMs }): CallRun => {
+    : after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }): CallRun => {
         return { call, result: value, at, durationMs }
       })
   return after(running, (ran) => phase.addRan(ran))
@@ -56,13 +56,14 @@ function digestOfCall({ calls }: ToolPhase, index: number): string {
 function runStep(
   run: Run,
   phase: ToolPhase,
-  inspected: Parameters<typeof executeCall>[1],
+  inspected: ValidCall,
+  tool: AnyLeafTool,
 ): Eventually<StepResult<ToolResult>> {
-  const { call, index, tool, readOnly, started } = inspected
+  const { call, index, readOnly, started } = inspected
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
   return run.stepBeside<ToolResult>(
     toolStepName(run, { id: call.id, index }),
-    ({ idempotencyKey, emit }) => started ?? executeCall(run, inspected, idempotencyKey, emit),
+    ({ idempotencyKey, emit }) => started ?? executeCall(run, inspected, tool, idempotencyKey, emit),
     {
       digest: () => digestOfCall(phase, index),
       intent: () => null,

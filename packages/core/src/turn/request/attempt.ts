@@ -52,7 +52,7 @@ export interface RequestPlan extends RequestBounds {
   digest(): string
   /** What is asked beside the messages. */
   promptDigest(): string
-  body(): Omit<ModelRequest, 'maxTokens' | 'idempotencyKey'>
+  body(grant: Grant, idempotencyKey: string): ModelRequest
   /** Tokens of the conversation once it is answered: by what the service counted, where that is of the conversation. */
   contextAfter(usage: Usage | null): number
 }
@@ -74,7 +74,7 @@ export function makeAttempt(
       if (reserved === undefined) throw new Error('a request needs its grant')
       const { grant, reservation } = reserved
       if (!grant.granted) return { kind: 'over_budget', overBudget: grant }
-      const request: ModelRequest = { ...plan.body(), maxTokens: grant.maxTokens, idempotencyKey }
+      const request = plan.body(grant, idempotencyKey)
       const settle = (made: Made): Made => {
         const { charge } = made
         if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
@@ -84,7 +84,13 @@ export function makeAttempt(
         return made
       }
       if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
-      return callModel(run, plan, grant, request, { settle, onUpdate: (update) => onUpdate(update, emit) })
+      const { cause } = run.ports.abort
+      if (cause !== undefined) return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) })
+      const call = new ModelCall(run, plan, grant, request, (update) => onUpdate(update, emit))
+      return run.withGrace(
+        () => call.start(),
+        (settled) => settle(call.end(settled)),
+      )
     },
     {
       digest: () => plan.digest(),
@@ -110,49 +116,62 @@ function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudg
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
 
-interface CallListeners {
-  readonly onUpdate: (update: ModelUpdate) => void
-  /** What it came to, and is charged, once. */
-  readonly settle: (made: Made) => Made
-}
+/** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
+class ModelCall {
+  readonly #run: Run
+  readonly #plan: RequestPlan
+  readonly #grant: Grant
+  readonly #request: ModelRequest
+  readonly #onUpdate: (update: ModelUpdate) => void
+  readonly #partial: PartialReply
+  readonly #blocks: OwnBlocks
 
-function callModel(
-  run: Run,
-  plan: RequestPlan,
-  grant: Grant,
-  request: ModelRequest,
-  { settle, onUpdate }: CallListeners,
-): Eventually<Made> {
-  const { abort } = run.ports
-  const { model } = plan
-  if (abort.cause !== undefined)
-    return settle({ kind: 'aborted', cause: abort.cause, partial: null, charge: noCharge(model) })
-  const partial = new PartialReply(model)
-  const blocks = new OwnBlocks(run.transcript)
-  const emit = (given: ModelUpdate): void => {
-    // A deaf model may go on talking after it was left.
-    const update = partial.isClosed ? undefined : blocks.told(given)
-    if (update === undefined) return
-    partial.add(update)
-    onUpdate(update)
+  constructor(
+    run: Run,
+    plan: RequestPlan,
+    grant: Grant,
+    request: ModelRequest,
+    onUpdate: (update: ModelUpdate) => void,
+  ) {
+    this.#run = run
+    this.#plan = plan
+    this.#grant = grant
+    this.#request = request
+    this.#onUpdate = onUpdate
+    this.#partial = new PartialReply(plan.model)
+    this.#blocks = new OwnBlocks(run.transcript)
   }
-  const meaning = (settled: Settled<ModelReply>): Made => {
-    partial.close()
-    const reply = settled.kind === 'value' ? ownReply(settled.value, run.transcript) : undefined
+
+  /** The model's answer, or whatever it gave instead of one. */
+  start(): PromiseLike<ModelReply> {
+    const { signal } = this.#run.ports.abort
+    return this.#plan.model.call(this.#request, { signal, emit: (update) => this.#hear(update) })
+  }
+
+  #hear(given: ModelUpdate): void {
+    // A deaf model may go on talking after it was left.
+    const update = this.#partial.isClosed ? undefined : this.#blocks.told(given)
+    if (update === undefined) return
+    this.#partial.add(update)
+    this.#onUpdate(update)
+  }
+
+  /** What it came to; nothing that the model tells later belongs to it. */
+  end(settled: Settled<ModelReply>): Made {
+    const [run, plan, grant] = [this.#run, this.#plan, this.#grant]
+    const { abort } = run.ports
+    this.#partial.close()
+    const reply = settled.kind === 'value' ? ownReply(settled.value, this.#blocks, plan.model.id) : undefined
     if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
     // An abort decides over whatever error it made the model reject with.
     if (abort.cause !== undefined) {
       const charge = unknownCharge(run, plan, grant)
-      return { kind: 'aborted', cause: abort.cause, partial: partial.message(request), charge }
+      return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
     const told = settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.usage : null
     return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
   }
-  return run.withGrace(
-    () => model.call(request, { signal: abort.signal, emit }),
-    (settled) => settle(meaning(settled)),
-  )
 }
 
 const noReply = new ModelError({
@@ -162,22 +181,21 @@ const noReply = new ModelError({
 }).toRecord()
 
 function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
-  const { message, streamError, isBillingUnknown } = reply
-  const told = toldUsage(message.usage)
+  const { message, told, streamError, isBillingUnknown } = reply
   // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
   const isNone = streamError !== undefined || isBillingUnknown || (told.isUsable && inputTokensOf(told.usage) <= 0)
   return {
     kind: 'answered',
-    message: { ...message, usage: told.isUsable ? told.usage : noUsage, by: plan.model.id },
+    message,
     streamError: streamError === undefined ? null : recordOf(streamError),
     grant,
     promptDigest: plan.promptDigest(),
-    charge: isNone ? unknownCharge(run, plan, grant) : chargeFor(run, plan, grant, message.usage),
+    charge: isNone ? unknownCharge(run, plan, grant) : chargeFor(run, plan, grant, told),
   }
 }
 
 function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, told: Usage | null): Charge {
-  if (told !== null) return chargeFor(run, plan, grant, told)
+  if (told !== null) return chargeFor(run, plan, grant, toldUsage(told))
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 

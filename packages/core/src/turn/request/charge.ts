@@ -3,7 +3,7 @@ import { askPrices, nanosOf } from '../../budget/prices.ts'
 import { HaltingError } from '../../errors.ts'
 import { addUsage, totalTokensOf, type Usage } from '../../messages.ts'
 import type { Model } from '../../model/model.ts'
-import { toldUsage } from '../../model/told-usage.ts'
+import type { ToldUsage } from '../../model/told-usage.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { Run } from '../run.ts'
 import type { Grant, RequestBounds } from './grant.ts'
@@ -39,13 +39,12 @@ function isInDollars({ settings }: Run['context']): boolean {
 }
 
 /** For an attempt of which the service said what it used. */
-export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: object): Charge {
-  const checked = toldUsage(told)
-  if (!checked.isUsable) {
-    const note = `${grant.model} told a usage that cannot be counted (${checked.problem}): it is charged at its worst case.`
+export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage): Charge {
+  if (!told.isUsable) {
+    const note = `${grant.model} told a usage that cannot be counted (${told.problem}): it is charged at its worst case.`
     return { ...unknownCharge(run, bounds, grant), note }
   }
-  const { usage } = checked
+  const { usage } = told
   const answer = askPrices(() => run.context.prices.cost(grant.model, usage))
   const tokens = totalTokensOf(usage)
   if (answer.kind === 'usd') return { model: grant.model, nanos: nanosOf(answer.usd), tokens, known: true, usage }
@@ -75,15 +74,12 @@ export function noCharge(model: Model): Charge {
 /** What a charge adds to the run's figures. `usage` is that of the run's own turns: a compaction's is not in it. */
 export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'compaction'): Partial<RunProgress> {
   const { nanos, known, usage } = charge
-  const figures = {
+  return {
     totalTokens: spent.totalTokens + charge.tokens,
     nanos: known ? spent.nanos + nanos : spent.nanos,
     unknownNanos: known ? spent.unknownNanos : spent.unknownNanos + nanos,
-  }
-  if (usage === null) return figures
-  return {
-    ...figures,
-    usage: of === 'turn' ? addUsage(spent.usage, usage) : spent.usage,
-    modelUsage: withModelUsage(spent.modelUsage, charge.model, usage, known ? nanos : 0),
+    usage: usage === null || of === 'compaction' ? spent.usage : addUsage(spent.usage, usage),
+    modelUsage:
+      usage === null ? spent.modelUsage : withModelUsage(spent.modelUsage, charge.model, usage, known ? nanos : 0),
   }
 }

@@ -1,37 +1,67 @@
 import { isJsonObject, jsonOf, type Json, type JsonObject } from '../../json.ts'
-import { isToolUse, type ContentBlock } from '../../messages.ts'
+import { isToolUse, type ContentBlock, type ToolUseBlock } from '../../messages.ts'
 import type { ModelUpdate } from '../../model/model.ts'
 import type { Transcript } from '../../transcript.ts'
 
+/** What was told of one place in the message while it streamed. */
+interface ToldPlace {
+  /** The block as the adapter gave it, once it is complete. */
+  given: unknown
+  /** The copy that is kept of it. */
+  block: ContentBlock | undefined
+  /** Of a call: its id as the service wrote it, and the one that it has here. */
+  givenId: unknown
+  id: string | undefined
+  /** The message has a block for it. */
+  isFound: boolean
+}
+
 /**
  * The blocks of one reply as the run keeps them: frozen copies, so that nobody changes them under it, whose calls have an id
- * that no call of the conversation had (spec R-TOOL-14). The same blocks in the same order come to the same ids.
+ * that no call of the conversation had (spec R-TOOL-14).
+ * B1: a block that was told complete is copied once: the message that holds the same object in the same place gets that copy.
+ * B2: a call has in the message the id under which it was told.
  */
 export class OwnBlocks {
   readonly #transcript: Transcript
   /** Ids given in this reply. */
   #taken: Set<string> | undefined
-  /** By place in the message, from the moment a call begins to stream. */
-  #begun: Map<number, string> | undefined
+  #told: Map<number, ToldPlace> | undefined
 
   constructor(transcript: Transcript) {
     this.#transcript = transcript
   }
 
-  /** A block of the message; undefined when it is none. */
-  own(copy: Json): ContentBlock | undefined {
-    return isBlock(copy) ? this.#toldApart(copy, undefined) : undefined
-  }
-
   /** What a model tells while it replies; undefined when that is nothing. */
   told(update: ModelUpdate): ModelUpdate | undefined {
-    if (update.type === 'api_event') {
-      const event = this.#toldEvent(update.event)
-      return event === update.event ? update : { ...update, event }
+    switch (update.type) {
+      case 'api_event': {
+        const event = this.#toldEvent(update.event)
+        return event === update.event ? update : { ...update, event }
+      }
+      case 'block': {
+        const { index, messageId } = update
+        const block = this.#toldBlock(update.block, index)
+        return block === undefined ? undefined : { type: 'block', index, block, messageId }
+      }
+      default:
+        return update
     }
-    if (update.type !== 'block') return update
-    const copy = jsonOf(update.block)
-    return isBlock(copy) ? { ...update, block: this.#toldApart(copy, update.index) } : undefined
+  }
+
+  /** The blocks of the message, frozen; undefined when one of them is none. */
+  inMessage(given: readonly unknown[]): readonly ContentBlock[] | undefined {
+    const content: ContentBlock[] = []
+    let elsewhere: [index: number, call: ToolUseBlock][] | undefined
+    for (let index = 0; index < given.length; index++) {
+      const place = this.#told?.get(index)
+      const block = place === undefined ? ownBlock(given[index]) : inPlace(place, given[index])
+      if (block === undefined) return undefined
+      content.push(block)
+      if (isToolUse(block) && place?.isFound !== true) (elsewhere ??= []).push([index, block])
+    }
+    for (const [index, call] of elsewhere ?? []) content[index] = this.#withOwnId(call)
+    return Object.freeze(content)
   }
 
   /** The service's own event that a call begins names its id. */
@@ -39,28 +69,68 @@ export class OwnBlocks {
     if (event['type'] !== 'content_block_start') return event
     const { index, content_block: block } = event
     if (typeof index !== 'number' || !isJsonObject(block) || block['type'] !== 'tool_use') return event
-    const id = this.#freeId(block['id'])
-    ;(this.#begun ??= new Map()).set(index, id)
+    const { id } = this.#begin(index, block['id'])
     return id === block['id'] ? event : { ...event, content_block: { ...block, id } }
   }
 
-  #toldApart(block: ContentBlock, index: number | undefined): ContentBlock {
-    if (!isToolUse(block)) return block
-    const begun = index === undefined ? undefined : this.#begun?.get(index)
-    const id = begun ?? this.#freeId(block.id)
-    return id === block.id ? block : Object.freeze({ ...block, id })
+  #toldBlock(given: unknown, index: number): ContentBlock | undefined {
+    const copy = ownBlock(given)
+    if (copy === undefined) return undefined
+    const begun = this.#told?.get(index)
+    const isBegun = begun !== undefined && begun.block === undefined
+    const place = isBegun ? begun : this.#begin(index, isToolUse(copy) ? copy.id : undefined, isToolUse(copy))
+    place.given = given
+    place.block = isToolUse(copy) ? withId(copy, place.id ?? copy.id) : copy
+    return place.block
+  }
+
+  #begin(index: number, givenId: unknown, isCall = true): ToldPlace {
+    const id = isCall ? this.#freeId(givenId) : undefined
+    const place: ToldPlace = { given: undefined, block: undefined, givenId, id, isFound: false }
+    ;(this.#told ??= new Map()).set(index, place)
+    return place
+  }
+
+  /** A call that does not stand where one of its id was told is the first told one of that id which stands nowhere, else a new one. */
+  #withOwnId(call: ToolUseBlock): ToolUseBlock {
+    for (const place of this.#told?.values() ?? []) {
+      if (place.id === undefined || place.isFound || place.givenId !== call.id) continue
+      place.isFound = true
+      return withId(call, place.id)
+    }
+    return withId(call, this.#freeId(call.id))
   }
 
   #freeId(id: unknown): string {
-    const taken = (this.#taken ??= new Set())
-    const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', taken)
-    taken.add(free)
+    const free = this.#transcript.freeCallId(typeof id === 'string' && id !== '' ? id : 'call', this.#taken)
+    ;(this.#taken ??= new Set()).add(free)
     return free
   }
 }
 
+/** The block that stands where one was told: the copy of that very object, or a call of its id. */
+function inPlace(place: ToldPlace, given: unknown): ContentBlock | undefined {
+  if (place.block !== undefined && place.given === given) {
+    place.isFound = true
+    return place.block
+  }
+  const copy = ownBlock(given)
+  if (copy === undefined || !isToolUse(copy) || place.id === undefined || place.givenId !== copy.id) return copy
+  place.isFound = true
+  return withId(copy, place.id)
+}
+
+function ownBlock(given: unknown): ContentBlock | undefined {
+  const copy = jsonOf(given)
+  return isBlock(copy) ? copy : undefined
+}
+
+function withId<B extends ContentBlock & { readonly id: string }>(block: B, id: string): B {
+  return id === block.id ? block : Object.freeze({ ...block, id })
+}
+
 /** Blocks of kinds that are not known are the service's affair. */
-function isBlock(value: unknown): value is ContentBlock {
+function isBlock(value: Json): value is Json & ContentBlock {
   if (!isJsonObject(value)) return false
   switch (value['type']) {
     case 'text':

@@ -1,43 +1,58 @@
-import { isJsonObject, jsonOf } from '../../json.ts'
-import type { AssistantMessage, ContentBlock } from '../../messages.ts'
-import type { Transcript } from '../../transcript.ts'
-import { OwnBlocks } from './own-blocks.ts'
+import { isJsonObject, jsonOf, putJson } from '../../json.ts'
+import { noUsage, type AssistantMessage } from '../../messages.ts'
+import { toldUsage, type ToldUsage } from '../../model/told-usage.ts'
+import type { OwnBlocks } from './own-blocks.ts'
 
 /** A reply as the run keeps it. */
 export interface OwnReply {
-  /** JSON, frozen, and the run's own: what the adapter or anybody else does with theirs changes nothing in it. */
+  /** JSON, and the run's own: what the adapter or anybody else does with theirs changes nothing in it. */
   readonly message: AssistantMessage
+  /** What the service says that it used; the message has zeros where that cannot be counted. */
+  readonly told: ToldUsage
   /** What broke the stream; undefined when nothing did. */
   readonly streamError: unknown
   readonly isBillingUnknown: boolean
 }
 
-/** What a model adapter gave; undefined when it is no reply. */
-export function ownReply(given: unknown, transcript: Transcript): OwnReply | undefined {
+/** What a model adapter gave, of the model `by`; undefined when it is no reply. */
+export function ownReply(given: unknown, blocks: OwnBlocks, by: string): OwnReply | undefined {
   try {
     if (typeof given !== 'object' || given === null || !('message' in given)) return undefined
-    const message = ownMessage(given.message, transcript)
-    if (message === undefined) return undefined
     // Plain JavaScript may give any fields beside it, or none.
-    const { streamError, billed } = given as { readonly streamError?: unknown; readonly billed?: unknown }
-    return { message, streamError: streamError ?? undefined, isBillingUnknown: billed === 'unknown' }
+    const { message, streamError, billed } = given as { readonly [field: string]: unknown }
+    const own = ownMessage(message, blocks, by)
+    return own && { ...own, streamError: streamError ?? undefined, isBillingUnknown: billed === 'unknown' }
   } catch {
     // It cannot be read.
     return undefined
   }
 }
 
-function ownMessage(given: unknown, transcript: Transcript): AssistantMessage | undefined {
-  const copy = jsonOf(given)
-  if (!isJsonObject(copy) || !Array.isArray(copy['content']) || !isJsonObject(copy['usage'])) return undefined
-  const blocks = new OwnBlocks(transcript)
-  const content: ContentBlock[] = []
-  for (const part of copy['content']) {
-    const block = blocks.own(part)
-    if (block === undefined) return undefined
-    content.push(block)
+/** Fields that are looked at one by one; any other is copied. */
+const ownFields: ReadonlySet<string> = new Set(['role', 'id', 'model', 'content', 'stop_reason', 'usage', 'by'])
+
+function ownMessage(given: unknown, blocks: OwnBlocks, by: string): Pick<OwnReply, 'message' | 'told'> | undefined {
+  const source = typeof given === 'object' && given !== null && 'toJSON' in given ? jsonOf(given) : given
+  if (typeof source !== 'object' || source === null) return undefined
+  const { id, model, content, stop_reason: stopReason, usage } = source as { readonly [field: string]: unknown }
+  if (!Array.isArray(content) || typeof usage !== 'object' || usage === null) return undefined
+  const own = blocks.inMessage(content)
+  const ownUsage = jsonOf(usage)
+  if (own === undefined || !isJsonObject(ownUsage)) return undefined
+  const told = toldUsage(ownUsage)
+  const message: AssistantMessage = {
+    role: 'assistant',
+    id: textOr(id, ''),
+    model: textOr(model, ''),
+    content: own,
+    stop_reason: textOr(stopReason, null),
+    usage: told.isUsable ? told.usage : noUsage,
+    by,
   }
-  const id = typeof copy['id'] === 'string' ? copy['id'] : ''
-  // The parts by which the loop goes were just looked at; its figures are where they are used.
-  return { ...(copy as unknown as AssistantMessage), role: 'assistant', id, content: Object.freeze(content) }
+  for (const field of Object.keys(source)) if (!ownFields.has(field)) putJson(message, source, field)
+  return { message, told }
+}
+
+function textOr<T>(given: unknown, otherwise: T): string | T {
+  return typeof given === 'string' ? given : otherwise
 }

@@ -11,14 +11,26 @@ export function promptCountFor({ spent, context, transcript }: Run, model: Model
   return counted.of === promptDigest(context, model) ? counted : undefined
 }
 
-const fixedParts = new WeakMap<RunContext, number>()
+/** The digest of the parts of a context that are the same for all models, and of the model that was asked last. */
+interface PromptParts {
+  readonly fixed: number
+  model: string
+  digest: string
+}
+
+const promptParts = new WeakMap<RunContext, PromptParts>()
 
 /** What a count is of, beside the messages: system prompt, tools and model (spec R-BUD-13). They change over a resume, and with a fallback. */
 export function promptDigest(context: RunContext, model: Model): string {
-  let fixed = fixedParts.get(context)
-  if (fixed === undefined) {
-    fixed = hashText(JSON.stringify(context.toolDefinitions), hashText(context.settings.system))
-    fixedParts.set(context, fixed)
+  let parts = promptParts.get(context)
+  if (parts === undefined) {
+    const fixed = hashText(JSON.stringify(context.toolDefinitions), hashText(context.settings.system))
+    parts = { fixed, model: model.id, digest: digestOf(model.id, fixed) }
+    promptParts.set(context, parts)
   }
-  return digestOf(model.id, fixed)
+  if (parts.model !== model.id) {
+    parts.model = model.id
+    parts.digest = digestOf(model.id, parts.fixed)
+  }
+  return parts.digest
 }

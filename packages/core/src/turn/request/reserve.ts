@@ -9,9 +9,10 @@ import { inputBoundOf, requestOverhead } from './input-bound.ts'
 /** Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). */
 export function reserveRequest(
   run: Run,
-  { model, cap, ...bounds }: RequestBounds,
+  bounds: RequestBounds,
 ): { readonly grant: Grant | OverBudget; readonly reservation: Reservation | undefined } {
   const { ledger } = run.ports
+  const { model, cap } = bounds
   const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
   if (!ledger.limited) return { grant: free, reservation: undefined }
   const input = bounds.inputBound(model)

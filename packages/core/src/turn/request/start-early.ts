@@ -59,7 +59,7 @@ function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolR
   // The key of the step that will take this over.
   const { call, index } = inspected
   const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
-  const work = Promise.resolve(executeCall(run, { ...inspected, tool }, idempotencyKey, run.emit))
+  const work = Promise.resolve(executeCall(run, inspected, tool, idempotencyKey, run.emit))
   // Nobody may come to take it over: a rejection is handled from the start.
   work.catch(() => {})
   return work
