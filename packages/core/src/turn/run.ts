@@ -1,5 +1,5 @@
 import type { AgentState } from '../agent-state.ts'
-import { allowances, allowancesLeft, rankingOf, spendLap, type Transition } from '../allowance.ts'
+import { allowances, allowancesLeft, rankingOf, spendLap, type SpentLaps, type Transition } from '../allowance.ts'
 import { settleWithin, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
@@ -277,6 +277,11 @@ export class Run {
     this.#lapLength = this.#transcript.length
     this.tools = undefined
     this.#written()
+    if (this.ports.isHeard()) this.#tellLap(transition, before)
+  }
+
+  #tellLap(transition: Transition, before: SpentLaps): void {
+    const { laps } = this.#progress
     const { limits } = this.context
     this.emit({
       type: 'lap',
