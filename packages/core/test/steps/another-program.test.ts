@@ -180,6 +180,28 @@ describe('what is new', () => {
     expect(resultTexts({ state: { ...state, startLength: 0 } })).toEqual(['read', 'written', 'read', 'a new rule'])
   })
 
+  test('asks the rules about a call that had not begun, also when it comes to stand in one batch with a call that had', async () => {
+    const ran: string[] = []
+    const noteRan = (_input: unknown, { toolName }: { readonly toolName: string }) => (ran.push(toolName), toolName)
+    const permissions: Permissions = {
+      denies: ({ call }) => (call.name === 'Secret' ? 'a secret' : undefined),
+      decide: () => ({ behavior: 'allow' }),
+    }
+    const options = (toolConcurrency: number): LoopOptions => ({
+      model: scriptedModel(({ messages }) => (messages.length === 1 ? calls('Look', 'Secret') : 'done')),
+      tools: [reader('Look', noteRan), reader('Secret', noteRan)],
+      permissions,
+      toolConcurrency,
+    })
+    const records = await killedBefore(
+      (record) => record.type === 'result' && record.key.startsWith('run1/tool:1:0:'),
+      options(1),
+    )
+    const { state } = await resume(records, options(10)).loop.ended
+    expect(resultTexts({ state: { ...state, startLength: 0 } })).toEqual(['Look', 'a secret'])
+    expect(ran).not.toContain('Secret')
+  })
+
   test('stops after the turn that is on record, not in it', async () => {
     const { options } = world()
     const records = await killedBeforeLap(2, options())

@@ -38,9 +38,8 @@ class Batches {
 
   /** Empty when there are no more calls. */
   next(): readonly InspectedCall[] {
-    const first = this.#index
     const batch = this.#gather()
-    this.#phase.enterBatch(first, this.#index)
+    this.#phase.enterBatch(this.#index)
     return batch
   }
 

@@ -23,7 +23,7 @@ export function prepareCall(
   const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
   if (!hasHooks)
     return run.context.permissions === allowAll ? ready(run, phase, inspected) : permit(run, phase, inspected)
-  return after(denyByRules(run, inspected, phase.isBatchPrepared), (message) =>
+  return after(denyByRules(run, inspected, phase.isPrepared(inspected.index)), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
   )
 }
@@ -31,7 +31,7 @@ export function prepareCall(
 function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall | 'pending'> {
   const { call, index } = inspected
   const subject = { toolCall: call, callIndex: index }
-  return after(runToolHooks(run, 'beforeToolUse', subject, phase.isBatchPrepared), (hooks) => {
+  return after(runToolHooks(run, 'beforeToolUse', subject, phase.isPrepared(index)), (hooks) => {
     phase.addMessages(hooks.messages)
     for (const { hook, signal } of hooks.raised) phase.addStop({ index, signal, origin: 'hook', hook, callId: call.id })
     const verdict = verdictOf(hooks)
@@ -78,10 +78,10 @@ function permit(
   inspected: ValidCall,
   hookDecision?: 'allow' | 'ask',
 ): Eventually<PreparedCall | 'pending'> {
-  const { call, tool, readOnly } = inspected
+  const { call, index, tool, readOnly } = inspected
   const request: PermissionRequest =
     hookDecision === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision }
-  return after(decidePermission(run, inspected, request, phase.isBatchPrepared), (decision) =>
+  return after(decidePermission(run, inspected, request, phase.isPrepared(index)), (decision) =>
     enterDecision(run, phase, inspected, decision),
   )
 }

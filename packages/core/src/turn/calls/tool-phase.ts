@@ -47,8 +47,8 @@ export class ToolPhase {
   #pending: PendingCall[] | undefined
   #abort: AbortCause | undefined
 
-  /** Places of the first call of the batch that is being run, and of the first behind it. */
-  #batch: readonly [first: number, behind: number] = [0, 0]
+  /** Place of the first call behind the batch that is being run. */
+  #behindBatch = 0
 
   constructor(
     calls: readonly ToolUseBlock[],
@@ -68,18 +68,21 @@ export class ToolPhase {
   }
 
   /** A batch begins; `behind` is the place of the first call after it. */
-  enterBatch(first: number, behind: number): void {
-    this.#batch = [first, behind]
+  enterBatch(behind: number): void {
+    this.#behindBatch = behind
   }
 
-  /** The record of a resumed run holds a call of this batch, or a later one: the batch was allowed then (spec R-RES-11). */
-  get isBatchPrepared(): boolean {
-    return this.#isRecordedFrom(this.#batch[0])
+  /**
+   * The record of a resumed run holds this call, or a later one: it was allowed then (spec R-RES-11). That a call before it is on record says
+   * nothing: another program may put into one batch what were two.
+   */
+  isPrepared(index: number): boolean {
+    return this.#isRecordedFrom(index)
   }
 
   /** The record goes on behind this batch: what of it was not run then is not run now, and what it stops now does not stop. */
   get isBatchPassed(): boolean {
-    return this.#isRecordedFrom(this.#batch[1])
+    return this.#isRecordedFrom(this.#behindBatch)
   }
 
   #isRecordedFrom(place: number): boolean {
