@@ -51,11 +51,18 @@ export function denied(message: string): ToolResult {
   return { status: 'denied', content: message, isError: true }
 }
 
-/** It ended, and may not be told as it is. */
-export function withheld({ status, isError }: ToolResult): ToolResult {
-  const content =
-    'The call ended, but its result is withheld: the run broke before the hooks that look at results had seen it.'
+/** It ended, and may not be told as it is: the run broke, or was aborted, before the hooks that look at results had seen it. */
+export function withheld({ status, isError }: ToolResult, how: 'broke' | 'was aborted'): ToolResult {
+  const content = `The call ended, but its result is withheld: the run ${how} before the hooks that look at results had seen it.`
   return { status, content, isError }
+}
+
+/** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */
+export function replacedResult(
+  { details: _details, error: _error, ...result }: ToolResult,
+  content: string,
+): ToolResult {
+  return { ...result, content }
 }
 
 export const unknownOutcome: ToolResult = Object.freeze<ToolResult>({

@@ -2,11 +2,18 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import { toolCallsOf, type AssistantMessage, type ToolResultBlock, type ToolUseBlock } from '../../messages.ts'
 import { openCallsOf } from '../../open-calls.ts'
-import { abortedResult, notRun, resultBlock, unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
+import {
+  abortedResult,
+  notRun,
+  resultBlock,
+  unknownOutcome,
+  withheld,
+  type ToolResult,
+} from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import type { EarlyStarts } from './early-starts.ts'
 import { enterResults } from './enter-results.ts'
-import { enterEnded } from './finish-call.ts'
+import { enterEnded, hasHooksAfter } from './finish-call.ts'
 
 // Every call has a result, on every path: these are the places where one is written for a call that did not run.
 
@@ -47,7 +54,7 @@ export function closeBrokenCalls(run: Run): void {
 
 /**
  * Results for the calls of a message that was cut by an abort: those of early starts, which heed the abort or are left behind
- * within the grace time, and synthetic ones for the rest.
+ * within the grace time, and synthetic ones for the rest. What hooks would have seen first is withheld.
  */
 export function closeAbortedCalls(
   run: Run,
@@ -62,7 +69,9 @@ export function closeAbortedCalls(
     for (const [index, call] of calls.entries()) {
       const known = early.find(call, index)
       const started = known?.kind === 'valid' ? known.started : undefined
-      results.push((await started) ?? abortedResult(cause, 'settled'))
+      const result = (await started) ?? abortedResult(cause, 'settled')
+      // No hook is asked after an abort.
+      results.push(hasHooksAfter(run, call.name, result) ? withheld(result, 'was aborted') : result)
     }
     return results
   })

@@ -1,7 +1,7 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { textOf, type ToolUseBlock } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
-import { withheld, type ToolResult } from '../../tools/tool-result.ts'
+import { replacedResult, withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
 import type { Run } from '../run.ts'
 import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
@@ -16,7 +16,7 @@ export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually
   enterRan(run, phase, ran)
   phase.noteAbort(result.abort)
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
-  if (!hasHooksAfter(run, ran)) phase.setResult(index, result)
+  if (!hasHooksAfter(run, call.name, result)) phase.setResult(index, result)
   // Only a call that ran has something after it.
   if (!hasRun(result)) return undefined
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
@@ -44,9 +44,9 @@ function hasRun({ status }: ToolResult): boolean {
   return status === 'done' || status === 'failed'
 }
 
-/** Whether hooks want to see the result before the model does. */
-function hasHooksAfter({ context }: Run, { call, result }: CallRun): boolean {
-  return hasRun(result) && context.hooks.for('afterToolUse', callOf(call).call.name).length > 0
+/** Whether hooks want to see the result of a call of this tool before the model does. */
+export function hasHooksAfter({ context }: Run, name: string, result: ToolResult): boolean {
+  return hasRun(result) && context.hooks.for('afterToolUse', name).length > 0
 }
 
 /**
@@ -55,10 +55,10 @@ function hasHooksAfter({ context }: Run, { call, result }: CallRun): boolean {
  */
 export function enterEnded(run: Run, phase: ToolPhase): void {
   for (const ran of phase.ran) {
-    const { index } = callOf(ran.call)
+    const { call, index } = callOf(ran.call)
     if (phase.result(index) !== undefined) continue
     if (phase.entering !== ran) enterRan(run, phase, ran)
-    phase.setResult(index, hasHooksAfter(run, ran) ? withheld(ran.result) : ran.result)
+    phase.setResult(index, hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result)
   }
 }
 
@@ -74,12 +74,12 @@ function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
 }
 
 function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
-  if (!hasHooksAfter(run, ran)) return undefined
   const { result } = ran
+  const { call, index } = callOf(ran.call)
+  if (!hasHooksAfter(run, call.name, result)) return undefined
   const toolOutput = { text: textOf(result.content), isError: result.isError }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, isPassed(run, phase)), (hooks) => {
-    const replaced = hooks.outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
-    phase.setResult(callOf(ran.call).index, replaced === undefined ? result : { ...result, content: replaced })
+    phase.setResult(index, resultAfter(hooks, result))
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
       if (outcome.prevented === undefined) continue
@@ -89,9 +89,19 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   })
 }
 
+/** The result as the hooks left it. Where an abort came before all of them had seen it, nobody knows what they would have taken out of it. */
+function resultAfter({ aborted, outcomes }: HookRun, result: ToolResult): ToolResult {
+  if (aborted !== undefined) return withheld(result, 'was aborted')
+  const replaced = outcomes.findLast(({ outcome }) => outcome.output !== undefined)?.outcome.output
+  return replaced === undefined ? result : replacedResult(result, replaced)
+}
+
 function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
-  const { name } = callOf(ran.call).call
-  const message = ran.result.error ?? textOf(ran.result.content)
+  const { call, index } = callOf(ran.call)
+  const { name } = call
+  // As the hooks left it: what they took out of it is told to nobody.
+  const shown = phase.result(index) ?? ran.result
+  const message = shown.error ?? textOf(shown.content)
   const error = { source: 'tool', name, message } as const
   return after(runToolHooks(run, 'onError', { ...subject, error }, isPassed(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
