@@ -202,6 +202,21 @@ describe('what is new', () => {
     expect(ran).not.toContain('Secret')
   })
 
+  test('has hooks see the results of calls that ran beside each other, also when these would run one by one now', async () => {
+    const options = (toolConcurrency: number): LoopOptions => ({
+      model: scriptedModel(({ messages }) => (messages.length === 1 ? calls('Look', 'Look', 'Look') : 'done')),
+      tools: [reader('Look', 'a secret')],
+      hooks: [hook('afterToolUse', (context) => context.withToolOutput('redacted'), { id: 'redact' })],
+      toolConcurrency,
+    })
+    const records = await killedBefore(
+      (record) => record.type === 'result' && record.key.includes('hook:afterToolUse'),
+      options(10),
+    )
+    const { state } = await resume(records, options(1)).loop.ended
+    expect(resultTexts({ state: { ...state, startLength: 0 } })).toEqual(['redacted', 'redacted', 'redacted'])
+  })
+
   test('stops after the turn that is on record, not in it', async () => {
     const { options } = world()
     const records = await killedBeforeLap(2, options())

@@ -49,7 +49,9 @@ class Batches {
     const batch = [first]
     if (!mayShare(first)) return batch
     const limit = this.#run.context.settings.toolConcurrency
-    while (batch.length < limit && mayJoin(this.#run, this.#phase, this.#index)) {
+    // Calls on record may have run beside each other, under a limit that was another: hooks have their say about none before all of them ended.
+    const hasRoom = (): boolean => batch.length < limit || this.#phase.recorded(this.#index) !== undefined
+    while (hasRoom() && mayJoin(this.#run, this.#phase, this.#index)) {
       const call = this.#take()
       if (call === undefined) break
       if (!mayShare(call)) {
