@@ -329,6 +329,20 @@ describe('a subagent', () => {
     expect([terminal.reason, terminal.stillRunning]).toEqual(['aborted_tools', ['deaf']])
   })
 
+  test('whose spawn throws a stop stops the run with it', async () => {
+    const stopping = agent(() => {
+      throw new AgentStopException({ message: 'no more agents today' })
+    })
+    const result = await run(byPrompt({ go: [calls(spawnCall('sub'), 'Write'), 'done'] }), {
+      tools: [stopping, tool('Write')],
+    })
+    expect([result.terminal.reason, result.terminal.signal.message]).toEqual(['stop_requested', 'no more agents today'])
+    expect(results(result).map(({ content, is_error }) => [content, is_error])).toEqual([
+      ['no more agents today', undefined],
+      ['Not run: the run stopped before this call', true],
+    ])
+  })
+
   test('is given no more room than its parent has left', async () => {
     const model = scriptedModel(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: ['found it'] }), {
       maxOutputTokens: 2_000,

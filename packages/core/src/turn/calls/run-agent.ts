@@ -1,5 +1,4 @@
 import { AbortScope } from '../../cancel/abort.ts'
-import { messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import { disregard, type Eventually } from '../../eventually.ts'
 import { isForAgents } from '../../guards/limits.ts'
@@ -18,6 +17,7 @@ import {
   type RunState,
 } from '../../state.ts'
 import { toolDefinitionsOf } from '../../tools/definitions.ts'
+import { resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyAgentTool, type ChildRun } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
@@ -38,8 +38,7 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
     // The input passed this tool's own check, so it is what `spawn` is written for.
     child = childRunOf(tool.spawn(input as never))
   } catch (error) {
-    const message = messageOf(error)
-    return { result: { status: 'failed', content: message, isError: true, error: message }, endedAt: now, spent: null }
+    return { result: resultOfThrown(error), endedAt: now, spent: null }
   }
   const name = agentName(run, { id: call.id, index })
   const identity = identityOf(run, name, call.id)
