@@ -123,7 +123,9 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     try {
       const state = context.resumed === true ? start : begun(start, run, ports, put)
       const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
-      const times = { usedMs: reached - state.spent.startedAt, limitMs: settings.maxDurationMs }
+      // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
+      const limitMs = contextWith(run, inForce).settings.maxDurationMs
+      const times = { usedMs: reached - state.spent.startedAt, limitMs }
       deadline = createDeadline(clock, times, () => abort.abort('time'))
       ended = await runLoop(run, { ...ports, deadline }, state, put)
     } catch (thrown) {

@@ -14,7 +14,7 @@ import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop
 import { runLoop } from './loop.ts'
 import type { Model, Thinking } from './model/model.ts'
 import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
-import { checkBudgetable, checkLimits, checkThinking } from './settings/check-settings.ts'
+import { checkBudgetable, checkedThinking, checkLimits } from './settings/check-settings.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
@@ -106,7 +106,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
     graceMs: options.graceMs ?? 250,
     toolConcurrency: options.toolConcurrency ?? 10,
     wrapUp: options.wrapUp ?? false,
-    thinking: options.thinking ?? null,
+    thinking: options.thinking === undefined || options.thinking === null ? null : checkedThinking(options.thinking),
     permissionMode: null,
     output: options.output ?? null,
     errorPolicy: options.errorPolicy ?? null,
@@ -146,7 +146,6 @@ function guardBounds(options: LoopOptions): NonNullable<Guard['bounds']> {
 
 function validate(settings: RunSettings, options: LoopOptions): void {
   checkLimits(settings)
-  if (settings.thinking !== null) checkThinking(settings.thinking)
   for (const name of ['maxRetries', 'maxSubagents', 'stopHookBlockCap', 'toolConcurrency'] as const) {
     if (settings[name] !== Infinity && !Number.isInteger(settings[name])) {
       throw new ConfigurationError(`${name} must be a whole number, but it is ${settings[name]}.`)

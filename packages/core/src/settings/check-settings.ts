@@ -1,3 +1,5 @@
+import { plainTextOf } from '../content.ts'
+import { jsonObjectOf } from '../json.ts'
 import { askPrices, type Prices } from '../budget/prices.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Model, Thinking } from '../model/model.ts'
@@ -17,12 +19,17 @@ export function checkLimits(settings: RunSettings): void {
   }
 }
 
-/** @throws ConfigurationError for a number of tokens that is none. */
-export function checkThinking(thinking: Thinking): void {
-  if (thinking.type !== 'enabled') return
-  const { budgetTokens } = thinking
-  if (!(budgetTokens > 0 && Number.isInteger(budgetTokens)))
-    throw new ConfigurationError(`thinking.budgetTokens must be a whole number above 0, but it is ${budgetTokens}.`)
+/** What was given, as a copy of its own. @throws ConfigurationError for what is no `Thinking`, which plain JavaScript may give. */
+export function checkedThinking(given: unknown): Thinking {
+  const { type, budgetTokens } = jsonObjectOf(given)
+  if (type === 'adaptive' || type === 'disabled') return { type }
+  if (type !== 'enabled')
+    throw new ConfigurationError(`thinking.type must be enabled, adaptive or disabled, but it is ${plainTextOf(type)}.`)
+  if (typeof budgetTokens === 'number' && Number.isInteger(budgetTokens) && budgetTokens > 0)
+    return { type, budgetTokens }
+  throw new ConfigurationError(
+    `thinking.budgetTokens must be a whole number above 0, but it is ${plainTextOf(budgetTokens)}.`,
+  )
 }
 
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */

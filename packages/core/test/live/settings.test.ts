@@ -437,6 +437,36 @@ describe('a limit', () => {
     ])
   })
 
+  test.each<[what: string, change: unknown]>([
+    ['nothing', null],
+    ['a text', 'faster'],
+    ['limits that are none', { limits: null }],
+    ['a limit that is a text', { limits: { maxTurns: '5' } }],
+    ['a limit that is true', { limits: { maxTotalTokens: true } }],
+    ['a limit that is a list', { limits: { maxDurationMs: [3] } }],
+    ['a mode that is a number', { permissionMode: 5 }],
+    ['a model that is a number', { model: 5 }],
+    ['thinking that is a text', { thinking: 'hard' }],
+    ['thinking of no known type', { thinking: { type: 'hard' } }],
+    ['thinking without a number', { thinking: { type: 'enabled' } }],
+  ])('garbage is an error at once, too: %s', async (_what, change) => {
+    const permissions: Permissions = { modes: ['plan'], denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
+    const going = begin(['done'], { permissions })
+    // Plain JavaScript may hand in anything.
+    expect(() => going.loop.set(change as SettingsChange)).toThrow(ConfigurationError)
+    expect(settingsOf((await going.end()).events)).toEqual([])
+  })
+
+  test('thinking is put on record as it was when it was set', async () => {
+    const thinking = { type: 'enabled' as const, budgetTokens: 2_000 }
+    const going = begin(['done'])
+    going.loop.set({ thinking })
+    thinking.budgetTokens = 9_000
+    const { model, steps } = await going.end()
+    expect(model.requests[0]?.thinking).toEqual({ type: 'enabled', budgetTokens: 2_000 })
+    expect(onRecord(steps.records)[0]?.[1]).toEqual({ thinking: { type: 'enabled', budgetTokens: 2_000 } })
+  })
+
   test('in dollars and a model without a price exclude each other, also when both are yet to be taken', () => {
     const free = scriptedModel([], { id: 'free' })
     const prices = {
@@ -523,6 +553,26 @@ describe('over a crash', () => {
         requests - 2,
       ])
     }
+  })
+
+  test('more time that was set in the open turn holds for all of that turn', async () => {
+    const clock = createFakeClock()
+    const slow = tool('Slow', async () => {
+      await clock.advance(5_000)
+      return 'slow'
+    })
+    const answer = async (): Promise<void> => {
+      await clock.advance(8_000)
+      going.loop.set({ limits: { maxDurationMs: 20_000 } })
+    }
+    const given = { tools: [slow], maxDurationMs: 10_000 }
+    const going: Going = begin([{ ...calls('Slow'), before: answer }, 'done'], { ...given, clock })
+    const { steps } = await going.end()
+    // 13 s are on record, in a turn that began with a limit of 10 s.
+    const records = cut(steps.records, (record) => record.type === 'result' && record.key.startsWith('run1/tool:'))
+    const again = { model: scriptedModel(['done']), clock: createFakeClock({ start: 1_000_000 }), ...given }
+    const { reason, durationMs } = await resume(records, again).loop.terminal
+    expect([reason, durationMs]).toEqual(['completed', 13_000])
   })
 
   test('a replay tells the same', async () => {
