@@ -2,8 +2,13 @@
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, plainContext } from '../../src/adapters/index.ts'
 import { resume, type LoopOptions, type StepRecord } from '../../src/index.ts'
-import { createFakeClock, scriptedModel, type ScriptedModelOptions } from '../../src/testing/index.ts'
-import { calls, dollarATokenPrices as prices, reader, run, tool } from '../support/harness.ts'
+import {
+  createFakeClock,
+  scriptedModel,
+  type ScriptedModelOptions,
+  type ScriptedReply,
+} from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices as prices, reader, run, tool, type Given } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const cap = 2_000
@@ -98,4 +103,18 @@ describe("after a resume, the provider's count", () => {
     expect(tokens).toEqual([expect.any(Number), 10 + 5 + (16 + 16 + 64 + 4) + cap, expect.any(Number)])
     expect(tokens[2]).toBeGreaterThanOrEqual(1_000 + cap)
   })
+})
+
+test('a count that was made while the model was not to think is not trusted once it may: its old thoughts count again', async () => {
+  const thinking = 'x'.repeat(40_000)
+  const script: readonly ScriptedReply[] = [
+    { ...calls('Look'), thinking, before: () => going.loop.set({ thinking: { type: 'disabled' } }) },
+    { ...calls('Look'), before: () => going.loop.set({ thinking: null }) },
+    'answer',
+  ]
+  const going = begin([], { ...program(), model: scriptedModel(script, { maxOutputTokens: cap }) } as Given)
+  const { steps } = await going.end()
+  const intent = steps.records.find((record) => record.type === 'intent' && record.key.includes('model:3'))
+  const tokens = intent?.type === 'intent' && isJsonObject(intent.intent) ? intent.intent['tokens'] : 0
+  expect(tokens).toBeGreaterThan(thinking.length)
 })

@@ -20,11 +20,14 @@ interface PromptParts {
 
 const promptParts = new WeakMap<RunContext, PromptParts>()
 
-/** What a count is of, beside the messages: system prompt, tools and model (spec R-BUD-13). They change over a resume, and with a fallback. */
+/**
+ * What a count is of, beside the messages: system prompt, tools, model and thinking (spec R-BUD-13). They change over a resume, with a fallback, and
+ * by a person. A service counts old thoughts only while the model may think.
+ */
 export function promptDigest(context: RunContext, model: Model): string {
   let parts = promptParts.get(context)
   if (parts === undefined) {
-    const fixed = hashText(JSON.stringify(context.toolDefinitions), hashText(context.settings.system))
+    const fixed = fixedDigest(context)
     parts = { fixed, model: model.id, digest: digestOf(model.id, fixed) }
     promptParts.set(context, parts)
   }
@@ -33,4 +36,9 @@ export function promptDigest(context: RunContext, model: Model): string {
     parts.digest = digestOf(model.id, parts.fixed)
   }
   return parts.digest
+}
+
+function fixedDigest({ toolDefinitions, settings: { system, thinking } }: RunContext): number {
+  const told = hashText(JSON.stringify(toolDefinitions), hashText(system))
+  return thinking === null ? told : hashText(JSON.stringify(thinking), told)
 }
