@@ -124,6 +124,7 @@ export class AgentState {
   /** How many executions this state has been through, the one that goes on included: 1 tells a hook that it is the first. */
   readonly executionCount: number
   readonly #execution: AgentExecution | null
+  #messages: readonly ModelMessage[] | undefined
 
   constructor(init: AgentStateInit) {
     this.agentId = init.agentId
@@ -170,9 +171,9 @@ export class AgentState {
     return this.stopSignals().highest()?.reason ?? null
   }
 
-  /** What the model is shown. */
+  /** What the model is shown: a list of its own, which does not grow. */
   messages(): readonly ModelMessage[] {
-    return this.transcript.messages()
+    return (this.#messages ??= Object.freeze([...this.transcript.messages()]))
   }
 
   /** Text of the last assistant message. */

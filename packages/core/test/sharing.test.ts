@@ -1,6 +1,6 @@
 // Holds invariants T1 to T3 of src/transcript.ts: what runs share is never seen.
 import { expect, test } from 'vitest'
-import { AgentBuilder, AgentState, loop, startRun, type Model, type ModelMessage } from '../src/index.ts'
+import { AgentBuilder, AgentState, loop, startRun, type Model, type ModelMessage, type StopHook } from '../src/index.ts'
 import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 import { calls, hook, reader, until } from './support/harness.ts'
 
@@ -102,4 +102,26 @@ test('a hook that adds a message at every step does not make the run copy its me
   const agent = AgentBuilder.base({ model, clock: clock(), tools: [reader('Look')], hooks: [remind] }).build()
   const done = await agent.execute(asked())
   expect([done.messages().length, shown.size]).toEqual([14, 1])
+})
+
+test('what a tool, a hook or a stop hook does to the list of messages that it is shown, it does to that list alone', async () => {
+  const meddle = (messages: readonly ModelMessage[]): void => {
+    // Plain JavaScript may try.
+    const list = messages as ModelMessage[]
+    expect(() => list.push({ role: 'user', content: 'meddled' })).toThrow(TypeError)
+    expect(() => list.pop()).toThrow(TypeError)
+  }
+  const look = reader('Look', (_input, { state }) => (meddle(state.messages()), 'x'))
+  const kept: (readonly ModelMessage[])[] = []
+  const watching = hook(['beforeStep', 'afterStep'], (context) => {
+    const messages = context.state().messages()
+    meddle(messages)
+    kept.push(messages)
+  })
+  const stopping: StopHook = { id: 'stopping', handle: ({ messagesForQuery }) => meddle(messagesForQuery) }
+  const model = scriptedModel([calls('Look'), 'done'])
+  const options = { model, clock: clock(), tools: [look], hooks: [watching], stopHooks: [stopping] }
+  const { terminal } = await loop(startRun({ prompt: 'go' }), options).ended
+  expect([terminal.reason, model.requests.map(({ messages }) => messages.length)]).toEqual(['completed', [1, 3]])
+  expect(kept.map(({ length }) => length)).toEqual([1, 3, 3])
 })

@@ -133,7 +133,7 @@ export function stopHookInput(run: Run, message: AssistantMessage): StopHookInpu
     .since(startLength)
     .flatMap((entry) => (entry.kind === 'assistant' && entry.error === undefined ? [entry.message] : []))
   return {
-    messagesForQuery: transcript.messages(),
+    messagesForQuery: run.agentState.messages(),
     assistantMessages: assistantMessages.length > 0 ? assistantMessages : [message],
     systemPrompt: system,
     userContext,
