@@ -1,9 +1,17 @@
 // Holds rules of docs/spec.md: R-PERM-6 to R-PERM-8, R-HOOK-5, R-STEP-9.
 import { describe, expect, test } from 'vitest'
-import { ConfigurationError, startRun, type PermissionDecision, type Permissions } from '../../src/index.ts'
+import {
+  agentTool,
+  ConfigurationError,
+  createMemorySteps,
+  startRun,
+  type ModelRequest,
+  type PermissionDecision,
+  type Permissions,
+} from '../../src/index.ts'
 import { createFakeClock, transcriptProblems } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
-import { begin, calls, hook, reader, resultTexts, run, tick, tool, until } from '../support/harness.ts'
+import { begin, calls, hanging, hook, reader, resultTexts, run, tick, tool, until } from '../support/harness.ts'
 
 const asks: Permissions = {
   denies: () => undefined,
@@ -132,6 +140,32 @@ describe('a person who is waited for', () => {
     await clock.advance(1)
     const { terminal } = await going.end()
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 10_000])
+  })
+
+  test('starts the limit of time again also when the driver fails, for what works beside it', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const steps = createMemorySteps({
+      clock,
+      onRecord: (record) => {
+        if (record.type === 'intent' && record.key.includes('approval:')) throw new Error('disk full')
+      },
+    })
+    const agent = agentTool({
+      name: 'Agent',
+      description: 'a subagent',
+      input: { type: 'object', properties: { prompt: { type: 'string' } }, required: ['prompt'] },
+      concurrencySafe: true,
+      spawn: ({ prompt }) => ({ prompt }),
+    })
+    const ofAgent = (prompt: string) => ({ name: 'Agent', input: { prompt } })
+    const script = ({ messages }: Pick<ModelRequest, 'messages'>) => {
+      const prompt = messages[0]?.content
+      return prompt === 'go' ? calls(ofAgent('ask'), ofAgent('hang')) : calls(prompt === 'ask' ? 'AskA' : 'Hang')
+    }
+    const given = { clock, steps, tools: [...tools, hanging('Hang'), agent], permissions: asks }
+    const going = begin(script, { ...given, onAsk: 'wait', maxDurationMs: 5_000 })
+    const { terminal } = await going.end()
+    expect([terminal.reason, clock.now()]).toEqual(['time_limit', 5_000])
   })
 
   test('is not waited for after an abort', async () => {

@@ -1,6 +1,7 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { decisionOf, denialOf, failedRules, type PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
+import type { StepKey } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './call.ts'
 
@@ -95,12 +96,19 @@ function askPerson(
   if (given !== undefined) return given
   const name = `approval:${run.spent.request}:${index}:${call.id}`
   if (run.context.settings.onAsk === 'end' && !run.isRecorded(name)) return { behavior: 'ask', message }
-  const { steps, deadline, abort } = run.ports
   const key = run.key(name)
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
+  return waitForPerson(run, key)
+}
+
+/** The time limit stands still meanwhile. A driver that fails does not stop it for good: others may be at work beside this call. */
+async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision> {
+  const { steps, deadline, abort } = run.ports
   deadline.pause()
-  return steps.wait<PermissionDecision>(key, { signal: abort.signal }).then((answer) => {
-    deadline.goOn()
+  try {
+    const answer = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
     return answer === undefined ? interruptedDecision : decisionOf(answer)
-  })
+  } finally {
+    deadline.goOn()
+  }
 }
