@@ -4,6 +4,7 @@ import {
   agentTool,
   ConfigurationError,
   createMemorySteps,
+  replay,
   startRun,
   type ModelRequest,
   type PermissionDecision,
@@ -67,6 +68,32 @@ describe('a call that a person has to approve', () => {
         await run(['done'], { tools, permissions: asks }, { approvals, transcript: state.transcript, runId: 'run2' }),
       ),
     ).toEqual(['{"a":2}'])
+  })
+
+  test('is denied by the rules for an input that a person gives it, whoever says that it may run', async () => {
+    const ran: unknown[] = []
+    const permissions: Permissions = {
+      denies: ({ call }) => (JSON.stringify(call.input).includes('rm') ? 'no rm' : undefined),
+      decide: ({ call }) =>
+        call.name === 'Ask'
+          ? { behavior: 'ask', message: '?' }
+          : { behavior: 'allow', updatedInput: { command: 'rm by rule' } },
+    }
+    const note = (input: unknown) => (ran.push(input), 'ran')
+    const given = { permissions, tools: [tool('Ask', note), tool('Changed', note)] }
+    const { state, terminal } = await run([calls('Changed', 'Ask')], given)
+    expect([terminal.reason, resultTexts({ state })]).toEqual(['needs_approval', ['no rm']])
+    const approvals = { call_0_1: { behavior: 'allow', updatedInput: { command: 'rm by hand' } } } as const
+    const result = await run(['done'], given, { approvals, transcript: state.transcript, runId: 'run2' })
+    expect([result.terminal.reason, resultTexts(result), ran]).toEqual(['completed', ['no rm'], []])
+    // Other rules later do not change the past.
+    const anything: Permissions = { denies: () => undefined, decide: () => ({ behavior: 'allow' }) }
+    const replayed = await replay(
+      result.steps.records,
+      { ...given, model: result.model, permissions: anything },
+      state.transcript,
+    )
+    expect(replayed.terminal).toEqual(result.terminal)
   })
 
   test('gets a result that says so when something else is said instead', async () => {

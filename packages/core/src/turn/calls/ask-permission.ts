@@ -10,13 +10,24 @@ import type { ValidCall } from './call.ts'
  * On record, so that other rules later do not change the past. `isPassed`: the record of a resumed run goes on behind it; rules that
  * are not on record are new, and not asked (spec R-RES-11).
  */
-export function denyByRules(
+export function denyByRules(run: Run, inspected: ValidCall, isPassed: boolean): Eventually<string | undefined> {
+  const { call, index } = inspected
+  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, isPassed)
+}
+
+/** The same for an input that a rule or a person put in the place of the one that was judged: nothing outranks a deny rule (spec R-PERM-2). */
+export function denyUpdated(run: Run, inspected: ValidCall, isPassed: boolean): Eventually<string | undefined> {
+  const { call, index } = inspected
+  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, isPassed)
+}
+
+function denyIn(
   run: Run,
-  { call, index, tool, readOnly }: ValidCall,
+  name: string,
+  { call, tool, readOnly }: ValidCall,
   isPassed: boolean,
 ): Eventually<string | undefined> {
   const { permissions } = run.context
-  const name = `rules:${run.spent.request}:${index}:${call.id}`
   if (permissions === allowAll || (isPassed && !run.isRecorded(name))) return undefined
   const step = run.step<{ readonly message?: string }>(name, () => {
     const message = askDenials(run, { call, tool, readOnly })

@@ -6,7 +6,7 @@ import { abortedResult, denied, invalid, notRun, type ToolResult } from '../../t
 import { isAgentTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import { runToolHooks, type HookRun } from '../run-hooks.ts'
-import { decidePermission, denyByRules } from './ask-permission.ts'
+import { decidePermission, denyByRules, denyUpdated } from './ask-permission.ts'
 import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
 import { inspectInput } from './inspect-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
@@ -91,7 +91,7 @@ function enterDecision(
   phase: ToolPhase,
   inspected: ValidCall,
   decision: PermissionDecision,
-): PreparedCall | 'pending' {
+): Eventually<PreparedCall | 'pending'> {
   const { call } = inspected
   switch (decision.behavior) {
     case 'ask': {
@@ -106,8 +106,10 @@ function enterDecision(
       if (decision.updatedInput === undefined) return ready(run, phase, inspected)
       const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
-      // Events and hooks go on telling of the call as it was allowed.
-      return ready(run, phase, { ...changed, call })
+      return after(denyUpdated(run, changed, phase.isPrepared(inspected.index)), (message) =>
+        // Events and hooks go on telling of the call as it was allowed.
+        message === undefined ? ready(run, phase, { ...changed, call }) : deny(run, changed, message),
+      )
     }
   }
 }
