@@ -62,7 +62,11 @@ export const promises = [
   [
     'break: what hooks had not seen is told',
     ['tools/broken-runs'],
-    ['turn/calls/finish-call.ts', 'hasHooksAfter(run, ran) ? withheld(ran.result) : ran.result', 'ran.result'],
+    [
+      'turn/calls/finish-call.ts',
+      "hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result",
+      'ran.result',
+    ],
   ],
   [
     'break: what a call that had ended took and spent is lost',
@@ -498,9 +502,24 @@ export const promises = [
     ['turn/calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
   ],
   [
+    'tool hooks: what an abort kept from them is told',
+    ['tools/redacted'],
+    ['turn/calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'was aborted')\n", ''],
+  ],
+  [
+    'tool hooks: the details of a replaced result are told',
+    ['tools/redacted'],
+    ['tools/tool-result.ts', 'details: _details, error: _error, ...result', '...result'],
+  ],
+  [
+    'resume: a call that had not begun is not asked about',
+    ['steps/another-program'],
+    ['turn/calls/tool-phase.ts', 'return this.#isRecordedFrom(index)', 'return this.#isRecordedFrom(0 * index)'],
+  ],
+  [
     'tool hooks: the first replaced output is told',
     ['hooks/tool-hooks'],
-    ['turn/calls/finish-call.ts', 'hooks.outcomes.findLast(', 'hooks.outcomes.find('],
+    ['turn/calls/finish-call.ts', '= outcomes.findLast(', '= outcomes.find('],
   ],
   [
     'tool hooks: the first changed input counts',
