@@ -225,3 +225,14 @@ test('a note in the place of an image is counted by its bytes', async () => {
   expect(tokens).toEqual([expect.any(Number)])
   expect(tokens[0]).toBeGreaterThan(5 * 900 + cap)
 })
+
+test('prices that say more when it is reserved than when it was looked at have nothing asked', async () => {
+  let asked = 0
+  const rising: Prices = {
+    cost: () => 1,
+    // One output token is asked about when the options are checked.
+    worstCase: (_model, { outputTokens }) => (outputTokens > 1 && ++asked % 3 === 0 ? 1_000 : 1),
+  }
+  const { terminal, model } = await run(['answer'], { prices: rising, maxBudgetUsd: 10 })
+  expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['max_budget_usd', 0, 0])
+})

@@ -25,23 +25,23 @@ export function reserveRequest(
     const held = heldBack(output)
     return amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens
   }
-  if (!fits(useful)) {
-    const needed = worst(useful)
-    const held = heldBack(useful)
-    const currency = needed.nanos + held.nanos > available.nanos ? 'usd' : 'tokens'
-    const figures = currency === 'usd' ? [needed.nanos, available.nanos] : [needed.tokens, available.tokens]
-    return {
-      grant: { granted: false, currency, needed: figures[0] ?? 0, available: figures[1] ?? 0 },
-      reservation: undefined,
-    }
-  }
+  if (!fits(useful)) return { grant: overBudget(worst(useful), heldBack(useful), available), reservation: undefined }
   const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
   const amount = worst(maxTokens)
   const lowered = maxTokens === cap ? null : worst(cap).nanos + heldBack(cap).nanos > available.nanos ? 'usd' : 'tokens'
+  const reservation = ledger.reserve(amount)
+  // Prices that say something else every time they are asked: what is not reserved is not asked for.
+  if (reservation === undefined) return { grant: overBudget(amount, nothing, available), reservation }
   return {
     grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
-    reservation: ledger.reserve(amount),
+    reservation,
   }
+}
+
+function overBudget(needed: Amount, held: Amount, available: Amount): OverBudget {
+  return needed.nanos + held.nanos > available.nanos
+    ? { granted: false, currency: 'usd', needed: needed.nanos, available: available.nanos }
+    : { granted: false, currency: 'tokens', needed: needed.tokens, available: available.tokens }
 }
 
 const holdNothing: HeldBack = () => nothing
