@@ -25,7 +25,7 @@ function takeFirstOpen(run: Run, routes: readonly Route[]): Eventually<'taken' |
 
 function take(run: Run, route: Route): Eventually<'taken' | Draft | undefined> {
   // A lap that a resumed run's record goes on behind was paid for then.
-  const isPaid = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.isTurnPassed
+  const isPaid = lapsLeft(route.transition, run.spent.laps, run.context.limits) > 0 || run.turnEnd === 'passed'
   if (!isPaid) return undefined
   const { writes } = run
   return after(route.take(run), (taking) => {

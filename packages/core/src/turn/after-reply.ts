@@ -12,6 +12,7 @@ import { committedUsd } from './figures.ts'
 import { loweredTimeDraft } from './lowered-limit.ts'
 import { draftOf, ends, type Draft, type Outcome } from './outcome.ts'
 import { recoverBroken, recoverCut, recoverWindow, resumePaused } from './recover.ts'
+import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
 
@@ -19,18 +20,18 @@ import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
-  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.isTurnPassed) : nobody
+  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.turnEnd) : nobody
   const recovery = raisedBy.length > 0 ? undefined : recoverIncomplete(run, reply)
   if (recovery !== undefined) return recovery
   if (streamError !== null)
     run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${streamError.message}` })
   appendReply(run, reply)
   const recorded = recordedCalls(run, reply.calls)
-  const isPassed = recorded !== undefined || run.isTurnPassed
-  return after(runHooks(run, 'afterInference', noSubject, isPassed), (hooks) => {
+  const position = recorded === undefined ? run.turnEnd : 'passed'
+  return after(runHooks(run, 'afterInference', noSubject, position), (hooks) => {
     if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
     return after(controlAt(run, 'after_reply'), (abort) =>
-      abort === undefined ? goOnWith(run, reply, hooks, { isPassed, raisedBy }) : endAborted(run, reply, abort),
+      abort === undefined ? goOnWith(run, reply, hooks, { position, raisedBy }) : endAborted(run, reply, abort),
     )
   })
 }
@@ -61,7 +62,7 @@ function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
 function endModelRefusal(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   closeNotRun(run, reply.calls, 'the model refused to go on')
-  const standing = standingAfter(run, guardsAt(run, 'after_reply', run.isTurnPassed))
+  const standing = standingAfter(run, guardsAt(run, 'after_reply', run.turnEnd))
   if (standing !== undefined) return ends(standing)
   const signal = new StopSignal({
     reason: 'error',
@@ -72,9 +73,9 @@ function endModelRefusal(run: Run, reply: Answer): Outcome {
   return ends(draftOf('refusal', signal))
 }
 
-/** Whether the record goes on behind this reply, and the guards that stop on it. */
+/** Where the reply lies in the record, and the guards that stop on it. */
 interface ReplyCheck {
-  readonly isPassed: boolean
+  readonly position: RecordPosition
   readonly raisedBy: readonly string[]
 }
 
@@ -83,11 +84,12 @@ function goOnWith(
   run: Run,
   { message, calls, early }: Answer,
   { messages }: HookRun,
-  { isPassed, raisedBy }: ReplyCheck,
+  { position, raisedBy }: ReplyCheck,
 ): Eventually<Outcome> {
-  const stop = isPassed
-    ? undefined
-    : (overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))
+  const stop =
+    position === 'passed'
+      ? undefined
+      : (overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))
   if (stop !== undefined) {
     closeNotRun(run, calls, `the run stopped (${stop.signal.toString()})`)
     addHookMessages(run, messages)

@@ -15,9 +15,9 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
     const abort = phase.abort ?? controlAbort
     if (abort !== undefined) return ends(abortDraft(run, abort, 'tools'))
     for (const { signal } of phase.stops) run.raise(signal, 'after_tools')
-    const isPassed = run.isTurnPassed
-    const raisedBy = guardsAt(run, 'after_tools', isPassed)
-    return after(runHooks(run, 'afterStep', noSubject, isPassed), (hooks) => {
+    const position = run.turnEnd
+    const raisedBy = guardsAt(run, 'after_tools', position)
+    return after(runHooks(run, 'afterStep', noSubject, position), (hooks) => {
       addHookMessages(run, hooks.messages)
       if (hooks.aborted !== undefined) return ends(abortDraft(run, hooks.aborted, 'tools'))
       const ending = stopDraft(phase) ?? standing(run, raisedBy) ?? loweredLimitDraft(run)

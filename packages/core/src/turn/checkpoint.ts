@@ -9,6 +9,7 @@ import type { Control } from '../steps/control.ts'
 import type { PolledControl } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { activeMs, committedUsd } from './figures.ts'
+import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
@@ -91,10 +92,9 @@ function nameOf(source: CanProvideCancellationSignal): string {
 
 /**
  * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
- * Those that were overridden stay silent before a turn: the turn was granted. Where the record of a resumed run goes on behind the
- * checkpoint (`isPassed`) it was passed, and whoever would stop now is not heard.
+ * Before a turn a guard that was overridden raises none: the turn was granted. Nor does any guard at a checkpoint that is `passed`.
  */
-export function guardsAt(run: Run, checkpoint: Checkpoint, isPassed = false): readonly string[] {
+export function guardsAt(run: Run, checkpoint: Checkpoint, position: RecordPosition = 'open'): readonly string[] {
   const { guards } = run.context
   if (guards.length === 0) return nobody
   const view = viewOf(run, checkpoint)
@@ -109,7 +109,7 @@ export function guardsAt(run: Run, checkpoint: Checkpoint, isPassed = false): re
       if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })
       continue
     }
-    if (isPassed || (wasOverridden && checkpoint === 'before_turn')) continue
+    if (position === 'passed' || (wasOverridden && checkpoint === 'before_turn')) continue
     raisedBy.push(id)
     run.raise(signal, checkpoint)
   }

@@ -5,6 +5,7 @@ import { abortDraft, standingDraft } from './endings.ts'
 import { loweredLimits } from './lowered-limit.ts'
 import { ends, type Outcome } from './outcome.ts'
 import { isAsked } from './request/is-asked.ts'
+import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
 
@@ -34,7 +35,7 @@ function control(run: Run): Eventually<Outcome | undefined> {
 
 /** Guards and the hooks before a turn; then whatever signal stands ends the run. */
 function standing(run: Run): Eventually<Outcome | undefined> {
-  const raisedBy = guardsAt(run, 'before_turn', isAsked(run))
+  const raisedBy = guardsAt(run, 'before_turn', positionOf(run))
   const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)
   return after(hooks, (aborted) => aborted ?? endStanding(run, raisedBy))
 }
@@ -53,10 +54,15 @@ function inference(run: Run): Eventually<Outcome | undefined> {
 }
 
 function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeStep' | 'beforeInference') {
-  return after(runHooks(run, trigger, noSubject, isAsked(run)), (hooks: HookRun): Outcome | undefined => {
+  return after(runHooks(run, trigger, noSubject, positionOf(run)), (hooks: HookRun): Outcome | undefined => {
     addHookMessages(run, hooks.messages)
     return hooks.aborted === undefined ? undefined : ends(abortDraft(run, hooks.aborted, 'streaming'))
   })
+}
+
+/** What comes before a request is passed once the request is on record. */
+function positionOf(run: Run): RecordPosition {
+  return isAsked(run) ? 'passed' : 'open'
 }
 
 function endStanding(run: Run, raisedBy: readonly string[]): Outcome | undefined {

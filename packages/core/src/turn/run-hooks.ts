@@ -13,6 +13,7 @@ import { AgentStopException } from '../stop/stop-exception.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { stopSignalOf } from '../tools/output.ts'
 import type { ErrorPolicy } from '../run-context.ts'
+import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 
 /** What all hooks of one trigger came to. */
@@ -47,17 +48,17 @@ export const noSubject: HookSubject = Object.freeze({})
 /**
  * Calls the hooks of a trigger in their order, each a step of its own, each seeing what the ones before it changed.
  * Their signals stand and their metadata is kept when this returns; placing their messages is left to the phase.
- * `isPassed`: the record of a resumed run goes on behind this point, so a hook that is not on record is new, and not asked (spec R-RES-11).
+ * Where the point is `passed`, a hook that is not on record is not called.
  */
 export function runHooks(
   run: Run,
   trigger: HookTrigger,
   subject: HookSubject = noSubject,
-  isPassed = false,
+  position: RecordPosition = 'open',
 ): Eventually<HookRun> {
   const hooks = run.context.hooks.for(trigger, subject.toolCall?.name)
   if (hooks.length === 0) return noHooks
-  const calls = new HookCalls(run, trigger, subject, isPassed)
+  const calls = new HookCalls(run, trigger, subject, position)
   return after(
     firstOf(hooks, (hook) => calls.call(hook)),
     () => calls,
@@ -69,10 +70,10 @@ export function runToolHooks(
   run: Run,
   trigger: HookTrigger,
   subject: HookSubject,
-  isPassed: boolean,
+  position: RecordPosition,
 ): Eventually<HookRun> {
   const standing = run.signals
-  return after(runHooks(run, trigger, subject, isPassed), (hooks) => {
+  return after(runHooks(run, trigger, subject, position), (hooks) => {
     if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))
     return hooks
   })
@@ -87,12 +88,12 @@ class HookCalls implements HookRun {
   aborted: AbortCause | undefined
   readonly #run: Run
   readonly #trigger: HookTrigger
-  readonly #isPassed: boolean
+  readonly #position: RecordPosition
   #subject: HookSubject
 
-  constructor(run: Run, trigger: HookTrigger, subject: HookSubject, isPassed: boolean) {
+  constructor(run: Run, trigger: HookTrigger, subject: HookSubject, position: RecordPosition) {
     this.#run = run
-    this.#isPassed = isPassed
+    this.#position = position
     this.#trigger = trigger
     this.#subject = subject
   }
@@ -100,7 +101,7 @@ class HookCalls implements HookRun {
   /** True ends the row of hooks: the call was blocked, or the run aborted. */
   call(hook: RegisteredHook): Eventually<true | undefined> {
     const name = stepNameOf(this.#run, hook, this.#trigger, this.#subject)
-    if (this.#isPassed && !this.#run.isRecorded(name)) return undefined
+    if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined
     this.#run.emit({ type: 'hook_start', hook: hook.id, trigger: this.#trigger, callId: this.#callId })
     return after(callHook(this.#run, name, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
   }
@@ -124,7 +125,7 @@ class HookCalls implements HookRun {
     this.aborted = outcome.aborted
     if (outcome.error === undefined || trigger === 'onError') return isLast
     const error = { source: 'hook', name: hook, message: outcome.error } as const
-    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#isPassed), (told) => {
+    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position), (told) => {
       this.messages.push(...told.messages)
       this.raised.push(...told.raised)
       return isLast

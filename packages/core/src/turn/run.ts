@@ -17,6 +17,7 @@ import type { StopSignal } from '../stop/signal.ts'
 import type { StopSignals } from '../stop/signals.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { agentStateOf } from './agent-view.ts'
+import type { RecordPosition } from './record-position.ts'
 import type { ContextEstimate } from './request/context-estimate.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
@@ -209,9 +210,9 @@ export class Run {
     return this.ports.isResumed && this.ports.steps.peek(this.key(name)) !== 'absent'
   }
 
-  /** True when the record goes on behind this turn: that of a subagent does, since only the laps of the main loop are folded. */
-  get isTurnPassed(): boolean {
-    return this.ports.isResumed && this.isRecorded(`model:${this.#progress.request + 1}.1`)
+  /** Where the end of this turn lies. In a subagent it may be passed: a resume folds only the laps of the main loop. */
+  get turnEnd(): RecordPosition {
+    return this.ports.isResumed && this.isRecorded(`model:${this.#progress.request + 1}.1`) ? 'passed' : 'open'
   }
 
   /** One step of the run, which moves its clock. */

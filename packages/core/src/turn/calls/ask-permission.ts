@@ -2,33 +2,33 @@ import { after, type Eventually } from '../../eventually.ts'
 import { decisionOf, denialOf, failedRules, type PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import type { StepKey } from '../../steps/steps.ts'
+import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './call.ts'
 
 /**
- * Deny rules on the model's own input, before any hook sees the call: why it is denied, if it is.
- * On record, so that other rules later do not change the past. `isPassed`: the record of a resumed run goes on behind it; rules that
- * are not on record are new, and not asked (spec R-RES-11).
+ * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
+ * The answer is recorded, so that new rules do not change the past. Where the call is `passed`, rules that are not on record are not asked.
  */
-export function denyByRules(run: Run, inspected: ValidCall, isPassed: boolean): Eventually<string | undefined> {
+export function denyByRules(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
-  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, isPassed)
+  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}`, inspected, position)
 }
 
 /** The same for an input that a rule or a person put in the place of the one that was judged: nothing outranks a deny rule (spec R-PERM-2). */
-export function denyUpdated(run: Run, inspected: ValidCall, isPassed: boolean): Eventually<string | undefined> {
+export function denyUpdated(run: Run, inspected: ValidCall, position: RecordPosition): Eventually<string | undefined> {
   const { call, index } = inspected
-  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, isPassed)
+  return denyIn(run, `rules:${run.spent.request}:${index}:${call.id}:updated`, inspected, position)
 }
 
 function denyIn(
   run: Run,
   name: string,
   { call, tool, readOnly }: ValidCall,
-  isPassed: boolean,
+  position: RecordPosition,
 ): Eventually<string | undefined> {
   const { permissions } = run.context
-  if (permissions === allowAll || (isPassed && !run.isRecorded(name))) return undefined
+  if (permissions === allowAll || (position === 'passed' && !run.isRecorded(name))) return undefined
   const step = run.step<{ readonly message?: string }>(name, () => {
     const message = askDenials(run, { call, tool, readOnly })
     return message === undefined ? {} : { message }
@@ -61,10 +61,10 @@ export function decidePermission(
   run: Run,
   { call, index, said }: ValidCall,
   request: PermissionRequest,
-  isPassed: boolean,
+  position: RecordPosition,
 ): Eventually<PermissionDecision> {
   const name = `permission:${run.spent.request}:${index}:${call.id}`
-  if (isPassed && !run.isRecorded(name)) return allowed
+  if (position === 'passed' && !run.isRecorded(name)) return allowed
   const step = run.step<PermissionDecision>(name, () => decideInTime(run, request, said))
   return after(step, ({ value }) => (value.behavior === 'ask' ? askPerson(run, request, index, value.message) : value))
 }

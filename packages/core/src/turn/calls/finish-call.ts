@@ -3,6 +3,7 @@ import { textOf, type ToolUseBlock } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { replacedResult, withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
+import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
 import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
 import type { CallRun, PreparedCall } from './call.ts'
@@ -25,9 +26,9 @@ export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually
   )
 }
 
-/** The record of a resumed run goes on behind the call: what is new has nothing to say about it. */
-function isPassed(run: Run, phase: ToolPhase): boolean {
-  return phase.isBatchPassed || run.isTurnPassed
+/** Where the end of the call lies: with that of its batch, or of the turn. */
+function positionOf(run: Run, phase: ToolPhase): RecordPosition {
+  return phase.batchEnd === 'passed' ? 'passed' : run.turnEnd
 }
 
 /** Clock, figures, its event. */
@@ -78,7 +79,7 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   const { call, index } = callOf(ran.call)
   if (!hasHooksAfter(run, call.name, result)) return undefined
   const toolOutput = { text: textOf(result.content), isError: result.isError }
-  return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, isPassed(run, phase)), (hooks) => {
+  return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
     phase.setResult(index, resultAfter(hooks, result))
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
@@ -103,9 +104,9 @@ function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   const shown = phase.result(index) ?? ran.result
   const message = shown.error ?? textOf(shown.content)
   const error = { source: 'tool', name, message } as const
-  return after(runToolHooks(run, 'onError', { ...subject, error }, isPassed(run, phase)), (hooks) => {
+  return after(runToolHooks(run, 'onError', { ...subject, error }, positionOf(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')
-    if (!isPassed(run, phase) && isForbidden(run, error))
+    if (positionOf(run, phase) === 'open' && isForbidden(run, error))
       addStop(phase, ran, policySignal('tool', name, message), 'hook', null)
     return undefined
   })

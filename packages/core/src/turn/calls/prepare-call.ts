@@ -23,7 +23,7 @@ export function prepareCall(
   const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
   if (!hasHooks)
     return run.context.permissions === allowAll ? ready(run, phase, inspected) : permit(run, phase, inspected)
-  return after(denyByRules(run, inspected, phase.isPrepared(inspected.index)), (message) =>
+  return after(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
     message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
   )
 }
@@ -31,7 +31,7 @@ export function prepareCall(
 function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall | 'pending'> {
   const { call, index } = inspected
   const subject = { toolCall: call, callIndex: index }
-  return after(runToolHooks(run, 'beforeToolUse', subject, phase.isPrepared(index)), (hooks) => {
+  return after(runToolHooks(run, 'beforeToolUse', subject, phase.callStart(index)), (hooks) => {
     phase.addMessages(hooks.messages)
     for (const { hook, signal } of hooks.raised) phase.addStop({ index, signal, origin: 'hook', hook, callId: call.id })
     const verdict = verdictOf(hooks)
@@ -81,7 +81,7 @@ function permit(
   const { call, index, tool, readOnly } = inspected
   const request: PermissionRequest =
     hookDecision === undefined ? { call, tool, readOnly } : { call, tool, readOnly, hookDecision }
-  return after(decidePermission(run, inspected, request, phase.isPrepared(index)), (decision) =>
+  return after(decidePermission(run, inspected, request, phase.callStart(index)), (decision) =>
     enterDecision(run, phase, inspected, decision),
   )
 }
@@ -106,7 +106,7 @@ function enterDecision(
       if (decision.updatedInput === undefined) return ready(run, phase, inspected)
       const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
-      return after(denyUpdated(run, changed, phase.isPrepared(inspected.index)), (message) =>
+      return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks go on telling of the call as it was allowed.
         message === undefined ? ready(run, phase, { ...changed, call }) : deny(run, changed, message),
       )
@@ -117,7 +117,7 @@ function enterDecision(
 function ready(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
   const { call, index } = inspected
   const recorded = phase.recorded(index)
-  if (recorded === undefined && phase.isBatchPassed)
+  if (recorded === undefined && phase.batchEnd === 'passed')
     return answeredWithoutRunning(inspected, notRun('it was not run when the calls after it were'))
   const isAgent = isAgentTool(inspected.tool)
   if (recorded !== undefined && isAgent !== (recorded === 'agent')) return { kind: 'recorded', call, index }

@@ -3,6 +3,7 @@ import type { MessageContent, ToolUseBlock } from '../../messages.ts'
 import type { StopSignal } from '../../stop/signal.ts'
 import type { SignalOrigin } from '../../stop/terminal.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
+import type { RecordPosition } from '../record-position.ts'
 import type { CallRun } from './call.ts'
 import type { EarlyStarts } from './early-starts.ts'
 
@@ -73,20 +74,21 @@ export class ToolPhase {
   }
 
   /**
-   * The record of a resumed run holds this call, or a later one: it was allowed then (spec R-RES-11). That a call before it is on record says
-   * nothing: another program may put into one batch what were two.
+   * Where the start of this call lies. `passed` when the record of a resumed run holds it or a later one: it was allowed then (spec R-RES-11).
+   * That a call before it is on record says nothing: another program may put into one batch what were two.
    */
-  isPrepared(index: number): boolean {
-    return this.#isRecordedFrom(index)
+  callStart(index: number): RecordPosition {
+    return this.#positionOf(index)
   }
 
-  /** The record goes on behind this batch: what of it was not run then is not run now, and what it stops now does not stop. */
-  get isBatchPassed(): boolean {
-    return this.#isRecordedFrom(this.#behindBatch)
+  /** Where the end of this batch lies. `passed` when the record holds a later call: a call of this batch that is not on record is not run. */
+  get batchEnd(): RecordPosition {
+    return this.#positionOf(this.#behindBatch)
   }
 
-  #isRecordedFrom(place: number): boolean {
-    return this.#recorded?.some((recorded, index) => recorded !== undefined && index >= place) === true
+  #positionOf(place: number): RecordPosition {
+    const isPassed = this.#recorded?.some((recorded, index) => recorded !== undefined && index >= place) === true
+    return isPassed ? 'passed' : 'open'
   }
 
   /** The call's effect is about to run: without a result its outcome is unknown from now on. */
