@@ -23,6 +23,7 @@ export type HaltingErrorCode =
   /** A promise of this library was broken; please report it. */
   | 'internal'
 
+/** A `HaltingError` as JSON: what `toJSON` gives and `fromJSON` reads. */
 export type HaltingErrorJson = { readonly code: HaltingErrorCode; readonly message: string; readonly details?: Json }
 
 /** Every error of this library has a `code` to branch on and a message that says what to do. */

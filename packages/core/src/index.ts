@@ -1,11 +1,11 @@
 // The public face of @halting/core: what whoever runs an agent, or gives it tools, hooks and guards, needs.
-// Drivers of the Steps port find theirs in `@halting/core/steps`, adapters of models, context and hosts in `@halting/core/adapters`,
-// tests in `@halting/core/testing`.
+// Drivers of the Steps port find theirs in `@halting/core/steps`, tests in `@halting/core/testing`. Adapters and host programs find the types
+// that these names are made of in `@halting/core/adapters`.
 
 // Running an agent, by how much is decided for the caller.
 export { query, QueryEngine, type Query, type QueryOptions } from './engine.ts'
 export { AgentBuilder } from './builder/agent-builder.ts'
-export { Agent, type ExecuteOptions } from './builder/agent.ts'
+export { Agent, type ApprovalRequest, type ExecuteOptions } from './builder/agent.ts'
 export {
   UseCooperativeCancellation,
   UseGuards,
@@ -18,7 +18,7 @@ export {
 export { AgentExecution, AgentState } from './agent-state.ts'
 export { loop, type Loop } from './iterate.ts'
 export type { LoopOptions } from './options.ts'
-export type { SettingsChange } from './settings/settings-change.ts'
+export type { LimitsChange, SettingsChange } from './settings/settings-change.ts'
 export { startRun, type StartOptions } from './start.ts'
 export { replay, resume, type Replayed, type Resumed } from './resume.ts'
 export { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
@@ -31,7 +31,7 @@ export type { Ended, ErrorPolicy, OutputSchema } from './run-context.ts'
 export type { LoopEvent, ToolStatus } from './events.ts'
 export type { Transition } from './allowance.ts'
 export { endings, type Ending, type RunSummary, type Terminal, type TerminalReason } from './stop/terminal.ts'
-export { Transcript, type Attachment, type TranscriptEntry } from './transcript.ts'
+export { Transcript, type TranscriptEntry } from './transcript.ts'
 
 // Stopping and going on.
 export { StopReason } from './stop/reason.ts'
@@ -73,7 +73,7 @@ export type { PermissionDecision } from './tools/permission-decision.ts'
 
 // Models, messages and prices, as whoever hands them in sees them.
 export type { Model, ModelReply, ModelRequest, Thinking } from './model/model.ts'
-export { ModelError, RetriesExhaustedError, type ModelErrorKind } from './model/model-error.ts'
+export { ModelError, RetriesExhaustedError } from './model/model-error.ts'
 export type {
   AssistantMessage,
   ContentBlock,

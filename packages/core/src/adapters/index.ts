@@ -1,7 +1,13 @@
-// `@halting/core/adapters`: what adapters of models, tools, context and hosts are made of.
+// `@halting/core/adapters`: what adapters of models, tools, context and hosts are made of, and the types that a host program meets as parts
+// of those of the main entry: options of constructors, entries of a transcript, figures of events.
+export type { ExecutionFigures } from '../agent-state.ts'
+export type { AllowancesLeft, Ranking } from '../allowance.ts'
 export type { RequestBound } from '../budget/prices.ts'
 export { noPrices } from '../budget/prices.ts'
+export type { BudgetCompletionEvent } from '../budget/token-target.ts'
+export type { GuardLimits } from '../builder/capability.ts'
 export { abortCauseOf } from '../cancel/abort.ts'
+export type { InMemoryCancellationOptions } from '../cancel/source.ts'
 export {
   plainContext,
   type Compaction,
@@ -12,8 +18,12 @@ export {
   type ContextView,
 } from '../context/port.ts'
 export { roughTokens, upperBoundOfText, type Tokens } from '../context/tokens.ts'
-export { messageOf } from '../errors.ts'
+export type { QueryInput } from '../engine.ts'
+export { messageOf, type HaltingErrorJson } from '../errors.ts'
+export type { GuardBounds } from '../guards/guard.ts'
+export type { NoProgressOptions } from '../guards/no-progress.ts'
 export { digestOf, hashText, uuidOf } from '../hash.ts'
+export type { CallableHookOptions } from '../hooks/hook.ts'
 export { deepFreeze, isJsonObject, jsonOf } from '../json.ts'
 export {
   addUsage,
@@ -36,7 +46,7 @@ export {
   type ToolUseBlock,
   type UserMessage,
 } from '../messages.ts'
-export type { ModelErrorInit, ModelErrorJson } from '../model/model-error.ts'
+export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
 export type { ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
 export type {
   SdkAssistant,
@@ -50,6 +60,15 @@ export type {
   SdkToolProgress,
   SdkUser,
 } from '../sdk/sdk-messages.ts'
+export type { SettingsInForce } from '../settings/settings-change.ts'
+export type { RunProgress } from '../state.ts'
+export type { InboxMessage } from '../steps/control.ts'
+export type { ExecutionContinuationJson } from '../stop/continuation.ts'
+export type { StopSignalInit, StopSignalJson } from '../stop/signal.ts'
+export type { AgentStopInit } from '../stop/stop-exception.ts'
+export type { ModelFigures, ResultSubtype } from '../stop/terminal.ts'
 export { lastAnswer, stopOf } from '../sdk/result-message.ts'
+export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../tools/define-tool.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
-export { isAgentTool, type AnyAgentTool, type AnyLeafTool } from '../tools/tool.ts'
+export { isAgentTool, type AnyAgentTool, type AnyLeafTool, type ToolInput } from '../tools/tool.ts'
+export type { Attachment } from '../transcript.ts'

@@ -10,11 +10,17 @@ export type BudgetTracker = {
   readonly startedAt: number
 }
 
+/** How the token target ended, in the `token_budget` event. Told where the model was sent back at least once. */
 export type BudgetCompletionEvent = {
+  /** How often the model was sent back for more. */
   readonly continuationCount: number
+  /** Share of the target that was used up, in percent. */
   readonly pct: number
+  /** Output tokens of the run. */
   readonly turnTokens: number
+  /** The target, in output tokens. */
   readonly budget: number
+  /** Too little came of the last continuations. */
   readonly diminishingReturns: boolean
   readonly durationMs: number
 }

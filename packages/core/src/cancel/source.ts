@@ -6,6 +6,7 @@ export interface CanProvideCancellationSignal {
   cancellationSignal(state: AgentState): StopSignal | null | undefined | Promise<StopSignal | null | undefined>
 }
 
+/** Which run an `InMemoryCancellationSource` stops. */
 export interface InMemoryCancellationOptions {
   /** The one run (execution id) that is meant; every run when absent. */
   readonly executionId?: string

@@ -2,6 +2,7 @@ import { isJsonObject } from '../json.ts'
 import type { StopSignal, StopSignalJson } from './signal.ts'
 import { StopSignals } from './signals.ts'
 
+/** An `ExecutionContinuation` as JSON: what `toJSON` gives and `fromJSON` reads. */
 export type ExecutionContinuationJson = {
   readonly stopSignals: readonly StopSignalJson[]
   readonly isContinuationRequested: boolean

@@ -237,6 +237,7 @@ export interface RunSummary {
   readonly apiMs: number
 }
 
+/** What one model came to in a run: its usage, and its cost in US dollars. */
 export type ModelFigures = { readonly usage: Usage; readonly costUsd: number }
 
 /** How a run ended, with the figures behind it: the same record in the return value, the last event, the session and the result line. */

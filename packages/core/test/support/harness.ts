@@ -4,7 +4,6 @@ import {
   createMemorySteps,
   loop,
   startRun,
-  type Attachment,
   type HookContext,
   type HookTrigger,
   type Json,
@@ -23,7 +22,7 @@ import {
   type TranscriptEntry,
   type Transition,
 } from '../../src/index.ts'
-import type { ToolResultBlock } from '../../src/adapters/index.ts'
+import type { Attachment, ToolResultBlock } from '../../src/adapters/index.ts'
 import {
   createFakeClock,
   scriptedModel,

@@ -1,6 +1,6 @@
-import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { isJsonObject, messageOf, type ModelErrorKind } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
-import type { JsonObject, ModelErrorKind } from '@halting/core'
+import type { JsonObject } from '@halting/core'
 import { networkError } from '../http/network-error.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import { requestIdOf, serviceError, streamError } from '../service/service-error.ts'

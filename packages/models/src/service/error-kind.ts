@@ -1,4 +1,4 @@
-import type { ModelErrorKind } from '@halting/core'
+import type { ModelErrorKind } from '@halting/core/adapters'
 import type { Said } from './error-body.ts'
 
 /** The status that an error without one of its own amounts to. */
