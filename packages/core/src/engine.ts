@@ -2,8 +2,10 @@ import { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
+import { isPrompt } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
+import { fieldsOf, refuse } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
@@ -186,8 +188,9 @@ export class QueryEngine {
     this.set({ limits })
   }
 
-  /** Runs one prompt. The last message is the result, always; leaving early aborts the run. */
+  /** Runs one prompt. The last message is the result, always; leaving early aborts the run. @throws ConfigurationError for what is no prompt. */
   submit(prompt: MessageContent): AsyncGenerator<SdkMessage, void, undefined> {
+    isPrompt('prompt', prompt)
     return this.#run({ prompt })
   }
 
@@ -357,11 +360,21 @@ export interface Query extends AsyncGenerator<SdkMessage, void, undefined> {
 }
 
 /** Asks an agent and gives messages in the SDK message format (spec R-SDK-1); the last of each run is its result. */
-export function query({ prompt, options }: QueryInput): Query {
-  if (options.model === undefined) throw new ConfigurationError('query needs options.model: the model to ask.')
+export function query(input: QueryInput): Query {
+  if (fieldsOf(input) === undefined) refuse('query', 'given { prompt, options }', input)
+  const { prompt, options } = input
   const engine = new QueryEngine(options)
+  checkPrompts(prompt)
   const messages = runAll(engine, prompt)
   return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
+}
+
+/** Plain JavaScript may give none. */
+function checkPrompts(prompt: unknown): void {
+  const isPrompts =
+    typeof prompt === 'object' && prompt !== null && (Symbol.asyncIterator in prompt || Symbol.iterator in prompt)
+  if (typeof prompt !== 'string' && !isPrompts)
+    refuse('prompt', 'a text, a list of blocks, or an async iterable of these', prompt)
 }
 
 async function* runAll(engine: QueryEngine, prompt: QueryInput['prompt']): AsyncGenerator<SdkMessage, void, undefined> {

@@ -5,6 +5,7 @@ import type { Ledger } from './budget/ledger.ts'
 import { nanosOf } from './budget/prices.ts'
 import { ConfigurationError } from './errors.ts'
 import type { Emit, LoopEvent } from './events.ts'
+import { fieldsOf, refuse } from './given.ts'
 import { disregard } from './eventually.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { EventQueue } from './event-queue.ts'
@@ -23,6 +24,7 @@ import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
+import { Transcript } from './transcript.ts'
 import { Run } from './turn/run.ts'
 import { decisionOf, type PermissionDecision } from './tools/permission-decision.ts'
 
@@ -82,6 +84,7 @@ export interface LoopContext {
  */
 export function loop(start: RunState, options: LoopOptions, context: LoopContext = {}): Loop {
   const run = contextOf(options)
+  checkState(start)
   const { settings } = contextWith(run, start.spent.settings)
   const clock = options.clock ?? systemClock
   const abort = new AbortScope()
@@ -187,6 +190,13 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
       }
     },
   }
+}
+
+/** Plain JavaScript may give a prompt. @throws ConfigurationError for what is no state. */
+function checkState(start: unknown): void {
+  const { transcript, spent } = fieldsOf(start) ?? {}
+  if (transcript instanceof Transcript && fieldsOf(spent) !== undefined) return
+  refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
 }
 
 /** A run that goes on where another ended has spent that already. */

@@ -4,7 +4,37 @@ import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
 import type { CanProvideCancellationSignal } from './cancel/source.ts'
 import { plainContext, type ContextDefence } from './context/port.ts'
 import { checkedTokens, roughTokens, type Tokens } from './context/tokens.ts'
+import {
+  checkOptions,
+  engineOptionChecks,
+  isClock,
+  isContext,
+  isDriver,
+  isModel,
+  isOutput,
+  isPermissions,
+  isPrices,
+  isSignal,
+  isSource,
+  isStopHook,
+  isTask,
+  isTokens,
+  type OptionChecks,
+} from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
+import {
+  isEither,
+  isFunction,
+  isListOf,
+  isNumber,
+  isNumberOrNull,
+  isObject,
+  isText,
+  isYesOrNo,
+  type Given,
+} from './given.ts'
+import { isGuards } from './guards/check-guards.ts'
+import { isHook } from './hooks/check-hook.ts'
 import { any } from './guards/combinators.ts'
 import type { Guard } from './guards/guard.ts'
 import { registerGuards } from './guards/registry.ts'
@@ -14,11 +44,12 @@ import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop
 import { runLoop } from './loop.ts'
 import type { Model, Thinking } from './model/model.ts'
 import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
-import { checkBudgetable, checkedThinking, checkLimits } from './settings/check-settings.ts'
+import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
+import { isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
@@ -90,8 +121,53 @@ export interface LoopOptions {
   readonly systemContext?: { readonly [key: string]: string }
 }
 
+/** What each option must be: one without a check does not compile. A limit is looked at here for its type alone. */
+const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
+  model: isModel,
+  fallbackModel: isModel,
+  models: isListOf(isModel),
+  thinking: isThinking,
+  system: isText,
+  tools: isListOf(isAnyTool),
+  maxTurns: isNumber,
+  maxBudgetUsd: isNumber,
+  maxTotalTokens: isNumber,
+  maxTokens: isNumber,
+  maxDurationMs: isNumber,
+  tokenBudget: isNumberOrNull,
+  stopWhen: isGuards,
+  wrapUp: isYesOrNo,
+  output: isOutput,
+  errorPolicy: isFunction,
+  permissions: isPermissions,
+  onAsk: isEither('end', 'wait'),
+  hooks: isListOf(isHook),
+  stopHooks: isListOf(isStopHook),
+  postRun: isListOf(isTask),
+  cancellation: isListOf(isSource),
+  prices: isPrices,
+  tokens: isTokens,
+  context: isContext,
+  steps: isDriver,
+  clock: isClock,
+  signal: isSignal,
+  onTerminal: isFunction,
+  minUsefulTokens: isNumber,
+  maxRetries: isNumber,
+  graceMs: isNumber,
+  toolConcurrency: isNumber,
+  maxSubagents: isNumber,
+  stopHookBlockCap: isNumber,
+  spentBeforeUsd: isNumber,
+  userContext: isObject('an object'),
+  systemContext: isObject('an object'),
+}
+
+const optionChecks: OptionChecks = { ...loopChecks, ...engineOptionChecks }
+
 /** The options with every default filled in. @throws ConfigurationError for what cannot be run. */
 export function settingsOf(options: LoopOptions): RunSettings {
+  checkOptions(options, optionChecks)
   const guard = guardBounds(options)
   const settings: RunSettings = {
     system: options.system ?? '',

@@ -1,5 +1,7 @@
 import { messageContentOf } from './content.ts'
+import { isPrompt, isTranscript } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
+import { fieldsOf, isName, isObject, isText, optional, refuse, type Given } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
 import { nextRunId } from './run-id.ts'
@@ -45,9 +47,10 @@ export interface StartOptions {
 /**
  * The state in which a run begins. Calls that have no result in the transcript (a process that died, approvals that never came)
  * get one that says that they were not run, before the prompt: the API refuses anything else.
- * @throws ConfigurationError for a prompt together with approvals.
+ * @throws ConfigurationError for a prompt together with approvals, for approvals when no call waits, and for what is not of its type.
  */
 export function startRun(options: StartOptions = {}): RunState {
+  checkStart(options)
   const transcript = options.transcript ?? Transcript.empty()
   const run: RunIdentity = {
     sessionId: options.sessionId ?? 'session',
@@ -75,6 +78,24 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.prompt === undefined) return state
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const
   return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt' })
+}
+
+const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[] = [
+  ['prompt', isPrompt],
+  ['transcript', isTranscript],
+  ['sessionId', isName],
+  ['runId', isName],
+  ['agentId', isText],
+  ['approvals', isObject('an object')],
+]
+
+/** Plain JavaScript may give anything. */
+function checkStart(options: StartOptions): void {
+  if (fieldsOf(options) === undefined) refuse('startRun', 'given an object, such as { prompt }', options)
+  for (const [name, check] of startChecks) optional(check)(name, options[name])
+  const { carry } = options
+  if (carry !== undefined && fieldsOf(fieldsOf(carry)?.['laps']) === undefined)
+    refuse('carry', 'the `spent` of a state that a run ended in', carry)
 }
 
 /** What a person said, as it goes on record. A call without an answer waits again. */

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../errors.ts'
+import { fieldsOf } from '../given.ts'
 import { settingsOf, type LoopOptions } from '../options.ts'
 import { Agent } from './agent.ts'
 import type { AgentConfiguration, Capability } from './capability.ts'
@@ -13,10 +14,18 @@ export class AgentBuilder {
 
   /** A builder with nothing but these options; a model may also come by `UseModel`. */
   static base(options: Partial<Omit<LoopOptions, 'stopWhen'>> = {}): AgentBuilder {
+    // Plain JavaScript may give it: the guards of the builder would take its place.
+    if ('stopWhen' in options)
+      throw new ConfigurationError(
+        'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).',
+      )
     return new AgentBuilder({ ...options, guards: [] })
   }
 
+  /** @throws ConfigurationError for what is no capability. */
   withCapability(capability: Capability): AgentBuilder {
+    if (typeof fieldsOf(capability)?.['configure'] !== 'function')
+      throw new ConfigurationError('A capability must have configure, as those of UseTools and UseHook do.')
     return new AgentBuilder(capability.configure(this.#configuration))
   }
 

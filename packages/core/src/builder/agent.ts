@@ -1,6 +1,7 @@
 import { AgentState } from '../agent-state.ts'
 import type { LoopEvent } from '../events.ts'
 import { ConfigurationError, messageOf } from '../errors.ts'
+import { shown } from '../given.ts'
 import { loop, type Loop } from '../iterate.ts'
 import { openCallsOf } from '../open-calls.ts'
 import type { LoopOptions } from '../options.ts'
@@ -82,6 +83,11 @@ export class Agent {
 
 /** What the person said since the last answer begins the run; or what they said to the calls that wait. */
 function executionStart(state: AgentState, { approvals, runId }: ExecuteOptions): RunState {
+  // Plain JavaScript may give a prompt.
+  if (!(state instanceof AgentState))
+    throw new ConfigurationError(
+      `An agent executes an AgentState, but it is ${shown(state)}. Begin with AgentState.empty().withUserMessage(…).`,
+    )
   const { transcript, sessionId, agentId, metadata } = state
   const executionCount = state.executionCount + 1
   let startLength = transcript.length

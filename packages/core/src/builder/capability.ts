@@ -1,4 +1,6 @@
 import type { CanProvideCancellationSignal } from '../cancel/source.ts'
+import { ConfigurationError } from '../errors.ts'
+import { listOf } from '../given.ts'
 import type { Guard } from '../guards/guard.ts'
 import { isGuard } from '../guards/guard.ts'
 import {
@@ -36,11 +38,23 @@ export interface GuardLimits {
   readonly finishReasons?: readonly ModelStopReason[]
 }
 
+const guardLimits: { readonly [name in keyof GuardLimits]-?: true } = {
+  maxSteps: true,
+  maxTokens: true,
+  maxExecutionTime: true,
+  maxCostUsd: true,
+  finishReasons: true,
+}
+
 /** The guards of limits (spec R-GUARD-7). Without arguments: 20 steps, 32,768 tokens, 300 s. `null` switches one off. */
 export class UseGuards implements Capability {
   readonly guards: readonly Guard[]
 
+  /** @throws ConfigurationError for a limit that is none, and for one that there is not. */
   constructor(limits: GuardLimits = {}) {
+    const unknown = Object.keys(limits).find((name) => !Object.hasOwn(guardLimits, name))
+    if (unknown !== undefined)
+      throw new ConfigurationError(`There is no guard for ${unknown}. There are ${listOf(Object.keys(guardLimits))}.`)
     const { maxSteps = 20, maxTokens = 32_768, maxExecutionTime = 300, maxCostUsd = null, finishReasons = [] } = limits
     this.guards = [
       ...(maxSteps === null ? [] : [new StepsLimitHook(maxSteps)]),

@@ -1,5 +1,6 @@
 import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
+import { checkParts } from './check-guards.ts'
 import { conditionFigures } from './figures.ts'
 import {
   defaultCheckpoints,
@@ -12,6 +13,7 @@ import {
 
 /** Stops when one of the guards does. Each is asked at its own checkpoints; of several signals the most urgent one counts. */
 export function any(...guards: readonly Guard[]): Guard {
+  checkParts('any', guards)
   return {
     name: `any(${names(guards)})`,
     checkpoints: checkpointsOf(guards),
@@ -28,6 +30,7 @@ export function any(...guards: readonly Guard[]): Guard {
 
 /** Stops when all of the guards would. The signal has the most urgent reason and the messages of all. Without guards it never stops. */
 export function all(...guards: readonly Guard[]): Guard {
+  checkParts('all', guards)
   const name = `all(${names(guards)})`
   return {
     name,
@@ -50,6 +53,7 @@ export function all(...guards: readonly Guard[]): Guard {
 
 /** Stops, as `stop_requested`, when the guard would not. */
 export function not(guard: Guard): Guard {
+  checkParts('not', [guard])
   const name = `not(${guard.name})`
   return {
     name,

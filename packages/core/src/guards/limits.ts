@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { refuse } from '../given.ts'
 import type { ModelStopReason } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { conditionFigures, figures } from './figures.ts'
@@ -154,6 +154,7 @@ export class FinishReasonHook implements Guard {
   readonly #reasons: ReadonlySet<ModelStopReason>
 
   constructor(reasons: readonly ModelStopReason[]) {
+    for (const reason of reasons) if (typeof reason !== 'string') refuse('A finish reason', 'a text', reason)
     this.#reasons = new Set(reasons)
   }
 
@@ -178,8 +179,8 @@ export function finishReason(...reasons: readonly ModelStopReason[]): FinishReas
 }
 
 function positive(name: string, value: number): number {
-  if (value > 0) return value
-  throw new ConfigurationError(`${name} must be above 0, but it is ${value}. Leave it out for no limit.`)
+  if (typeof value === 'number' && value > 0) return value
+  return refuse(name, 'above 0', value, 'Leave it out for no limit.')
 }
 
 function seconds(ms: number): string {

@@ -1,3 +1,4 @@
+import { fieldsOf, isNumber, optional, refuse } from '../given.ts'
 import { hashText } from '../hash.ts'
 import type { ToolResultBlock, ToolUseBlock } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
@@ -21,6 +22,8 @@ export interface NoProgressOptions {
  * The first time the model is told (`no_progress_nudge`); the next time the run stops.
  */
 export function noProgress(options: NoProgressOptions = {}): Guard {
+  if (fieldsOf(options) === undefined) refuse('noProgress', 'given an object, such as { repeats: 3 }', options)
+  optional(isNumber)('repeats', options.repeats)
   const repeats = Math.min(Math.max(2, options.repeats ?? defaultRepeats), defaultRepeats)
   const name = 'noProgress'
   return {

@@ -1,4 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
+import { shown } from '../given.ts'
+import { checkTriggers } from './check-hook.ts'
 import type { HookContext } from './hook-context.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
@@ -34,13 +36,16 @@ export class CallableHook implements Hook {
   declare readonly tools?: readonly string[]
   readonly #handle: Hook['handle']
 
-  /** @throws ConfigurationError without triggers: the hook would never be called. */
+  /** @throws ConfigurationError without a function, without triggers, and for a trigger that there is not: the hook would never be called. */
   constructor(handle: Hook['handle'], options: CallableHookOptions) {
     // Plain JavaScript may leave them out.
-    const given = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
-    if (given.length === 0) {
+    const given: unknown = (options as Partial<CallableHookOptions> | undefined)?.triggers ?? []
+    if (Array.isArray(given) && given.length === 0) {
       throw new ConfigurationError("A CallableHook needs triggers, for example { triggers: ['afterStep'] }.")
     }
+    if (typeof handle !== 'function')
+      throw new ConfigurationError(`A CallableHook needs a function, but it is ${shown(handle)}.`)
+    checkTriggers('triggers', given)
     this.#handle = handle
     this.triggers = options.triggers
     this.priority = options.priority ?? 0

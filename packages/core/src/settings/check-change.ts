@@ -1,6 +1,6 @@
 import { plainTextOf } from '../content.ts'
 import { ConfigurationError } from '../errors.ts'
-import { isJsonObject } from '../json.ts'
+import { fieldsOf, isNumber, listOf, refuse } from '../given.ts'
 import type { RunContext } from '../run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
 import { contextWith } from './context-with.ts'
@@ -16,7 +16,7 @@ export function checkedChange(
   inForce: SettingsInForce | null,
   change: SettingsChange,
 ): SettingsChange {
-  if (!isJsonObject(change)) throw new ConfigurationError('A change of settings must be an object, such as { model }.')
+  checkNames('A change', 'setting', change, settings)
   const { model, permissionMode, thinking, limits } = change
   if (permissionMode !== undefined && permissionMode !== null) checkMode(context, permissionMode)
   const checked: SettingsChange = {
@@ -32,6 +32,27 @@ export function checkedChange(
   return checked
 }
 
+const settings: { readonly [name in keyof SettingsChange]-?: true } = {
+  model: true,
+  permissionMode: true,
+  thinking: true,
+  limits: true,
+}
+const settableLimits: { readonly [name in keyof LimitsChange]-?: true } = {
+  maxTurns: true,
+  maxBudgetUsd: true,
+  maxTotalTokens: true,
+  maxDurationMs: true,
+}
+
+/** Plain JavaScript may give any fields. @throws ConfigurationError for one that nobody knows: it would be ignored. */
+function checkNames(what: string, field: string, given: object, known: { readonly [name: string]: true }): void {
+  const fields = fieldsOf(given) ?? refuse(what, 'an object', given)
+  const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined)
+    throw new ConfigurationError(`There is no ${field} ${unknown}. There are ${listOf(Object.keys(known))}.`)
+}
+
 function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): void {
   if (modes.includes(mode)) return
   const known = modes.length === 0 ? 'these permissions have none' : `there are ${modes.join(', ')}`
@@ -40,13 +61,14 @@ function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): v
 
 /** `Infinity` is no JSON. @throws ConfigurationError for a limit that is none. */
 function recordedLimits(limits: LimitsChange): LimitsChange {
-  if (!isJsonObject(limits)) throw new ConfigurationError('limits must be an object, such as { maxTurns: 20 }.')
+  checkNames('limits', 'limit', limits, settableLimits)
   const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = limits
   const recorded: [name: string, limit: number | null][] = []
   for (const [name, limit] of Object.entries({ maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs })) {
     if (limit === undefined) continue
-    if (limit !== null && !(typeof limit === 'number' && limit > 0))
-      throw new ConfigurationError(`${name} must be above 0, but it is ${String(limit)}. Set null for no limit.`)
+    if (limit !== null) isNumber(name, limit)
+    if (limit !== null && !(limit > 0))
+      throw new ConfigurationError(`${name} must be above 0, but it is ${limit}. Set null for no limit.`)
     recorded.push([name, limit === Infinity ? null : limit])
   }
   return Object.fromEntries(recorded)

@@ -2,6 +2,7 @@ import { plainTextOf } from '../content.ts'
 import { jsonObjectOf } from '../json.ts'
 import { askPrices, type Prices } from '../budget/prices.ts'
 import { ConfigurationError } from '../errors.ts'
+import { fieldsOf, refuse, type Given } from '../given.ts'
 import type { Model, Thinking } from '../model/model.ts'
 import type { RunSettings } from '../run-context.ts'
 
@@ -19,14 +20,22 @@ export function checkLimits(settings: RunSettings): void {
   }
 }
 
-/** What was given, as a copy of its own. @throws ConfigurationError for what is no `Thinking`, which plain JavaScript may give. */
+const thinkingTypes: { readonly [type in Thinking['type']]: true } = { enabled: true, adaptive: true, disabled: true }
+
+/** How much a model may think; the number of tokens is looked at by `checkedThinking`. */
+export const isThinking: Given = (name, value) => {
+  const type = fieldsOf(value)?.['type']
+  if (typeof type === 'string' && Object.hasOwn(thinkingTypes, type)) return
+  refuse(name, "{ type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }", value)
+}
+
+/** What was given, as a copy of its own. @throws ConfigurationError for what is no setting of thinking, or a number of tokens that is none. */
 export function checkedThinking(given: unknown): Thinking {
+  isThinking('thinking', given)
   const { type, budgetTokens } = jsonObjectOf(given)
   if (type === 'adaptive' || type === 'disabled') return { type }
-  if (type !== 'enabled')
-    throw new ConfigurationError(`thinking.type must be enabled, adaptive or disabled, but it is ${plainTextOf(type)}.`)
   if (typeof budgetTokens === 'number' && Number.isInteger(budgetTokens) && budgetTokens > 0)
-    return { type, budgetTokens }
+    return { type: 'enabled', budgetTokens }
   throw new ConfigurationError(
     `thinking.budgetTokens must be a whole number above 0, but it is ${plainTextOf(budgetTokens)}.`,
   )

@@ -1,4 +1,5 @@
 import { HaltingError } from '../errors.ts'
+import { fieldsOf, isFunction, refuse } from '../given.ts'
 import type { Eventually } from '../eventually.ts'
 import { isJsonObject, type Json } from '../json.ts'
 import type { Lap, RunStart } from '../state.ts'
@@ -55,8 +56,10 @@ export interface MemorySteps extends Steps {
   answer(key: StepKey, value: Json): void
 }
 
-/** The driver that keeps its record in memory. */
+/** The driver that keeps its record in memory. @throws ConfigurationError for options that are none. */
 export function createMemorySteps(options: MemoryStepsOptions = {}): MemorySteps {
+  if (fieldsOf(options) === undefined) refuse('createMemorySteps', 'given an object, such as { onRecord }', options)
+  if (options.onRecord !== undefined) isFunction('onRecord', options.onRecord)
   return new MemoryDriver(options)
 }
 

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
 import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import { checkToolOptions, checkWrittenSchema } from './check-tool.ts'
 import type { FromJsonSchema } from './json-schema-type.ts'
 import {
   checkStandard,
@@ -68,10 +69,11 @@ type NoFields = { readonly type: 'object' }
  * parameter of another type does not compile. A call is checked against the JSON Schema, then by the Standard Schema itself, whose
  * output (with defaults and transformations) is the input. It must check at once: a schema that gives a promise makes every call invalid.
  *
- * @throws ConfigurationError for a Standard Schema that gives no JSON Schema, unless `inputSchema` does, and for a schema that
- * is not of an object: services take no other.
+ * @throws ConfigurationError for a Standard Schema that gives no JSON Schema, unless `inputSchema` does; for a schema that
+ * is not of an object: services take no other; for a field that is absent, or not of its type.
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
+  checkToolOptions('tool', 'execute', options)
   return { ...described<Schema>(options), execute: options.execute }
 }
 
@@ -79,6 +81,7 @@ export function tool<const Schema extends InputSchema = NoFields>(options: ToolO
 export function agentTool<const Schema extends InputSchema = NoFields>(
   options: AgentToolOptions<Schema>,
 ): AgentTool<InputOf<Schema>> {
+  checkToolOptions('agentTool', 'spawn', options)
   return { ...described<Schema>(options), spawn: options.spawn }
 }
 
@@ -99,6 +102,7 @@ function described<Schema extends InputSchema>(options: Described<Schema>): Omit
 const noFields: JsonObject = deepFreeze({ type: 'object' })
 
 function shownSchema(name: string, input: InputSchema, given: unknown): JsonObject {
+  const isWritten = given === undefined && !isStandardSchema(input)
   const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, name) : input)
   if (!isJsonObject(schema))
     throw new ConfigurationError(`The input of ${name} must be a Standard Schema or a JSON Schema, and it is neither.`)
@@ -106,6 +110,7 @@ function shownSchema(name: string, input: InputSchema, given: unknown): JsonObje
     throw new ConfigurationError(
       `The input of ${name} is an object of schemas. Give the schema of an object, such as z.object({ … }).`,
     )
+  if (isWritten) checkWrittenSchema(name, schema)
   const { type } = schema
   if (type !== undefined && type !== 'object')
     throw new ConfigurationError(

@@ -1,0 +1,125 @@
+import { ConfigurationError } from './errors.ts'
+import {
+  fieldsOf,
+  isFunction,
+  isName,
+  isNumber,
+  isObject,
+  isPositive,
+  isText,
+  isYesOrNo,
+  optional,
+  refuse,
+  shown,
+  type Given,
+} from './given.ts'
+import { Transcript } from './transcript.ts'
+
+export const isModel: Given = isObject('an object with id, contextWindow, maxOutputTokens and call', {
+  id: isText,
+  contextWindow: isPositive,
+  maxOutputTokens: isPositive,
+  defaultOutputTokens: optional(isPositive),
+  maxServerToolUses: optional(isNumber),
+  maxImageTokens: optional(isNumber),
+  call: isFunction,
+})
+
+/** The methods that the loop calls of a driver in every run. */
+export const isDriver: Given = isObject('a driver, such as createMemorySteps()', {
+  run: isFunction,
+  begin: isFunction,
+  scope: isFunction,
+  lap: isFunction,
+  control: isFunction,
+  end: isFunction,
+})
+
+export const isContext: Given = isObject('an object with beforeRequest, drain, compact and blockingLimit', {
+  beforeRequest: isFunction,
+  drain: isFunction,
+  compact: isFunction,
+  blockingLimit: isFunction,
+})
+
+export const isSignal: Given = (name, value) => {
+  const isOne = typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value
+  if (!isOne) refuse(name, 'an AbortSignal, such as controller.signal', value)
+}
+
+export const isOutput: Given = isObject('an object with check', { check: isFunction })
+export const isPermissions: Given = isObject('an object with denies and decide', {
+  denies: isFunction,
+  decide: isFunction,
+})
+export const isStopHook: Given = isObject('an object with id and handle', { id: isText, handle: isFunction })
+export const isTask: Given = isObject('an object with name and start', { name: isText, start: isFunction })
+export const isSource: Given = isObject('an object with cancellationSignal', { cancellationSignal: isFunction })
+export const isPrices: Given = isObject('an object with cost and worstCase, as createPrices makes it', {
+  cost: isFunction,
+  worstCase: isFunction,
+})
+export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
+export const isClock: Given = isObject('an object with now and after', { now: isFunction, after: isFunction })
+
+/** What a person says. */
+export const isPrompt: Given = (name, value) => {
+  if (typeof value !== 'string' && !Array.isArray(value)) refuse(name, 'a text or a list of blocks', value)
+}
+
+export const isTranscript: Given = (name, value) => {
+  if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Transcript.of(entries) makes one.')
+}
+
+/** The checks by the name of their option. */
+export type OptionChecks = { readonly [option: string]: Given }
+
+/** What an engine takes beside the options of a loop. A loop and a certificate may be given the options of an engine: they pass these over. */
+export const engineOptionChecks: OptionChecks = {
+  sessionId: isName,
+  transcript: isTranscript,
+  runsBefore: isNumber,
+  includePartialMessages: isYesOrNo,
+  includeHookEvents: isYesOrNo,
+  init: isObject('an object'),
+  stepsFor: isFunction,
+  onEvent: isFunction,
+}
+
+/** What others call an option. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['maxsteps', 'maxTurns'],
+  ['maxiterations', 'maxTurns'],
+  ['guards', 'stopWhen'],
+  ['stopconditions', 'stopWhen'],
+  ['systemprompt', 'system'],
+  ['instructions', 'system'],
+  ['abortsignal', 'signal'],
+  ['timeoutms', 'maxDurationMs'],
+])
+
+/** Looks at every option for its type. @throws ConfigurationError for what is none, and for a name that nobody knows: a limit is never ignored. */
+export function checkOptions(options: unknown, checks: OptionChecks): void {
+  const given = fieldsOf(options)
+  if (given === undefined)
+    throw new ConfigurationError(`The options must be an object with a model, but they are ${shown(options)}.`)
+  if (given['model'] === undefined)
+    throw new ConfigurationError(
+      'There is no model to ask. Give one: { model }. @halting/models has models of many services.',
+    )
+  for (const name in given) {
+    const value = given[name]
+    if (value === undefined) continue
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
+    if (check === undefined) throw new ConfigurationError(`There is no option ${name}. ${insteadOf(name, checks)}`)
+    check(name, value)
+  }
+}
+
+function insteadOf(name: string, checks: OptionChecks): string {
+  const small = name.toLowerCase()
+  const meant =
+    otherNames.get(small) ??
+    Object.keys(checks).find((known) => known.toLowerCase().startsWith(small) || small.startsWith(known.toLowerCase()))
+  return meant === undefined ? 'Leave it out.' : `Use ${meant}.`
+}

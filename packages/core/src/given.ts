@@ -1,0 +1,111 @@
+import { ConfigurationError } from './errors.ts'
+
+// What a program gives is looked at before anything starts: plain JavaScript has no compiler. A problem is told by the name of what was given.
+
+/** Looks at what was given. @throws ConfigurationError for what it must not be; `name` is what to call it. */
+export type Given = (name: string, value: unknown) => void
+
+/** @throws ConfigurationError: what it must be, and what it is. */
+export function refuse(name: string, must: string, value: unknown, advice = ''): never {
+  throw new ConfigurationError(
+    `${name} must be ${must}, but it is ${shown(value)}.${advice === '' ? '' : ` ${advice}`}`,
+  )
+}
+
+/** A value in a few words: itself where it is short, else what kind of thing it is. */
+export function shown(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value.length > 60 ? 'a long text' : JSON.stringify(value)
+    case 'function':
+      return 'a function'
+    case 'symbol':
+      return 'a symbol'
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? 'a list' : 'an object'
+    default:
+      return String(value)
+  }
+}
+
+/** Names in a sentence: `a, b and c`. */
+export function listOf(names: readonly string[]): string {
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+const ofType =
+  (type: 'string' | 'number' | 'boolean' | 'function', must: string): Given =>
+  (name, value) => {
+    if (typeof value !== type) refuse(name, must, value, value === null ? 'Leave it out for the default.' : '')
+  }
+
+export const isText: Given = ofType('string', 'a text')
+/** Any number; its range is looked at where it is known. */
+export const isNumber: Given = ofType('number', 'a number')
+export const isYesOrNo: Given = ofType('boolean', 'true or false')
+export const isFunction: Given = ofType('function', 'a function')
+
+export const isName: Given = (name, value) => {
+  if (typeof value !== 'string' || value === '') refuse(name, 'a text that is not empty', value)
+}
+
+export const isPositive: Given = (name, value) => {
+  if (!(typeof value === 'number' && value > 0)) refuse(name, 'a number above 0', value)
+}
+
+export const isNumberOrNull: Given = (name, value) => {
+  if (value !== null && typeof value !== 'number') refuse(name, 'a number or null', value)
+}
+
+/** Undefined is as good as absent. */
+export function optional(check: Given): Given {
+  return (name, value) => {
+    if (value !== undefined) check(name, value)
+  }
+}
+
+/** One of these texts. */
+export function isEither(first: string, second: string): Given {
+  return (name, value) => {
+    if (value !== first && value !== second) refuse(name, `'${first}' or '${second}'`, value)
+  }
+}
+
+/** An object of which nothing is known. */
+export type Fields = { readonly [field: string]: unknown }
+
+/** An object that is no list, with fields of any type. */
+export function fieldsOf(value: unknown): Fields | undefined {
+  const isFields = typeof value === 'object' && value !== null && !Array.isArray(value)
+  // Neither a primitive nor a list: it has fields, of types that nobody knows yet.
+  return isFields ? (value as Fields) : undefined
+}
+
+/** Looks at one field. One that throws when it is read is left to the run, which has an ending for it. */
+export function checkField(name: string, object: Fields, field: string, check: Given): void {
+  let value: unknown
+  try {
+    value = object[field]
+  } catch {
+    return
+  }
+  check(name, value)
+}
+
+/** An object with these fields; others are not looked at. */
+export function isObject(must: string, fields: { readonly [field: string]: Given } = {}): Given {
+  const checks = Object.entries(fields)
+  return (name, value) => {
+    const object = fieldsOf(value) ?? refuse(name, must, value)
+    for (const [field, check] of checks) checkField(`${name}.${field}`, object, field, check)
+  }
+}
+
+/** A list of these. */
+export function isListOf(check: Given): Given {
+  return (name, value) => {
+    if (!Array.isArray(value)) refuse(name, 'a list', value)
+    for (const [index, part] of value.entries()) check(`${name}[${index}]`, part)
+  }
+}

@@ -1,0 +1,33 @@
+import { ConfigurationError } from '../errors.ts'
+import { checkField, fieldsOf, isFunction, refuse, shown, type Given } from '../given.ts'
+import type { HookTrigger } from './hook-outcome.ts'
+
+const triggers: { readonly [trigger in HookTrigger]: true } = {
+  beforeExecution: true,
+  afterExecution: true,
+  beforeStep: true,
+  afterStep: true,
+  beforeInference: true,
+  afterInference: true,
+  beforeToolUse: true,
+  afterToolUse: true,
+  onStop: true,
+  onError: true,
+}
+
+/** A hook that is called at some moment. */
+export const isHook: Given = (name, value) => {
+  const hook = fieldsOf(value) ?? refuse(name, 'a hook, such as a CallableHook', value)
+  checkField(`${name}.handle`, hook, 'handle', isFunction)
+  checkField(`${name}.triggers`, hook, 'triggers', checkTriggers)
+}
+
+/** @throws ConfigurationError for a moment that nobody knows: the hook would never be called. */
+export function checkTriggers(name: string, given: unknown): void {
+  if (!Array.isArray(given)) refuse(name, 'a list of triggers', given)
+  for (const trigger of given) {
+    if (typeof trigger === 'string' && Object.hasOwn(triggers, trigger)) continue
+    const known = Object.keys(triggers).join(', ')
+    throw new ConfigurationError(`There is no trigger ${shown(trigger)}. There are ${known}.`)
+  }
+}

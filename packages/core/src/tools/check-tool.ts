@@ -1,0 +1,94 @@
+import { ConfigurationError } from '../errors.ts'
+import {
+  checkField,
+  fieldsOf,
+  isEither,
+  isFunction,
+  isName,
+  isObject,
+  isText,
+  isYesOrNo,
+  optional,
+  refuse,
+  shown,
+  type Given,
+} from '../given.ts'
+
+const isReadOnly: Given = (name, value) => {
+  if (typeof value !== 'boolean' && typeof value !== 'function') refuse(name, 'true, false or a function', value)
+}
+
+/** What tools may have beside a name, a description, a schema and their work. */
+const others: readonly (readonly [field: string, check: Given])[] = [
+  ['readOnly', optional(isReadOnly)],
+  ['concurrencySafe', optional(isYesOrNo)],
+  ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
+  ['validate', optional(isFunction)],
+]
+
+const isSchema = isObject('an object')
+
+/** A tool, however it was made. */
+export const isAnyTool: Given = (name, value) => {
+  const given = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
+  checkField(`${name}.name`, given, 'name', isName)
+  checkField(`${name}.description`, given, 'description', isText)
+  checkField(`${name}.inputSchema`, given, 'inputSchema', isSchema)
+  const work = 'spawn' in given ? 'spawn' : 'execute'
+  checkField(`${name}.${work}`, given, work, isFunction)
+  for (const [field, check] of others) checkField(`${name}.${field}`, given, field, check)
+}
+
+/** What others call a field of a tool. */
+const otherNames: readonly (readonly [theirs: string, ours: string])[] = [
+  ['parameters', 'input'],
+  ['schema', 'input'],
+  ['input_schema', 'input'],
+  ['handler', 'execute'],
+  ['run', 'execute'],
+]
+
+/** What `tool` and `agentTool` were given, but for the schema. @throws ConfigurationError */
+export function checkToolOptions(maker: string, work: 'execute' | 'spawn', value: unknown): void {
+  const given = fieldsOf(value)
+  if (given === undefined) return refuse(`${maker}()`, `given an object with name, description and ${work}`, value)
+  isName('The name of a tool', given['name'])
+  const name = String(given['name'])
+  const misnamed = otherNames.find(([theirs]) => theirs in given)
+  if (misnamed !== undefined)
+    throw new ConfigurationError(`A tool has no ${misnamed[0]}: give it as ${misnamed[1]}. (The tool is ${name}.)`)
+  isText(`The description of ${name}`, given['description'])
+  isFunction(`The ${work} of ${name}`, given[work])
+  for (const [field, check] of others) check(`The ${field} of ${name}`, given[field])
+}
+
+const keywords: ReadonlySet<string> = new Set([
+  '$ref', '$schema', '$defs', '$id', '$comment', 'type', 'title', 'description', 'properties', 'required', 'additionalProperties',
+  'patternProperties', 'propertyNames', 'minProperties', 'maxProperties', 'unevaluatedProperties', 'dependentRequired',
+  'dependentSchemas', 'definitions', 'default', 'examples', 'enum', 'const', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else',
+]) // prettier-ignore
+
+const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'])
+
+/** A schema that was written for this tool. @throws ConfigurationError for one that says nothing, or has a type that is none. */
+export function checkWrittenSchema(name: string, schema: object): void {
+  const said = Object.keys(schema)
+  if (said.length > 0 && !said.some((keyword) => keywords.has(keyword)))
+    throw new ConfigurationError(
+      `The input of ${name} is no JSON Schema: it says only ${said.join(', ')}. Give { type: 'object', properties: { … } }.`,
+    )
+  checkTypes(name, schema)
+}
+
+function checkTypes(name: string, schema: unknown): void {
+  const { type, properties, items } = fieldsOf(schema) ?? {}
+  for (const each of Array.isArray(type) ? type : [type]) {
+    if (each === undefined || types.has(each)) continue
+    const known = [...types].join(', ')
+    throw new ConfigurationError(
+      `The input of ${name} has a type that JSON Schema does not know: ${shown(each)}. There are ${known}.`,
+    )
+  }
+  for (const part of Object.values(fieldsOf(properties) ?? {})) checkTypes(name, part)
+  if (items !== undefined) checkTypes(name, items)
+}

@@ -1,0 +1,186 @@
+// Holds rules of docs/spec.md: R-LOOP-6, R-LOOP-6a: what cannot be run is told before anything starts, with what to do. Plain JavaScript has no compiler.
+import { describe, expect, test } from 'vitest'
+import * as core from '../src/index.ts'
+import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
+
+/** Everything without its types, as plain JavaScript has it: each is called with what its type forbids. */
+type Untyped = ((...given: unknown[]) => Untyped) & (new (...given: unknown[]) => Untyped) & Methods
+type Methods = {
+  readonly [name in 'base' | 'withCapability' | 'build' | 'execute' | 'submit' | 'set' | 'setLimits']: Untyped
+}
+// Every value of the entry is called in some way.
+const js = core as unknown as { readonly [name in keyof typeof core]: Untyped }
+const { AgentBuilder, CallableHook, QueryEngine, UseGuards, UseHook, UseModel, UseTools } = js
+const { certificate, createMemorySteps, loop, query, startRun, tool, agentTool, all, any, finishReason } = js
+const { noProgress, not, stepLimit, tokenLimit, costLimit, timeLimit } = js
+
+const model = () => scriptedModel(['answer'])
+const execute = () => 'x'
+const description = 'Looks'
+const look = tool({ name: 'Look', description, execute })
+const run = (options: object, start: unknown = { prompt: 'go' }) =>
+  loop(startRun(start), { model: model(), clock: createFakeClock(), ...options })
+const engine = (options: object = {}) => new QueryEngine({ model: model(), clock: createFakeClock(), ...options })
+const hooked = (options: object) => run({ hooks: [new CallableHook(() => {}, { id: 'a', ...options })] })
+const handmade = (change: object) =>
+  run({ tools: [{ name: 'Look', description, inputSchema: { type: 'object' }, readOnly: true, execute, ...change }] })
+
+const cases: readonly (readonly [name: string, does: () => unknown, says: string])[] = [
+  ['no options', () => loop(startRun({ prompt: 'go' })), 'The options must be an object with a model, but they are undefined.'],
+  ['options that are a model id', () => loop(startRun({ prompt: 'go' }), 'claude'), 'The options must be an object with a model, but they are "claude".'],
+  ['no model', () => run({ model: undefined }), 'There is no model to ask. Give one: { model }.'],
+  ['a model that is null', () => run({ model: null }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is null.'],
+  ['a model that is a name', () => run({ model: 'claude' }), 'model must be an object with id, contextWindow, maxOutputTokens and call, but it is "claude".'],
+  ['a model without call', () => run({ model: { id: 'x', contextWindow: 9, maxOutputTokens: 9 } }), 'model.call must be a function, but it is undefined.'],
+  ['a model without an id', () => run({ model: { ...model(), id: undefined } }), 'model.id must be a text, but it is undefined.'],
+  ['a model without an output limit', () => run({ model: { ...model(), maxOutputTokens: undefined } }), 'model.maxOutputTokens must be a number above 0, but it is undefined.'],
+  ['a window that is no number', () => run({ model: { ...model(), contextWindow: Number.NaN } }), 'model.contextWindow must be a number above 0, but it is NaN.'],
+  ['an output limit of 0', () => run({ model: { ...model(), maxOutputTokens: 0 } }), 'model.maxOutputTokens must be a number above 0, but it is 0.'],
+  ['a default output below 0', () => run({ model: { ...model(), defaultOutputTokens: -1 } }), 'model.defaultOutputTokens must be a number above 0, but it is -1.'],
+  ['a fallback that is a name', () => run({ fallbackModel: 'x' }), 'fallbackModel must be an object with id,'],
+  ['models that are one', () => run({ models: model() }), 'models must be a list, but it is an object.'],
+  ['models that are names', () => run({ models: ['x'] }), 'models[0] must be an object with id,'],
+  ['a limit that is a text', () => run({ maxTurns: '5' }), 'maxTurns must be a number, but it is "5".'],
+  ['tokens that are a text', () => run({ maxTotalTokens: '100' }), 'maxTotalTokens must be a number, but it is "100".'],
+  ['a limit that is null', () => run({ maxTurns: null }), 'maxTurns must be a number, but it is null. Leave it out for the default.'],
+  ['a time that is a text', () => run({ maxDurationMs: '10s' }), 'maxDurationMs must be a number, but it is "10s".'],
+  ['a target that is a text', () => run({ tokenBudget: '1k' }), 'tokenBudget must be a number or null, but it is "1k".'],
+  ['prices that are a table', () => run({ prices: { scripted: { input: 1, output: 1 } } }), 'prices.cost must be a function, but it is undefined.'],
+  ['a guard that is a function', () => run({ stopWhen: () => true }), 'stopWhen must be a guard, such as stepLimit(10), but it is a function.'],
+  ['a guard that was not made', () => run({ stopWhen: stepLimit }), 'stopWhen must be a guard, such as stepLimit(10), but it is a function.'],
+  ['a guard that is null', () => run({ stopWhen: null }), 'stopWhen must be a guard, such as stepLimit(10), but it is null.'],
+  ['a guard that is an object', () => run({ stopWhen: {} }), 'stopWhen must be a guard, such as stepLimit(10), but it is an object without evaluate.'],
+  ['a list with a function', () => run({ stopWhen: [() => true] }), 'stopWhen[0] must be a guard,'],
+  ['wrapUp that is a text', () => run({ wrapUp: 'yes' }), 'wrapUp must be true or false, but it is "yes".'],
+  ['a system prompt that is a list', () => run({ system: ['x'] }), 'system must be a text, but it is a list.'],
+  ['a system prompt that is a number', () => run({ system: 5 }), 'system must be a text, but it is 5.'],
+  ['tools by name', () => run({ tools: { look } }), 'tools must be a list, but it is an object.'],
+  ['one tool', () => run({ tools: look }), 'tools must be a list, but it is an object.'],
+  ['a tool that is null', () => run({ tools: [null] }), 'tools[0] must be a tool, as tool() makes it, but it is null.'],
+  ['a tool that is a function', () => run({ tools: [execute] }), 'tools[0] must be a tool, as tool() makes it, but it is a function.'],
+  ['a list in the list of tools', () => run({ tools: [[look]] }), 'tools[0] must be a tool, as tool() makes it, but it is a list.'],
+  ['a tool without a name', () => handmade({ name: undefined }), 'tools[0].name must be a text that is not empty, but it is undefined.'],
+  ['a tool without a schema', () => handmade({ inputSchema: undefined }), 'tools[0].inputSchema must be an object, but it is undefined.'],
+  ['a tool without execute', () => handmade({ execute: undefined }), 'tools[0].execute must be a function, but it is undefined.'],
+  ['a tool that reads only sometimes', () => handmade({ readOnly: 'yes' }), 'tools[0].readOnly must be true, false or a function, but it is "yes".'],
+  ['nothing for tool', () => tool(), 'tool() must be given an object with name, description and execute, but it is undefined.'],
+  ['tool without a name', () => tool({ description, execute }), 'The name of a tool must be a text that is not empty, but it is undefined.'],
+  ['tool without a description', () => tool({ name: 'A', execute }), 'The description of A must be a text, but it is undefined.'],
+  ['tool without execute', () => tool({ name: 'A', description }), 'The execute of A must be a function, but it is undefined.'],
+  ['tool with a handler', () => tool({ name: 'A', description, handler: execute }), 'A tool has no handler: give it as execute.'],
+  ['tool with parameters', () => tool({ name: 'A', description, parameters: { type: 'object' }, execute }), 'A tool has no parameters: give it as input.'],
+  ['tool with a list of schemas', () => tool({ name: 'A', description, input: { path: 'string' }, execute }), 'The input of A is no JSON Schema: it says only path.'],
+  ['tool with a type that is none', () => tool({ name: 'A', description, input: { type: 'object', properties: { a: { type: 'strnig' } } }, execute }), 'The input of A has a type that JSON Schema does not know: "strnig".'],
+  ['tool with unknown outcome', () => tool({ name: 'A', description, onUnknownOutcome: 'x', execute }), `The onUnknownOutcome of A must be 'rerun' or 'tell', but it is "x".`],
+  ['agentTool without spawn', () => agentTool({ name: 'A', description }), 'The spawn of A must be a function, but it is undefined.'],
+  ['permissions that are a function', () => run({ permissions: () => true }), 'permissions must be an object with denies and decide, but it is a function.'],
+  ['permissions without denies', () => run({ permissions: { decide: execute } }), 'permissions.denies must be a function, but it is undefined.'],
+  ['an onAsk that is none', () => run({ onAsk: 'aks' }), `onAsk must be 'end' or 'wait', but it is "aks".`],
+  ['one hook', () => run({ hooks: new CallableHook(() => {}, { triggers: ['onStop'] }) }), 'hooks must be a list, but it is an object.'],
+  ['a hook that is a function', () => run({ hooks: [() => {}] }), 'hooks[0] must be a hook, such as a CallableHook, but it is a function.'],
+  ['a hook without anything', () => run({ hooks: [{}] }), 'hooks[0].handle must be a function, but it is undefined.'],
+  ['a trigger that is none', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, afterExecution,'],
+  ['triggers that are a text', () => hooked({ triggers: 'onStop' }), 'triggers must be a list of triggers, but it is "onStop".'],
+  ['a hook without a function', () => new CallableHook(undefined, { triggers: ['onStop'] }), 'A CallableHook needs a function, but it is undefined.'],
+  ['a stop hook that is a function', () => run({ stopHooks: [() => {}] }), 'stopHooks[0] must be an object with id and handle, but it is a function.'],
+  ['a task that is a function', () => run({ postRun: [() => {}] }), 'postRun[0] must be an object with name and start, but it is a function.'],
+  ['a source that is none', () => run({ cancellation: [{}] }), 'cancellation[0].cancellationSignal must be a function, but it is undefined.'],
+  ['a controller for sources', () => run({ cancellation: new AbortController() }), 'cancellation must be a list, but it is an object.'],
+  ['a controller for a signal', () => run({ signal: new AbortController() }), 'signal must be an AbortSignal, such as controller.signal, but it is an object.'],
+  ['steps that are none', () => run({ steps: {} }), 'steps.run must be a function, but it is undefined.'],
+  ['records for steps', () => run({ steps: [] }), 'steps must be a driver, such as createMemorySteps(), but it is a list.'],
+  ['a clock that is none', () => run({ clock: {} }), 'clock.now must be a function, but it is undefined.'],
+  ['tokens that are none', () => run({ tokens: {} }), 'tokens.estimate must be a function, but it is undefined.'],
+  ['a context that is none', () => run({ context: {} }), 'context.beforeRequest must be a function, but it is undefined.'],
+  ['an output that is a schema', () => run({ output: { type: 'object' } }), 'output.check must be a function, but it is undefined.'],
+  ['a policy that is a name', () => run({ errorPolicy: 'tools' }), 'errorPolicy must be a function, but it is "tools".'],
+  ['thinking that is true', () => run({ thinking: true }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is true."],
+  ['thinking of no type', () => run({ thinking: { type: 'on' } }), "thinking must be { type: 'enabled', budgetTokens }, { type: 'adaptive' } or { type: 'disabled' }, but it is an object."],
+  ['a listener that is a text', () => run({ onTerminal: 'x' }), 'onTerminal must be a function, but it is "x".'],
+  ['context that is a text', () => run({ userContext: 'x' }), 'userContext must be an object, but it is "x".'],
+  ['a limit by another name', () => run({ maxSteps: 5 }), 'There is no option maxSteps. Use maxTurns.'],
+  ['an option that is misspelt', () => run({ maxturn: 5 }), 'There is no option maxturn. Use maxTurns.'],
+  ['an option that nobody knows', () => run({ temperature: 1 }), 'There is no option temperature. Leave it out.'],
+  ['a prompt for a start', () => startRun('go'), 'startRun must be given an object, such as { prompt }, but it is "go".'],
+  ['a prompt that is a number', () => run({}, { prompt: 5 }), 'prompt must be a text or a list of blocks, but it is 5.'],
+  ['messages for a transcript', () => run({}, { prompt: 'x', transcript: [] }), 'transcript must be a Transcript, but it is a list. Transcript.of(entries) makes one.'],
+  ['a session that is a number', () => run({}, { prompt: 'x', sessionId: 5 }), 'sessionId must be a text that is not empty, but it is 5.'],
+  ['counters that are none', () => run({}, { prompt: 'x', carry: {} }), 'carry must be the `spent` of a state that a run ended in, but it is an object.'],
+  ['a prompt for a state', () => loop('go', { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is "go".'],
+  ['start options for a state', () => loop({ prompt: 'go' }, { model: model() }), 'The start of a run must be a state, such as startRun({ prompt }) makes, but it is an object.'],
+  ['nothing for query', () => query(), 'query must be given { prompt, options }, but it is undefined.'],
+  ['a prompt alone for query', () => query('go'), 'query must be given { prompt, options }, but it is "go".'],
+  ['query without options', () => query({ prompt: 'go' }), 'The options must be an object with a model, but they are undefined.'],
+  ['query without a prompt', () => query({ options: { model: model() } }), 'prompt must be a text, a list of blocks, or an async iterable of these, but it is undefined.'],
+  ['nothing for an engine', () => new QueryEngine(), 'The options must be an object with a model, but they are undefined.'],
+  ['nothing to submit', () => engine().submit(), 'prompt must be a text or a list of blocks, but it is undefined.'],
+  ['nothing to set', () => engine().set(null), 'A change must be an object, but it is null.'],
+  ['an unknown setting', () => engine().set({ maxTurns: 5 }), 'There is no setting maxTurns. There are model, permissionMode, thinking and limits.'],
+  ['thinking that is a number', () => engine().set({ thinking: 5 }), 'thinking must be { type:'],
+  ['a mode that is a number', () => engine().set({ permissionMode: 5 }), 'There is no permission mode 5: these permissions have none.'],
+  ['an unknown limit', () => engine().setLimits({ maxSteps: 5 }), 'There is no limit maxSteps. There are maxTurns, maxBudgetUsd, maxTotalTokens and maxDurationMs.'],
+  ['a limit to set that is a text', () => engine().setLimits({ maxTurns: '5' }), 'maxTurns must be a number, but it is "5".'],
+  ['limits that are a number', () => engine().setLimits(5), 'limits must be an object, but it is 5.'],
+  ['messages for the session', () => engine({ transcript: [] }), 'transcript must be a Transcript, but it is a list.'],
+  ['a driver for all runs', () => engine({ stepsFor: {} }), 'stepsFor must be a function, but it is an object.'],
+  ['a listener that is none', () => engine({ onEvent: 'x' }), 'onEvent must be a function, but it is "x".'],
+  ['a guard in the base', () => AgentBuilder.base({ stopWhen: stepLimit(1) }), 'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).'],
+  ['a tool for a capability', () => AgentBuilder.base().withCapability(look), 'A capability must have configure, as those of UseTools and UseHook do.'],
+  ['a list of tools', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseTools([look])).build(), 'tools[0] must be a tool, as tool() makes it, but it is a list.'],
+  ['a hook that is none', () => AgentBuilder.base().withCapability(new UseModel(model())).withCapability(new UseHook({})).build(), 'hooks[0].handle must be a function, but it is undefined.'],
+  ['an unknown guard', () => new UseGuards({ maxTurns: 5 }), 'There is no guard for maxTurns. There are maxSteps, maxTokens, maxExecutionTime, maxCostUsd and finishReasons.'],
+  ['steps that are a text', () => new UseGuards({ maxSteps: '5' }), 'maxSteps must be above 0, but it is "5".'],
+  ['no steps', () => stepLimit(), 'maxSteps must be above 0, but it is undefined.'],
+  ['tokens below 0', () => tokenLimit(-1), 'maxTokens must be above 0, but it is -1.'],
+  ['dollars that are a text', () => costLimit('1'), 'maxUsd must be above 0, but it is "1".'],
+  ['a time with a unit', () => timeLimit('10s'), 'ms must be above 0, but it is "10s".'],
+  ['a list of reasons', () => finishReason(['end_turn']), 'A finish reason must be a text, but it is a list.'],
+  ['a number of repeats', () => noProgress(3), 'noProgress must be given an object, such as { repeats: 3 }, but it is 3.'],
+  ['repeats that are a text', () => noProgress({ repeats: 'x' }), 'repeats must be a number, but it is "x".'],
+  ['a list for any', () => any([stepLimit(1)]), 'any() must be given guards, such as stepLimit(10), but one is a list.'],
+  ['a function for all', () => all(() => true), 'all() must be given guards, such as stepLimit(10), but one is a function.'],
+  ['nothing for not', () => not(), 'not() must be given guards, such as stepLimit(10), but one is undefined.'],
+  ['nothing to certify', () => certificate(), 'The options must be an object with a model, but they are undefined.'],
+  ['no model to certify', () => certificate({}), 'There is no model to ask.'],
+  ['records for a driver', () => createMemorySteps([]), 'createMemorySteps must be given an object, such as { onRecord }, but it is a list.'],
+  ['a record listener that is none', () => createMemorySteps({ onRecord: 5 }), 'onRecord must be a function, but it is 5.'],
+] // prettier-ignore
+
+describe('plain JavaScript is told what is wrong, before anything starts', () => {
+  test.each(cases)('%s', (_name, does, says) => {
+    let thrown: unknown
+    try {
+      does()
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown).toBeInstanceOf(core.ConfigurationError)
+    expect(String(thrown)).toContain(says)
+  })
+})
+
+test('an agent rejects what is no state', async () => {
+  const agent = AgentBuilder.base({ model: model() }).build()
+  await expect(agent.execute('go')).rejects.toThrow(
+    'An agent executes an AgentState, but it is "go". Begin with AgentState.empty().withUserMessage(…).',
+  )
+})
+
+test('what is absent, or set to nothing, is left to the default', async () => {
+  const given = {
+    model: model(),
+    clock: createFakeClock(),
+    maxTurns: undefined,
+    temperature: undefined,
+    tokenBudget: null,
+  }
+  // The compiler refuses an option that is there and undefined; a program in plain JavaScript has such.
+  const options = given as unknown as core.LoopOptions
+  expect((await core.loop(core.startRun({ prompt: 'go' }), options).terminal).reason).toBe('completed')
+})
+
+test('options of an engine may be certified, and run by a loop', () => {
+  const options = { model: model(), sessionId: 'a', onEvent: () => {}, includeHookEvents: true }
+  expect(core.certificate(options).halts).toBe(true)
+  expect(() => core.loop(core.startRun({ prompt: 'go' }), options)).not.toThrow()
+})
