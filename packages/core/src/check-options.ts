@@ -62,11 +62,6 @@ export const isPrices: Given = isObject('an object with cost and worstCase, as c
 export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
 export const isClock: Given = isObject('an object with now and after', { now: isFunction, after: isFunction })
 
-/** What a person says. */
-export const isPrompt: Given = (name, value) => {
-  if (typeof value !== 'string' && !Array.isArray(value)) refuse(name, 'a text or a list of blocks', value)
-}
-
 export const isTranscript: Given = (name, value) => {
   if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Transcript.of(entries) makes one.')
 }

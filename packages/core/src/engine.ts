@@ -2,10 +2,9 @@ import { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
-import { isPrompt } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
-import { fieldsOf, refuse } from './given.ts'
+import { fieldsOf, isPrompt, refuse } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop } from './iterate.ts'
@@ -97,6 +96,9 @@ export class QueryEngine {
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(options: QueryOptions) {
     const settings = settingsOf(options)
+    // Plain JavaScript may give it: the records of all runs would be one.
+    if ((options as LoopOptions).steps !== undefined)
+      throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
     this.#options = options
     const transcript = options.transcript ?? Transcript.empty()
     this.#transcript = transcript

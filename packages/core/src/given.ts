@@ -58,6 +58,11 @@ export const isNumberOrNull: Given = (name, value) => {
   if (value !== null && typeof value !== 'number') refuse(name, 'a number or null', value)
 }
 
+/** What a person says. */
+export const isPrompt: Given = (name, value) => {
+  if (typeof value !== 'string' && !Array.isArray(value)) refuse(name, 'a text or a list of blocks', value)
+}
+
 /** Undefined is as good as absent. */
 export function optional(check: Given): Given {
   return (name, value) => {

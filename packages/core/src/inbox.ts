@@ -1,4 +1,5 @@
 import { messageContentOf } from './content.ts'
+import { isName } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import { bothChanges, type SettingsChange } from './settings/settings-change.ts'
 import type { InboxMessage } from './steps/control.ts'
@@ -29,7 +30,10 @@ interface HandedInMessage {
 
 /** An inbox that can be put into: shared by the runs of one session, one after another. */
 export interface OpenInbox extends Inbox {
-  /** Hands a message in and gives its id. One whose id was handed in before is passed over: it is taken once. */
+  /**
+   * Hands a message in and gives its id. One whose id was handed in before is passed over: it is taken once.
+   * @throws ConfigurationError for an id that is no text.
+   */
   put(message: HandedInMessage): string
   /** Takes a message back. False when no message of this id waits: it was taken, or never handed in. */
   retract(id: string): boolean
@@ -70,6 +74,7 @@ class MessageInbox implements OpenInbox {
   }
 
   put({ kind, content, id = this.#newId() }: HandedInMessage): string {
+    isName('The id of a message', id)
     if (!this.#isKnown(id)) this.#waiting = [...this.#waiting, { id, kind, content: messageContentOf(content) }]
     return id
   }

@@ -44,6 +44,7 @@ export interface Loop extends AsyncIterable<LoopEvent> {
   /**
    * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
    * of an entry with this `inboxId` tells that it is taken. A message of an id that was handed in before is passed over.
+   * @throws ConfigurationError for an id that is no text.
    */
   steer(content: MessageContent, id?: string): string
   /** The same for a message that is taken when the run would end. */

@@ -1,7 +1,7 @@
 import { messageContentOf } from './content.ts'
-import { isPrompt, isTranscript } from './check-options.ts'
+import { isTranscript } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
-import { fieldsOf, isName, isObject, isText, optional, refuse, type Given } from './given.ts'
+import { fieldsOf, isName, isObject, isPrompt, isText, optional, refuse, type Given } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import { jsonObjectOf, type JsonObject } from './json.ts'
 import { nextRunId } from './run-id.ts'
@@ -47,7 +47,7 @@ export interface StartOptions {
 /**
  * The state in which a run begins. Calls that have no result in the transcript (a process that died, approvals that never came)
  * get one that says that they were not run, before the prompt: the API refuses anything else.
- * @throws ConfigurationError for a prompt together with approvals, for approvals when no call waits, and for what is not of its type.
+ * @throws ConfigurationError for a prompt together with approvals, for approvals when no call waits, where nothing was said at all, and for what is not of its type.
  */
 export function startRun(options: StartOptions = {}): RunState {
   checkStart(options)
@@ -75,7 +75,11 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.approvals !== undefined)
     state = { ...state, spent: { ...spent, approvals: decisionsOf(options.approvals) } }
   else state = withCallsClosed(state)
-  if (options.prompt === undefined) return state
+  if (options.prompt === undefined) {
+    if (state.transcript.messages().length === 0)
+      throw new ConfigurationError('There is nothing to ask the model. Give a prompt.')
+    return state
+  }
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const
   return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt' })
 }

@@ -6,7 +6,9 @@ import { createFakeClock, scriptedModel } from '../src/testing/index.ts'
 /** Everything without its types, as plain JavaScript has it: each is called with what its type forbids. */
 type Untyped = ((...given: unknown[]) => Untyped) & (new (...given: unknown[]) => Untyped) & Methods
 type Methods = {
-  readonly [name in 'base' | 'withCapability' | 'build' | 'execute' | 'submit' | 'set' | 'setLimits']: Untyped
+  readonly [
+    name in 'base' | 'withCapability' | 'build' | 'execute' | 'submit' | 'followUp' | 'set' | 'setLimits'
+  ]: Untyped
 }
 // Every value of the entry is called in some way.
 const js = core as unknown as { readonly [name in keyof typeof core]: Untyped }
@@ -121,6 +123,9 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['an unknown limit', () => engine().setLimits({ maxSteps: 5 }), 'There is no limit maxSteps. There are maxTurns, maxBudgetUsd, maxTotalTokens and maxDurationMs.'],
   ['a limit to set that is a text', () => engine().setLimits({ maxTurns: '5' }), 'maxTurns must be a number, but it is "5".'],
   ['limits that are a number', () => engine().setLimits(5), 'limits must be an object, but it is 5.'],
+  ['a follow-up by a number', () => engine().followUp('a', 5), 'The id of a message must be a text that is not empty, but it is 5.'],
+  ['one driver for all runs', () => engine({ steps: createMemorySteps() }), 'An engine has a driver for each run. Give stepsFor: (runId) => steps.'],
+  ['nothing to say', () => startRun(), 'There is nothing to ask the model. Give a prompt.'],
   ['messages for the session', () => engine({ transcript: [] }), 'transcript must be a Transcript, but it is a list.'],
   ['a driver for all runs', () => engine({ stepsFor: {} }), 'stepsFor must be a function, but it is an object.'],
   ['a listener that is none', () => engine({ onEvent: 'x' }), 'onEvent must be a function, but it is "x".'],

@@ -89,8 +89,8 @@ export class HookContext {
     return said === 'deny' ? this.withBlocked('') : this.#with({ permission: said === 'allow' ? 'allow' : 'ask' })
   }
 
-  /** beforeToolUse: replaces the whole input. */
-  withToolInput(value: Json): HookContext {
+  /** beforeToolUse: replaces the whole input, in the form that JSON has for it. The tool's schema checks it again. */
+  withToolInput(value: unknown): HookContext {
     return this.#with({ input: { value: jsonOf(value) } })
   }
 
