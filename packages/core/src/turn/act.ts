@@ -12,8 +12,8 @@ import { tellTurn } from './prepare.ts'
 import type { Run } from './run.ts'
 
 /**
- * Runs the calls of a message, puts all their results on record, and looks at what is to happen next.
- * `remarks` are what hooks said when the message came: results go first.
+ * Runs the tool calls of a reply, appends their results to the transcript, and decides what is next.
+ * `remarks`: messages that `afterInference` hooks added. They are appended after the results, as the API demands.
  */
 export function act(
   run: Run,
@@ -29,7 +29,7 @@ export function act(
   })
 }
 
-/** A run that goes on with calls that waited for a person: they are acted on before the model is asked again. */
+/** Runs the calls that were waiting for approval. The model is asked after that. */
 export function actOnApproved(run: Run): Eventually<Outcome> {
   tellTurn(run)
   return act(run, openCallsOf(run.transcript), noEarlyStarts, [])

@@ -18,10 +18,10 @@ import type { Run } from './run.ts'
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
-/** An answer without tool calls, in this order. */
+/** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
 const atAnswer: readonly Stage[] = [finishReason, followUps, structuredOutput, stopHooks, tokenTarget]
 
-/** What comes after an answer: it is sent back for a reason, or the run ends. */
+/** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
 export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
   return after(
     firstOf(atAnswer, (stage) => stage(run, message)),
@@ -77,7 +77,7 @@ function retryOutput(problem: string): Outcome {
   return goesOn([retry], () => draftOf('structured_output_retry_exhausted', signal))
 }
 
-/** What the stop hooks asked for together. */
+/** What all stop hooks asked for. */
 interface StopHookWishes {
   readonly blocks: string[]
   prevented: { readonly hook: string; readonly reason: string } | undefined
@@ -170,7 +170,7 @@ function completedSignal(message = 'The model gave its answer'): StopSignal {
   return new StopSignal({ reason: 'completed', message, source: 'loop' })
 }
 
-/** Below 90 % of the token target, and gaining, the answer is sent back for more (spec R-GATE-2). */
+/** Sends the answer back for more while it is below 90 % of the token target and progress is made (spec R-GATE-2). */
 function tokenTarget(run: Run): Outcome | undefined {
   const { spent, identity } = run
   const { decision, tracker } = checkTokenBudget({

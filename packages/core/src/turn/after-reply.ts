@@ -16,7 +16,7 @@ import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.ts'
 
-/** The model replied: incomplete replies are recovered, any other goes on record; then its calls, or the end. */
+/** The model replied. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
 export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
   const { message, streamError } = reply
   if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
@@ -37,8 +37,8 @@ export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
 }
 
 /**
- * The reply ended for a reason that would have it recovered, unless a guard waits for that reason (spec R-GUARD-5).
- * A reply that was cut at what was left of the budget is the budget's (spec R-REQ-6).
+ * True for a stop reason that is recovered from, unless a guard stops on it (spec R-GUARD-5).
+ * A reply that was cut because the budget lowered its limit is not recovered: the run ends as over budget (spec R-REQ-6).
  */
 function isIncomplete({ message, calls, grant }: Answer): boolean {
   if (message.stop_reason === 'model_context_window_exceeded') return true
@@ -48,7 +48,7 @@ function isIncomplete({ message, calls, grant }: Answer): boolean {
 
 const nobody: readonly string[] = Object.freeze([])
 
-/** A reply that the model did not end by itself, and that holds no complete call to go on with. */
+/** How to recover a reply that the model did not finish and that has no complete tool call; undefined when there is nothing to recover. */
 function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
   const { message, calls, streamError } = reply
   if (message.stop_reason === 'model_context_window_exceeded') return recoverWindow()
@@ -79,7 +79,7 @@ interface ReplyCheck {
   readonly raisedBy: readonly string[]
 }
 
-/** Cost check, standing signals; then the calls of the reply, or what comes after an answer. */
+/** Checks limits and stop signals. Then runs the tool calls of the reply, or checks the answer. */
 function goOnWith(
   run: Run,
   { message, calls, early }: Answer,
@@ -108,13 +108,13 @@ function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Ev
   return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))
 }
 
-/** The second line behind the ledger: what was spent is looked at after every message (spec R-BUD-8). */
+/** A second check beside the ledger: the cost is compared with the budget after every message (spec R-BUD-8). */
 function overBudgetDraft(run: Run): Draft | undefined {
   const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
   return spentUsd >= run.context.settings.maxBudgetUsd ? budgetDraft(run) : undefined
 }
 
-/** A service that wrote more than it was asked for: the ledger could not keep that in bounds, and it is not passed over. */
+/** The service wrote more tokens than it was asked for. The ledger cannot prevent that, so the run ends here. */
 function overTokensDraft(run: Run): Draft | undefined {
   return run.spent.totalTokens > run.context.settings.maxTokens ? loweredTokensDraft(run) : undefined
 }

@@ -9,7 +9,7 @@ import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } f
 import type { Run } from './run.ts'
 import { addHookMessages, noSubject, runHooks } from './run-hooks.ts'
 
-/** After the tools: abort → a thrown stop → hook_stopped → needs_approval → guards → max turns. */
+/** After the tools, in this order: abort, a stop that a tool threw, hook_stopped, needs_approval, guards, max_turns. */
 export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
   return after(controlAt(run, 'after_tools'), (controlAbort) => {
     const abort = phase.abort ?? controlAbort
@@ -28,7 +28,7 @@ export function afterTools(run: Run, phase: ToolPhase): Eventually<Outcome> {
 
 const nextTurn: readonly Route[] = [onward('next_turn')]
 
-/** What the tools themselves and their hooks end the run with. */
+/** How the run ends if a tool threw a stop, a hook stopped it, or a call needs approval. */
 function stopDraft({ stops, pending }: ToolPhase): Draft | undefined {
   const thrown = stops.find((stop) => stop.origin === 'tool')
   if (thrown !== undefined) return draftOf(terminalOf(thrown.signal, 'tool'), thrown.signal)

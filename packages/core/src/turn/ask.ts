@@ -20,10 +20,10 @@ import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
 import type { Run } from './run.ts'
 
-/** What the model said, or how the request failed. */
+/** The model's answer, or how the request failed. */
 export type Reply =
   | Answer
-  /** The service or the way to it failed for good; `recover` looks for a way on. */
+  /** The request failed and is not retried. `recover` decides whether something else can be tried. */
   | { readonly kind: 'failed'; readonly error: ModelErrorJson; readonly attempts: number }
   | { readonly kind: 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
   | { readonly kind: 'over_budget'; readonly overBudget: OverBudget }
@@ -37,7 +37,7 @@ export type Reply =
 export interface Answer {
   readonly kind: 'answered'
   readonly message: AssistantMessage
-  /** The service told what it read and wrote: later requests count on from there. */
+  /** The service reported its token usage. Estimates of later requests start from it. */
   readonly isCounted: boolean
   readonly calls: readonly ToolUseBlock[]
   /** Set when the stream broke after completed blocks. */
@@ -144,7 +144,7 @@ function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: 
   const { usage } = charge
   run.emit({ type: 'model_end', request, attempt, outcome, usage, costUsd: usdOf(charge.nanos), durationMs })
   if (charge.note !== undefined) run.emit({ type: 'notice', message: charge.note })
-  // An attempt that was aborted before it was made reached nobody.
+  // An attempt that was aborted before it was sent costs nothing.
   if (outcome === 'aborted' && charge.known) return
   run.update(chargeOf(run.spent, charge, 'turn'))
   const { turns, turnBegins, requests, apiMs } = run.spent
@@ -165,12 +165,12 @@ function answer(run: Run, result: Extract<Attempt, { readonly kind: 'answered' }
   return { kind: 'answered', message, isCounted, calls: toolCallsOf(message), streamError, grant, early }
 }
 
-/** Puts the model's message on record. */
+/** Appends the model's message to the transcript. */
 export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'message' | 'isCounted'>): void {
   run.append({ kind: 'assistant', id: run.entryId('assistant'), message })
   const { spent } = run
   const { length } = run.transcript.messages()
-  // The reply's own tokens were counted too: it is input from now on.
+  // The reply's output tokens are known too. From now on they are input.
   const isNext = isCounted && length === spent.counted.length + 1
   run.update({
     assistantMessages: spent.assistantMessages + 1,
@@ -180,7 +180,7 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
   })
 }
 
-/** Puts what had come of a reply that was aborted on record. */
+/** Appends the part of an aborted reply that had arrived. */
 export function appendPartialReply(run: Run, message: AssistantMessage): void {
   run.append({ kind: 'assistant', id: run.entryId('assistant'), message, aborted: true })
   run.update({ assistantMessages: run.spent.assistantMessages + 1 })

@@ -13,11 +13,12 @@ import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
-// A checkpoint is where signals, cancellation and inbox are looked at. All that comes from outside comes through `Steps.control`.
+// A checkpoint is a place where aborts, stop signals, cancellation sources and the inbox are read. Everything from outside is read through
+// `Steps.control`, which records it.
 
 /**
- * Abort, explicit stops, cancellation sources, and what was set: raises the signals, gives the abort.
- * Never asks the inbox for messages: a run that stops leaves them there.
+ * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and gives the cause of an abort.
+ * It takes no messages from the inbox: a run that stops leaves them there.
  */
 export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCause | undefined> {
   const key = run.key(`control:${checkpoint}:${run.spent.request}`)
@@ -44,7 +45,7 @@ const noSignals: readonly StopSignalJson[] = Object.freeze([])
 async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<Control | undefined> {
   const signals = [...taken]
   for (const source of run.context.cancellation) {
-    // One that was deaf to an abort has had the grace time; no other is asked after it.
+    // A source that ignored an abort has used up the grace time. No other source is asked.
     if (run.ports.abort.cause !== undefined) break
     const signal = await run.withGrace(
       () => source.cancellationSignal(run.agentState),
@@ -56,14 +57,14 @@ async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<
   return cause === undefined ? controlWith(run, signals) : { abort: cause }
 }
 
-/** Signals, and what was set: undefined when there is neither. */
+/** Stop signals and changed settings; undefined when there are none. */
 function controlWith(run: Run, signals: readonly StopSignalJson[]): Control | undefined {
   const settings = run.ports.inbox.takeSettings()
   if (settings === undefined && signals.length === 0) return undefined
   return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
 }
 
-/** A source that throws, or gives what is no signal, cannot say whether the run is to stop: it stops, as `error`. */
+/** A source that throws or gives something else than a signal ends the run as `error`: nobody knows whether it meant to stop. */
 function signalOfSource(source: CanProvideCancellationSignal, settled: Settled<unknown>): StopSignal | undefined {
   if (settled.kind === 'left') return undefined
   if (settled.kind === 'threw') return failedSource(source, messageOf(settled.error))
@@ -118,7 +119,7 @@ export function guardsAt(run: Run, checkpoint: Checkpoint, position: RecordPosit
 
 const nobody: readonly string[] = Object.freeze([])
 
-/** @throws HaltingError for what is no signal: whether the run may go on is not known then. */
+/** @throws HaltingError when the guard gives something else than a signal: nobody knows whether the run may go on. */
 function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
   const signal: unknown = guard.evaluate(view) ?? undefined
   if (signal === undefined || isInstance(signal, StopSignal)) return signal
@@ -131,7 +132,7 @@ function signalOfGuard(guard: Guard, view: GuardView): StopSignal | undefined {
 
 function viewOf({ spent }: Run, checkpoint: Checkpoint): GuardView {
   const { inRun } = spent.laps
-  // Laps of stop hooks and of the token target are turns for the figures only.
+  // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
   const begun = 1 + (inRun.next_turn ?? 0) + (inRun.user_input ?? 0) + (inRun.continuation_requested ?? 0)
   return {
     checkpoint,
@@ -145,7 +146,7 @@ function viewOf({ spent }: Run, checkpoint: Checkpoint): GuardView {
   }
 }
 
-/** Takes messages from the inbox into the transcript: steering ones, at the end follow-ups too. True when some came. */
+/** Moves messages from the inbox to the transcript: steering messages, and at the end follow-ups too. True when there were any. */
 export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<boolean> {
   const key = run.key(`inbox:${place}:${run.spent.request}`)
   const polled = run.ports.steps.control(key, () => {
@@ -160,7 +161,7 @@ function applyInbox(run: Run, control: Control | undefined): boolean {
   if (control?.messages === undefined) return false
   run.ports.inbox.enterTaken(control.messages)
   for (const message of control.messages) run.appendHandedIn(message)
-  // New user input is progress, whatever the tools said.
+  // New user input counts as progress.
   run.update({ recentTurns: [] })
   return true
 }

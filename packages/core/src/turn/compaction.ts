@@ -30,25 +30,25 @@ import { questionBoundOf } from './request/input-bound.ts'
 import { heldBackBy } from './request/reserve.ts'
 import type { Run } from './run.ts'
 
-/** What a compaction came to, as recorded: what it asked is on record by itself, and is not asked for again once this is. */
+/** The recorded result of a compaction. Its model requests have records of their own, which are not read once this one exists. */
 type CompactionRecord = {
   readonly result: CompactionResult
   readonly charges: readonly Charge[]
-  /** What it told beside its beginning and its end: retries and notices. */
+  /** Events beside its start and its end: retries and notices. */
   readonly told: readonly LoopEvent[]
-  /** An abort cut it, or a question of it. */
+  /** It was aborted, or a request of it was. */
   readonly aborted?: AbortCause
 }
 
-/** What came of it; a draft when an abort cut it: then the run ends of that. */
+/** The result for the run. A draft when the compaction was aborted: the run ends with it. */
 export type Compacted = 'done' | 'gave_up' | Draft
 
-/** The step that holds what a compaction came to. */
+/** The name of the step that records the result of a compaction. */
 function compactionName({ spent }: Run, trigger: Compaction['trigger']): string {
   return `compact:${spent.request}.${trigger}`
 }
 
-/** A compaction before this request that is on record as done: it is used, whatever the layers would say now (spec R-RES-10). */
+/** A compaction before this request that is recorded as done. It is used again, whatever the context layers would decide now (spec R-RES-10). */
 export function recordedCompaction(run: Run): Compaction | undefined {
   const isDone = run.ports.isResumed && isOnRecord(run, compactionName(run, 'auto'))
   return isDone ? { trigger: 'auto', run: () => Promise.resolve(lost) } : undefined
@@ -64,8 +64,8 @@ function isOnRecord(run: Run, name: string): boolean {
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
 
 /**
- * Runs a compaction: a composite, as a subagent is. Each of its questions has steps of its own, and what it came to is one more.
- * One that gave up leaves in the run only what it cost.
+ * Runs a compaction. Its model requests are steps of their own, and its result is one more step.
+ * A compaction that gave up changes nothing but the cost of the run.
  */
 export function compactBy(run: Run, compaction: Compaction): Eventually<Compacted> {
   const { trigger } = compaction
@@ -103,8 +103,8 @@ function enter(run: Run, trigger: Compaction['trigger'], { result, aborted }: Co
 }
 
 /**
- * One compaction on its way. Q1: every question is waited for before the run goes on, also by a compaction that was left behind, so nothing is
- * written later. Q2: a driver that fails breaks the run, whatever the compaction makes of it. Q3: afterwards nothing is asked.
+ * One compaction while it runs. Q1: the run waits for every model request of it, also when the compaction ignored an abort, so nothing is
+ * written later. Q2: a driver that fails breaks the run, also when the compaction catches the error. Q3: a request after its end is refused.
  */
 class Compacting {
   readonly #run: Run
@@ -207,7 +207,7 @@ class Compacting {
   }
 }
 
-/** Plain JavaScript may give anything back, and a conversation that the service would refuse would end every later run. */
+/** Checks what the compaction gave. A conversation that the service refuses would end every later run of the session. */
 function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   const result = jsonObjectOf(given)
   const { kind, message, messages, preTokens, postTokens } = result
@@ -232,7 +232,7 @@ const noResult: CompactionResult = Object.freeze({
   message: 'The compaction gave something that is no result.',
 })
 
-/** What is wrong with a question, which plain JavaScript may make of anything. */
+/** What is wrong with a request of a compaction; undefined when it can be made. */
 function problemOf(run: Run, request: CompactionRequest): string | undefined {
   try {
     const { system, messages, model } = request

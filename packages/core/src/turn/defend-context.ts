@@ -9,7 +9,7 @@ import { currentModel } from './request/current-model.ts'
 import { estimateRequest } from './request/estimate.ts'
 import type { Run } from './run.ts'
 
-/** Context: auto-compact, thrash, then the blocking limit. Undefined when there is room for the request. */
+/** Makes room for the request: auto-compact, then the blocking limit. Undefined when there is room; an outcome when the run ends. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
   const recorded = recordedCompaction(run)
   if (recorded !== undefined) return after(compactBy(run, recorded), goOnAfter)
@@ -24,7 +24,7 @@ export function defendContext(run: Run): Eventually<Outcome | undefined> {
   return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
 }
 
-/** What a layer gave. @throws HaltingError for what is neither a compaction nor nothing: whether there is room is not known then. */
+/** The answer of a context layer. @throws HaltingError for anything else than a compaction, `thrash` or nothing. */
 export function compactionOf<T extends Compaction | 'thrash'>(given: T | undefined): T | undefined {
   const layer: unknown = given ?? undefined
   if (layer === undefined || layer === 'thrash') return given ?? undefined
@@ -43,7 +43,7 @@ function numberOf(limit: unknown): number {
   throw new HaltingError('callback', 'The context defence gave a blocking limit that is no number.')
 }
 
-/** A compaction that gave up changes nothing; one that an abort cut ends the run. */
+/** A compaction that gave up changes nothing. One that was aborted ends the run. */
 function goOnAfter(came: Compacted): Outcome | undefined {
   return typeof came === 'string' ? undefined : ends(came)
 }

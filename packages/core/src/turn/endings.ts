@@ -9,9 +9,9 @@ import { activeMs, committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'
 import type { Run } from './run.ts'
 
-// The endings that more than one phase can come to, each with its figures.
+// Endings that more than one phase uses, with their figures.
 
-/** An abort: its cause decides the reason, the place tells between streaming and tools. */
+/** The ending of an abort. The cause decides the reason; the place decides between `aborted_streaming` and `aborted_tools`. */
 export function abortDraft(run: Run, cause: AbortCause, place: 'streaming' | 'tools'): Draft {
   const source = 'abort'
   const used = { cause, turn: run.spent.turns }
@@ -47,7 +47,7 @@ const abortMessages = {
   parent: 'The parent run was aborted',
 } as const
 
-/** @param used Turns that were made, where these are more than the limit. */
+/** @param used Turns that were made; more than the limit when it was lowered. */
 export function maxTurnsDraft({ context, spent }: Run, used: number = context.settings.maxTurns): Draft {
   const { maxTurns } = context.settings
   const turnCount = spent.turns + 1
@@ -63,7 +63,7 @@ export function maxTurnsDraft({ context, spent }: Run, used: number = context.se
   })
 }
 
-/** The budget that is used up: the session's, or a cost guard's for this run. */
+/** The signal of a dollar budget that is used up: the session's, or that of a cost guard of this run. */
 export function budgetSignal({ context, ports, spent }: Run, source: string): StopSignal {
   const { maxBudgetUsd, maxRunUsd } = context.settings
   const used = committedUsd(spent)
@@ -76,7 +76,7 @@ export function budgetDraft(run: Run): Draft {
   return draftOf('max_budget_usd', budgetSignal(run, 'max_budget_usd'))
 }
 
-/** The model failed for good. `attempts` above 1: retries ran out. */
+/** The model failed and is not asked again. With `attempts` above 1 the retries are used up. */
 export function modelErrorDraft(error: ModelErrorJson, attempts: number): Draft {
   const exhausted = error.retryable && attempts > 1
   const failure = exhausted ? new RetriesExhaustedError(attempts, error) : new ModelError(error)
@@ -135,7 +135,7 @@ function wireKind(error: ModelErrorJson): AssistantEntry['error'] & string {
   }
 }
 
-/** The run's tokens are used up: in the middle of a reply, unless said otherwise. */
+/** The token limit is reached. `how` says where; in the middle of a reply when absent. */
 export function loweredTokensDraft({ context, spent }: Run, how: string = 'the reply was cut at what was left'): Draft {
   const used = spent.totalTokens
   const limit = context.settings.maxTokens
@@ -144,13 +144,13 @@ export function loweredTokensDraft({ context, spent }: Run, how: string = 'the r
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
 }
 
-/** The ending of the most urgent signal that stands. */
+/** The ending of the most urgent stop signal. */
 export function standingDraft(run: Run, raisedBy: readonly string[]): Draft {
   const signal = run.signals.highest() ?? new StopSignal({ reason: 'unknown' })
   return draftOf(terminalOf(signal, 'guard'), signal, { raisedBy })
 }
 
-/** A hook or tool that a reason of its own was given for stopping. */
+/** The signal of a hook that stopped the run with a reason of its own. */
 export function stopRequestedSignal(by: string, reason: string): StopSignal {
   return new StopSignal({
     reason: 'stop_requested',

@@ -4,16 +4,16 @@ import { activeMs, committedUsd } from './figures.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
 import type { Run } from './run.ts'
 
-// A limit that a person set below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were set
-// are looked at: any other ends the run where it is reached.
+// A limit that was lowered below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were changed are checked
+// here: any other ends the run where it is reached.
 
-/** Before a turn: also one that was granted before the limit on turns was lowered. */
+/** Before a turn. The turn may have been granted before the limit on turns was lowered. */
 export function loweredLimits(run: Run): Outcome | undefined {
   const draft = loweredLimitDraft(run) ?? loweredTurnsDraft(run)
   return draft === undefined ? undefined : ends(draft)
 }
 
-/** Dollars before tokens before time. After the tools the next turn is not paid for when the turns are too few. */
+/** Checks dollars, then tokens, then time. After the tools, turns need no check: the next lap is not granted when they are used up. */
 export function loweredLimitDraft(run: Run): Draft | undefined {
   const { spent, context, ports } = run
   const limits = spent.settings?.limits
@@ -26,7 +26,7 @@ export function loweredLimitDraft(run: Run): Draft | undefined {
   return loweredTimeDraft(run)
 }
 
-/** The deadline would abort what comes next. */
+/** The time is used up: the deadline would abort the next step. */
 export function loweredTimeDraft(run: Run): Draft | undefined {
   const { spent, context } = run
   if (spent.settings?.limits?.maxDurationMs === undefined) return undefined

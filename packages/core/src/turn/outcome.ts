@@ -22,13 +22,13 @@ export interface Draft {
     | { readonly interruption: 'streaming' | 'tools' }
     | { readonly error: AssistantEntry['error'] & string; readonly message: string }
   readonly error?: HaltingError
-  /** Puts on record what a route would have withheld: if neither recovery is available, the truncated reply is kept. */
+  /** Appends what a route would have left out: the truncated reply, when no recovery is available. */
   readonly keep?: (run: Run) => void
 }
 
 /**
- * What a route came to. `taken`: the run is ready for the next lap. `declined`: it cannot be taken, and nothing was written.
- * `gave_up`: it was tried and failed, and the run holds what that cost. A draft: an abort cut it, and the run ends.
+ * The result of trying a route. `taken`: the run is ready for the next lap. `declined`: the route does not apply, and nothing was written.
+ * `gave_up`: it was tried and failed, and its cost is charged. A draft: it was aborted, and the run ends.
  */
 type Taking = 'taken' | 'declined' | 'gave_up' | Draft
 
@@ -40,7 +40,7 @@ export interface Route {
   readonly madeProgress?: boolean
 }
 
-/** What a turn comes to: routes, in order, and the ending if none of them is taken. */
+/** The result of a turn: ways to go on, in order, and the ending if none of them is taken. */
 export interface Outcome {
   readonly routes: readonly Route[]
   /** Called only if no route is taken: most turns are followed by another. */

@@ -14,15 +14,15 @@ type Stage = (run: Run) => Eventually<Outcome | undefined>
 /** Before a turn, in this order. (The reservation is part of the request's own step.) */
 const beforeTurn: readonly Stage[] = [control, loweredLimits, standing, steering, inference, defendContext]
 
-/** Makes ready for a request: undefined, or how the run ends before it. */
+/** Prepares a request. Undefined when it can be made; an outcome when the run ends before it. */
 export function prepare(run: Run): Eventually<Outcome | undefined> {
   tellTurn(run)
-  // The last answer at a limit: the ending is decided, and nothing new is taken in.
+  // This request is for the last answer at a limit. The ending is decided, and no new input is taken.
   if (run.spent.closing !== null) return undefined
   return firstOf(beforeTurn, (stage) => stage(run))
 }
 
-/** A turn, or a further attempt at one, begins. */
+/** Emits that a turn begins, or a further request of the same turn. */
 export function tellTurn({ spent, emit }: Run): void {
   emit({ type: 'turn_start', request: spent.request, turn: spent.turns + (spent.turnBegins ? 1 : 0) })
 }
@@ -33,7 +33,7 @@ function control(run: Run): Eventually<Outcome | undefined> {
   )
 }
 
-/** Guards and the hooks before a turn; then whatever signal stands ends the run. */
+/** Asks the guards, then calls the hooks before a turn. Any signal that is raised then ends the run. */
 function standing(run: Run): Eventually<Outcome | undefined> {
   const raisedBy = guardsAt(run, 'before_turn', positionOf(run))
   const hooks = run.context.hooks.all.length === 0 ? undefined : hooksBeforeTurn(run)

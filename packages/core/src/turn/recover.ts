@@ -22,7 +22,7 @@ import type { OverBudget } from './request/grant.ts'
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
 
-/** Every reply that is not an answer: what way on there is, and the ending if there is none. */
+/** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
 export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
   switch (reply.kind) {
     case 'aborted':
@@ -87,7 +87,7 @@ function mediaRoute(error: ModelErrorJson): Route {
       if (!run.transcript.messages().some(holdsMedia)) return 'declined'
       const note = `[An image was removed here: the service refused it (${error.message}).]`
       run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note })
-      // The notes stand where images were counted, and may be longer than those.
+      // The notes take the place of images that were counted, so the count no longer holds.
       run.update({ counted: noCount })
       return 'taken'
     },
@@ -102,7 +102,7 @@ const fallback: Route = {
   },
 }
 
-/** A reply that was cut by its cap, with no complete call in it: escalate → resume → surface. */
+/** A reply that reached its output limit and has no complete tool call: raise the limit, else ask the model to continue, else end. */
 export function recoverCut(run: Run, reply: Answer): Outcome {
   const { message, grant } = reply
   if (grant.lowered !== null) {
@@ -135,14 +135,14 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
 
 const escalate: Route = {
   transition: 'max_output_tokens_escalate',
-  // The truncated reply is withheld: the same request is made with all the room there is.
+  // The truncated reply is not appended. The same request is made again with the model's largest output limit.
   take: (run) => (canEscalate(run) ? 'taken' : 'declined'),
 }
 
 const resumeMessage: string =
   'Your reply was cut off at the output limit. Go on exactly where it stopped, without an apology or a summary; break what is left into smaller parts.'
 
-/** A stream that broke after completed text: resumed once, then an error. */
+/** The stream broke after complete text. The model is asked to continue once; after that it is an error. */
 export function recoverBroken(run: Run, reply: Answer, error: ModelErrorJson): Outcome {
   appendReply(run, reply)
   run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${error.message}` })
@@ -161,7 +161,7 @@ const resumeBroken: Route = {
 
 const brokenMessage = 'Your reply broke off because the connection was lost. Go on exactly where it stopped.'
 
-/** The service paused a long turn: the reply is sent back as it is. */
+/** The service paused a long turn (`pause_turn`). The reply is appended, and the request is made again to continue it. */
 export function resumePaused(run: Run, reply: Answer): Outcome {
   appendReply(run, reply)
   const error = { ...pausedError, message: 'The service paused the turn more often than allowed.' }
@@ -179,13 +179,13 @@ const pausedError: ModelErrorJson = {
   billed: 'nothing',
 }
 
-/** The window was full while the model wrote: the way of a prompt that is too long. */
+/** The context window was full while the model wrote. It is handled like a prompt that is too long. */
 export function recoverWindow(): Outcome {
   const message = "The conversation filled the model's context window."
   return goesOn(roomRoutes, () => promptTooLongDraft({ ...pausedError, kind: 'prompt_too_long', message }))
 }
 
-/** The reply was aborted while it streamed: what had come is kept, and every call in it has a result. */
+/** The reply was aborted while it streamed. The part that had arrived is kept, and each call in it gets a result. */
 function endAborted(run: Run, reply: Extract<Reply, { readonly kind: 'aborted' }>): Eventually<Outcome> {
   const { cause, partial, early } = reply
   const draft = abortDraft(run, cause, 'streaming')

@@ -16,16 +16,16 @@ import type { ErrorPolicy } from '../run-context.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
 
-/** What all hooks of one trigger came to. */
+/** The result of all hooks of one trigger. */
 export interface HookRun {
-  /** Messages for the model, not yet in the transcript: they may not stand between a call and its result. */
+  /** Messages for the model. They are not in the transcript yet: none may stand between a call and its result. */
   readonly messages: readonly MessageContent[]
   readonly outcomes: readonly { readonly hook: string; readonly outcome: HookOutcome }[]
-  /** Signals that hooks raised, or the error policy for a hook that failed. They stand in the run already. */
+  /** Signals that hooks raised, or the error policy for a hook that failed. They are raised in the run already. */
   readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
   /** The hook that asked to go on, if one did. */
   readonly continuedBy: string | null
-  /** A hook was cut by an abort, or not called because of one: that is on record, so the run ends of it. */
+  /** Set when a hook was aborted, or not called because of an abort. It is recorded, so the run ends with it. */
   readonly aborted: AbortCause | undefined
 }
 
@@ -46,8 +46,8 @@ export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'err
 export const noSubject: HookSubject = Object.freeze({})
 
 /**
- * Calls the hooks of a trigger in their order, each a step of its own, each seeing what the ones before it changed.
- * Their signals stand and their metadata is kept when this returns; placing their messages is left to the phase.
+ * Calls the hooks of a trigger in order. Each is a step of its own and sees the changes of those before it.
+ * Signals and metadata are in the run when this returns. The phase appends the messages.
  * Where the point is `passed`, a hook that is not on record is not called.
  */
 export function runHooks(
@@ -65,7 +65,7 @@ export function runHooks(
   )
 }
 
-/** The same for hooks on a tool call: their signals wait until all tools are done, so they do not stand yet. */
+/** The same for hooks on a tool call. Their signals are raised later, when all tools are done. */
 export function runToolHooks(
   run: Run,
   trigger: HookTrigger,
@@ -98,7 +98,7 @@ class HookCalls implements HookRun {
     this.#subject = subject
   }
 
-  /** True ends the row of hooks: the call was blocked, or the run aborted. */
+  /** Gives true when no further hook is called: the tool call was blocked, or the run was aborted. */
   call(hook: RegisteredHook): Eventually<true | undefined> {
     const name = stepNameOf(this.#run, hook, this.#trigger, this.#subject)
     if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined
@@ -152,7 +152,7 @@ function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger
 function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: HookTrigger, subject: HookSubject) {
   return run.step<HookOutcome>(name, ({ signal }) => {
     const { cause } = run.ports.abort
-    // An abort ends what is going on; the hooks that tell of an ending still run.
+    // After an abort only hooks that report an ending are called.
     if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: cause }
     const { toolCall, toolOutput, error } = subject
     const context = new HookContext({
@@ -218,20 +218,20 @@ function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSign
   for (const attachment of outcome.attachments ?? []) run.attach(attachment)
 }
 
-/** The model is shown these from here on; what was said stays on record. The provider's count was of something else. */
+/** Shows the model these messages from here on. The transcript keeps the old ones. The provider's token count no longer holds. */
 function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
   run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
   run.update({ compactions: run.spent.compactions + 1, counted: noCount })
 }
 
-/** Whether the error policy says that this failure ends the run; what is no answer says nothing. */
+/** Whether the error policy ends the run for this failure. Only `true` does. */
 export function isForbidden({ context }: Run, failure: Parameters<ErrorPolicy>[0]): boolean {
   const forbids: unknown = context.settings.errorPolicy?.(failure)
   disregard(forbids)
   return forbids === true
 }
 
-/** The signal of an error that the error policy does not let pass. */
+/** The signal of an error for which the error policy ends the run. */
 export function policySignal(source: 'tool' | 'hook', name: string, message: string): StopSignal {
   return new StopSignal({
     reason: 'error',
@@ -241,7 +241,7 @@ export function policySignal(source: 'tool' | 'hook', name: string, message: str
   })
 }
 
-/** Puts messages of hooks into the transcript, where they may stand. */
+/** Appends messages of hooks to the transcript. Called where no tool call is without a result. */
 export function addHookMessages(run: Run, messages: readonly MessageContent[]): void {
   for (const content of messages) run.appendUser(content, 'hook')
 }

@@ -21,7 +21,7 @@ import type { RecordPosition } from './record-position.ts'
 import type { ContextEstimate } from './request/context-estimate.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
-/** What a step of the run asks of the driver, beside the signal and the events, which are the run's own: one with an intent has a digest too. */
+/** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
 export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | 'composite'> &
   ({ readonly digest?: never; readonly intent?: never } | Required<Pick<StepOptions<T>, 'digest' | 'intent'>>)
 
@@ -36,8 +36,8 @@ export interface LapDetails {
 }
 
 /**
- * One run on its way: the one handle that the phases take.
- * W1: only the methods of this class write. W2: `state` is an immutable snapshot; `progress` is for reading at once, never held
+ * The run while it goes on: the one object that all phases take.
+ * W1: only the methods of this class write. W2: `state` is an immutable snapshot; `spent` is for reading at once, never held
  * across a write or an await. W3: `step` moves the run's clock; `stepBeside` writes nothing, and what runs beside others is
  * entered in call order. W4: a lap is on record before the run changes. W5: the transcript's log is the run's own.
  */
@@ -47,7 +47,7 @@ export class Run {
   /** Length of the transcript when the run began. */
   readonly startLength: number
   readonly emit: Emit
-  /** The calls of the open turn, from the moment they are looked at; a run that breaks is closed from it. */
+  /** The tool calls of this turn. When the run breaks, results for open calls are made from it. */
   tools: ToolPhase | undefined
   /** What the conversation was last estimated at. */
   estimate: ContextEstimate | undefined
@@ -84,12 +84,12 @@ export class Run {
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
   }
 
-  /** What touches the world, settings and limits: those of the options, and in their place what was set since. */
+  /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
   get context(): RunContext {
     return this.#context
   }
 
-  /** The run as it is now; never changes. For whatever may look later. */
+  /** A snapshot of the run, which never changes. Use it for whatever is read later. */
   get state(): RunState {
     if (this.#snapshot !== undefined) return this.#snapshot
     this.#isShared = true
@@ -108,7 +108,7 @@ export class Run {
     return (this.#agentState ??= agentStateOf(this.state))
   }
 
-  /** The figures, for reading at once: the record changes with the next write. */
+  /** The live figures. Read them at once: the next write changes them. */
   get spent(): RunProgress {
     return this.#progress
   }
@@ -117,7 +117,7 @@ export class Run {
     return this.#transcript
   }
 
-  /** The signals that stand. */
+  /** The stop signals that are raised and not overridden. */
   get signals(): StopSignals {
     return this.#continuation.stopSignals()
   }
@@ -131,7 +131,7 @@ export class Run {
     return this.#writes
   }
 
-  /** Puts an entry on the transcript and tells of it: one act. */
+  /** Appends an entry to the transcript and emits its event. */
   append(entry: TranscriptEntry): void {
     this.emit({ type: 'message', entry })
     this.#transcript = this.#transcript.append(entry)
@@ -142,7 +142,7 @@ export class Run {
     this.append({ kind: 'user', id: this.entryId(origin), message: { role: 'user', content }, origin })
   }
 
-  /** A message from the inbox: its event tells whoever handed it in that it is taken. */
+  /** Appends a message from the inbox. The event has its id, so that its sender knows that it was taken. */
   appendHandedIn({ id: inboxId, kind, content }: InboxMessage): void {
     const message = { role: 'user', content } as const
     this.append({ kind: 'user', id: this.entryId(kind), message, origin: kind, inboxId })
@@ -161,13 +161,13 @@ export class Run {
     this.#written()
   }
 
-  /** Raises a signal and tells of it. */
+  /** Raises a stop signal and emits its event. */
   raise(signal: StopSignal, checkpoint: Checkpoint): void {
     this.emit({ type: 'signal', signal, checkpoint })
     this.setContinuation(this.#continuation.withNewStopSignal(signal))
   }
 
-  /** What a person set: it is on record, and counts from here on. */
+  /** Applies a change of settings, which is recorded already. */
   set(change: SettingsChange): void {
     const hasFallenBack = (this.#progress.laps.inRun.model_fallback ?? 0) > 0
     const settings = inForceAfter(this.#progress.settings, change, hasFallenBack)
@@ -200,12 +200,12 @@ export class Run {
     return `${this.#prefix}${name}:${this.#transcript.length}`
   }
 
-  /** A step's full name: stable within the session, whatever ids the service uses twice. */
+  /** The full key of a step. It is unique in the session, also where the service uses a call id twice. */
   key(name: string): StepKey {
     return this.#prefix + name
   }
 
-  /** True when the record of a resumed run holds this step, begun or done, and nobody asked for it yet. */
+  /** True when a resumed run has a record of this step, begun or done, that was not read yet. */
   isRecorded(name: string): boolean {
     return this.ports.isResumed && this.ports.steps.peek(this.key(name)) !== 'absent'
   }
@@ -215,7 +215,7 @@ export class Run {
     return this.ports.isResumed && this.isRecorded(`model:${this.#progress.request + 1}.1`) ? 'passed' : 'open'
   }
 
-  /** One step of the run, which moves its clock. */
+  /** Runs one step and moves the run's clock to its end. */
   step<T>(
     name: string,
     effect: (scope: EffectScope) => Eventually<T>,
@@ -230,7 +230,7 @@ export class Run {
     return step
   }
 
-  /** A step that runs beside others: it writes nothing, and whoever gathers them moves the clock in call order. */
+  /** Runs a step that others run beside. It changes nothing in the run: its caller enters the results in call order. */
   stepBeside<T>(
     name: string,
     effect: (scope: EffectScope) => Eventually<T>,
@@ -252,13 +252,13 @@ export class Run {
       : { signal, emit, digest, intent, onUnfinished, sync }
   }
 
-  /** Work inside an effect that may be deaf to an abort: it is left behind after the grace time. */
+  /** Runs work inside an effect. Work that ignores an abort is no longer waited for after the grace time. */
   withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => Eventually<R>): Eventually<R> {
     const { settings, timers } = this.context
     return settleWithin(work, { abort: this.ports.abort, graceMs: settings.graceMs, timers }, meaning)
   }
 
-  /** Goes round again: on record, then in the run. From `decide` only. */
+  /** Starts the next lap: it is recorded first, then the run changes. Only `decide` calls it. */
   lap(transition: Transition, { madeProgress = false, overridden }: LapDetails = {}): void {
     const before = this.#progress.laps
     const laps = spendLap(transition, before, madeProgress)
@@ -293,7 +293,7 @@ export class Run {
     })
   }
 
-  /** Throws when a way on was declined and yet something was written: the transcript would tell what did not happen. */
+  /** Throws when a route declined and had written something: the transcript would show what did not happen. */
   expectNoWrite(writes: number, transition: Transition): void {
     if (this.#writes !== writes)
       throw new HaltingError('internal', `The route ${transition} declined, but it had changed the run.`)

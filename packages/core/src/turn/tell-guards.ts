@@ -2,7 +2,7 @@ import { disregard } from '../eventually.ts'
 import type { Guard, GuardRemaining, GuardView } from '../guards/guard.ts'
 import type { Run } from './run.ts'
 
-/** Tells how near the guards are to firing, those that can say (spec R-GUARD-10). For looking at: one that fails here says nothing. */
+/** Emits how near each guard is to firing (spec R-GUARD-10). For display only: a guard whose `remaining` fails is left out. */
 export function tellGuards(run: Run, view: GuardView): void {
   if (!run.ports.isHeard()) return
   let remaining: GuardRemaining[] | undefined
@@ -25,7 +25,7 @@ function remainingOf(guard: Guard, view: GuardView): GuardRemaining | undefined 
   return undefined
 }
 
-/** Plain JavaScript may give anything; what is told is JSON. */
+/** Plain JavaScript may give anything. The event is JSON. */
 function isRemaining(told: unknown): told is GuardRemaining {
   if (typeof told !== 'object' || told === null) return false
   // What is no figure fails below.

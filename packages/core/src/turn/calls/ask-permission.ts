@@ -44,7 +44,7 @@ function askDenials(run: Run, request: PermissionRequest): string | undefined {
   }
 }
 
-/** What the rules say, as they say it: a decision, a promise of one, or anything else. @throws what they throw. */
+/** The unchecked answer of the rules: a decision, a promise of one, or anything else. @throws what they throw. */
 export function askRules(run: Run, request: PermissionRequest): unknown {
   const message = askDenials(run, request)
   return message === undefined ? run.context.permissions.decide(inMode(run, request)) : { behavior: 'deny', message }
@@ -56,7 +56,7 @@ function inMode({ context }: Run, request: PermissionRequest): PermissionRequest
   return mode === null ? request : { ...request, mode }
 }
 
-/** Ask rules, mode and allow rules, then the person. `ask`: a person has to say, and nobody is there to wait for. */
+/** Asks the rules, then the person. Gives `ask` when a person must decide and the run does not wait for one. */
 export function decidePermission(
   run: Run,
   { call, index, said }: ValidCall,
@@ -71,7 +71,7 @@ export function decidePermission(
 
 const allowed: PermissionDecision = Object.freeze({ behavior: 'allow' })
 
-/** A dialog may stand open when the run is aborted: nobody waits for it then. A rule set that throws denies. */
+/** Asks the rules, which may open a dialog. After an abort it is not waited for. Rules that throw deny the call. */
 function decideInTime(run: Run, request: PermissionRequest, said: unknown): Eventually<PermissionDecision> {
   return run.withGrace<unknown, PermissionDecision>(
     () => said ?? askRules(run, request),
@@ -90,13 +90,13 @@ function decideInTime(run: Run, request: PermissionRequest, said: unknown): Even
 
 const interruptedDecision: PermissionDecision = Object.freeze({ behavior: 'deny', message: 'Interrupted by user' })
 
-/** Across hooks and rules: deny > ask > allow. */
+/** Of hooks and rules, deny counts before ask, and ask before allow. */
 function withHookDecision(decision: PermissionDecision, { hookDecision }: PermissionRequest): PermissionDecision {
   const hookAsks = hookDecision === 'ask' && decision.behavior === 'allow'
   return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
 }
 
-/** Asks the person through Steps; with nobody to wait for, the question stays. */
+/** Asks the person through Steps. With `onAsk: 'end'` the decision stays `ask`, and the run ends as `needs_approval`. */
 function askPerson(
   run: Run,
   { call }: PermissionRequest,

@@ -8,7 +8,7 @@ import { prepareCall } from './prepare-call.ts'
 import { runCall } from './run-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
-/** Runs the calls batch by batch, in call order; after an abort, a stop or a pending approval nothing more starts. */
+/** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
 export function runBatches(run: Run, phase: ToolPhase): Eventually<void> {
   const batches = new Batches(run, phase)
   return whileMore(() => {
@@ -71,7 +71,7 @@ class Batches {
     return call
   }
 
-  /** The calls that are left get this result. */
+  /** Gives this result to all calls that are left. */
   skipRest(result: ToolResult): false {
     for (; this.#index < this.#phase.calls.length; this.#index++) skipCall(this.#run, this.#phase, this.#index, result)
     return false
@@ -83,12 +83,12 @@ function inspectAt(run: Run, { calls, early }: ToolPhase, index: number): Inspec
   return call === undefined ? undefined : (early.find(call, index) ?? inspectCall(run, call, index))
 }
 
-/** A call of an unknown tool or with an invalid input runs nothing: it stands beside any neighbour. */
+/** A call of an unknown tool or with an invalid input runs nothing, so it may be in any batch. */
 function mayShare(inspected: InspectedCall): boolean {
   return inspected.kind === 'valid' ? inspected.parallelSafe : true
 }
 
-/** Whether the next call has to be looked at: a tool that always runs alone is looked at when it is due. */
+/** Whether the next call may belong to this batch. A call of a tool that always runs alone is inspected later, in its own batch. */
 function mayJoin({ context }: Run, { calls }: ToolPhase, index: number): boolean {
   const call = calls[index]
   if (call === undefined) return false
@@ -108,7 +108,7 @@ function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult)
   run.emit({ type: 'tool_end', callId: call.id, name: call.name, status: result.status, durationMs: 0 })
 }
 
-/** In a batch: permissions and pre-hooks in call order, then the effects together, then post-hooks in call order (spec R-TOOL-4). */
+/** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order (spec R-TOOL-4). */
 function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
   const only = batch.length === 1 ? batch[0] : undefined
   return only === undefined ? runMany(run, phase, batch) : runOne(run, phase, only)
@@ -140,7 +140,7 @@ function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): E
   )
 }
 
-/** Together, unless a hook turned a reading call into a writing one: then one after another. */
+/** Runs the tools together. When a hook made a call a writing one, they run one after another. */
 function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): Eventually<readonly CallRun[]> {
   if (prepared.length === 1 || prepared.every((call) => call.kind !== 'run' || call.inspected.parallelSafe))
     return together(prepared.map((call) => runCall(run, phase, call)))

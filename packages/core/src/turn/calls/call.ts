@@ -4,9 +4,9 @@ import type { StepResult } from '../../steps/steps.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 
-// A call on its way: inspected, prepared, run.
+// The states of a tool call: inspected, prepared, run.
 
-/** A call with all that its input decides: looked at once, and again only where a hook or a rule changed the input. */
+/** A call whose input was checked. It is checked once, and again only when a hook or a rule changes the input. */
 export type InspectedCall = ValidCall | InvalidCall
 
 export interface ValidCall {
@@ -22,7 +22,7 @@ export interface ValidCall {
   readonly readOnly: boolean
   /** May run beside its neighbours. */
   readonly parallelSafe: boolean
-  /** What the rules said of it while its message still streamed: a decision, or a promise of one. */
+  /** The decision of the permission rules, or a promise of it, where they were asked while the message streamed. */
   readonly said: unknown
   /** Set when it started while its message still streamed. */
   readonly started: Promise<ToolResult> | undefined
@@ -37,15 +37,15 @@ interface InvalidCall {
   readonly message: string
 }
 
-/** Permissions and pre-hooks have had their say. */
+/** A call after permissions and pre-hooks. */
 export type PreparedCall =
   | { readonly kind: 'run'; readonly inspected: ValidCall }
-  /** A resumed run's record holds it, and its tool is gone or does not take this input any more. */
+  /** It is on record, and in the resumed program its tool is gone or refuses this input. */
   | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
   /** It has its result without running: unknown tool, invalid input, denied, stopped. */
   | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
 
-/** A call and its result, on record; not yet entered in the run. */
+/** A call and its result. The result is recorded, and not yet entered in the run. */
 export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs'> {
   readonly call: PreparedCall
   readonly result: ToolResult

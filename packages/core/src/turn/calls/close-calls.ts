@@ -15,7 +15,7 @@ import type { EarlyStarts } from './early-starts.ts'
 import { enterResults } from './enter-results.ts'
 import { enterEnded, hasHooksAfter } from './finish-call.ts'
 
-// Every call has a result, on every path: these are the places where one is written for a call that did not run.
+// Every tool call has a result, on every path. Here the results of calls that did not run are written.
 
 /** Synthetic results for calls that will not run. */
 export function closeNotRun(run: Run, calls: readonly ToolUseBlock[], why: string): void {
@@ -32,12 +32,12 @@ function appendResults(run: Run, blocks: readonly ToolResultBlock[]): void {
   run.update({ toolResults: run.spent.toolResults + blocks.length })
 }
 
-/** Calls of the last message that have no result: none are left by the phases, but a hook or a limit may end a run between them. */
+/** Gives a result to calls of the last message that have none: a hook or a limit may end the run between two phases. */
 export function closeOpenCalls(run: Run): void {
   closeNotRun(run, openCallsOf(run.transcript), 'the run ended first')
 }
 
-/** A run that broke in the middle of its tools: what ended is told, what was begun is unknown, the rest did not run. */
+/** The run broke while tools ran. A call that ended keeps its result, one that had begun is unknown, the others did not run. */
 export function closeBrokenCalls(run: Run): void {
   const why = 'the run broke before this call'
   const phase = run.tools
@@ -53,8 +53,8 @@ export function closeBrokenCalls(run: Run): void {
 }
 
 /**
- * Results for the calls of a message that was cut by an abort: those of early starts, which heed the abort or are left behind
- * within the grace time, and synthetic ones for the rest. What hooks would have seen first is withheld.
+ * Results for the calls of a message whose stream was aborted: those of early starts, for which the grace time holds, and synthetic ones
+ * for the others. What hooks would have seen first is withheld.
  */
 export function closeAbortedCalls(
   run: Run,

@@ -43,7 +43,7 @@ function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolConte
       case 'value':
         return resultOfOutput(settled.value)
       case 'threw':
-        // A tool that heeds the abort by throwing was interrupted; one that failed for another reason at that moment as well.
+        // A tool that throws after an abort counts as interrupted, unless it throws a stop.
         return abort.cause === undefined || isInstance(settled.error, AgentStopException)
           ? resultOfThrown(settled.error)
           : abortedResult(abort.cause, 'settled')
@@ -54,7 +54,7 @@ function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolConte
   })
 }
 
-/** What a tool is handed. The state is that of before this turn's tools, whenever it is asked for. */
+/** The context of a tool. Its state is that before the tools of this turn, also when it is read later. */
 class CallContext implements ToolContext {
   readonly callId: string
   readonly toolName: string
@@ -76,7 +76,7 @@ class CallContext implements ToolContext {
     return agentStateOf(this.#state)
   }
 
-  /** Taken out of the context as often as not, so it does not go by `this`. */
+  /** A tool may take it out of the context, so it does not depend on `this`. */
   get progress(): (data: Json) => void {
     return (data) => {
       this.#emit({ type: 'tool_update', callId: this.callId, name: this.toolName, data: jsonOf(data) })

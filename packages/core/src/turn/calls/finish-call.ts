@@ -10,7 +10,7 @@ import type { CallRun, PreparedCall } from './call.ts'
 import { enterAgent } from './run-agent.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
 
-/** Enters a call that ran, in call order: clock and figures, its event, post-hooks, the error policy. */
+/** Enters a call that ran, in call order: clock and figures, its event, post-hooks, then the error policy. */
 export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
   const { result } = ran
   const { call, index } = callOf(ran.call)
@@ -31,7 +31,7 @@ function positionOf(run: Run, phase: ToolPhase): RecordPosition {
   return phase.batchEnd === 'passed' ? 'passed' : run.turnEnd
 }
 
-/** Clock, figures, its event. */
+/** Enters the clock and the figures, and emits `tool_end`. */
 function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   phase.entering = ran
   const { call } = callOf(ran.call)
@@ -45,14 +45,14 @@ function hasRun({ status }: ToolResult): boolean {
   return status === 'done' || status === 'failed'
 }
 
-/** Whether hooks want to see the result of a call of this tool before the model does. */
+/** Whether `afterToolUse` hooks see the result of a call of this tool before the model does. */
 export function hasHooksAfter({ context }: Run, name: string, result: ToolResult): boolean {
   return hasRun(result) && context.hooks.for('afterToolUse', name).length > 0
 }
 
 /**
- * The run broke: calls that had ended are entered, so that no figure is lost. What hooks had yet to see is withheld from the model:
- * nobody knows what they would have taken out of it.
+ * The run broke. Calls that had ended are entered, so that no figure is lost. A result that hooks had not seen yet is withheld from the
+ * model: a hook might have redacted it.
  */
 export function enterEnded(run: Run, phase: ToolPhase): void {
   for (const ran of phase.ran) {
@@ -112,7 +112,7 @@ function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   })
 }
 
-/** What hooks on this call said, raised, or were cut by. */
+/** Enters messages, signals and aborts of the hooks on this call. */
 function enterHooks(phase: ToolPhase, ran: CallRun, hooks: HookRun, origin: RaisedStop['origin']): void {
   phase.addMessages(hooks.messages)
   phase.noteAbort(hooks.aborted)

@@ -11,7 +11,7 @@ import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
 import { inspectInput } from './inspect-call.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
-/** Input → deny rules → PreToolUse hooks → deny rules again → ask rules, mode, allow rules → the person (spec R-PERM-1). */
+/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person (spec R-PERM-1). */
 export function prepareCall(
   run: Run,
   phase: ToolPhase,
@@ -54,7 +54,7 @@ interface HookVerdict {
   readonly aborted: AbortCause | undefined
 }
 
-/** Across hooks: deny > ask > allow; the last changed input counts. */
+/** Of several hooks, deny counts before ask, and ask before allow. The last changed input counts. */
 function verdictOf(hooks: HookRun): HookVerdict {
   const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
   return {
@@ -71,7 +71,7 @@ function withInput({ call, index, tool }: ValidCall, input: unknown): InspectedC
   return inspectInput(tool, { ...call, input }, index)
 }
 
-/** Rules, mode and the person. `pending`: nobody is there to ask. */
+/** Asks rules, mode and the person. `pending`: a person must decide, and the run does not wait for one. */
 function permit(
   run: Run,
   phase: ToolPhase,
@@ -107,7 +107,7 @@ function enterDecision(
       const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
-        // Events and hooks go on telling of the call as it was allowed.
+        // Events and hooks keep the call as the model made it.
         message === undefined ? ready(run, phase, { ...changed, call }) : deny(run, changed, message),
       )
     }
@@ -132,7 +132,7 @@ function ready(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
   return { kind: 'run', inspected }
 }
 
-/** Nothing is run, unless it was: then what is on record is the result. */
+/** The call is not run. If a record shows that it was run before, the recorded result counts. */
 function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string): PreparedCall {
   const { call, index } = inspected
   return phase.recorded(index) === undefined

@@ -30,7 +30,7 @@ export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
 }
 
-/** A subagent: the same loop under the parent's Steps and ledger, aborted with it (spec R-SUB-1, R-SUB-5). */
+/** Runs a subagent: the same loop with the parent's Steps and ledger. An abort of the parent aborts it (spec R-SUB-1, R-SUB-5). */
 export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eventually<AgentOutcome> {
   const { now } = run.spent
   let child: ChildRun
@@ -58,7 +58,7 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall): Eve
   return context.runLoop(context, ports, start, emit).then((ended) => {
     run.ports.abort.unlisten(listener)
     const { error } = ended.terminal
-    // The record is of another prompt: nobody goes on with it, and nothing more is written.
+    // The record is of another prompt. The run ends without writing anything.
     if (error?.code === 'step_mismatch') throw error
     return { result: resultOfChild(ended), endedAt: now + ended.terminal.durationMs, spent: ended.state.spent }
   })
@@ -148,7 +148,7 @@ function hooksOfChild(hooks: HookRegistry): HookRegistry {
   return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
 }
 
-/** The parent's model is told the child's answer, and plainly when it did not come to its end. */
+/** The result for the parent's model: the child's answer, or why the child was stopped before its end. */
 function resultOfChild({ terminal, state }: Ended): ToolResult {
   if (terminal.signal.source === 'abort') {
     // Why the parent was aborted is on its own record: its next checkpoint tells.

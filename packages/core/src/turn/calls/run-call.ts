@@ -10,7 +10,7 @@ import { toolStepName } from './recorded-calls.ts'
 import { runAgent } from './run-agent.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
-/** The step of one call, beside its neighbours. A call that has its answer already needs none. */
+/** Runs one call as a step, beside the others of its batch. A call that has its result already needs no step. */
 export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
   if (call.kind === 'answer') return phase.addRan({ call, result: call.result, at: 0, durationMs: 0 })
   if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
@@ -27,7 +27,7 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
   return after(running, (ran) => phase.addRan(ran))
 }
 
-/** Nothing is run: the record holds how the call ended, or that nobody knows it. */
+/** Runs nothing: the record has the result, or shows that the outcome is unknown. */
 function answerFromRecord(
   run: Run,
   phase: ToolPhase,
@@ -47,7 +47,7 @@ function answerFromRecord(
   return after(step, ({ value, at, durationMs }) => phase.addRan({ call, result: value, at, durationMs }))
 }
 
-/** The call as the model made it: what hooks and rules make of its input belongs to the program (spec R-RES-12). */
+/** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume (spec R-RES-12). */
 function digestOfCall({ calls }: ToolPhase, index: number): string {
   const call = calls[index]
   return digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)

@@ -7,7 +7,7 @@ import type { RecordPosition } from '../record-position.ts'
 import type { CallRun } from './call.ts'
 import type { EarlyStarts } from './early-starts.ts'
 
-/** A stop that a tool or one of its hooks raised; it counts once all tools are done. */
+/** A stop that a tool or one of its hooks raised. It takes effect once all tools are done. */
 export interface RaisedStop {
   readonly index: number
   readonly signal: StopSignal
@@ -16,7 +16,7 @@ export interface RaisedStop {
   readonly callId: string
 }
 
-/** A call that a person has to approve; it and what comes after it has no result yet. */
+/** A call that a person has to approve. It and the calls after it have no result yet. */
 export interface PendingCall {
   readonly call: ToolUseBlock
   readonly message: string
@@ -26,20 +26,20 @@ export interface PendingCall {
 export type RecordedCall = 'leaf' | 'agent' | undefined
 
 /**
- * What the calls of one message come to: the one account of it. Results are held by the place of the call, since services use ids twice.
+ * The results of the tool calls of one message. They are kept by the place of the call in the message.
  * T1: a call is held as soon as it ended, and its result is entered once the hooks have seen it; a run that breaks is closed from here.
  * T2: stops are told in call order, whoever raised them first.
  */
 export class ToolPhase {
   readonly calls: readonly ToolUseBlock[]
   readonly early: EarlyStarts
-  /** What hooks said when the message came: results go first. */
+  /** Messages that `afterInference` hooks added. The results go before them. */
   readonly remarks: readonly MessageContent[]
   readonly #recorded: readonly RecordedCall[] | undefined
   readonly #results: (ToolResult | undefined)[] = []
   readonly #begun: boolean[] = []
   readonly #ran: CallRun[] = []
-  /** The call that is being entered in the run: its figures are, its hooks may not be done. */
+  /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
   /** The results are on the transcript. */
   isEntered = false
@@ -91,7 +91,7 @@ export class ToolPhase {
     return isPassed ? 'passed' : 'open'
   }
 
-  /** The call's effect is about to run: without a result its outcome is unknown from now on. */
+  /** The tool is about to be called. From now on a call without a result has an unknown outcome. */
   begin(index: number): void {
     this.#begun[index] = true
   }
@@ -111,7 +111,7 @@ export class ToolPhase {
     return this.#ran
   }
 
-  /** What the model is told. */
+  /** Sets the result that the model is shown. */
   setResult(index: number, result: ToolResult): void {
     this.#results[index] = result
   }

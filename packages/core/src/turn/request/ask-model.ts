@@ -6,23 +6,23 @@ import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { makeAttempt, type Attempt, type RequestPlan } from './attempt.ts'
 
-/** Who asks: the run itself, or a compaction of it. */
+/** Who makes the request: the run itself, or a compaction. */
 export interface Asker {
-  /** What the waits between its attempts are named by. */
+  /** The name of its waits between attempts, for their step keys. */
   readonly retryName: string
-  /** Whether another model takes over when overloads are all that it met (spec R-REQ-4). */
+  /** Whether the fallback model takes over after overloads (spec R-REQ-4). */
   readonly canFallBack: boolean
-  /** An attempt begins: gives what hears of the reply as it comes. */
+  /** An attempt begins. Gives the listener for the parts of the reply. */
   begin(attempt: number): (update: ModelUpdate, emit: Emit) => void
-  /** Tells of a wait before the next attempt. */
+  /** Emits that there is a wait before the next attempt. */
   tell(event: LoopEvent): void
-  /** An attempt came to its end: its figures are entered before anything else is done. */
+  /** An attempt ended. Its figures are entered before anything else happens. */
   enter(attempt: number, step: StepResult<Attempt>): void
 }
 
 type Final = Extract<Attempt, { readonly kind: 'answered' | 'over_budget' | 'aborted' }>
 
-/** How a request ended, all its attempts together. `overloaded`: another model is to take over. */
+/** How a request ended after all its attempts. `overloaded`: the fallback model is to take over. */
 export type Asked =
   | Final
   | { readonly kind: 'failed' | 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
@@ -53,7 +53,7 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
         const isFinal =
           (!error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs) &&
           !isNextRecorded(run, plan, attempt)
-        // Where fewer attempts are made than it takes, overloads alone must have used them up.
+        // With few retries the last attempt may come first: then every attempt must have been an overload.
         const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
         if (isOverloaded && asker.canFallBack && !isNextRecorded(run, plan, attempt))
           return { kind: 'overloaded', error, attempts: attempt }
@@ -66,7 +66,7 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
   }
 }
 
-/** Another number of retries acts from the first live attempt. */
+/** A recorded attempt is read although `maxRetries` is lower now: the new limit counts from the first live attempt. */
 function isNextRecorded(run: Run, { name }: RequestPlan, attempt: number): boolean {
   return run.isRecorded(`${name}.${attempt + 1}`)
 }

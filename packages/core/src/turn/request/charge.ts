@@ -8,14 +8,14 @@ import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { Run } from '../run.ts'
 import type { Grant, RequestBounds } from './grant.ts'
 
-/** What one attempt was charged, as recorded. `known: false`: the money is the worst case, since nobody said what it was. */
+/** The recorded charge of one attempt. `known: false`: the service did not report its usage, so the worst case is charged. */
 export type Charge = {
   readonly model: string
   readonly nanos: number
   readonly tokens: number
   readonly known: boolean
   readonly usage: Usage | null
-  /** What was wrong with what the service or the prices told, for the person. */
+  /** For people: what was wrong with the usage of the service, or with the prices. */
   readonly note?: string
 }
 
@@ -38,7 +38,7 @@ function isInDollars({ settings }: Run['context']): boolean {
   return Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
 }
 
-/** For an attempt of which the service said what it used. */
+/** The charge of an attempt whose usage the service reported. */
 export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage): Charge {
   if (!told.isUsable) {
     const note = `${grant.model} told a usage that cannot be counted (${told.problem}): it is charged at its worst case.`
@@ -54,7 +54,7 @@ export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: T
   return { ...unknownCharge(run, bounds, grant), tokens, usage, note }
 }
 
-/** For an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
+/** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
   const worst = grant.tokens > 0 ? grant : unreservedWorstCase(run, bounds, grant)
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }

@@ -58,7 +58,7 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
   return fitting
 }
 
-/** Room for the last answer that `wrapUp` wants, and for what an agent holds back on whose ledger this one draws (spec R-BUD-4). */
+/** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on (spec R-BUD-4). */
 export function heldBackBy(run: Run): HeldBack | undefined {
   const { spent, context, ports } = run
   const wantsLastAnswer =
@@ -66,7 +66,7 @@ export function heldBackBy(run: Run): HeldBack | undefined {
   if (!wantsLastAnswer) return ports.heldBack
   const model = currentModel(run)
   const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)
-  // The last answer reads what came before it too, and the words that ask for it.
+  // The input of the last answer is all that came before it, and the message that asks for it.
   const input = inputBoundOf(run, model) + requestOverhead
   return (outputTokens) => worstCase(run, model, input + outputTokens, useful)
 }
