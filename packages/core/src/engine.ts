@@ -42,7 +42,7 @@ export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
   readonly includeHookEvents?: boolean
   /** What `system/init` tells beside tools and model. */
   readonly init?: Partial<SdkInitInfo>
-  /** A driver for each run; memory unless said otherwise. */
+  /** A driver for each run. Without it no record is kept, so no run can be resumed or replayed. */
   readonly stepsFor?: (runId: string) => NonNullable<LoopOptions['steps']>
   /** Sees everything that the loop tells, before the SDK messages made of it. */
   readonly onEvent?: (event: LoopEvent) => void

@@ -28,15 +28,20 @@ const others: readonly (readonly [field: string, check: Given])[] = [
 
 const isSchema = isObject('an object')
 
+/** Tools that were looked at: each run of a program has the same ones. */
+const passed = new WeakSet<object>()
+
 /** A tool, however it was made. */
 export const isAnyTool: Given = (name, value) => {
   const given = fieldsOf(value) ?? refuse(name, 'a tool, as tool() makes it', value)
+  if (passed.has(given)) return
   checkField(`${name}.name`, given, 'name', isName)
   checkField(`${name}.description`, given, 'description', isText)
   checkField(`${name}.inputSchema`, given, 'inputSchema', isSchema)
   const work = 'spawn' in given ? 'spawn' : 'execute'
   checkField(`${name}.${work}`, given, work, isFunction)
   for (const [field, check] of others) checkField(`${name}.${field}`, given, field, check)
+  passed.add(given)
 }
 
 /** What others call a field of a tool. */

@@ -26,6 +26,14 @@ describe('before a tool', () => {
     ])
   })
 
+  test('changed input: one that was read may be handed on, which nobody knows the type of', async () => {
+    const result = await run(script, {
+      tools: [echo()],
+      hooks: [before((context) => context.withToolInput(context.toolCall?.input))],
+    })
+    expect(resultTexts(result)).toEqual(['{"a":1}'])
+  })
+
   test('changed input: replaces the whole input, and the next hook sees it', async () => {
     const seen: unknown[] = []
     const result = await run(script, {
