@@ -123,6 +123,10 @@ describe('what a model gives', () => {
     ['no message', {}],
     ['a message without usage', { message: { role: 'assistant', id: 'm', model: 'x', content } }],
     ['a message without content', { message: { role: 'assistant', id: 'm', model: 'x', usage: {} } }],
+    [
+      'a result of a tool, which a user gives',
+      { message: { content: [{ type: 'tool_result', tool_use_id: 'x', content: 'y' }], usage: {} } },
+    ],
   ])('%s, is no reply: the run ends and says what is needed', async (_what, reply) => {
     for (const call of [() => untyped(reply), async () => untyped(reply)] as const) {
       const { terminal } = await ended([], { model: giving(call) })

@@ -139,6 +139,9 @@ function isBlock(value: Json): value is Json & ContentBlock {
       return typeof value['thinking'] === 'string'
     case 'tool_use':
       return typeof value['name'] === 'string'
+    // The answer to a call is a user's to give: no service takes it back from an assistant.
+    case 'tool_result':
+      return false
     default:
       return typeof value['type'] === 'string'
   }
