@@ -141,3 +141,25 @@ test('a model error is data on record, and an error to whoever catches it', () =
     { code: 'model', message: 'busy', details },
   ])
 })
+
+test.each<[string, object, Partial<ModelErrorJson>]>([
+  ['waits without end', { retryAfterMs: Infinity }, { retryAfterMs: Number.MAX_SAFE_INTEGER }],
+  ['waits that are no number', { retryAfterMs: Number.NaN }, { retryAfterMs: null }],
+  ['waits as text', { retryAfterMs: '5' }, { retryAfterMs: null }],
+  ['waits below nothing', { retryAfterMs: -5 }, { retryAfterMs: 0 }],
+  ['a kind that nobody knows', { kind: 'odd' }, { kind: 'unknown', retryable: false }],
+  ['a status that is none', { status: 'x', requestId: {} }, { status: null, requestId: null }],
+  ['words that are none', { message: { of: 1n } }, {}],
+  ['a usage that JSON cannot hold', { usage: { input_tokens: 1n } }, {}],
+  ['what decides, of another type', { retryable: 'yes', billed: 7 }, { retryable: false, billed: 'unknown' }],
+])('a model error is on record as JSON, also with %s', (_what, init, kept) => {
+  const error = new ModelError({ kind: 'server_error', message: 'x', ...init })
+  expect(error.toRecord()).toMatchObject(kept)
+  expect(JSON.parse(JSON.stringify(error.toRecord()))).toEqual(error.toRecord())
+  expect(JSON.parse(JSON.stringify(error))).toEqual(error.toJSON())
+})
+
+test('a service that asks to wait without end is not waited for', async () => {
+  const { terminal, clock } = await run([{ error: { kind: 'rate_limit', message: 'x', retryAfterMs: Infinity } }])
+  expect([terminal.reason, clock.now()]).toEqual(['model_error', 0])
+})

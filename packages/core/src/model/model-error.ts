@@ -1,4 +1,6 @@
+import { plainTextOf } from '../content.ts'
 import { HaltingError } from '../errors.ts'
+import { jsonOf } from '../json.ts'
 import type { Usage } from '../messages.ts'
 
 /** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format (spec R-SDK-12). */
@@ -46,13 +48,21 @@ export interface ModelErrorInit {
   readonly cause?: unknown
 }
 
-const retryableKinds: ReadonlySet<ModelErrorKind> = new Set([
-  'rate_limit',
-  'overloaded',
-  'server_error',
-  'timeout',
-  'connection',
-])
+/** The kinds that there are, and whether trying again may help. */
+const isRetryable: { readonly [kind in ModelErrorKind]: boolean } = {
+  authentication_failed: false,
+  billing_error: false,
+  rate_limit: true,
+  overloaded: true,
+  invalid_request: false,
+  model_not_found: false,
+  server_error: true,
+  unknown: false,
+  prompt_too_long: false,
+  image: false,
+  timeout: true,
+  connection: true,
+}
 
 /** What a model rejects with. */
 export class ModelError extends HaltingError {
@@ -66,24 +76,50 @@ export class ModelError extends HaltingError {
   readonly billed: 'nothing' | 'unknown'
 
   constructor(init: ModelErrorInit) {
-    super('model', init.message, {
-      details: { kind: init.kind, status: init.status ?? null, requestId: init.requestId ?? null },
+    const { kind, status, requestId, ...own } = ownOf(init)
+    super('model', own.message, {
+      details: { kind, status, requestId },
       ...(init.cause !== undefined && { cause: init.cause }),
     })
-    this.kind = init.kind
-    this.status = init.status ?? null
-    this.retryable = init.retryable ?? retryableKinds.has(init.kind)
-    this.retryAfterMs = init.retryAfterMs ?? null
-    this.requestId = init.requestId ?? null
-    this.usage = init.usage ?? null
-    this.billed = init.billed ?? (this.status !== null && this.status >= 400 ? 'nothing' : 'unknown')
+    this.kind = kind
+    this.status = status
+    this.retryable = own.retryable
+    this.retryAfterMs = own.retryAfterMs
+    this.requestId = requestId
+    this.usage = own.usage
+    this.billed = own.billed
   }
 
   /** The recorded form, which is data: see `ModelErrorJson`. */
   toRecord(): ModelErrorJson {
-    const { kind, message, status, retryable, retryAfterMs, requestId, usage, billed } = this
-    return { kind, message, status, retryable, retryAfterMs, requestId, usage, billed }
+    return ownOf(this)
   }
+}
+
+/** What an error says, as JSON. Plain JavaScript may say anything: what is of another type says nothing. */
+function ownOf(init: ModelErrorInit): ModelErrorJson {
+  const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
+  const status = Number.isFinite(init.status) ? (init.status ?? null) : null
+  const { requestId, usage, billed } = init
+  const retryable: unknown = init.retryable ?? isRetryable[kind]
+  return {
+    kind,
+    message: plainTextOf(init.message),
+    status,
+    retryable: retryable === true,
+    retryAfterMs: waitOf(init.retryAfterMs),
+    requestId: typeof requestId === 'string' ? requestId : null,
+    // What is no usage is found out where it is counted.
+    usage: typeof usage === 'object' && usage !== null ? (jsonOf(usage) as Usage) : null,
+    billed:
+      billed === 'nothing' || billed === 'unknown' ? billed : status !== null && status >= 400 ? 'nothing' : 'unknown',
+  }
+}
+
+/** Whole or not, but nothing that JSON has no number for. */
+function waitOf(ms: unknown): number | null {
+  if (typeof ms !== 'number' || Number.isNaN(ms)) return null
+  return Math.min(Math.max(0, ms), Number.MAX_SAFE_INTEGER)
 }
 
 /** Every attempt at a request failed; `last` is the failure of the last one. */

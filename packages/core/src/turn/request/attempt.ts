@@ -169,7 +169,8 @@ class ModelCall {
       return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge }
     }
     const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
-    const told = settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.usage : null
+    const told =
+      settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
     return { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told) }
   }
 }
