@@ -122,11 +122,12 @@ class MemoryDriver implements MemorySteps {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
+    scope = '',
   ): Eventually<StepResult<T>> {
     try {
       return this.#options.keep === 'nothing'
         ? this.#perform(key, effect, options)
-        : this.#answerOrPerform(key, effect, options)
+        : this.#answerOrPerform(key, effect, options, scope)
     } catch (error) {
       // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
       return Promise.reject(error)
@@ -155,6 +156,7 @@ class MemoryDriver implements MemorySteps {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
+    scope: string,
   ): Eventually<StepResult<T>> {
     const digest = options.digest?.() ?? null
     const found = this.#hasAnswers ? this.#take(key, digest) : undefined
@@ -169,7 +171,7 @@ class MemoryDriver implements MemorySteps {
       this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
       return { value, replayed: true, at, durationMs: 0 }
     }
-    if (this.#options.recordedOnly === true) throw notOnRecord(key)
+    if (this.#options.recordedOnly === true) throw this.#brokeHere(scope) ?? notOnRecord(key)
     this.#live = true
     const at = this.#now
     // A step that is run again has its intent on record already.
@@ -180,6 +182,17 @@ class MemoryDriver implements MemorySteps {
     return value instanceof Promise
       ? value.then((came) => this.#recorded(key, digest, came, at))
       : this.#recorded(key, digest, value, at)
+  }
+
+  /** What broke the recorded run of this scope, where all that it did before is told. */
+  #brokeHere(scope: string): HaltingError | undefined {
+    for (const key of this.#answers?.keys() ?? []) if (key.includes(scope)) return undefined
+    for (const record of this.#options.replay ?? []) {
+      if (record.type !== 'end' || record.scope !== scope) continue
+      const { reason, error } = record.terminal
+      return reason === 'error' && error !== undefined ? HaltingError.fromJSON(error) : undefined
+    }
+    return undefined
   }
 
   #dropParts(key: StepKey): void {
@@ -330,7 +343,7 @@ class ScopedSteps implements Steps {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#steps.run(key, effect, options)
+    return this.#steps.run(key, effect, options, this.#name)
   }
 
   scope(name: string): Steps {

@@ -13,7 +13,16 @@ import {
   type Usage,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, dollarATokenPrices as prices, json, reader, run, type Given, type Run } from '../support/harness.ts'
+import {
+  calls,
+  dollarATokenPrices as prices,
+  isLive,
+  json,
+  reader,
+  run,
+  type Given,
+  type Run,
+} from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const cap = 4_000
@@ -162,8 +171,24 @@ describe('prices that fail after the reply do not hide the request', () => {
       prices: { ...prices, worstCase: (...args) => (asked++ === 0 ? prices.worstCase(...args) : worstCase(...args)) },
       maxBudgetUsd: 100_000,
     }
-    const { terminal } = await run([], given)
+    const { terminal, steps } = await run([], given)
     expect([terminal.reason, model.requests.length, terminal.committedUsd]).toEqual(['error', 0, 0])
+    // Nobody is asked what was not to be known: the record says how the run broke.
+    const replayed = await replay(steps.records, { ...given, model, prices })
+    expect(json(replayed.terminal)).toEqual(json(terminal))
+  })
+
+  test('a worst case that they do not give in a later turn breaks the replay where it broke the run', async () => {
+    const model = scriptedModel([calls('Look'), 'never'])
+    const given: Given = { tools: [reader('Look')], maxBudgetUsd: 100_000 }
+    const broken: Prices = {
+      ...prices,
+      worstCase: (...args) => (model.requests.length < 1 ? prices.worstCase(...args) : -1),
+    }
+    const { terminal, events, steps } = await run([], { ...given, model, prices: broken })
+    expect([terminal.reason, terminal.error?.code]).toEqual(['error', 'callback'])
+    const replayed = await replay(steps.records, { ...given, model, prices })
+    expect(json(replayed)).toEqual(json({ events: events.filter((event) => !isLive(event)), terminal }))
   })
 })
 
