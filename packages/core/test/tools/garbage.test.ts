@@ -241,3 +241,9 @@ test('progress that is garbage is told as JSON', async () => {
     for (const event of result.events) if (event.type === 'tool_update') expectJson(event.data)
   }
 })
+
+test('progress that is a promise is told as JSON, and that it fails is nobody’s affair', async () => {
+  const odd = tool('Odd', (_input, { progress }) => (progress(untyped(Promise.reject(new Error('late')))), 'x'))
+  const result = await ended([calls('Odd'), 'done'], { tools: [odd] })
+  expect(resultTexts(result)).toEqual(['x'])
+})

@@ -1,6 +1,6 @@
 import { isInstance } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
-import type { Eventually } from '../../eventually.ts'
+import { disregard, type Eventually } from '../../eventually.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import { resultOfOutput, resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
@@ -79,6 +79,7 @@ class CallContext implements ToolContext {
   /** A tool may take it out of the context, so it does not depend on `this`. */
   get progress(): (data: Json) => void {
     return (data) => {
+      disregard(data)
       this.#emit({ type: 'tool_update', callId: this.callId, name: this.toolName, data: jsonOf(data) })
     }
   }
