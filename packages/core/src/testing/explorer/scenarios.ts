@@ -9,6 +9,7 @@ import type { AnyTool } from '../../tools/tool.ts'
 import { askingContext, room } from './layers.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
+import { strangeScenarios } from './strange-scenarios.ts'
 import type { Scenario } from './world.ts'
 
 const causes: readonly AbortCause[] = ['user', 'interrupt', 'time', 'budget', 'terminated']
@@ -394,4 +395,4 @@ const stubborn: readonly Scenario[] = [
   }),
 ]
 
-export const scenarios: readonly Scenario[] = [...deviating, ...settingsScenarios, ...stubborn]
+export const scenarios: readonly Scenario[] = [...deviating, ...settingsScenarios, ...stubborn, ...strangeScenarios]

@@ -2,6 +2,7 @@ import type { Transition } from '../../allowance.ts'
 import type { Ledger } from '../../budget/ledger.ts'
 import type { LoopEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
+import { hashText } from '../../hash.ts'
 import { loop } from '../../iterate.ts'
 import type { Json } from '../../json.ts'
 import { ledgerOf, settingsOf } from '../../options.ts'
@@ -23,6 +24,7 @@ import {
 } from './checks.ts'
 import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
+import type { OtherProgram } from './other-programs.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
 import { assertMessages, assertSame, assertTold, fail, isLive, messagesOf } from './told.ts'
 import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
@@ -35,20 +37,29 @@ export interface PathReport {
 
 /** Goes one path: the run, its replay, and kills with resume and replay. Throws where a promise is broken. */
 export async function walkPath(scenario: Scenario, path: Path, kills: Kills): Promise<PathReport> {
+  const other = otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, createSnapshots())
   const whole = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
   if (whole.left) return abandoned(whole, world)
   checkRun(whole, world)
+  checkEffects([], whole.effects, 'the run')
   await checkReplay(whole, world.options)
-  const killed = await killAll(scenario, path, whole, kills)
+  const killed = await killAll({ scenario, path, other }, whole, kills)
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills: killed }
 }
 
 /** Goes a path only to learn what is asked on it. */
 export async function skimPath(scenario: Scenario, path: Path): Promise<void> {
+  otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, noSnapshots)
   await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
+}
+
+/** The program that goes on after a kill; undefined for the same one. */
+function otherProgramOf({ otherPrograms = {} }: Scenario, path: Path): OtherProgram | undefined {
+  const names = Object.keys(otherPrograms)
+  return names.length === 0 ? undefined : otherPrograms[path.choose('goes on with', ['the same program', ...names])]
 }
 
 function startOf(scenario: Scenario): RunState {
@@ -71,48 +82,103 @@ async function abandoned(whole: Walked, world: World): Promise<PathReport> {
   return { terminal: terminal.reason, transitions: [], kills: 0 }
 }
 
-async function killAll(scenario: Scenario, path: Path, whole: Walked, kills: Kills): Promise<number> {
+/** What goes on after a kill. */
+interface Next {
+  readonly scenario: Scenario
+  readonly path: Path
+  readonly other: OtherProgram | undefined
+}
+
+async function killAll(next: Next, whole: Walked, kills: Kills): Promise<number> {
   let lines: readonly string[] | undefined
   let records: readonly StepRecord[] = []
   let killed = 0
   for (const [index, record] of whole.records.slice(0, -1).entries()) {
     const length = index + 1
-    if (!kills(path, record, length)) continue
+    if (!kills(next.path, record, length)) continue
     lines ??= whole.records.map((each) => JSON.stringify(each))
     if (records.length === 0) records = lines.map((line) => JSON.parse(line) as StepRecord)
-    await killAfter(records.slice(0, length), lines, scenario, path, whole)
+    const where = `killed after record ${length} of ${records.length}`
+    const resumed = await goOn(records.slice(0, length), next, whole, where)
     killed++
+    if (resumed === undefined) continue
+    if (next.other === undefined) await checkSame(resumed, whole, lines, length, where)
+    else await checkOther(resumed, next, next.other, whole, length, where)
   }
   return killed
 }
 
+interface Resumed {
+  readonly walked: Walked
+  readonly world: World
+  /** Nothing but the kill happened to it: it ends as it would have ended. */
+  readonly hasSameFuture: boolean
+}
+
 /** The process ends after so many records; another one goes on from what is on record, as JSON. */
-async function killAfter(
+async function goOn(
   onRecord: readonly StepRecord[],
-  lines: readonly string[],
-  scenario: Scenario,
-  path: Path,
-  whole: Walked,
-): Promise<void> {
+  { scenario, path, other }: Next,
+  { handedIn }: Walked,
+  where: string,
+): Promise<Resumed | undefined> {
   const folded = foldRun(onRecord)
-  if (folded.kind === 'ended') return
-  const inbox = inboxAtKill(whole.handedIn, onRecord)
+  if (folded.kind === 'ended') return undefined
+  const inbox = inboxAtKill(handedIn, onRecord)
   // The code that goes on is the code that ran: a part of the resumes is enough to see a write.
   const snapshots = onRecord.length % 8 === 0 ? createSnapshots() : noSnapshots
   const world = createWorld(scenario, path.again(), snapshots, inbox)
+  if (other !== undefined) {
+    world.options = { ...world.options, ...other.options(world.options) }
+    // What the old program left open was not reserved under the limits of the new one.
+    world.mayOverdraw = openIntents(onRecord) > 0
+    world.isOtherProgram = true
+  }
   const ledger = ledgerOf(settingsOf(world.options))
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const steps = createMemorySteps({ past: folded.past, replay: folded.replay, clock: world.clock })
-  const resumed = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
-  const where = `killed after record ${onRecord.length} of ${whole.records.length}`
-  checkRun(resumed, world, where)
-  checkEffects(onRecord, resumed.effects, where)
+  const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
+  checkRun(walked, world, where)
+  checkEffects(onRecord, walked.effects, where)
   // What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
-  const sameFuture = inbox.waiting.length === 0 && openIntents(onRecord) === 0
-  if (sameFuture) assertSame(untimed(resumed.terminal), untimed(whole.terminal), `${where}: the terminal`)
+  return { walked, world, hasSameFuture: inbox.waiting.length === 0 && openIntents(onRecord) === 0 }
+}
+
+/** The same program comes to the same. */
+async function checkSame(
+  { walked, world, hasSameFuture }: Resumed,
+  whole: Walked,
+  lines: readonly string[],
+  length: number,
+  where: string,
+): Promise<void> {
+  if (hasSameFuture) assertSame(untimed(walked.terminal), untimed(whole.terminal), `${where}: the terminal`)
   // The same record has the same replay, which was looked at already.
-  if (isSame(resumed.records, lines, onRecord.length)) return checkTold(resumed, whole, where)
-  await checkReplay(resumed, world.options, where)
+  if (isSame(walked.records, lines, length)) return checkTold(walked, whole, where)
+  await checkReplay(walked, world.options, where)
+}
+
+/** Another program comes to the same ending or to one of its own, and to the same again when it is killed too. */
+async function checkOther(
+  { walked }: Resumed,
+  next: Next,
+  other: OtherProgram,
+  whole: Walked,
+  length: number,
+  where: string,
+): Promise<void> {
+  const { reason } = walked.terminal
+  // What cut the run short may be gone.
+  if (![whole.terminal.reason, 'completed', ...other.endings].includes(reason))
+    fail(`${where}: it goes on with another program and ends as ${reason}: ${walked.terminal.signal.message}`)
+  const records = walked.records.map((record) => JSON.parse(JSON.stringify(record)) as StepRecord)
+  const more = records.length - length - 1
+  if (more <= 0) return
+  const second = length + 1 + (hashText(`${next.path.describe()} ${length}`) % more)
+  const again = await goOn(records.slice(0, second), next, walked, `${where}, and after record ${second}`)
+  // The time that was used until a kill counts at once in the process that comes after it.
+  if (again?.hasSameFuture === true && again.walked.terminal.reason !== 'time_limit')
+    assertSame(untimed(again.walked.terminal), untimed(walked.terminal), `${where}, and after record ${second}`)
 }
 
 /** Whether the record is that of the uninterrupted run, from the kill on: before it, it is by construction. */
@@ -171,7 +237,8 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
   const reader = running[Symbol.asyncIterator]()
   const events: LoopEvent[] = []
   let left = false
-  const hasSetLimits = start.spent.settings?.limits !== undefined
+  const { available: atFirst } = ledger.figures()
+  const hasSetLimits = start.spent.settings?.limits !== undefined || Math.min(atFirst.nanos, atFirst.tokens) < 0
   const { limits } = ledger
   if (leaves) {
     // At a moment of the run, whatever of its events has been read by then.
@@ -186,8 +253,10 @@ async function walk(world: World, start: RunState, walkOptions: WalkOptions): Pr
     if (!isLive(event)) events.push(event)
     // A limit that was set may be below what is spent.
     if (hasSetLimits || ledger.limits !== limits) continue
+    // What was billed above what it was reserved for nobody can take back.
+    if (world.mayOverdraw) continue
     const { available } = ledger.figures()
-    if (available.nanos < 0 || available.tokens < 0) fail('the ledger went below zero')
+    if (!(available.nanos >= 0 && available.tokens >= 0)) fail('the ledger went below zero')
   }
   const { terminal, state } = await running.ended
   const { effects, handedIn } = world
@@ -251,7 +320,10 @@ function withMoments(inner: Steps, moments: Moments): Steps {
       await sleeping
       world.moment(`after ${key}`, steps.records.length)
     },
-    wait: (key, options) => inner.wait(key, options),
+    wait(key, options) {
+      steps.answer(key, world.approval(key))
+      return inner.wait(key, options)
+    },
     end: (terminal) => inner.end(terminal),
   }
 }

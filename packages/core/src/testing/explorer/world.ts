@@ -4,6 +4,7 @@ import { noProgress } from '../../guards/no-progress.ts'
 import type { Guard } from '../../guards/guard.ts'
 import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import { createInbox, type OpenInbox } from '../../inbox.ts'
+import type { Json } from '../../json.ts'
 import type { MessageContent, ModelMessage } from '../../messages.ts'
 import type { Model, ModelRequest } from '../../model/model.ts'
 import type { LoopOptions } from '../../options.ts'
@@ -25,8 +26,12 @@ import {
   type HookAnswers,
 } from './answers.ts'
 import type { Choices } from './choices.ts'
+import { garbage } from './garbage.ts'
+import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
+import { overbilling } from './strange-replies.ts'
+import { needed, withStrangers, type Stranger } from './strangers.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
 /** What a scenario lets happen. */
@@ -43,7 +48,7 @@ export interface Scenario {
   /** What it may answer to the first request of a subagent; when absent, one by one `text` and a `read` before it. */
   readonly agents?: readonly ReplyKind[]
   /** Causes of an abort that may come at every await. */
-  readonly aborts?: readonly AbortCause[]
+  readonly aborts?: readonly (AbortCause | OddReason)[]
   /** Answers that hooks on these triggers may give. */
   readonly hooks?: readonly HookTrigger[]
   /** `replacing`: these answers replace what the model is shown. `all` when absent. */
@@ -68,13 +73,24 @@ export interface Scenario {
   readonly abandons?: boolean
   /** What the person says; `do it` unless said otherwise. */
   readonly prompt?: MessageContent
+  /** Whose answers may be garbage. */
+  readonly strangers?: readonly Stranger[]
+  /** Of what strangers may do, only this; all of it when absent. */
+  readonly strangeWays?: readonly string[]
+  /** Garbage that may be handed in as a message or a stop, by what it is. */
+  readonly oddMessages?: readonly string[]
+  /** What a person may answer to a call that waits, by a name for the path. */
+  readonly oddApprovals?: { readonly [name: string]: Json }
+  /** Programs that may go on with the run after a kill. */
+  readonly otherPrograms?: { readonly [name: string]: OtherProgram }
   /** Deviations of a path. */
   readonly deviations: number
 }
 
 /** One world: everything that a path's runs touch, and what they did to it. */
 export interface World {
-  readonly options: LoopOptions
+  /** Those of the program that runs now. */
+  options: LoopOptions
   readonly inbox: OpenInbox
   readonly clock: Clock
   /** How often each effect with a side effect was begun, by idempotency key. */
@@ -87,6 +103,14 @@ export interface World {
   readonly snapshots: Snapshots
   /** What was handed in, and how many records there were then. */
   readonly handedIn: readonly HandedIn[]
+  /** A port whose answer is needed may fail: then the run breaks. */
+  readonly mayBreak: boolean
+  /** More may be billed than was reserved: a service keeps to no cap, or a limit is lower than it was. */
+  mayOverdraw: boolean
+  /** The run began under other options. */
+  isOtherProgram: boolean
+  /** The person's answer to a call that waits. */
+  approval(key: string): Json
   /** Called when the consumer leaves. */
   onLeave?: () => void
   /** Lets come in what may come in at this moment of this path. */
@@ -99,7 +123,14 @@ export type HandedIn = {
   readonly records: number
   /** What was set. */
   readonly change?: SettingsChange
+  /** What is in the message, or in the stop: garbage of this name. */
+  readonly odd?: string
 }
+
+/** An abort whose reason is this garbage. */
+type OddReason = `odd: ${string}`
+
+const makeOdd = (what: string): unknown => garbage.find(([name]) => name === what)?.[1]()
 
 const explorerPrices: Prices = Object.freeze<Prices>({
   cost: (_model, usage) => (usage.input_tokens * 3 + usage.output_tokens * 15) / 1e6,
@@ -128,16 +159,19 @@ export function createWorld(
   const controller = new AbortController()
   const inbox = createInbox(() => before.idsTaken)
   const handedIn: HandedIn[] = []
-  const handIn = ({ what, label: id, change }: Omit<HandedIn, 'records'>): void => {
+  const handIn = ({ what, label: id, change, odd }: Omit<HandedIn, 'records'>): void => {
     // An abort that nobody recorded went with its process.
     if (what === 'abort') return
-    if (what === 'stop') inbox.stop(StopSignal.userRequested('stop'))
+    // Plain JavaScript may hand in anything.
+    const said = (odd === undefined ? undefined : makeOdd(odd)) as string | undefined
+    if (what === 'stop') inbox.stop(StopSignal.userRequested(odd === undefined ? 'stop' : said))
     else if (what === 'settings') inbox.set(change ?? {})
-    else inbox.put({ id, kind: what, content: `a ${what} message` })
+    else inbox.put({ id, kind: what, content: odd === undefined ? `a ${what} message` : (said as MessageContent) })
   }
   for (const each of before.waiting) handIn(each)
   for (const label of before.idsTaken) handIn({ what: 'steer', label })
   const time = createVirtualTime(1_000)
+  const answers = scenario.oddApprovals ?? {}
   const shownToAgents = new Map<string, readonly ModelMessage[]>()
   const agentReply = (agent: number, key: string): ReplyKind => {
     if (!/model:1\.\d+$/.test(key)) return 'text'
@@ -173,8 +207,9 @@ export function createWorld(
       // Whoever does not answer is aborted: nothing else would end the wait.
       if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf') {
         const cause = choices.choose(`abort while ${idempotencyKey} hangs`, scenario.aborts ?? (['user'] as const))
-        void Promise.resolve().then(() => controller.abort(cause))
+        void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
       }
+      if (overbilling.has(kind)) world.mayOverdraw = true
       return replyOf(kind, { request, call, model: id, key: idempotencyKey })
     },
   })
@@ -183,7 +218,7 @@ export function createWorld(
     ...(scenario.noProgress === true ? [noProgress()] : []),
     ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
-  const options: LoopOptions = {
+  const plainOptions: LoopOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
     tools: toolsOf(asked, effects),
@@ -201,8 +236,14 @@ export function createWorld(
     ...(scenario.context === true ? { context: contextOf(asked) } : {}),
     ...scenario.options,
   }
+  const { strangers } = scenario
   const world: World = {
-    options,
+    options:
+      strangers === undefined ? plainOptions : withStrangers(plainOptions, strangers, choices, scenario.strangeWays),
+    mayBreak: strangers?.some((who) => needed.has(who)) !== false,
+    mayOverdraw: false,
+    isOtherProgram: false,
+    approval: (key) => answers[choices.choose(`approval ${key}`, Object.keys(answers))] ?? null,
     inbox,
     clock: time,
     effects,
@@ -217,10 +258,10 @@ export function createWorld(
         onLeave()
       }
       if (scenario.aborts !== undefined) {
-        const cause = choices.choose(`abort ${label}`, ['none', ...scenario.aborts])
+        const cause = choices.choose<'none' | AbortCause | OddReason>(`abort ${label}`, ['none', ...scenario.aborts])
         if (cause !== 'none' && !controller.signal.aborted) {
           handedIn.push({ label, what: 'abort', records })
-          controller.abort(cause)
+          controller.abort(reasonOf(cause))
         }
       }
       if (scenario.inbox === true && label.startsWith('before ') && !before.labels.has(label)) {
@@ -228,6 +269,15 @@ export function createWorld(
         if (what !== 'none') {
           handIn({ what, label })
           handedIn.push({ label, what, records })
+        }
+      }
+      const { oddMessages } = scenario
+      if (oddMessages !== undefined && label.startsWith('before ') && !before.labels.has(label)) {
+        const named = ['steer', 'follow_up', 'stop'].flatMap((what) => oddMessages.map((odd) => `${what}: ${odd}`))
+        const [what, odd] = choices.choose(`inbox ${label}`, ['none', ...named]).split(': ')
+        if (odd !== undefined && (what === 'steer' || what === 'follow_up' || what === 'stop')) {
+          handIn({ what, label, odd })
+          handedIn.push({ label, what, records, odd })
         }
       }
       const { settings } = scenario
@@ -248,6 +298,11 @@ const moded: Permissions = {
   modes: ['closed'],
   denies: () => undefined,
   decide: ({ mode }) => (mode === 'closed' ? { behavior: 'deny', message: 'closed' } : { behavior: 'allow' }),
+}
+
+/** What an abort is given as its reason. */
+function reasonOf(cause: AbortCause | OddReason): unknown {
+  return cause.startsWith('odd: ') ? makeOdd(cause.slice('odd: '.length)) : cause
 }
 
 function requestNumber(key: string): number {
