@@ -11,6 +11,7 @@ import {
   type StopHook,
 } from '../src/index.ts'
 import { plainContext, type ContextDefence } from '../src/context/port.ts'
+import type { ModelUpdate } from '../src/model/model.ts'
 import { scriptedModel, transcriptProblems } from '../src/testing/index.ts'
 import { bug, circle, garbage, revoked, throwing } from './support/garbage.ts'
 import {
@@ -32,6 +33,7 @@ const untyped = (value: unknown): never => value as never
 const tools = [tool('Write', 'written'), tool('Fail', bug)]
 const script = () => [calls('Write', 'Fail'), 'done']
 const go = (given: Given): Promise<Run> => ended(script(), { tools, ...given })
+const isText = (value: unknown): boolean => typeof value === 'string'
 const isNothing = (value: unknown): boolean => value === undefined || value === null
 
 /** What is on record is the same after a trip through JSON; what is undefined counts as not there. */
@@ -437,4 +439,38 @@ test('a signal is of texts, whatever it was made of', () => {
       true,
     ])
   }
+})
+
+test.each(garbage)('a reply that was cut is kept as JSON, whatever was told of it: %s', async (_what, make) => {
+  const controller = new AbortController()
+  const model: Model = {
+    ...scriptedModel([]),
+    call(_request, options) {
+      const emit = (update: ModelUpdate) => options.emit(update)
+      emit({ type: 'block', index: 0, block: { type: 'text', text: 'so' }, messageId: untyped(make()) })
+      emit({ type: 'text_delta', index: 1, text: untyped(make()) })
+      emit({ type: 'thinking_delta', index: 1, text: untyped(make()) })
+      emit({ type: 'text_delta', index: 1, text: 'far' })
+      emit(untyped({ type: 'odd', at: make() }))
+      controller.abort()
+      return new Promise(() => {})
+    },
+  }
+  const result = await begin([], { model, signal: controller.signal }).end()
+  expect(result.terminal.reason).toBe('aborted_streaming')
+  expectRecorded(result)
+  const kept = result.state.transcript.toJSON().flatMap((entry) => (entry.kind === 'assistant' ? [entry.message] : []))
+  const given = make()
+  const text = isText(given) ? `${String(given)}far` : 'far'
+  expect(kept.map(({ id, content }) => [typeof id, content])).toEqual([
+    [
+      'string',
+      [
+        { type: 'text', text: 'so' },
+        { type: 'text', text },
+      ],
+    ],
+  ])
+  for (const { event } of result.events.flatMap((each) => (each.type === 'model_update' ? [{ event: each }] : [])))
+    expect(json(event)).toEqual(event)
 })

@@ -42,10 +42,16 @@ export class OwnBlocks {
       case 'block': {
         const { index, messageId } = update
         const block = this.#toldBlock(update.block, index)
-        return block === undefined ? undefined : { type: 'block', index, block, messageId }
+        // Without a name the message gets one of ours.
+        const name = typeof messageId === 'string' ? messageId : ''
+        return block === undefined ? undefined : { type: 'block', index, block, messageId: name }
       }
+      case 'text_delta':
+      case 'thinking_delta':
+        return typeof update.text === 'string' ? update : undefined
       default:
-        return update
+        // Plain JavaScript may tell of what is not known here.
+        return undefined
     }
   }
 
