@@ -2,7 +2,7 @@ import { RunAbort } from '../../cancel/abort.ts'
 import { noUsage, type ContentBlock, type ModelStopReason } from '../../messages.ts'
 import { ModelError, type ModelErrorKind } from '../../model/model-error.ts'
 import type { ModelCallOptions, ModelReply, ModelRequest } from '../../model/model.ts'
-import { isStrange, strangeReplyOf, type StrangeReply } from './strange-replies.ts'
+import { beginningOf, isHanging, isStrange, strangeReplyOf, type StrangeReply } from './strange-replies.ts'
 
 /** Every kind of reply that the loop tells apart. */
 export type ReplyKind =
@@ -125,6 +125,7 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
     case 'throws':
       throw new TypeError('the adapter has a bug')
     default: {
+      if (isHanging(kind)) return beginningOf(kind, place.call)
       if (isStrange(kind)) return strangeReplyOf(kind, await answer(place, []), place.call)
       const errorKind = kind.slice('error '.length) as ModelErrorKind
       throw new ModelError({

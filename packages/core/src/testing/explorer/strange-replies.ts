@@ -109,6 +109,34 @@ const strangeContents: Replies = {
   'an update that cannot be read': emitting(() => throwing({}, 'type')),
 }
 
+const block = (of: object, messageId: unknown = 'm'): unknown => ({ type: 'block', index: 0, block: of, messageId })
+const call = (id: unknown): object => ({ type: 'tool_use', id, name: 'Read', input: { of: 'this' } })
+
+/** Of these no answer comes: what had come until the abort is kept. */
+const strangeBeginnings: { readonly [what: string]: readonly (() => unknown)[] } = {
+  'hangs after one id twice': [() => block(call('same')), () => block(call('same')), () => block(call(circle()))],
+  'hangs in a message without a name': [
+    () => block(call('x'), circle()),
+    () => block({ type: 'text', text: 'so far' }, throwing({}, 'toString')),
+  ],
+  'hangs after a name that is none': [() => block({ type: 'text', text: 'so far' }, circle())],
+  'hangs after texts that are none': [
+    () => ({ type: 'text_delta', index: 0, text: 7 }),
+    () => ({ type: 'text_delta', index: 0, text: undefined }),
+    () => ({ type: 'text_delta', index: 0, text: circle() }),
+  ],
+  'hangs after blocks that are none': [
+    () => block({ type: 'tool_use', id: 'x' }),
+    () => block({ type: 'text', text: 7 }),
+    () => block({ type: 'odd', n: Number.NaN, at: circle() }),
+  ],
+  'hangs after events that are none': [
+    () => ({ type: 'api_event', event: circle() }),
+    () => ({ type: 'api_event', event: { type: 'content_block_start', index: 0, content_block: call(circle()) } }),
+    () => ({ type: 'odd', at: circle() }),
+  ],
+}
+
 const strangeErrors: Replies = {
   'throws nothing': throwingIt(() => undefined),
   'throws an object without a prototype': throwingIt(() => Object.create(null)),
@@ -137,21 +165,38 @@ const strangeUsages: Replies = {
   'a usage with odd parts': withUsage((plain) => ({ ...plain, server_tool_use: { web_search_requests: -1 } })),
 }
 
-const strangeReplies: Replies = { ...strangeIds, ...strangeContents, ...strangeErrors, ...strangeUsages }
+const strangeReplies: Replies = {
+  ...strangeIds,
+  ...strangeContents,
+  ...strangeErrors,
+  ...strangeUsages,
+}
 
 /** A reply of an adapter that keeps to nothing. */
 export type StrangeReply = `strange: ${string}`
 
-const namesOf = (replies: Replies): readonly StrangeReply[] =>
+const namesOf = (replies: object): readonly StrangeReply[] =>
   Object.keys(replies).map((what): StrangeReply => `strange: ${what}`)
 
 export const idReplies: readonly StrangeReply[] = namesOf(strangeIds)
 export const contentReplies: readonly StrangeReply[] = namesOf(strangeContents)
+export const hangingReplies: readonly StrangeReply[] = namesOf(strangeBeginnings)
 export const errorReplies: readonly StrangeReply[] = namesOf(strangeErrors)
 export const usageReplies: readonly StrangeReply[] = namesOf(strangeUsages)
 
 export function isStrange(kind: string): kind is StrangeReply {
   return kind.startsWith('strange: ')
+}
+
+/** Only an abort ends the wait for these. */
+export function isHanging(kind: string): kind is StrangeReply {
+  return (hangingReplies as readonly string[]).includes(kind)
+}
+
+/** Tells of a reply at once, and never gives it. */
+export function beginningOf(kind: StrangeReply, { emit }: { readonly emit: (update: never) => void }): Promise<never> {
+  for (const update of strangeBeginnings[kind.slice('strange: '.length)] ?? []) emit(untyped(update()))
+  return new Promise(() => {})
 }
 
 /** With these the service bills above what it was asked for. */

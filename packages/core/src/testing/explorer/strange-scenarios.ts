@@ -1,6 +1,6 @@
 import { askingContext } from './layers.ts'
 import { otherPrograms } from './other-programs.ts'
-import { contentReplies, errorReplies, idReplies, usageReplies } from './strange-replies.ts'
+import { contentReplies, errorReplies, hangingReplies, idReplies, usageReplies } from './strange-replies.ts'
 import type { Scenario } from './world.ts'
 
 /** What strangers bring: models, tools, hooks, rules and all else that a run is given, keeping to no type. */
@@ -30,6 +30,14 @@ export const strangeScenarios: readonly Scenario[] = [
     deviations: 2,
     fallback: true,
     options: { maxTurns: 3, maxTokens: 60_000, maxRetries: 2 },
+  },
+  {
+    name: 'replies that begin, and are none',
+    replies: ['read', ...hangingReplies],
+    strangers: [],
+    aborts: ['user', 'interrupt', 'odd: a circle'],
+    depth: 2,
+    deviations: 1,
   },
   {
     name: 'usages that lie',

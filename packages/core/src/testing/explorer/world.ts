@@ -30,7 +30,7 @@ import { garbage } from './garbage.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { agentOf, replyOf, type ReplyKind } from './replies.ts'
 import type { Snapshots } from './snapshots.ts'
-import { overbilling } from './strange-replies.ts'
+import { isHanging, overbilling } from './strange-replies.ts'
 import { needed, withStrangers, type Stranger } from './strangers.ts'
 import { createVirtualTime } from './virtual-time.ts'
 
@@ -205,7 +205,7 @@ export function createWorld(
       const plain = scenario.last ?? 'text'
       const kind = replyKind(request, last ? plain : undefined)
       // Whoever does not answer is aborted: nothing else would end the wait.
-      if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf') {
+      if (kind === 'hang' || kind === 'hang after call' || kind === 'deaf' || isHanging(kind)) {
         const cause = choices.choose(`abort while ${idempotencyKey} hangs`, scenario.aborts ?? (['user'] as const))
         void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
       }
