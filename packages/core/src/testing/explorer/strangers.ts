@@ -118,7 +118,7 @@ const changesContext: Ways = {
   },
   'replaces all by nothing': (given: HookContext) => given.withState(given.state().withMessages([])),
   'replaces all by garbage': (given: HookContext) => given.withState(given.state().withMessages([null] as never)),
-  'gives an input that is none': (given: HookContext) => given.withToolInput(circle() as never),
+  'gives an input that is none': (given: HookContext) => given.withToolInput(circle()),
   'gives an output that is none': (given: HookContext) => given.withToolOutput([null] as never),
   'allows nothing known': (given: HookContext) => given.withPermission('maybe' as never),
 }
