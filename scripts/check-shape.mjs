@@ -1,26 +1,12 @@
-// Packs every package as npm would and looks at what a user would get. Nothing here needs the network.
+// Packs every package and looks at what a user would get: which files, how large, and whether tools find the types.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pack } from './pack.mjs'
+import { packedFiles } from './packed-files.mjs'
 import { packages, report, root } from './packages.mjs'
 
 const cwd = fileURLToPath(root)
-const destination = join(cwd, '.tmp', 'packed')
-rmSync(destination, { recursive: true, force: true })
-mkdirSync(destination, { recursive: true })
-
-/** Packs all packages; returns what npm says of each. */
-function pack() {
-  const args = ['pack', '--json', '--offline', '--ignore-scripts', '--pack-destination', destination]
-  const workspaces = packages.map((name) => `--workspace=packages/${name}`)
-  const text = execFileSync('npm', [...args, ...workspaces], {
-    cwd,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  return Object.values(JSON.parse(text))
-}
 
 /** Runs a tool of node_modules; returns whether it was content. Shows what it says only when it was not. */
 function isContent(tool, ...args) {
@@ -33,14 +19,27 @@ function isContent(tool, ...args) {
   }
 }
 
+/** What is packed and not on the list, and types whose source is gone: `tsc -b` leaves them behind. */
+function strangers(files, { holds }) {
+  const sourceOf = (path) => path.replace(/^dist\/(.*)\.d\.ts(?:\.map)?$/, 'src/$1.ts')
+  return files.filter((path) => {
+    const isListed = holds.some((pattern) => pattern.test(path))
+    return !isListed || (/\.d\.ts(?:\.map)?$/.test(path) && !files.includes(sourceOf(path)))
+  })
+}
+
+function tooLarge({ size, unpackedSize }, { mostBytes }) {
+  const told = (kind, bytes, most) => (bytes > most ? [`${bytes} bytes ${kind}, and ${most} is the most`] : [])
+  return [...told('packed', size, mostBytes.packed), ...told('unpacked', unpackedSize, mostBytes.unpacked)]
+}
+
 const packed = pack()
-const problems = packed.flatMap(({ name, filename, files }) => {
-  const tarball = join(destination, filename)
-  const paths = files.map(({ path }) => path)
-  const entry = name === 'halting' ? 'dist/main.js' : 'dist/index.js'
+const problems = packed.flatMap(({ name, tarball, files, ...sizes }) => {
+  const listed = packedFiles[name]
   return [
-    ...(paths.includes(entry) ? [] : [`${name}: ${entry} is not packed; run npm run build`]),
-    ...paths.filter((path) => /\.tsbuildinfo$|\.test\.ts$/.test(path)).map((path) => `${name}: packs ${path}`),
+    ...(files.includes(listed.entry) ? [] : [`${name}: ${listed.entry} is not packed; run npm run build`]),
+    ...strangers(files, listed).map((path) => `${name}: packs ${path}, which scripts/packed-files.mjs does not list`),
+    ...tooLarge(sizes, listed).map((told) => `${name}: ${told} by scripts/packed-files.mjs`),
     ...(isContent('publint', 'run', '--strict', tarball) ? [] : [`${name}: publint`]),
     // The program exports nothing, so it has no types to get wrong.
     ...(name === 'halting' || isContent('attw', '--profile', 'esm-only', tarball) ? [] : [`${name}: attw`]),

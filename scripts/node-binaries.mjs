@@ -1,0 +1,89 @@
+// The Nodes that a release is tried on: the oldest that package.json promises, and the newest with long-term support.
+// npm has their binaries as packages, one for each platform; they are kept in .tmp/nodes.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { root } from './packages.mjs'
+
+const systems = { linux: 'linux', darwin: 'darwin', win32: 'win' }
+const platformPackage = `node-${systems[process.platform] ?? process.platform}-${process.arch}`
+const store = fileURLToPath(new URL('.tmp/nodes/', root))
+const patienceMs = 300_000
+
+/**
+ * Each as `{ title, bin }`, or as `{ title, why }` where it cannot be had; the Node that runs this where none can.
+ * `bin` is the folder that `node` is in.
+ */
+export function nodesToTry() {
+  const wanted = [attempt('the oldest Node', oldest), attempt('the newest LTS', newestLts)]
+  const own = { title: `this Node, ${process.version}`, bin: dirname(process.execPath) }
+  return wanted.every(({ bin }) => bin === undefined) ? [...wanted, own] : wanted
+}
+
+function attempt(title, find) {
+  try {
+    const { version, bin } = find()
+    return { title: `${title}, ${version}`, bin }
+  } catch (error) {
+    const [why] = String(error.stderr || error.message)
+      .trim()
+      .split('\n')
+    return { title, why: `${platformPackage} cannot be had (${why})` }
+  }
+}
+
+function oldest() {
+  const { engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'))
+  const [version] = /\d+\.\d+/.exec(engines.node)
+  return installed(`${version}.0`)
+}
+
+/** Whether a line has long-term support is known to the binary alone; odd ones never have. */
+function newestLts() {
+  const versions = JSON.parse(npm('view', platformPackage, 'versions', '--json'))
+  const newest = new Map()
+  for (const version of versions)
+    if (/^\d+\.\d+\.\d+$/.test(version)) newest.set(Number(version.split('.')[0]), version)
+  const even = [...newest].filter(([major]) => major % 2 === 0).toSorted(([a], [b]) => b - a)
+  for (const [, version] of even.slice(0, 3)) {
+    const node = installed(version)
+    if (node.isLts) return node
+  }
+  throw new Error('no version has long-term support')
+}
+
+function installed(version) {
+  const folder = join(store, version)
+  const bin = join(folder, 'node_modules', platformPackage, 'bin')
+  if (!existsSync(bin)) {
+    mkdirSync(folder, { recursive: true })
+    // A root of its own: npm would look for one further up.
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+    npm(
+      'install',
+      '--prefix',
+      folder,
+      '--ignore-scripts',
+      '--prefer-offline',
+      '--no-audit',
+      '--no-fund',
+      `${platformPackage}@${version}`,
+    )
+  }
+  const [told, lts] = JSON.parse(
+    execFileSync(join(bin, 'node'), ['-p', 'JSON.stringify([process.version, process.release.lts ?? ""])'], {
+      encoding: 'utf8',
+    }),
+  )
+  return { version: told, bin, isLts: lts !== '' }
+}
+
+function npm(...args) {
+  return execFileSync('npm', args, {
+    cwd: fileURLToPath(root),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: patienceMs,
+  })
+}

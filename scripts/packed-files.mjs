@@ -1,0 +1,40 @@
+// What the packages may hold, and how large they may be. A bound is raised in the commit that needs it, with the reason in its message.
+
+const kilobyte = 1_000
+
+/** What every library holds. Sources are packed for the source maps. */
+const library = [
+  /^package\.json$/,
+  /^src\/[\w/-]+(?:\.d)?\.ts$/,
+  /^dist\/[\w/-]+\.d\.ts(?:\.map)?$/,
+  /^dist\/chunks\/chunk-[A-Z\d]{8}\.js(?:\.map)?$/,
+]
+
+export const packedFiles = {
+  '@halting/core': {
+    holds: [...library, /^dist\/(?:(?:steps|adapters|testing)\/)?index\.js(?:\.map)?$/],
+    entry: 'dist/index.js',
+    mostBytes: { packed: 480 * kilobyte, unpacked: 2_000 * kilobyte },
+  },
+  '@halting/models': {
+    holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
+    entry: 'dist/index.js',
+    mostBytes: { packed: 240 * kilobyte, unpacked: 950 * kilobyte },
+  },
+  '@halting/agent': {
+    holds: [...library, /^dist\/index\.js(?:\.map)?$/],
+    entry: 'dist/index.js',
+    mostBytes: { packed: 140 * kilobyte, unpacked: 530 * kilobyte },
+  },
+  halting: {
+    holds: [
+      /^package\.json$/,
+      /^bin\/halting\.js$/,
+      /^dist\/main\.js$/,
+      /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js$/,
+      /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
+    ],
+    entry: 'dist/main.js',
+    mostBytes: { packed: 640 * kilobyte, unpacked: 3_100 * kilobyte },
+  },
+}

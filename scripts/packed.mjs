@@ -1,0 +1,176 @@
+// Packs the packages, installs them in empty folders outside the repository, and uses them there as a stranger does: of the
+// program, which is alone, the demonstration; of the libraries the first program of the README, every entry, and the types.
+// On each Node of node-binaries.mjs. How often it passed, failed or was skipped is in .tmp/packed.json.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { nodesToTry } from './node-binaries.mjs'
+import { pack } from './pack.mjs'
+import { root } from './packages.mjs'
+
+const patienceMs = 300_000
+/** What the type tests need beside the packages. */
+const others = [
+  'typescript',
+  '@types/node',
+  'expect-type',
+  'zod',
+  'valibot',
+  'arktype',
+  '@valibot/to-json-schema',
+  '@ai-sdk/provider',
+]
+const textOf = (path) => readFileSync(new URL(path, root), 'utf8')
+const jsonOf = (path) => JSON.parse(textOf(path))
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-packed-')))
+const programFolder = join(home, 'program')
+const folder = join(home, 'libraries')
+try {
+  const packed = pack()
+  const [libraries, programs] = [packed.filter(isLibrary), packed.filter((one) => !isLibrary(one))]
+  install(programFolder, programs.map(tarballOf))
+  install(folder, [...libraries.map(tarballOf), ...others.map(versioned)])
+  const program = writeProgram()
+  const entries = libraries.flatMap(({ name }) => entriesOf(name))
+  writeTypeTests(entries)
+  const checks = {
+    'halting demo': () =>
+      includes(run(join(programFolder, 'node_modules', '.bin', 'halting'), 'demo'), 'reason     completed'),
+    'the first program': () => equals(run('node', 'first-program.mjs'), program.prints),
+    [`${entries.length} entries`]: () =>
+      equals(run('node', '--input-type=module', '-e', importing(entries)), `${entries.length}\n`),
+    'the types': () => equals(run('node', join('node_modules', 'typescript', 'bin', 'tsc'), '--project', '.'), ''),
+  }
+  tell(nodesToTry().flatMap((node) => outcomes(node, checks)))
+} finally {
+  rmSync(home, { recursive: true, force: true })
+}
+
+function isLibrary({ name }) {
+  return name !== 'halting'
+}
+
+function tarballOf({ tarball }) {
+  return tarball
+}
+
+/** What the workspace has installed of a package: the type tests are to find the same. */
+function versioned(name) {
+  return `${name}@${jsonOf(`node_modules/${name}/package.json`).version}`
+}
+
+/** All at once: the packages find one another in no registry yet. */
+function install(into, what) {
+  mkdirSync(into)
+  writeFileSync(join(into, 'package.json'), '{ "private": true, "type": "module" }\n')
+  const options = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  execFileSync('npm', ['install', ...options, ...what], {
+    cwd: into,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    timeout: patienceMs,
+  })
+}
+
+/** The first program of the README, as it stands there, and what it is said to print. */
+function writeProgram() {
+  const [, code, prints] = /```js\n([^]*?)```\n\n```text\n([^]*?)```/.exec(textOf('README.md'))
+  writeFileSync(join(folder, 'first-program.mjs'), code)
+  return { prints }
+}
+
+/** The type tests of core with the package in the place of its sources, and a file that takes all of every package. */
+function writeTypeTests(entries) {
+  const { compilerOptions } = jsonOf('tsconfig.base.json')
+  const { composite: _, ...strict } = compilerOptions
+  // The declarations that are packed are looked at too.
+  const own = {
+    skipLibCheck: false,
+    declaration: false,
+    declarationMap: false,
+    sourceMap: false,
+    isolatedDeclarations: false,
+    noEmit: true,
+    types: ['node'],
+  }
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...strict, ...own }, include: ['types'] }),
+  )
+  mkdirSync(join(folder, 'types'))
+  for (const name of ['json-schema-type.ts', 'tool.ts']) {
+    const text = textOf(`packages/core/test/types/${name}`)
+      .replaceAll("'../../src/index.ts'", "'@halting/core'")
+      .replace(
+        "import type { ToolInput } from '../../src/tools/tool.ts'",
+        'type ToolInput = { readonly [name: string]: unknown }',
+      )
+      .replace("from 'vitest'", "from 'expect-type'")
+    writeFileSync(join(folder, 'types', name), text)
+  }
+  const lines = entries.map((entry, index) => `export * as entry${index} from '${entry}'\n`)
+  writeFileSync(join(folder, 'types', 'entries.ts'), lines.join(''))
+  // The types of the AI SDK use those of this package, which it does not bring along.
+  writeFileSync(
+    join(folder, 'types', 'json-schema.d.ts'),
+    "declare module 'json-schema' {\n  export type JSONSchema7 = object\n  export type JSONSchema7Definition = object | boolean\n}\n",
+  )
+}
+
+/** What can be imported of a package, by its name. */
+function entriesOf(name) {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
+  return Object.keys(exports)
+    .filter((key) => key !== './package.json')
+    .map((key) => `${name}${key.slice(1)}`)
+}
+
+function importing(entries) {
+  return `const all = await Promise.all(${JSON.stringify(entries)}.map((entry) => import(entry)))\nconsole.log(all.length)`
+}
+
+function run(command, ...parameters) {
+  return { command, parameters }
+}
+
+function equals(call, wanted) {
+  return { ...call, wanted, isMet: (said) => said === wanted }
+}
+
+function includes(call, wanted) {
+  return { ...call, wanted, isMet: (said) => said.includes(wanted) }
+}
+
+function outcomes(node, checks) {
+  return Object.entries(checks).map(([name, made]) => {
+    const title = `${name} on ${node.title}`
+    return node.why === undefined ? { title, ...outcomeOf(made(), node) } : { title, kind: 'skipped', why: node.why }
+  })
+}
+
+function outcomeOf({ command, parameters, wanted, isMet }, { bin }) {
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+  delete env.NODE_OPTIONS
+  const { status, stdout, stderr, error } = spawnSync(command, parameters, {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: patienceMs,
+    killSignal: 'SIGKILL',
+  })
+  if (status === 0 && isMet(stdout)) return { kind: 'passed' }
+  return { kind: 'failed', why: `exit ${status ?? error?.message}; wanted: ${wanted}\n${stdout}\n${stderr}` }
+}
+
+function tell(all) {
+  for (const { title, kind, why } of all)
+    console.log(why === undefined ? `${kind}: ${title}` : `${kind}: ${title}: ${why}`)
+  const count = (wanted) => all.filter(({ kind }) => kind === wanted).length
+  const sum = { passed: count('passed'), failed: count('failed'), skipped: count('skipped') }
+  const told = new URL('.tmp/', root)
+  if (!existsSync(told)) mkdirSync(told)
+  writeFileSync(new URL('packed.json', told), `${JSON.stringify(sum)}\n`)
+  console.log(`packed: ${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped`)
+  process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1
+}
