@@ -1,10 +1,17 @@
-// What it costs to begin: the import of the library, and `halting --version`. See README.md.
-import { spawnSync } from 'node:child_process'
+// What it costs to begin: the import of the library, `halting --version`, and a prompt that is answered at once. See README.md.
+// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--only=prompt]; the prompt alone needs none of the peers.
+import { fork, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { heading, median, ms, numberOf, table } from './lib/measure.mjs'
+import { heading, median, medians, ms, numberOf, table, textOf } from './lib/measure.mjs'
 
 const runs = numberOf('repeats', 25)
 const here = fileURLToPath(new URL('.', import.meta.url))
+const self = fileURLToPath(import.meta.url)
+const costs = fileURLToPath(new URL('./lib/cost.cjs', import.meta.url))
 const program = fileURLToPath(new URL('../packages/cli/bin/halting.js', import.meta.url))
 
 /** Wall time of one process, from spawn to exit. @param {readonly string[]} parameters */
@@ -24,29 +31,103 @@ function taken(commands) {
 
 const importOf = (name) => ['--input-type=module', '-e', `await import(${JSON.stringify(name)})`]
 
-heading('Startup')
-const bare = 'nothing'
-const imports = taken({
-  [bare]: ['--input-type=module', '-e', '0'],
-  '@halting/core': importOf('@halting/core'),
-  '@mariozechner/pi-agent-core': importOf('@mariozechner/pi-agent-core'),
-  'ai': importOf('ai'),
-})
-const importRows = Object.entries(imports).map(([name, times]) => {
-  const [least, middle] = [Math.min(...times), median(times)]
-  return [name, ms(least), ms(middle), ms(least - Math.min(...imports[bare])), ms(middle - median(imports[bare]))]
-})
-console.log(`### Import, ${runs} fresh processes each\n`)
-console.log(table(['`await import` of', 'min, ms', 'median, ms', 'min above nothing', 'median above nothing'], importRows))
+async function report() {
+  heading('Startup')
+  const only = textOf('only', '')
+  if (only === '') reportImports()
+  if (only === '') reportVersions()
+  if (only === '' || only === 'prompt') await reportPrompt()
+}
 
-const versions = taken({ 'node -e 0': ['-e', '0'], 'halting --version': [program, '--version'] })
-const base = versions['node -e 0']
-const versionRows = Object.entries(versions).map(([name, times]) => [
-  name,
-  ms(Math.min(...times)),
-  ms(median(times)),
-  (Math.min(...times) / Math.min(...base)).toFixed(2),
-  (median(times) / median(base)).toFixed(2),
-])
-console.log(`\n### Version, ${runs} fresh processes each\n`)
-console.log(table(['', 'min, ms', 'median, ms', 'ratio of mins', 'ratio of medians'], versionRows))
+function reportImports() {
+  const bare = 'nothing'
+  const imports = taken({
+    [bare]: ['--input-type=module', '-e', '0'],
+    '@halting/core': importOf('@halting/core'),
+    '@mariozechner/pi-agent-core': importOf('@mariozechner/pi-agent-core'),
+    'ai': importOf('ai'),
+  })
+  const importRows = Object.entries(imports).map(([name, times]) => {
+    const [least, middle] = [Math.min(...times), median(times)]
+    return [name, ms(least), ms(middle), ms(least - Math.min(...imports[bare])), ms(middle - median(imports[bare]))]
+  })
+  console.log(`### Import, ${runs} fresh processes each\n`)
+  console.log(table(['`await import` of', 'min, ms', 'median, ms', 'min above nothing', 'median above nothing'], importRows))
+}
+
+function reportVersions() {
+  const versions = taken({ 'node -e 0': ['-e', '0'], 'halting --version': [program, '--version'] })
+  const base = versions['node -e 0']
+  const versionRows = Object.entries(versions).map(([name, times]) => [
+    name,
+    ms(Math.min(...times)),
+    ms(median(times)),
+    (Math.min(...times) / Math.min(...base)).toFixed(2),
+    (median(times) / median(base)).toFixed(2),
+  ])
+  console.log(`\n### Version, ${runs} fresh processes each\n`)
+  console.log(table(['', 'min, ms', 'median, ms', 'ratio of mins', 'ratio of medians'], versionRows))
+}
+
+/** What one process costs in all its threads, beside one that does nothing; the service is a process of its own. */
+async function reportPrompt() {
+  const node = textOf('node', process.execPath)
+  const home = mkdtempSync(join(tmpdir(), 'halting-startup-'))
+  const service = fork(self, ['serve'])
+  try {
+    const port = await new Promise((resolve) => service.once('message', resolve))
+    const env = { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` }
+    const bare = 'node -e 0'
+    const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'] }
+    const samples = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
+    // The first of each is not counted: what is kept for later runs is made in it.
+    for (let round = 0; round <= runs; round++) {
+      for (const [name, parameters] of Object.entries(commands)) {
+        const cost = costOf(node, parameters, { env, cwd: home })
+        if (round > 0) samples[name].push(cost)
+      }
+    }
+    const least = (name) => Math.min(...samples[name].map(({ cpuMs }) => cpuMs))
+    const rows = Object.keys(commands).map((name) => {
+      const { cpuMs, maxRssMb } = medians(samples[name])
+      const ratios = [least(name) / least(bare), cpuMs / medians(samples[bare]).cpuMs]
+      return [name, ms(least(name)), ms(cpuMs), ...ratios.map((ratio) => ratio.toFixed(2)), maxRssMb.toFixed(0)]
+    })
+    const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' })
+    console.log(`\n### A prompt that is answered at once, ${runs} fresh processes each, Node ${stdout.trim().slice(1)}\n`)
+    console.log(table(['', 'CPU, min, ms', 'CPU, median, ms', 'ratio of mins', 'ratio of medians', 'max RSS, MB'], rows))
+  } finally {
+    service.kill()
+    rmSync(home, { recursive: true, force: true })
+  }
+}
+
+/** @param {string} node @param {readonly string[]} parameters @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
+function costOf(node, parameters, options) {
+  const stdio = ['ignore', 'ignore', 'inherit', 'pipe']
+  const { status, output } = spawnSync(node, ['--require', costs, ...parameters], { ...options, stdio, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`node ${parameters.join(' ')} failed`)
+  return JSON.parse(output[3])
+}
+
+/** Answers every request at once, as the Messages API streams a word. */
+function serve() {
+  const usage = { input_tokens: 10, output_tokens: 1 }
+  const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage }
+  const events = [
+    { type: 'message_start', message },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } },
+    { type: 'message_stop' },
+  ]
+  const stream = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  const service = createServer((request, response) => {
+    request.resume().once('end', () => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream))
+  })
+  service.listen(0, '127.0.0.1', () => process.send(service.address().port))
+}
+
+if (process.argv[2] === 'serve') serve()
+else await report()

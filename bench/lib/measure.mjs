@@ -65,3 +65,9 @@ export function numberOf(name, otherwise) {
   const found = process.argv.find((argument) => argument.startsWith(`--${name}=`))
   return found === undefined ? otherwise : Number(found.slice(name.length + 3))
 }
+
+/** A text from the command line: `--node=/usr/bin/node`. @param {string} name @param {string} otherwise */
+export function textOf(name, otherwise) {
+  const found = process.argv.find((argument) => argument.startsWith(`--${name}=`))
+  return found === undefined ? otherwise : found.slice(name.length + 3)
+}

@@ -5,6 +5,7 @@ const first = process.argv[2]
 if (first === '-v' || first === '--version') {
   process.stdout.write('2.1.0 (halting 0.1.0)\n')
 } else {
+  keepCompiledCode()
   const program = await import('../dist/main.js').catch(async (error) => {
     const { existsSync } = await import('node:fs')
     if (existsSync(new URL('../dist/main.js', import.meta.url))) throw error
@@ -13,4 +14,15 @@ if (first === '-v' || first === '--version') {
   })
   // At once: no handle that was left open may keep a program that has ended.
   process.exit(await program.main(process.argv.slice(2)))
+}
+
+/**
+ * Has Node keep what it compiles for the next run, where it can: 22.1 and later. In a folder of this person's own, not
+ * in the one that all users share, which is Node's choice. Where it cannot be written Node does without.
+ */
+function keepCompiledCode() {
+  const { NODE_COMPILE_CACHE, XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env
+  const folder = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && `${HOME}/.cache`)
+  // NODE_COMPILE_CACHE has been heeded by now; NODE_DISABLE_COMPILE_CACHE is heeded here, by Node.
+  if (folder && !NODE_COMPILE_CACHE) process.getBuiltinModule('node:module').enableCompileCache?.(`${folder}/halting`)
 }

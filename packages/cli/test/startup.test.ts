@@ -1,0 +1,66 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const usage = { input_tokens: 10, output_tokens: 1 }
+const message = { id: 'm', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage }
+const events = [
+  { type: 'message_start', message },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } },
+  { type: 'message_stop' },
+]
+
+let server: Server | undefined
+let url = ''
+
+beforeAll(async () => {
+  const service = createServer((request, response) => {
+    request.resume().once('end', () => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
+    })
+  })
+  await new Promise<void>((listens) => service.listen(0, '127.0.0.1', listens))
+  // It listens at a port, so its address has one.
+  url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  server = service
+})
+afterAll(() => void server?.close())
+
+/** The files of the program that a run of it loads, as texts. */
+async function loadedBy(args: readonly string[], env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  const told = mkdtempSync(join(here(), 'loaded-'))
+  const { stdout } = await run(args, { env: { ...env, NODE_V8_COVERAGE: told } })
+  expect(stdout).toBe('Hello.\n')
+  return readdirSync(told).flatMap((name) => {
+    // What Node writes there has this shape.
+    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as { result: readonly { url: string }[] }
+    return result.filter(({ url }) => url.includes('/dist/')).map(({ url }) => readFileSync(fileURLToPath(url), 'utf8'))
+  })
+}
+
+/** The bundler writes over each file where it is from. */
+function sourcesIn(texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => [...text.matchAll(/^\s*\/\/ (\S+\.[jt]s)$/gm)].map(([, path = '']) => path))
+}
+
+test('a run of one prompt loads only what it uses', async () => {
+  const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url })
+  const sources = sourcesIn(texts)
+  const strangers = sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
+  // Not undici, zod or diff.
+  expect([...new Set(strangers)].toSorted()).toEqual(['eventsource-parser', 'unbash'])
+  const unused = /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/testing\/|(?:^|cli\/)src\/(?:check|demo)\/|flags\/help/
+  expect(sources.filter((path) => unused.test(path))).toEqual([])
+  expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
+  expect(texts.join('').length).toBeLessThan(950_000)
+})
