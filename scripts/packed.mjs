@@ -5,6 +5,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { nodesToTry } from './node-binaries.mjs'
 import { pack } from './pack.mjs'
 import { root } from './packages.mjs'
@@ -21,6 +22,10 @@ const others = [
   '@valibot/to-json-schema',
   '@ai-sdk/provider',
 ]
+/** A file is no folder to keep anything in. */
+const noHome = { HOME: fileURLToPath(new URL('package.json', root)) }
+const keptAsPromised =
+  'require("node:fs").existsSync(`${process.env.HOME}/.cache/halting`) === ("enableCompileCache" in require("node:module"))'
 const textOf = (path) => readFileSync(new URL(path, root), 'utf8')
 const jsonOf = (path) => JSON.parse(textOf(path))
 
@@ -35,9 +40,11 @@ try {
   const program = writeProgram()
   const entries = libraries.flatMap(({ name }) => entriesOf(name))
   writeTypeTests(entries)
+  const halting = join(programFolder, 'node_modules', '.bin', 'halting')
   const checks = {
-    'halting demo': () =>
-      includes(run(join(programFolder, 'node_modules', '.bin', 'halting'), 'demo'), 'reason     completed'),
+    'halting demo': () => includes(run(halting, 'demo'), 'reason     completed'),
+    'compiled code is kept, where Node can': () => equals(run('node', '-p', keptAsPromised), 'true\n'),
+    'halting demo without a home': () => includes({ ...run(halting, 'demo'), env: noHome }, 'reason     completed'),
     'the first program': () => equals(run('node', 'first-program.mjs'), program.prints),
     [`${entries.length} entries`]: () =>
       equals(run('node', '--input-type=module', '-e', importing(entries)), `${entries.length}\n`),
@@ -149,9 +156,11 @@ function outcomes(node, checks) {
   })
 }
 
-function outcomeOf({ command, parameters, wanted, isMet }, { bin }) {
-  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
-  delete env.NODE_OPTIONS
+function outcomeOf({ command, parameters, wanted, isMet, env: more }, { bin, title }) {
+  // A home of its own for each Node, and none of what the person who runs this has set for Node.
+  const own = { PATH: `${bin}${delimiter}${process.env.PATH}`, HOME: join(home, title), ...more }
+  const others = Object.entries(process.env).filter(([name]) => !/^(?:NODE_|XDG_)/.test(name))
+  const env = { ...Object.fromEntries(others), ...own }
   const { status, stdout, stderr, error } = spawnSync(command, parameters, {
     cwd: folder,
     env,
