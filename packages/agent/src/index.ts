@@ -13,4 +13,11 @@ export { createTaskOutputTool, type TaskOutputInput } from './tools/task-output.
 export { createTaskStopTool, type TaskStopInput } from './tools/task-stop.ts'
 export { Workspace, type WorkspaceOptions } from './tools/workspace.ts'
 export { createWriteTool, type WriteInput } from './tools/write.ts'
-export { type LoadedSettings, loadSettings, type LoadOptions, type Settings } from './settings/settings.ts'
+export { ripgrepPath } from './tools/ripgrep.ts'
+export {
+  type FoundFile,
+  type LoadedSettings,
+  loadSettings,
+  type LoadOptions,
+  type Settings,
+} from './settings/settings.ts'

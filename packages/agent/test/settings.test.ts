@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -13,7 +13,7 @@ interface Laid {
 }
 
 /** Lays files out in a project and in the folder of a person, and loads. */
-async function load({ files = {}, given, env = {} }: Laid): Promise<LoadedSettings> {
+async function load({ files = {}, given, env = {} }: Laid): Promise<Omit<LoadedSettings, 'files'>> {
   const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const home = join(root, 'home')
@@ -44,7 +44,7 @@ test("one's own settings count: those of ours first, then those of other agents"
     }),
   ).toEqual({
     settings: { apiKeyHelper: 'ours', modelPrices: [{ a: price(1) }, { a: price(2), b: price(3) }] },
-    warnings: [],
+    warnings: ['~/.claude/settings.json holds what this version does not serve yet: hooks. It is passed over.'],
   })
 })
 
@@ -91,11 +91,40 @@ test('who works in their own home has no project there', async () => {
   expect(await loadSettings({ cwd: home, home, env: {} })).toEqual({
     settings: { apiKeyHelper: 'mine' },
     warnings: [],
+    files: [{ level: 'user', name: join(home, '.claude/settings.json'), served: ['apiKeyHelper'], passedOver: [] }],
   })
 })
 
-test('a mistake in the files of a project is no reason not to work in it', async () => {
-  expect(await load({ files: { '.claude/settings.json': '// a comment\n{}' } })).toEqual({ settings: {}, warnings: [] })
+test('a file of a project that is no JSON stops the program: what it forbids would not count', async () => {
+  await expect(load({ files: { '.claude/settings.json': '// a comment\n{}' } })).rejects.toThrow(
+    /settings\.json is no JSON: .*Mend it, or take it away\.$/s,
+  )
+})
+
+test.skipIf(process.getuid?.() !== 0)(
+  'one that belongs to another user is that user’s to mend: it is passed over, and told',
+  async () => {
+    const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
+    onTestFinished(() => rmSync(root, { recursive: true }))
+    mkdirSync(join(root, '.claude'))
+    const path = join(root, '.claude/settings.json')
+    writeFileSync(path, '{,}')
+    chownSync(path, 12_345, 12_345)
+    const { settings, warnings } = await loadSettings({ cwd: root, home: join(root, 'home'), env: {} })
+    expect(settings).toEqual({})
+    expect(warnings).toEqual([expect.stringMatching(/is no JSON: .*It belongs to another user, and is passed over\.$/)])
+  },
+)
+
+test('what this version does not serve is told by key and file, wherever it stands', async () => {
+  const files = {
+    '~/.claude/settings.json': { $schema: 'https://example.com', permissions: {}, model: 'opus' },
+    '.claude/settings.json': { hooks: {} },
+  }
+  expect((await load({ files })).warnings).toEqual([
+    './.claude/settings.json holds what this version does not serve yet: hooks. It is passed over.',
+    '~/.claude/settings.json holds what this version does not serve yet: permissions, model. It is passed over.',
+  ])
 })
 
 test('what --settings gives and this version does not serve is told', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { checkAgreement, warningsOf } from './flags/agreement.ts'
+import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
@@ -12,36 +13,57 @@ import { UsageError } from './usage-error.ts'
 export async function main(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr)
   const { env, stdin } = process
-  const program: Program = { argv, env, cwd: process.cwd(), stdin, output, home: new URL('../', import.meta.url) }
-  const exitCode = await dispatch(program).catch((thrown: unknown) => {
-    output.err(`halting: ${toldError(thrown)}\n`)
-    return isUsage(thrown) ? 2 : 1
-  })
+  const home = new URL('../', import.meta.url)
+  const exitCode = await (async () => dispatch({ argv, env, cwd: workingDirectory(), stdin, output, home }))().catch(
+    (thrown: unknown) => {
+      output.err(`halting: ${toldError(thrown)}\n`)
+      return isUsage(thrown) ? 2 : 1
+    },
+  )
   await output.flush()
   // An answer that did not arrive is no success.
   return exitCode === 0 && output.broken !== undefined ? brokenExitCode(output.broken) : exitCode
 }
 
+/** @throws UsageError for a directory that is gone. */
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    throw new UsageError('The working directory is gone: it was deleted or moved. Change to one that is there.')
+  }
+}
+
 async function dispatch(program: Program): Promise<number> {
   const [command, ...others] = program.argv
-  if (command === 'check') return runCheck(parsed(others, command), program)
-  if (command === 'demo') return runDemo(parsed(others, command), program)
+  if (isCommand(command)) {
+    const read = parsed(others, command)
+    return serveProgramFlags(read.flags, program) ?? runCommand(command, read, program)
+  }
   const { flags, words } = parsed(program.argv)
   return serveProgramFlags(flags, program) ?? runPrompt(flags, words, program)
 }
 
-function parsed(argv: readonly string[], command?: string): Parsed {
+function parsed(argv: readonly string[], command?: Command): Parsed {
   const read = parseFlags(argv)
   if (read.flags.help === true || read.flags.version === true) return read
   checkAgreement(read.flags, read.words)
   const [word] = read.words
-  if (command !== undefined && word !== undefined) {
+  if (command === undefined && word !== undefined && read.flags.print !== true && isOneWord(word)) {
+    refuseUnknownCommand(word)
+  }
+  if (command !== undefined && command !== 'models' && word !== undefined) {
     throw new UsageError(
       `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
     )
   }
   if (read.flags.keep === true && command !== 'demo') throw new UsageError('--keep belongs to halting demo.')
   return read
+}
+
+/** A sentence is a prompt; a path or an address is one too. */
+function isOneWord(word: string): boolean {
+  return /^[\w-]+$/.test(word)
 }
 
 function serveProgramFlags(flags: Flags, program: Program): Promise<number> | undefined {
@@ -61,14 +83,25 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
   return headless(flags, words, program)
 }
 
-async function runCheck({ flags }: Parsed, program: Program): Promise<number> {
-  const { check } = await import('./check/check.ts')
-  return serveProgramFlags(flags, program) ?? check(flags, program)
-}
-
-async function runDemo({ flags }: Parsed, program: Program): Promise<number> {
-  const { demo } = await import('./demo/demo.ts')
-  return serveProgramFlags(flags, program) ?? demo(flags, program)
+async function runCommand(command: Command, { flags, words }: Parsed, program: Program): Promise<number> {
+  switch (command) {
+    case 'check': {
+      const { check } = await import('./check/check.ts')
+      return check(flags, program)
+    }
+    case 'demo': {
+      const { demo } = await import('./demo/demo.ts')
+      return demo(flags, program)
+    }
+    case 'doctor': {
+      const { doctor } = await import('./doctor/doctor.ts')
+      return doctor(flags, program)
+    }
+    case 'models': {
+      const { listModels } = await import('./list-models/list-models.ts')
+      return listModels(flags, words, program)
+    }
+  }
 }
 
 async function showHelp({ output }: Program): Promise<number> {

@@ -4,10 +4,16 @@ import { anthropic } from './anthropic/anthropic.ts'
 import type { AnthropicOptions } from './anthropic/anthropic.ts'
 import { isLoopback } from './http/proxy.ts'
 import { openaiCompatible } from './openai/openai.ts'
-import type { OpenAiOptions } from './openai/openai.ts'
+import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
+import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { chatServices, modelNamed } from './services.ts'
-import type { ChatService } from './services.ts'
+import type { ChatService, NamedModel } from './services.ts'
+import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
+import { chatKeyHeader } from './openai/openai.ts'
+import { headersOf, urlUnder } from './service/endpoint.ts'
+import { createModelService } from './service/model-service.ts'
+import type { ModelService } from './service/model-service.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -29,37 +35,59 @@ export const defaultModelName = 'claude-sonnet-5-5'
 
 /**
  * The model with this name, reached as the environment says. Without a name ANTHROPIC_MODEL
- * decides, and then the default. `claude-…` and `anthropic/…` are models of the Messages API; `gpt-…`, `openai/…`,
+ * decides, and then the default. `sonnet`, `opus` and `haiku` are the newest known of their family. `claude-…` and `anthropic/…` are models of the Messages API; `gpt-…`, `openai/…`,
  * `openai-compatible/…` (whatever OPENAI_BASE_URL points to), `ollama/…` and the names of further services are models
  * behind chat completions.
  * @throws ConfigurationError for a name of no known service, and when the key or the address is missing.
  */
 export function modelFromEnvironment(name: string | undefined, env: Environment, settings: ModelSettings = {}): Model {
-  const wanted = wantedName(name, env)
-  const named = modelNamed(wanted)
-  if (named === undefined) {
-    const prefixes = ['anthropic', ...chatServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
-    throw new ConfigurationError(
-      `No supported service has a model "${wanted}". Write claude-… or gpt-…, or put the service before the name: ` +
-        `${prefixes.join(', ')}. openai-compatible/ is whatever OPENAI_BASE_URL points to.`,
-    )
-  }
+  const named = namedOrThrow(wantedName(name, env))
   const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
   return named.kind === 'anthropic'
     ? anthropicFromEnvironment(named.model, env, { ...common, ...forAnthropic })
     : chatFromEnvironment(named.model, named.service, env, { ...common, ...forOpenAi })
 }
 
-function anthropicFromEnvironment(model: string, env: Environment, settings: Own<AnthropicOptions>): Model {
-  const options: AnthropicOptions = {
-    ...limitsFrom(env),
-    apiKey: read(env, 'ANTHROPIC_API_KEY'),
-    authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
-    baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
-    ...withoutUndefined(settings),
-    model,
-    headers: { ...customHeaders(read(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
+/**
+ * The service that has the model with this name, reached as the environment says, for looking at: nothing is asked of the model.
+ * @throws ConfigurationError for a name of no known service, and for an address that is missing or cannot be used. A key may be missing.
+ */
+export function serviceFromEnvironment(
+  name: string | undefined,
+  env: Environment,
+  settings: ModelSettings = {},
+): ModelService {
+  const wanted = wantedName(name, env)
+  const named = namedOrThrow(wanted)
+  const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
+  if (named.kind === 'anthropic') {
+    const options = messagesOptions(named.model, env, { ...common, ...forAnthropic })
+    const { url, headers } = endpointOf(options, '/v1/models')
+    const all = new URL(url)
+    all.searchParams.set('limit', '1000')
+    const endpoint = { url: all.href, headers }
+    return createModelService({ model: named.model, endpoint, options, keyHeader: messagesKeyHeader })
   }
+  const options = chatOptions(named.model, named.service, env, { ...common, ...forOpenAi })
+  const endpoint = {
+    url: urlUnder(options.baseUrl, '/models', 'https://api.openai.com/v1'),
+    headers: headersOf({}, options.headers),
+  }
+  return createModelService({ model: named.model, endpoint, options, keyHeader: chatKeyHeader })
+}
+
+function namedOrThrow(wanted: string): NamedModel {
+  const named = modelNamed(wanted)
+  if (named !== undefined) return named
+  const prefixes = ['anthropic', ...chatServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
+  throw new ConfigurationError(
+    `No supported service has a model "${wanted}". Write claude-… or gpt-…, or put the service before the name: ` +
+      `${prefixes.join(', ')}. openai-compatible/ is whatever OPENAI_BASE_URL points to.`,
+  )
+}
+
+function anthropicFromEnvironment(model: string, env: Environment, settings: Own<AnthropicOptions>): Model {
+  const options = messagesOptions(model, env, settings)
   if (!hasCredentials(options) && !isOnThisMachine(options.baseUrl)) {
     throw new ConfigurationError(
       `No key for ${model}. Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN for a gateway), ` +
@@ -69,13 +97,38 @@ function anthropicFromEnvironment(model: string, env: Environment, settings: Own
   return anthropic(options)
 }
 
+function messagesOptions(model: string, env: Environment, settings: Own<AnthropicOptions>): AnthropicOptions {
+  return {
+    ...limitsFrom(env),
+    apiKey: read(env, 'ANTHROPIC_API_KEY'),
+    authToken: read(env, 'ANTHROPIC_AUTH_TOKEN'),
+    baseUrl: read(env, 'ANTHROPIC_BASE_URL'),
+    ...withoutUndefined(settings),
+    model,
+    headers: { ...customHeaders(read(env, 'ANTHROPIC_CUSTOM_HEADERS') ?? ''), ...settings.headers },
+  }
+}
+
 function chatFromEnvironment(
   model: string,
   service: ChatService,
   env: Environment,
   settings: Own<OpenAiOptions>,
 ): Model {
-  const { prefix, baseUrlVariable, keyVariable, needsKey } = service
+  const options = chatOptions(model, service, env, settings)
+  if (service.needsKey && !hasCredentials(options) && !isOnThisMachine(options.baseUrl)) {
+    throw new ConfigurationError(`No key for ${options.id ?? model}. Set ${service.keyVariable ?? 'apiKey'}.`)
+  }
+  return openaiCompatible(options)
+}
+
+function chatOptions(
+  model: string,
+  service: ChatService,
+  env: Environment,
+  settings: Own<OpenAiOptions>,
+): OpenAiCompatibleOptions {
+  const { prefix, baseUrlVariable, keyVariable } = service
   const id = `${prefix}/${model}`
   const baseUrl = settings.baseUrl ?? baseUrlFrom(service, env)
   if (baseUrl === undefined) {
@@ -83,7 +136,7 @@ function chatFromEnvironment(
       `${id} needs the address of its service. Set ${baseUrlVariable ?? 'baseUrl'}, like http://localhost:8000/v1.`,
     )
   }
-  const options = {
+  return {
     ...limitsFrom(env),
     apiKey: keyVariable && read(env, keyVariable),
     ...withoutUndefined(settings),
@@ -93,10 +146,6 @@ function chatFromEnvironment(
     headers: { ...(prefix === 'openai' && openAiHeaders(env)), ...settings.headers },
     settings: { baseUrl: baseUrlVariable ?? 'baseUrl', key: keyVariable ?? 'apiKey' },
   }
-  if (needsKey && !hasCredentials(options) && !isOnThisMachine(baseUrl)) {
-    throw new ConfigurationError(`No key for ${id}. Set ${keyVariable ?? 'apiKey'}.`)
-  }
-  return openaiCompatible(options)
 }
 
 function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: ChatService, env: Environment): string | undefined {
@@ -156,7 +205,7 @@ export function isOfMessagesApi(name: string | undefined, env: Environment): boo
 }
 
 function wantedName(name: string | undefined, env: Environment): string {
-  return name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName
+  return withoutAlias(name ?? read(env, 'ANTHROPIC_MODEL') ?? defaultModelName)
 }
 
 /**
@@ -164,9 +213,8 @@ function wantedName(name: string | undefined, env: Environment): string {
  * Without a name it is that of the model that is asked when nobody names one.
  */
 export function keySourceOf(name: string | undefined, env: Environment): string {
-  const named = modelNamed(wantedName(name, env))
-  const variables = named?.kind === 'chat' ? [named.service.keyVariable] : ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
-  return variables.find((variable) => variable !== undefined && read(env, variable) !== undefined) ?? 'none'
+  const variables = keyVariablesOf(wantedName(name, env)) ?? []
+  return variables.find((variable) => read(env, variable) !== undefined) ?? 'none'
 }
 
 /** One `Name: value` a line. */

@@ -3,8 +3,16 @@ export type { AnthropicOptions } from './anthropic/anthropic.ts'
 export type { EndpointOptions } from './anthropic/endpoint.ts'
 export type { Thinking } from '@halting/core'
 export type { RequestBodyOptions } from './anthropic/request-body.ts'
-export { defaultModelName, isOfMessagesApi, keySourceOf, modelFromEnvironment } from './environment.ts'
+export {
+  defaultModelName,
+  isOfMessagesApi,
+  keySourceOf,
+  modelFromEnvironment,
+  serviceFromEnvironment,
+} from './environment.ts'
 export type { Environment, ModelSettings } from './environment.ts'
+export { keyVariablesOf, knownModels, modelAliases, withoutAlias } from './known-models.ts'
+export type { KnownModel } from './known-models.ts'
 export { openai, openaiCompatible } from './openai/openai.ts'
 export type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'
 export type { ModelPrice, PriceTier } from './prices/catalogue.ts'
@@ -16,3 +24,4 @@ export { commandCredentials } from './service/command-credentials.ts'
 export type { CommandCredentialOptions } from './service/command-credentials.ts'
 export type { Credential, CredentialSource } from './service/credential-source.ts'
 export type { ServiceOptions } from './service/endpoint.ts'
+export type { ModelService, ServiceAnswer } from './service/model-service.ts'

@@ -48,7 +48,7 @@ describe('the name chooses the model', () => {
     expect(modelFromEnvironment(name, env as Record<string, string>)).toMatchObject({ id, contextWindow })
   })
 
-  test.each(['sonnet', 'anthropic/', 'openai/', 'opal', 'nobody/model', ''])(
+  test.each(['sonnets', 'anthropic/', 'openai/', 'opal', 'nobody/model', ''])(
     '%j is refused with what is supported',
     (name) => {
       expect(refusal(() => modelFromEnvironment(name, key))).toBe(

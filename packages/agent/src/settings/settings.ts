@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import { settingsPlaces } from './places.ts'
-import type { PlacesOptions, SettingsLevel } from './places.ts'
+import type { PlacesOptions, SettingsLevel, SettingsPlace } from './places.ts'
 
 /** What settings files say of what this version serves. */
 export interface Settings {
@@ -18,6 +18,18 @@ export interface LoadedSettings {
   readonly settings: Settings
   /** What a person should know: a setting that is there and does not count. */
   readonly warnings: readonly string[]
+  /** The files that were found, the most urgent first. */
+  readonly files: readonly FoundFile[]
+}
+
+/** A settings file that is there, or what `--settings` gives. */
+export interface FoundFile {
+  readonly level: SettingsLevel
+  readonly name: string
+  /** Keys that count. */
+  readonly served: readonly string[]
+  /** Keys that this version does not serve yet, and keys that do not count in a file of this level. */
+  readonly passedOver: readonly string[]
 }
 
 export interface LoadOptions extends PlacesOptions {
@@ -29,6 +41,8 @@ interface SettingsFile {
   readonly level: SettingsLevel
   readonly name: string
   readonly content: JsonObject
+  /** Set for a file that is passed over as a whole: why. */
+  readonly problem?: string
 }
 
 const served = ['apiKeyHelper', 'modelPrices'] as const
@@ -36,14 +50,16 @@ const served = ['apiKeyHelper', 'modelPrices'] as const
 /**
  * Reads the settings files, the most urgent first (see `settingsPlaces`). What runs a command or sets a price counts
  * only where the person or an administrator wrote it: a project that was cloned must not decide that.
- * @throws ConfigurationError for a file that is not readable, no JSON, or holds a value of the wrong kind.
+ * @throws ConfigurationError for a file that is not readable, no JSON, or holds a value of the wrong kind. One that is
+ * no JSON and belongs to another user is that user's to mend: it is passed over, and told.
  */
 export async function loadSettings(options: LoadOptions): Promise<LoadedSettings> {
   const files = await readFiles(options)
   const warnings: string[] = []
   let settings: Settings = {}
   for (const file of files) {
-    if (file.level === 'flag') warnings.push(...unserved(file))
+    if (file.problem !== undefined) warnings.push(file.problem)
+    warnings.push(...unserved(file))
     if (isOfProject(file)) {
       for (const name of served) if (file.content[name] !== undefined) warnings.push(notFromProject(name, file))
       continue
@@ -56,7 +72,18 @@ export async function loadSettings(options: LoadOptions): Promise<LoadedSettings
       ...(prices.length > 0 && { modelPrices: prices }),
     }
   }
-  return { settings, warnings }
+  return { settings, warnings, files: files.map(foundFile) }
+}
+
+function foundFile(file: SettingsFile): FoundFile {
+  const { level, name, content } = file
+  const counts = (key: string): boolean => isServed(key) && !isOfProject(file)
+  const keys = Object.keys(content)
+  return { level, name, served: keys.filter(counts), passedOver: keys.filter((key) => !counts(key)) }
+}
+
+function isServed(key: string): boolean {
+  return served.some((one) => one === key)
 }
 
 function isOfProject({ level }: Pick<SettingsFile, 'level'>): boolean {
@@ -67,9 +94,12 @@ function notFromProject(setting: string, { name }: SettingsFile): string {
   return `${setting} in ${name} does not count: it is read from your own settings and from --settings only.`
 }
 
-/** A file that was named on purpose is not passed over in silence. */
+/** Says nothing of settings: for the editor that a person writes them with. */
+const forEditors: ReadonlySet<string> = new Set(['$schema'])
+
+/** Nothing that a person wrote down is passed over in silence. */
 function unserved({ name, content }: SettingsFile): readonly string[] {
-  const others = Object.keys(content).filter((key) => !(served as readonly string[]).includes(key))
+  const others = Object.keys(content).filter((key) => !isServed(key) && !forEditors.has(key))
   if (others.length === 0) return []
   return [`${name} holds what this version does not serve yet: ${others.join(', ')}. It is passed over.`]
 }
@@ -80,10 +110,7 @@ async function readFiles(options: LoadOptions): Promise<readonly SettingsFile[]>
   const found = await Promise.all(
     places.map(async ({ level, path }): Promise<SettingsFile | undefined> => {
       const text = await readIfThere(path)
-      if (text === undefined) return undefined
-      // Nothing in a project's files counts yet: a mistake there is no reason not to work in it.
-      if (isOfProject({ level })) return { level, name: path, content: parsed(text) }
-      return { level, name: path, content: parse(text, path) }
+      return text === undefined ? undefined : readPlace({ level, path }, text)
     }),
   )
   const files = found.filter((file) => file !== undefined)
@@ -118,13 +145,24 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** What can be read of a file in which nothing counts. */
-function parsed(text: string): JsonObject {
+async function readPlace({ level, path }: SettingsPlace, text: string): Promise<SettingsFile> {
   try {
-    return parse(text, '')
-  } catch {
-    return {}
+    return { level, name: path, content: parse(text, path) }
+  } catch (thrown) {
+    // What an administrator wrote binds: it is not passed over.
+    if (level === 'managed' || !(await isOfAnotherUser(path))) throw thrown
+    return {
+      level,
+      name: path,
+      content: {},
+      problem: `${messageOf(thrown)} It belongs to another user, and is passed over.`,
+    }
   }
+}
+
+async function isOfAnotherUser(path: string): Promise<boolean> {
+  const own = process.getuid?.()
+  return own !== undefined && (await stat(path)).uid !== own
 }
 
 function parse(text: string, name: string): JsonObject {

@@ -61,7 +61,8 @@ export async function runRipgrep(
   })
 }
 
-async function ripgrepPath(): Promise<string | undefined> {
+/** Where the ripgrep is that searches go to; undefined when there is none for this platform. */
+export async function ripgrepPath(): Promise<string | undefined> {
   try {
     // Loaded when used: it looks for its binary while it is imported, and throws when there is none.
     const { rgPath } = await import('@vscode/ripgrep')

@@ -22,6 +22,8 @@ const usage = `halting: a coding agent that always stops, and says why
 
   halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
   halting check [flags]         what a run with these flags cannot exceed; runs nothing
+  halting models [PART]         the models that are known: windows, prices, where a key is found
+  halting doctor [flags]        whether a run can begin, and what to do when it cannot
   halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`
 
 const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 130 Ctrl-C, 143 SIGTERM.

@@ -1,12 +1,16 @@
-/** The candidate that was most likely meant; undefined when none is near. */
-export function nearest(given: string, candidates: readonly string[]): string | undefined {
+/** The candidate that was most likely meant; undefined when none is near: within `most` letters, a third of them when absent. */
+export function nearest(
+  given: string,
+  candidates: readonly string[],
+  most: number = Math.max(2, Math.floor(given.length / 3)),
+): string | undefined {
   let best: string | undefined
   let least = Infinity
   for (const candidate of candidates) {
     const steps = distance(given.toLowerCase(), candidate.toLowerCase())
     if (steps < least) [best, least] = [candidate, steps]
   }
-  return least <= Math.max(2, Math.floor(given.length / 3)) ? best : undefined
+  return least <= most ? best : undefined
 }
 
 /** Letters to add, drop, change or swap with their neighbour to make one text of the other. */

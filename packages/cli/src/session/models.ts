@@ -16,6 +16,7 @@ import {
 } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
+import { checkModelName, slipOf } from './model-names.ts'
 
 /** The models of a run, what they cost, and what has to be ended after it. */
 export interface Models {
@@ -36,6 +37,7 @@ export async function openModels(flags: Flags, surroundings: Surroundings): Prom
   const { settings, ...loaded } = await loadFor(flags, surroundings)
   const { env, cwd } = surroundings
   if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd)), ...loaded }
+  checkNames(flags, env)
   const credentials = helperOf(settings, env)
   const isHelped = credentials !== undefined && isOfMessagesApi(flags.model, env)
   const apiKeySource = isHelped ? 'apiKeyHelper' : keySourceOf(flags.model, env)
@@ -47,11 +49,22 @@ export async function openModels(flags: Flags, surroundings: Surroundings): Prom
 export async function describeModels(flags: Flags, surroundings: Surroundings): Promise<Omit<Models, 'close'>> {
   const { settings: _, ...loaded } = await loadFor(flags, surroundings)
   if (flags.script === undefined) {
+    checkNames(flags, surroundings.env)
     return { ...environmentModels(flags, surroundings.env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
   }
   const models = await scriptedModels(flags.script, flags, surroundings.cwd)
   await models.close()
   return { ...models, ...loaded }
+}
+
+/** A name that is asked for all the same, since new models come. */
+function slips({ model, fallbackModel }: Flags): readonly string[] {
+  return [model, fallbackModel].flatMap((name) => {
+    const meant = name === undefined ? undefined : slipOf(name)
+    return meant === undefined
+      ? []
+      : [`No model "${name}" is known. Did you mean ${meant}? It is asked for as it is written.`]
+  })
 }
 
 interface Loaded extends Pick<Models, 'prices' | 'warnings'> {
@@ -60,14 +73,21 @@ interface Loaded extends Pick<Models, 'prices' | 'warnings'> {
 
 async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
   const home = env['HOME'] ?? homedir()
-  const { settings, warnings } = await loadSettings({ cwd, home, env, given: flags.settings })
+  const { settings, warnings: told } = await loadSettings({ cwd, home, env, given: flags.settings })
   const { modelPrices = [] } = settings
   const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))
-  return { settings, warnings, prices }
+  return { settings, warnings: flags.script === undefined ? [...told, ...slips(flags)] : told, prices }
+}
+
+/** @throws UsageError for a name of no known service. */
+function checkNames({ model, fallbackModel }: Flags, env: Program['env']): void {
+  for (const name of [model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined), fallbackModel]) {
+    if (name !== undefined) checkModelName(name)
+  }
 }
 
 /** The key helper of the settings, where the environment has no key. It gives keys for the Messages API. */
-function helperOf({ apiKeyHelper }: Settings, env: Program['env']): CredentialSource | undefined {
+export function helperOf({ apiKeyHelper }: Settings, env: Program['env']): CredentialSource | undefined {
   if (apiKeyHelper === undefined || keySourceOf('anthropic/any', env) !== 'none') return undefined
   const ttlMs = Number(env['CLAUDE_CODE_API_KEY_HELPER_TTL_MS'])
   return commandCredentials(apiKeyHelper, ttlMs > 0 ? { ttlMs } : {})

@@ -16,6 +16,9 @@ let folder = ''
 /** Where programs of this test file run; empty at first. */
 export const here = (): string => folder
 
+/** The program's own file. */
+export const programPath = (): string => join(home, 'bin/halting.js')
+
 /** Bundles the program and makes a folder for it to run in; both are removed at the end of the test file. */
 export function installProgram(): void {
   beforeAll(async () => {

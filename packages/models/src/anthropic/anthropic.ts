@@ -4,7 +4,7 @@ import { sizesOf } from '../model-sizes.ts'
 import { keyRingOf } from '../service/endpoint.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol } from '../service/service-model.ts'
-import { endpointOf } from './endpoint.ts'
+import { endpointOf, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
 import { messagesReader } from './messages-reader.ts'
 import { createRequestBody } from './request-body.ts'
@@ -27,7 +27,7 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
  */
 export function anthropic(options: AnthropicOptions): Model {
   const id = options.id ?? options.model
-  const keys = keyRingOf(options, (apiKey) => ['x-api-key', apiKey])
+  const keys = keyRingOf(options, messagesKeyHeader)
   const limits = limitsOf(options)
   const { serverTools = [] } = options
   const protocol: Protocol = {

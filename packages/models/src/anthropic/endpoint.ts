@@ -1,4 +1,5 @@
 import { headersOf, urlUnder } from '../service/endpoint.ts'
+import type { KeyHeader } from '../service/credentials.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
 
 export interface EndpointOptions extends ServiceOptions {
@@ -11,18 +12,24 @@ export interface Endpoint {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** The header of a key of the Messages API. */
+export const messagesKeyHeader: KeyHeader = (apiKey) => ['x-api-key', apiKey]
+
 const defaultBaseUrl = 'https://api.anthropic.com'
 
 /**
  * Where requests go and what stands above each of them.
  * @throws ConfigurationError for a base URL or a header that no request can be made with.
  */
-export function endpointOf({ baseUrl = defaultBaseUrl, betas = [], headers = {} }: EndpointOptions): Endpoint {
+export function endpointOf(
+  { baseUrl = defaultBaseUrl, betas = [], headers = {} }: EndpointOptions,
+  path = '/v1/messages',
+): Endpoint {
   const named = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'anthropic-beta')
   const users = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'anthropic-beta')
   const all = [...users.map(([, value]) => value), ...betas]
   return {
-    url: urlUnder(baseUrl, '/v1/messages', defaultBaseUrl),
+    url: urlUnder(baseUrl, path, defaultBaseUrl),
     headers: headersOf(
       { 'anthropic-version': '2023-06-01', ...(all.length > 0 && { 'anthropic-beta': all.join(',') }) },
       Object.fromEntries(named),

@@ -1,6 +1,7 @@
 import type { JsonObject, Model } from '@halting/core'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
+import type { KeyHeader } from '../service/credentials.ts'
 import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
@@ -41,6 +42,9 @@ export interface OpenAiCompatibleOptions extends OpenAiOptions {
   readonly dialect?: 'mistral' | undefined
 }
 
+/** The header of a key of chat completions. */
+export const chatKeyHeader: KeyHeader = (apiKey) => ['authorization', `Bearer ${apiKey}`]
+
 const openAiBaseUrl = 'https://api.openai.com/v1'
 
 /**
@@ -58,7 +62,7 @@ export function openai(options: OpenAiOptions): Model {
  */
 export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   const { model, id = model, settings } = options
-  const keys = keyRingOf(options, (apiKey) => ['authorization', `Bearer ${apiKey}`])
+  const keys = keyRingOf(options, chatKeyHeader)
   const limits = limitsOf(options)
   const url = urlUnder(options.baseUrl, '/chat/completions', openAiBaseUrl)
   const { hostname } = new URL(url)

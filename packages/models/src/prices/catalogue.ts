@@ -36,7 +36,7 @@ export interface Rates {
   readonly search: number
 }
 
-interface Entry extends ModelFigures {
+export interface Entry extends ModelFigures {
   readonly price: ModelPrice
 }
 
@@ -69,8 +69,14 @@ export function figuresOf(model: string): ModelFigures | undefined {
 }
 
 function find(model: string): Entry | undefined {
+  const all = allEntries()
+  return all.get(model) ?? all.get(`anthropic/${model}`)
+}
+
+/** The snapshot, by id. */
+export function allEntries(): ReadonlyMap<string, Entry> {
   entries ??= parseTable()
-  return entries.get(model) ?? entries.get(`anthropic/${model}`)
+  return entries
 }
 let entries: ReadonlyMap<string, Entry> | undefined
 

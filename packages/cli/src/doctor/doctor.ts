@@ -1,0 +1,36 @@
+import { homedir } from 'node:os'
+import type { Flags } from '../flags/flags.ts'
+import { type Style, styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { type Finding, type Patient } from './finding.ts'
+import { programFindings } from './programs.ts'
+import { serviceFindings } from './service.ts'
+import { settingsFindings } from './settings.ts'
+
+/**
+ * `halting doctor`: looks at what a run needs, and says what to do about each thing that is not right. It asks the service
+ * which models it has, which costs nothing, and no model. Returns 0 when a run can begin, else 1.
+ */
+export async function doctor(flags: Flags, program: Program): Promise<number> {
+  const { output, env, cwd } = program
+  const patient: Patient = { flags, env, cwd, home: env['HOME'] ?? homedir() }
+  const { findings: ofSettings, settings } = await settingsFindings(patient)
+  const findings = [...(await serviceFindings(patient, settings)), ...(await programFindings(patient)), ...ofSettings]
+  const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
+  output.out(isJson ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)))
+  return findings.some(({ state }) => state === 'broken') ? 1 : 0
+}
+
+const marks = { good: 'ok', note: '--', broken: '!!' } as const
+
+function textOf(findings: readonly Finding[], style: Style): string {
+  const paint = { good: style.green, note: style.yellow, broken: style.red }
+  const width = Math.max(...findings.map(({ what }) => what.length))
+  const lines = findings.flatMap(({ what, state, says, todo }) => [
+    `${paint[state](marks[state])}  ${what.padEnd(width)}  ${says}`,
+    ...(todo === undefined ? [] : [`${' '.repeat(width + 6)}${todo}`]),
+  ])
+  const broken = findings.filter(({ state }) => state === 'broken').length
+  const verdict = broken === 0 ? 'A run can begin.' : 'A run cannot begin until what is marked !! is put right.'
+  return `${lines.join('\n')}\n\n${verdict}\n`
+}

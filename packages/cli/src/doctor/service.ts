@@ -1,0 +1,125 @@
+import type { Settings } from '@halting/agent'
+import { messageOf } from '@halting/core/adapters'
+import {
+  defaultModelName,
+  isOfMessagesApi,
+  keySourceOf,
+  keyVariablesOf,
+  knownModels,
+  type ModelService,
+  serviceFromEnvironment,
+  withoutAlias,
+} from '@halting/models'
+import { helperOf } from '../session/models.ts'
+import { checkModelName, nearestModel } from '../session/model-names.ts'
+import type { Finding, Patient } from './finding.ts'
+
+/** How long the service has for its list of models. */
+const patienceMs = 10_000
+
+/** The model, its key, its service and the way to it. */
+export async function serviceFindings(patient: Patient, settings: Settings): Promise<readonly Finding[]> {
+  const { flags, env } = patient
+  if (flags.script !== undefined) {
+    return [{ what: 'model', state: 'good', says: `a script, ${flags.script}: no key and no network are needed` }]
+  }
+  const name = withoutAlias(flags.model ?? (env['ANTHROPIC_MODEL']?.trim() || defaultModelName))
+  let service: ModelService
+  try {
+    checkModelName(name)
+    const credentials = helperOf(settings, env)
+    service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
+  } catch (thrown) {
+    return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
+  }
+  const key = keyFinding(name, service, patient, settings)
+  const found = [modelFinding(name, patient), key, ...proxyFindings(service)]
+  return [...found, ...(await answerFindings(name, service, key))]
+}
+
+function modelFinding(name: string, { flags, env }: Patient): Finding {
+  const from =
+    flags.model !== undefined ? '--model' : env['ANTHROPIC_MODEL'] === undefined ? 'the default' : 'ANTHROPIC_MODEL'
+  const known = knownModels().find((model) => model.name === name.replace(/^anthropic\//, ''))
+  const says = `${name} (${from})`
+  if (known !== undefined) {
+    const { price, contextWindow } = known
+    return {
+      what: 'model',
+      state: 'good',
+      says: `${says}, ${contextWindow.toLocaleString('en-US')} tokens, $${price.input} in and $${price.output} out a million`,
+    }
+  }
+  const meant = nearestModel(name)
+  return {
+    what: 'model',
+    state: 'note',
+    says: `${says}, of which no price is known: --max-budget-usd cannot be used`,
+    todo: `Set its price with modelPrices in the settings.${meant === undefined ? '' : ` Or did you mean ${meant}?`}`,
+  }
+}
+
+function keyFinding(name: string, service: ModelService, { env }: Patient, settings: Settings): Finding {
+  const source = keySourceOf(name, env)
+  if (source !== 'none') return { what: 'key', state: 'good', says: `from ${source}` }
+  if (settings.apiKeyHelper !== undefined && isOfMessagesApi(name, env)) {
+    return { what: 'key', state: 'good', says: 'from apiKeyHelper' }
+  }
+  const variables = keyVariablesOf(name) ?? []
+  if (variables.length === 0) return { what: 'key', state: 'good', says: 'none is needed' }
+  const isHere = /^https?:\/\/(localhost|127\.|\[::1\])/.test(service.origin)
+  return {
+    what: 'key',
+    state: isHere ? 'note' : 'broken',
+    says: `none found${isHere ? ', and a service on this machine may need none' : ''}`,
+    todo: `Set ${variables.join(' or ')}.`,
+  }
+}
+
+function proxyFindings({ proxyVariable }: ModelService): readonly Finding[] {
+  if (proxyVariable === undefined) return [{ what: 'proxy', state: 'good', says: 'none' }]
+  return [{ what: 'proxy', state: 'good', says: `the one in ${proxyVariable}; NO_PROXY says for what there is none` }]
+}
+
+async function answerFindings(name: string, service: ModelService, key: Finding): Promise<readonly Finding[]> {
+  const { origin, model } = service
+  if (key.state === 'broken') {
+    return [{ what: 'service', state: 'note', says: `${origin} was not asked, for want of a key` }]
+  }
+  const answer = await service.ask(patienceMs)
+  switch (answer.kind) {
+    case 'failed':
+      return [
+        {
+          what: 'service',
+          state: 'broken',
+          says: `${origin}: ${answer.message}`,
+          todo: 'Check the network, the proxy and the base URL.',
+        },
+      ]
+    case 'key_refused':
+      return [
+        {
+          what: 'service',
+          state: 'broken',
+          says: `${origin} answers, and refuses the key (${answer.status})`,
+          todo: `Set another one in ${keyVariablesOf(name)?.join(' or ') ?? 'the settings'}.`,
+        },
+      ]
+    case 'answered': {
+      const { models } = answer
+      if (models === undefined)
+        return [{ what: 'service', state: 'good', says: `${origin} answers; it gives no list of models` }]
+      if (models.includes(model))
+        return [{ what: 'service', state: 'good', says: `${origin} answers, and has ${model}` }]
+      return [
+        {
+          what: 'service',
+          state: 'note',
+          says: `${origin} answers, and has no ${model} in its list of ${models.length}`,
+          todo: `Name one that it has with --model: ${models.slice(0, 5).join(', ')}${models.length > 5 ? ' …' : ''}`,
+        },
+      ]
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { UsageError } from '../usage-error.ts'
+import { nearest } from './nearest.ts'
+
+/** What the program does beside answering a prompt, each in a word. */
+export const commands = ['check', 'demo', 'doctor', 'models'] as const
+export type Command = (typeof commands)[number]
+
+export function isCommand(word: string | undefined): word is Command {
+  return commands.some((command) => command === word)
+}
+
+/** Words that other programs of this kind have as commands, and what serves here in their place. */
+const elsewhere: Readonly<Record<string, string>> = {
+  help: 'halting --help',
+  version: 'halting --version',
+  login: 'set ANTHROPIC_API_KEY; halting doctor tells whether it is found',
+  auth: 'set ANTHROPIC_API_KEY; halting doctor tells whether it is found',
+  'setup-token': 'set ANTHROPIC_AUTH_TOKEN; halting doctor tells whether it is found',
+  logout: 'unset ANTHROPIC_API_KEY',
+  status: 'halting doctor',
+  config: 'halting doctor, which tells the settings files that are read',
+  model: 'halting models',
+  exec: 'halting -p "PROMPT"',
+  run: 'halting -p "PROMPT"',
+  chat: 'halting -p "PROMPT"',
+  print: 'halting -p "PROMPT"',
+}
+
+/**
+ * A single word is no prompt unless `-p` says so: it is a command, or a mistake that must not cost a request.
+ * @throws UsageError that names the nearest command.
+ */
+export function refuseUnknownCommand(word: string): never {
+  const instead = elsewhere[word.toLowerCase()]
+  const meant = nearest(word, commands)
+  const hint =
+    instead === undefined ? (meant === undefined ? '' : ` Did you mean halting ${meant}?`) : ` Instead: ${instead}.`
+  throw new UsageError(
+    `There is no command "${word}".${hint} The commands are ${commands.join(', ')}; as a prompt it goes behind -p: halting -p "${word}".`,
+  )
+}

@@ -1,0 +1,183 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { installProgram, programPath, run } from './support/program.ts'
+
+installProgram()
+
+interface Service {
+  readonly url: string
+  readonly seen: { readonly url: string | undefined; readonly key: string | undefined }[]
+}
+
+/** A service on this machine that gives the same answer to everything. */
+async function startService(status: number, body: string): Promise<Service> {
+  const seen: Service['seen'] = []
+  const server = createServer((request, response) => {
+    const { 'x-api-key': key, authorization } = request.headers
+    seen.push({ url: request.url, key: String(key ?? authorization) })
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  // A server that listens on a port has an address of this kind.
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+}
+
+const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
+
+describe('a word that is no command', () => {
+  test.each([
+    [['doctr'], 'Did you mean halting doctor?'],
+    [['chek', '--max-turns', '3'], 'Did you mean halting check?'],
+    [['Models'], 'Did you mean halting models?'],
+    [['help'], 'Instead: halting --help.'],
+    [['login'], 'Instead: set ANTHROPIC_API_KEY;'],
+    [['explain'], 'halting -p "explain"'],
+  ])('%j is told with what was meant, and reaches no model', async (args, hint) => {
+    const { url, seen } = await startService(200, '')
+    const { status, stdout, stderr } = await run(args, { env: { ANTHROPIC_BASE_URL: url } })
+    expect([status, stdout, seen]).toEqual([2, '', []])
+    expect(stderr).toContain(`There is no command "${args[0]}".`)
+    expect(stderr).toContain(hint)
+  })
+
+  test('is a prompt behind -p, and a sentence always is', async () => {
+    const { url, seen } = await startService(400, '{}')
+    const env = { ANTHROPIC_BASE_URL: url }
+    expect((await run(['-p', 'help'], { env })).status).toBe(1)
+    expect((await run(['what is this?'], { env })).status).toBe(1)
+    expect(seen).toHaveLength(2)
+  })
+})
+
+describe('halting models', () => {
+  test('lists names, windows, prices and where a key is found', async () => {
+    const { status, stdout } = await run(['models'], { env: { OPENAI_API_KEY: 'k' } })
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^anthropic {2}no key: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN\n/)
+    expect(stdout).toMatch(/\n {2}claude-sonnet-5-5 +1M {2}\$2 \/ \$10\n/)
+    expect(stdout).toMatch(/\nopenai {2}key from OPENAI_API_KEY\n/)
+    expect(stdout).toContain('sonnet is claude-sonnet-5-5')
+  })
+
+  test('lists those with a part in their names, and as JSON', async () => {
+    const { stdout } = await run(['models', 'haiku', '--output-format', 'json'])
+    const told = JSON.parse(stdout) as { readonly models: readonly { readonly name: string }[] }
+    expect(told.models.length).toBeGreaterThan(1)
+    expect(told.models.every(({ name }) => name.includes('haiku'))).toBe(true)
+  })
+
+  test('names the nearest when there is none', async () => {
+    expect(await run(['models', 'gemini-2.5-por'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('Did you mean google/gemini-2.5-pro?') as string,
+    })
+  })
+})
+
+describe('the name of a model', () => {
+  test.each([
+    ['gemini-2.5-pro', 'google/gemini-2.5-pro'],
+    ['sonet', 'sonnet'],
+    ['claude_opus_5', 'claude-opus-5'],
+  ])('%s is refused with the nearest known one', async (name, meant) => {
+    const { status, stderr } = await run(['-p', 'hi', '--model', name])
+    expect(status).toBe(2)
+    expect(stderr).toBe(
+      `halting: No known service has a model "${name}". Did you mean ${meant}? halting models lists them.\n`,
+    )
+  })
+
+  test('that looks like a slip is told, and asked for all the same', async () => {
+    const { url, seen } = await startService(400, '{}')
+    const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonet-5-5'], { env: { ANTHROPIC_BASE_URL: url } })
+    expect(stderr).toContain('Did you mean claude-sonnet-5-5? It is asked for as it is written.')
+    expect(seen).toHaveLength(1)
+  })
+
+  test('of a version that is not known yet is no slip', async () => {
+    const { url } = await startService(400, '{}')
+    const { stderr } = await run(['-p', 'hi', '--model', 'claude-sonnet-5-6'], { env: { ANTHROPIC_BASE_URL: url } })
+    expect(stderr).not.toContain('Did you mean')
+  })
+})
+
+describe('halting doctor', () => {
+  test('finds that a run can begin', async () => {
+    const { url, seen } = await startService(200, modelList('claude-sonnet-5-5'))
+    const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'secret-key' }
+    const { status, stdout, stderr } = await run(['doctor'], { env })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(/^ok {2}model +claude-sonnet-5-5 \(the default\)/)
+    expect(stdout).toMatch(/\nok {2}key +from ANTHROPIC_API_KEY\n/)
+    expect(stdout).toContain(`${url} answers, and has claude-sonnet-5-5`)
+    for (const what of ['proxy', 'node', 'ripgrep', 'git', 'sandbox', 'settings'])
+      expect(stdout).toContain(`  ${what} `)
+    expect(stdout).toMatch(/A run can begin\.\n$/)
+    expect(stdout).not.toContain('secret-key')
+    expect(seen).toEqual([{ url: '/v1/models?limit=1000', key: 'secret-key' }])
+  })
+
+  test('says what to do about a key that is missing, and one that is refused', async () => {
+    const missing = await run(['doctor'])
+    expect(missing.status).toBe(1)
+    expect(missing.stdout).toMatch(/!! {2}key +none found\n +Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN\.\n/)
+    const { url } = await startService(401, '{"error":{"message":"bad key k-123"}}')
+    const refused = await run(['doctor', '--model', 'gpt-5'], {
+      env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'k-123' },
+    })
+    expect(refused.status).toBe(1)
+    expect(refused.stdout).toContain('refuses the key (401)')
+    expect(refused.stdout).toContain('Set another one in OPENAI_API_KEY.')
+    expect(refused.stdout).not.toContain('k-123')
+  })
+
+  test('says what it makes of a wrong address, a wrong name and a model that is not there', async () => {
+    const nowhere = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', ANTHROPIC_API_KEY: 'k' } })
+    expect([nowhere.status, nowhere.stdout]).toEqual([
+      1,
+      expect.stringContaining('Check the network, the proxy and the base URL.'),
+    ])
+    const page = await startService(404, '<html>not here</html>')
+    const wrong = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: page.url, ANTHROPIC_API_KEY: 'k' } })
+    expect([wrong.status, wrong.stdout]).toEqual([
+      1,
+      expect.stringContaining('it answered 404, and not as a service of models does'),
+    ])
+    expect((await run(['doctor', '--model', 'sonet'])).stdout).toContain('Did you mean sonnet?')
+    const { url } = await startService(200, modelList('other-1', 'other-2'))
+    const absent = await run(['doctor', '--model', 'openai-compatible/mine'], { env: { OPENAI_BASE_URL: `${url}/v1` } })
+    expect([absent.status, absent.stdout]).toEqual([
+      0,
+      expect.stringContaining('Name one that it has with --model: other-1, other-2'),
+    ])
+  })
+
+  test('tells the settings that were found, and what of them is passed over', async () => {
+    const work = mkdtempSync(join(tmpdir(), 'halting-doctor-'))
+    onTestFinished(() => rmSync(work, { recursive: true }))
+    mkdirSync(join(work, '.claude'))
+    writeFileSync(join(work, '.claude/settings.json'), '{"hooks":{},"permissions":{}}')
+    const found = await run(['doctor', '--script', 'any.json'], { cwd: work })
+    expect(found.stdout).toContain('.claude/settings.json: nothing in it counts; passed over: hooks, permissions')
+    writeFileSync(join(work, '.claude/settings.json'), '{')
+    const broken = await run(['doctor', '--script', 'any.json'], { cwd: work })
+    expect([broken.status, broken.stdout]).toEqual([1, expect.stringMatching(/!! {2}settings .*is no JSON/)])
+    expect(await run(['-p', 'hi'], { cwd: work })).toMatchObject({ status: 2, stdout: '' })
+  })
+})
+
+test('a working directory that is gone is told', () => {
+  const gone = mkdtempSync(join(tmpdir(), 'halting-gone-'))
+  const script = `cd '${gone}' && rmdir '${gone}' && exec '${process.execPath}' '${programPath()}' -p hi`
+  const { status, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' })
+  expect([status, stderr]).toEqual([
+    2,
+    'halting: The working directory is gone: it was deleted or moved. Change to one that is there.\n',
+  ])
+})

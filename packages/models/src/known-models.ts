@@ -1,0 +1,64 @@
+import { allEntries } from './prices/catalogue.ts'
+import type { ModelFigures, ModelPrice } from './prices/catalogue.ts'
+import { modelNamed } from './services.ts'
+
+/** A model that the price snapshot knows, behind a service that can be asked. */
+export interface KnownModel extends ModelFigures {
+  /** As it is written behind `--model`. */
+  readonly name: string
+  readonly price: ModelPrice
+  /** The variables that its key is looked for in; none for a service without keys. */
+  readonly keyVariables: readonly string[]
+}
+
+/** Every known model, by service and name. */
+export function knownModels(): readonly KnownModel[] {
+  const models: KnownModel[] = []
+  for (const [id, { price, contextWindow, maxOutputTokens }] of allEntries()) {
+    const name = id.replace(/^anthropic\//, '')
+    const keyVariables = keyVariablesOf(name)
+    if (keyVariables !== undefined) models.push({ name, contextWindow, maxOutputTokens, price, keyVariables })
+  }
+  return models
+}
+
+/** Where the key of the model with this name is looked for; undefined for a name of no known service. */
+export function keyVariablesOf(name: string): readonly string[] | undefined {
+  const named = modelNamed(name)
+  if (named === undefined) return undefined
+  if (named.kind === 'anthropic') return ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
+  return named.service.keyVariable === undefined ? [] : [named.service.keyVariable]
+}
+
+const families = ['sonnet', 'opus', 'haiku'] as const
+
+/** Short names, and the newest known model of the family that each stands for. */
+export function modelAliases(): Readonly<Record<(typeof families)[number], string>> {
+  return { sonnet: newestOf('sonnet'), opus: newestOf('opus'), haiku: newestOf('haiku') }
+}
+
+/** The name that a short name stands for; any other name is itself. */
+export function withoutAlias(name: string): string {
+  const family = families.find((one) => one === name.toLowerCase())
+  return family === undefined ? name : newestOf(family)
+}
+
+function newestOf(family: (typeof families)[number]): string {
+  let newest = ''
+  let newestVersion: readonly number[] = []
+  for (const id of allEntries().keys()) {
+    const version = new RegExp(`^anthropic/claude-${family}-(\\d{1,3}(?:-\\d{1,3})*)$`).exec(id)?.[1]
+    if (version === undefined) continue
+    const parts = version.split('-').map(Number)
+    if (isNewer(parts, newestVersion)) [newest, newestVersion] = [`claude-${family}-${version}`, parts]
+  }
+  return newest
+}
+
+function isNewer(version: readonly number[], than: readonly number[]): boolean {
+  for (let index = 0; index < Math.max(version.length, than.length); index++) {
+    const [one, other] = [version[index] ?? 0, than[index] ?? -1]
+    if (one !== other) return one > other
+  }
+  return false
+}

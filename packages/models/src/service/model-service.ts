@@ -1,0 +1,93 @@
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { fetchFor } from '../http/fetch.ts'
+import { networkError } from '../http/network-error.ts'
+import { proxyFor } from '../http/proxy.ts'
+import { parseJson } from '../json-fields.ts'
+import type { KeyHeader } from './credentials.ts'
+import { keyRingOf } from './endpoint.ts'
+import type { ServiceOptions } from './endpoint.ts'
+
+/** What a service said when it was asked which models it has. It costs nothing. */
+export type ServiceAnswer =
+  /** It took the key; `models` are their names, undefined where it gives no list. */
+  | { readonly kind: 'answered'; readonly models: readonly string[] | undefined }
+  | { readonly kind: 'key_refused'; readonly status: number }
+  /** Nothing answered, or something that is no service of this kind. In words. */
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** A service as a person set it up, for looking at. */
+export interface ModelService {
+  /** The name of the model, as the service knows it. */
+  readonly model: string
+  /** Where it is found, without what may hold a secret. */
+  readonly origin: string
+  readonly hasCredentials: boolean
+  /** The variable that names the proxy in between; undefined without one. */
+  readonly proxyVariable: string | undefined
+  /** Asks it for the list of its models, for at most `timeoutMs`. Never rejects. */
+  ask(timeoutMs: number): Promise<ServiceAnswer>
+}
+
+interface ModelServiceInit {
+  readonly model: string
+  readonly endpoint: { readonly url: string; readonly headers: Readonly<Record<string, string>> }
+  readonly options: ServiceOptions
+  readonly keyHeader: KeyHeader
+}
+
+/** @throws ConfigurationError for a key that cannot be sent. */
+export function createModelService({ model, endpoint, options, keyHeader }: ModelServiceInit): ModelService {
+  const keys = keyRingOf(options, keyHeader)
+  const { apiKey, authToken, credentials, fetch = fetchFor } = options
+  const { url, headers } = endpoint
+  return {
+    model,
+    origin: new URL(url).origin,
+    proxyVariable: proxyFor(new URL(url), process.env)?.variable,
+    hasCredentials: (apiKey ?? authToken ?? credentials) !== undefined,
+    async ask(timeoutMs) {
+      const signal = AbortSignal.timeout(timeoutMs)
+      try {
+        const key = await keys.current(signal)
+        const response = await fetch(url, {
+          headers: { ...key.headers, ...headers, accept: 'application/json' },
+          signal,
+          redirect: 'manual',
+        })
+        return answerOf(response.status, await textOf(response))
+      } catch (thrown) {
+        if (signal.aborted) return { kind: 'failed', message: `it did not answer within ${timeoutMs / 1_000} s` }
+        return { kind: 'failed', message: messageOf(networkError(thrown, url)) }
+      }
+    },
+  }
+}
+
+function answerOf(status: number, body: string): ServiceAnswer {
+  if (status === 401 || status === 403) return { kind: 'key_refused', status }
+  const list = status === 200 ? parseJson(body) : undefined
+  if (isJsonObject(list) && Array.isArray(list.data)) {
+    const models = list.data.flatMap((entry: unknown) =>
+      isJsonObject(entry) && typeof entry.id === 'string' ? [entry.id] : [],
+    )
+    // A page of a longer list says nothing of what is not on it.
+    return { kind: 'answered', models: list.has_more === true ? undefined : models }
+  }
+  // Some services have no list of models; what refuses in JSON is a service all the same.
+  if (status < 500 && isJsonObject(parseJson(body))) return { kind: 'answered', models: undefined }
+  return { kind: 'failed', message: `it answered ${status}, and not as a service of models does` }
+}
+
+const longestList = 4 * 1024 * 1024
+
+async function textOf(response: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let left = longestList
+  for await (const piece of response.body ?? []) {
+    text += decoder.decode(piece.subarray(0, left), { stream: true })
+    left -= piece.length
+    if (left <= 0) break
+  }
+  return text
+}
