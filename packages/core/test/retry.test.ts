@@ -163,3 +163,37 @@ test('a service that asks to wait without end is not waited for', async () => {
   const { terminal, clock } = await run([{ error: { kind: 'rate_limit', message: 'x', retryAfterMs: Infinity } }])
   expect([terminal.reason, clock.now()]).toEqual(['model_error', 0])
 })
+
+describe('a reply that says nothing', () => {
+  test.each([
+    ['no block', { text: '' }],
+    ['white space', { text: ' \n' }],
+  ] as const)('(%s) is asked for once more, and charged both times', async (_what, empty) => {
+    const { model, terminal, state, events } = await run([empty, 'answer'])
+    expect([model.requests.length, terminal.reason, terminal.summary.assistantMessages]).toEqual([2, 'completed', 1])
+    expect(state.spent.requests).toBe(2)
+    const retry = events.find(({ type }) => type === 'retry')
+    expect(retry).toMatchObject({ attempt: 1, delayMs: 0, error: { message: 'The reply was empty.' } })
+  })
+
+  test('is the answer when the second is empty too, and that is told', async () => {
+    const { model, terminal, events } = await run([{ text: '' }, { text: '' }, 'never'])
+    expect([model.requests.length, terminal.reason]).toEqual([2, 'completed'])
+    expect(events.filter(({ type }) => type === 'notice')).toEqual([
+      { type: 'notice', message: 'The model gave an empty reply.' },
+    ])
+  })
+
+  test('is not asked for again without retries', async () => {
+    const { model, events } = await run([{ text: '' }, 'never'], { maxRetries: 0 })
+    expect(model.requests.length).toBe(1)
+    expect(events.some(({ type }) => type === 'notice')).toBe(true)
+  })
+
+  test('is not one that was cut, paused or refused', async () => {
+    for (const stopReason of ['max_tokens', 'refusal'] as const) {
+      const { events } = await run([{ text: '', stopReason }, 'answer', 'answer'])
+      expect(events.some((event) => event.type === 'retry')).toBe(false)
+    }
+  })
+})

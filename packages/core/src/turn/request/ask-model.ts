@@ -1,5 +1,6 @@
 import type { Emit, LoopEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
+import { emptyReplyError, isEmptyReply } from '../../model/empty-reply.ts'
 import type { ModelUpdate } from '../../model/model.ts'
 import { longestRetryWaitMs, overloadsBeforeFallback, retryDelayMs } from '../../model/retry.ts'
 import type { StepResult } from '../../steps/steps.ts'
@@ -32,12 +33,23 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
   const { maxRetries } = run.context.settings
   const { request } = run.spent
   let overloads = 0
+  let hasAskedAgain = false
   for (let attempt = 1; ; attempt++) {
     const step = await makeAttempt(run, plan, attempt, asker.begin(attempt))
     asker.enter(attempt, step)
     const result = step.value
     switch (result.kind) {
-      case 'answered':
+      case 'answered': {
+        if (!isEmptyReply(result.message)) return result
+        const mayAskAgain = attempt <= maxRetries || isNextRecorded(run, plan, attempt)
+        if (hasAskedAgain || !mayAskAgain) {
+          asker.tell({ type: 'notice', message: 'The model gave an empty reply.' })
+          return result
+        }
+        hasAskedAgain = true
+        asker.tell({ type: 'retry', request, attempt, maxRetries, delayMs: 0, error: emptyReplyError })
+        continue
+      }
       case 'over_budget':
       case 'aborted':
         return result
