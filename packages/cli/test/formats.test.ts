@@ -85,7 +85,8 @@ test('stream-json is every message, init first and one result last', async () =>
       content: [block],
       stop_reason: null,
       stop_sequence: null,
-      usage,
+      // What the service has told when the block is complete.
+      usage: { ...usage, output_tokens: 1 },
     },
     parent_tool_use_id: null,
     ...ids,
@@ -163,6 +164,8 @@ test('--include-partial-messages adds the events of the service', async () => {
     'message_delta',
     'message_stop',
   ])
+  const ofBlock = lines.findIndex(({ event }) => (event as { readonly type?: string })?.type === 'content_block_stop')
+  expect(lines[ofBlock - 1]).toMatchObject({ type: 'assistant', message: { content: [{ text: 'Hello.' }] } })
 })
 
 test('a line separator within a message does not end its line', async () => {

@@ -45,7 +45,13 @@ export type LoopEvent =
   | { readonly type: 'run_start'; readonly run: RunIdentity; readonly model: string }
   | { readonly type: 'turn_start'; readonly request: number; readonly turn: number }
   | { readonly type: 'model_start'; readonly request: number; readonly attempt: number; readonly model: string }
-  | { readonly type: 'model_update'; readonly request: number; readonly update: ModelUpdate }
+  | {
+      readonly type: 'model_update'
+      readonly request: number
+      /** The id that the entry of this reply will have, when it is kept. */
+      readonly entryId: string
+      readonly update: ModelUpdate
+    }
   | {
       readonly type: 'model_end'
       readonly request: number

@@ -70,8 +70,8 @@ describe('a reply', () => {
       'event "content_block_start"',
       'event "content_block_delta"',
       'text_delta Hello',
-      'event "content_block_stop"',
       'block text',
+      'event "content_block_stop"',
       'event "message_delta"',
       'event "message_stop"',
     ])
@@ -190,8 +190,8 @@ describe('a call', () => {
       'event "message_start"',
       'event "content_block_start"',
       'event "content_block_delta"',
-      'event "content_block_stop"',
       'block tool_use',
+      'event "content_block_stop"',
       'event "message_delta"',
       'event "message_stop"',
     ])

@@ -1,8 +1,9 @@
 import type { LoopEvent } from '../events.ts'
 import { uuidOf } from '../hash.ts'
-import { isToolResult, withoutOrigin, type Usage } from '../messages.ts'
+import { isToolResult } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
-import type { SdkAssistant, SdkMessage, SdkUser } from './sdk-messages.ts'
+import { ReplyLines } from './reply-lines.ts'
+import type { SdkMessage, SdkUser } from './sdk-messages.ts'
 
 export interface TranslateOptions {
   readonly sessionId: string
@@ -27,13 +28,19 @@ export function createTranslator(options: TranslateOptions): Translator {
     session_id: options.sessionId,
   })
 
+  const lines = new ReplyLines(base)
+
   const translate = (event: LoopEvent, parent: string | null): readonly SdkMessage[] => {
     switch (event.type) {
       case 'message':
+        if (event.entry.kind === 'assistant') return lines.rest(parent, event.entry)
         return entryMessages(event.entry, parent, base)
-      case 'model_update':
+      case 'model_update': {
+        const line = lines.take(parent, event.entryId, event.update)
+        if (line !== undefined) return [line]
         if (!options.includePartialMessages || event.update.type !== 'api_event') return nothing
         return [{ type: 'stream_event', event: event.update.event, parent_tool_use_id: parent, ...base() }]
+      }
       case 'tool_update':
         return [progressOf(event, parent, base())]
       case 'retry': {
@@ -96,6 +103,7 @@ export function createTranslator(options: TranslateOptions): Translator {
         ]
       }
       case 'model_start':
+        lines.begin(parent, event.model)
         return options.includePartialMessages
           ? [{ type: 'system', subtype: 'status', status: 'requesting', ...base() }]
           : nothing
@@ -156,10 +164,12 @@ function progressOf(
   }
 }
 
-function entryMessages(entry: TranscriptEntry, parent: string | null, base: MakeBase): readonly SdkMessage[] {
+function entryMessages(
+  entry: Exclude<TranscriptEntry, AssistantEntry>,
+  parent: string | null,
+  base: MakeBase,
+): readonly SdkMessage[] {
   switch (entry.kind) {
-    case 'assistant':
-      return assistantMessages(entry, parent, base)
     case 'user':
       return userMessages(entry, parent, base)
     case 'compact_boundary': {
@@ -179,28 +189,6 @@ function entryMessages(entry: TranscriptEntry, parent: string | null, base: Make
     case 'media_removed':
       return [{ type: 'system', subtype: 'informational', message: entry.note, ...base(entry.id) }]
   }
-}
-
-/** One line for each block, all with the message's id; `stop_reason` is null in each. */
-function assistantMessages(entry: AssistantEntry, parent: string | null, base: MakeBase): readonly SdkAssistant[] {
-  const { id, model, content, usage, stop_sequence } = entry.message
-  return content.map((block, index) => ({
-    type: 'assistant',
-    message: {
-      id,
-      type: 'message',
-      role: 'assistant',
-      model,
-      content: [withoutOrigin(block)],
-      stop_reason: null,
-      stop_sequence: stop_sequence ?? null,
-      usage: usage satisfies Usage,
-    },
-    parent_tool_use_id: parent,
-    ...(entry.error === undefined ? {} : { error: entry.error }),
-    ...(entry.aborted === undefined ? {} : { aborted: true as const }),
-    ...base(`${entry.id}.${index}`),
-  }))
 }
 
 /** One line for each tool result; any other message as it is. The person's own prompt is not told back to them. */

@@ -59,9 +59,10 @@ export function ask(run: Run): Promise<Reply> {
       if (!isClosing) early = startEarly(run)
       run.emit({ type: 'model_start', request, attempt, model: model.id })
       const starts = early
+      const entryId = run.entryId('assistant')
       return (update, emit) => {
         if (update.type === 'block' && isToolUse(update.block)) starts.consider(update.block)
-        emit({ type: 'model_update', request, update })
+        emit({ type: 'model_update', request, entryId, update })
       }
     },
     tell: run.emit,

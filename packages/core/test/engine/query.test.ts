@@ -40,7 +40,8 @@ describe('the messages of a run', () => {
         content: [content],
         stop_reason: null,
         stop_sequence: null,
-        usage: usage(10, 5),
+        // The block is told before the service has told what the reply uses.
+        usage: usage(0, 0),
       },
       parent_tool_use_id: null,
     })
@@ -297,9 +298,15 @@ describe('the cost check', () => {
 
 describe('a hand on the run that goes on', () => {
   test('interrupt ends it with a result', async () => {
-    const { result, messages } = await ask([calls('Hang')], { tools: [hanging('Hang')] }, (engine, message) => {
-      if (message.type === 'assistant') engine.interrupt()
+    const engine: QueryEngine = new QueryEngine({
+      model: scriptedModel([calls('Hang')]),
+      tools: [hanging('Hang')],
+      onEvent({ type }) {
+        if (type === 'tool_start') engine.interrupt()
+      },
     })
+    const messages = await all(engine.submit('go'))
+    const result = resultOf(messages)
     expect([result.subtype, result.terminal_reason, result.errors]).toEqual([
       'error_during_execution',
       'aborted_tools',

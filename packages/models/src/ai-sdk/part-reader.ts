@@ -2,6 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
+import { tellingEvent } from '../anthropic/telling-event.ts'
 import { parseJson, stringOf } from '../json-fields.ts'
 import type { Assembled } from '../service/stream-reader.ts'
 import { BlockLog } from './block-log.ts'
@@ -188,12 +189,13 @@ export class PartReader {
     const isEmpty = told === '' && (input.trim() === '' || input.trim() === '{}')
     if (!isEmpty && input !== told && input.startsWith(told)) this.#tell(inputDelta(index, input.slice(told.length)))
     const stop = { type: 'content_block_stop', index }
-    this.#tell(stop)
     // An input that was not written is told as `{}`: to the assembler it is one that has none yet.
     const events = isEmpty ? [start, stop] : [start, inputDelta(index, input), stop]
-    if (isEmpty || isObject(input)) return this.#feed(...events)
-    this.#held.push(events)
-    return more
+    return tellingEvent(this.#options.emit, stop, () => {
+      if (isEmpty || isObject(input)) return this.#feed(...events)
+      this.#held.push(events)
+      return more
+    })
   }
 
   #takeResult(part: JsonObject): PartProgress {
@@ -275,8 +277,7 @@ export class PartReader {
     const begun = this.#start()
     if (begun.kind !== 'more') return begun
     for (const event of events) {
-      this.#tell(event)
-      const progress = this.#feed(event)
+      const progress = tellingEvent(this.#options.emit, event, () => this.#feed(event))
       if (progress.kind !== 'more') return progress
     }
     return more

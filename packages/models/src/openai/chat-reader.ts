@@ -4,6 +4,7 @@ import type { Json, JsonObject, ModelRequest, Usage } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
+import { tellingEvent } from '../anthropic/telling-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
 import { violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
@@ -246,8 +247,7 @@ export class ChatReader implements StreamReader {
   }
 
   #feed(event: JsonObject): Progress {
-    this.#emit({ type: 'api_event', event })
-    return this.#assembler.take(event)
+    return tellingEvent(this.#emit, event, () => this.#assembler.take(event))
   }
 
   /** What the service wants back with a block, and the text of an input that its object does not give again. */

@@ -1,0 +1,107 @@
+// Holds rules of docs/spec.md: R-SDK-3, R-SDK-3b, R-SDK-3c.
+import { expect, test } from 'vitest'
+import { ModelError, QueryEngine, type ContentBlock, type Model, type SdkMessage } from '../../src/index.ts'
+import type { ModelCallOptions, ModelUpdate } from '../../src/adapters/index.ts'
+
+const usage = { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+const text = (said: string): ContentBlock => ({ type: 'text', text: said })
+
+/** A model whose reply comes when the test says so. */
+function steered(call: (options: ModelCallOptions, attempt: number) => Promise<readonly ContentBlock[]>): Model {
+  let attempts = 0
+  return {
+    id: 'steered',
+    contextWindow: 200_000,
+    maxOutputTokens: 64_000,
+    async call(_request, options) {
+      const attempt = ++attempts
+      const content = await call(options, attempt)
+      const id = `msg_${attempt}`
+      return { message: { role: 'assistant', id, model: 'steered-1', content, stop_reason: 'end_turn', usage } }
+    },
+  }
+}
+
+const start = (attempt: number): ModelUpdate => ({
+  type: 'api_event',
+  event: { type: 'message_start', message: { id: `msg_${attempt}`, model: 'steered-1', usage: { input_tokens: 7 } } },
+})
+const block = (index: number, said: ContentBlock, attempt: number): ModelUpdate => ({
+  type: 'block',
+  index,
+  block: said,
+  messageId: `msg_${attempt}`,
+})
+
+async function all(engine: QueryEngine, see: (message: SdkMessage) => void = () => undefined): Promise<SdkMessage[]> {
+  const list: SdkMessage[] = []
+  for await (const message of engine.submit('go')) {
+    list.push(message)
+    see(message)
+  }
+  return list
+}
+
+const assistantLines = (messages: readonly SdkMessage[]) =>
+  messages.flatMap((message) => (message.type === 'assistant' ? [message] : []))
+
+test('a block has its line when it is complete, and not when the reply is', async () => {
+  let goOn = (): void => undefined
+  const isHeard = new Promise<void>((resolve) => (goOn = resolve))
+  const [first, second] = [text('First.'), text('Second.')]
+  const model = steered(async ({ emit }, attempt) => {
+    emit(start(attempt))
+    emit(block(0, first, attempt))
+    // Never settles unless the line of the block was read while the reply is open.
+    await isHeard
+    return [first, second]
+  })
+  const messages = await all(new QueryEngine({ model, sessionId: 's' }), ({ type }) => type === 'assistant' && goOn())
+  expect(assistantLines(messages).map(({ message }) => message)).toMatchObject([
+    {
+      id: 'msg_1',
+      model: 'steered-1',
+      content: [first],
+      stop_reason: null,
+      usage: { input_tokens: 7, output_tokens: 0 },
+    },
+    { id: 'msg_1', model: 'steered-1', content: [second], stop_reason: null, usage },
+  ])
+  expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'First.Second.' })
+})
+
+test('each block has one line, whatever it was told as, and ids that never come twice', async () => {
+  const thought: ContentBlock = { type: 'thinking', thinking: 'hm', signature: 's' }
+  const model = steered(async ({ emit }, attempt) => {
+    emit(start(attempt))
+    emit(block(0, thought, attempt))
+    if (attempt === 1)
+      throw new ModelError({ kind: 'overloaded', message: 'busy', status: 529, retryable: true, retryAfterMs: 1 })
+    // Copies, as an adapter may give them.
+    return [{ ...thought }, text('Done.')]
+  })
+  const lines = assistantLines(await all(new QueryEngine({ model, sessionId: 's' })))
+  expect(lines.map(({ message: { id, content } }) => [id, content[0]?.type])).toEqual([
+    ['msg_1', 'thinking'],
+    ['msg_2', 'thinking'],
+    ['msg_2', 'text'],
+  ])
+  expect(new Set(lines.map(({ uuid }) => uuid)).size).toBe(3)
+})
+
+test('with partial messages the line of a block comes before the event that ends it', async () => {
+  const model = steered(async ({ emit }, attempt) => {
+    emit(start(attempt))
+    emit(block(0, text('Done.'), attempt))
+    emit({ type: 'api_event', event: { type: 'content_block_stop', index: 0 } })
+    return [text('Done.')]
+  })
+  const messages = await all(new QueryEngine({ model, sessionId: 's', includePartialMessages: true }))
+  const kinds = messages.map((message) => (message.type === 'stream_event' ? message.event['type'] : message.type))
+  expect(kinds.filter((kind) => kind !== 'system')).toEqual([
+    'message_start',
+    'assistant',
+    'content_block_stop',
+    'result',
+  ])
+})
