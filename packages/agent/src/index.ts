@@ -1,4 +1,9 @@
-export { createPermissions, type PermissionOptions, type RulePermissions } from './permissions/permissions.ts'
+export {
+  createPermissions,
+  type PermissionOptions,
+  type Remedy,
+  type RulePermissions,
+} from './permissions/permissions.ts'
 export type { PermissionMode } from './permissions/rule-book.ts'
 export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'

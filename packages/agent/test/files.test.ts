@@ -136,7 +136,13 @@ describe('Write', () => {
     const { use, cwd } = codingTools()
     expect(await use('Write', { file_path: 'a/b/c.txt', content: 'hi\n' })).toMatchObject({
       text: `Created ${cwd}/a/b/c.txt (1 line).`,
-      details: { type: 'create', filePath: join(cwd, 'a/b/c.txt'), structuredPatch: [] },
+      details: {
+        type: 'create',
+        filePath: join(cwd, 'a/b/c.txt'),
+        structuredPatch: [],
+        linesAdded: 1,
+        linesRemoved: 0,
+      },
     })
     expect(readFileSync(join(cwd, 'a/b/c.txt'), 'utf8')).toBe('hi\n')
     expect(readdirSync(join(cwd, 'a/b'))).toEqual(['c.txt'])
@@ -173,6 +179,8 @@ describe('Write', () => {
       type: 'update',
       filePath: path,
       structuredPatch: [{ oldStart: 1, oldLines: 2, newStart: 1, newLines: 2, lines: [' one', '-two', '+2'] }],
+      linesAdded: 1,
+      linesRemoved: 1,
     })
     expect(statSync(path).mode & 0o777).toBe(0o751)
   })
@@ -216,6 +224,8 @@ describe('Edit', () => {
       newString: 'B',
       replaceAll: false,
       structuredPatch: [{ oldStart: 1, oldLines: 3, newStart: 1, newLines: 3, lines: [' a', '-b', '+B', ' c'] }],
+      linesAdded: 1,
+      linesRemoved: 1,
     })
     expect(readFileSync(path, 'utf8')).toBe('a\nB\nc\n')
   })

@@ -37,8 +37,16 @@ export interface RulePermissions extends Permissions {
   addRules(behavior: Behavior, rules: readonly RuleText[]): void
   /** Which of these tools a bare deny rule takes away: they are not to be shown to the model. */
   toolsHiddenByDeny(names: readonly string[]): readonly string[]
+  /** What would have allowed a call that these rules deny or ask about; undefined when nothing that is added would. */
+  remedyFor(request: PermissionRequest): Remedy | undefined
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
   deniesReading(path: string): boolean
+}
+
+/** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
+export interface Remedy {
+  readonly rules: readonly string[]
+  readonly mode?: PermissionMode
 }
 
 /**
@@ -71,6 +79,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
+    remedyFor: (request) => remedyFor(request, inMode(book, request)),
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
     denies(request) {
       const rule = ruleFor(book.deny, request.call.name, subjectOf(request.call, cwd), book)
@@ -131,23 +140,53 @@ function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
 }
 
-/** Allow rules, then what is allowed by default. */
-function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
+/** Allow rules, then what is allowed by default; what is missing, if neither is enough. */
+type Coverage =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
+
+const covered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
+
+function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
   const { call } = request
-  if (isAllowedWhole(book.allow, call.name, subject)) return allowed
+  const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
+  if (isAllowedWhole(book.allow, call.name, subject)) return covered
   if (subject.kind === 'command') {
     const verdict = judgeCommand(subject.command, book)
-    return verdict.kind === 'allowed' ? allowed : ask(`${verdict.why}.`, verdict.wouldAllow)
+    return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
   }
   if (subject.kind === 'path') {
-    if (isPathAllowed(book, subject.access, subject.path)) return allowed
+    if (isPathAllowed(book, subject.access, subject.path)) return covered
     const rule = `${subject.access.kind === 'read' ? 'Read' : 'Edit'}(${pathForRule(subject.path, book.cwd)})`
-    return ask(`no rule allows ${call.name} on ${subject.path}.`, [rule])
+    return missing(`no rule allows ${call.name} on ${subject.path}.`, [rule])
   }
   if (subject.kind === 'domain') {
-    return ask(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
+    return missing(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
   }
-  return isHarmless(request) ? allowed : ask(`no rule allows ${call.name}.`, [call.name])
+  return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
+}
+
+function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
+  const found = coverageOf(request, subject, book)
+  return found.kind === 'allowed' ? allowed : ask(found.why, found.rules)
+}
+
+/** Tried before it is told: with these rules the call is allowed (spec R-RULE-9). */
+function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
+  const isPlanning = present.mode === 'plan'
+  const book: RuleBook = isPlanning ? { ...present, mode: 'default' } : present
+  const mode = isPlanning ? { mode: book.mode } : {}
+  const isAllowed = (tried: RuleBook): boolean => decide(request, tried).behavior === 'allow'
+  if (isAllowed(book)) return isPlanning ? { rules: [], ...mode } : undefined
+  const found = coverageOf(request, subjectOf(request.call, book.cwd), book)
+  if (found.kind === 'allowed' || found.rules.length === 0) return undefined
+  try {
+    const { allow } = parseRules({ allow: found.rules }, book.cwd)
+    return isAllowed({ ...book, allow: [...book.allow, ...allow] }) ? { rules: found.rules, ...mode } : undefined
+  } catch {
+    // What the command holds cannot be written as a rule.
+    return undefined
+  }
 }
 
 function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {

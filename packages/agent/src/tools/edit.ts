@@ -2,7 +2,7 @@ import type { Tool, ToolOutput } from '@halting/core'
 import { realPath } from '../paths.ts'
 import { filledText, flag, inputForm, optional, text } from './input.ts'
 import { numberedLines } from './numbered-lines.ts'
-import { patchOf } from './patch.ts'
+import { changeOf } from './patch.ts'
 import { type Replaced, replaceIn } from './replace.ts'
 import { failed, headOf } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
@@ -63,10 +63,10 @@ async function edit(path: string, real: string, input: EditInput, workspace: Wor
   if (replaced.kind !== 'replaced') return failed(`${path}: ${whyNot(replaced)}`)
   workspace.files.saw(real, await saveFile(real, replaced.text, { hasMark: file.hasMark, mode: file.mode }))
   const count = replaced.count === 1 ? '' : ` in ${replaced.count} places`
-  const structuredPatch = await patchOf(path, file.text, replaced.text)
+  const change = await changeOf(path, file.text, replaced.text)
   return {
     content: `Edited ${path}${count}. It now reads:\n${snippet(replaced.text, replaced.firstLine, newText)}`,
-    details: { filePath: path, oldString: oldText, newString: newText, replaceAll: all, structuredPatch },
+    details: { filePath: path, oldString: oldText, newString: newText, replaceAll: all, ...change },
   }
 }
 

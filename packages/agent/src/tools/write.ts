@@ -1,7 +1,7 @@
 import type { Tool, ToolOutput } from '@halting/core'
 import { realPath } from '../paths.ts'
 import { filledText, inputForm, text } from './input.ts'
-import { patchOf } from './patch.ts'
+import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { failed } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
@@ -37,21 +37,24 @@ async function write(path: string, real: string, content: string, workspace: Wor
   if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
   if (existing.kind === 'absent') {
     workspace.files.saw(real, await saveFile(real, content))
-    const details = { type: 'create', filePath: path, structuredPatch: [] }
+    const details = { type: 'create', filePath: path, ...creationOf(content) }
     return { content: `Created ${path} (${linesOf(content)}).`, details }
   }
   const freshness = workspace.files.freshness(real, existing.seen)
   if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
   if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then write it.`)
   workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode }))
-  const structuredPatch = existing.kind === 'text' ? await patchOf(path, existing.text, content) : []
+  const change = existing.kind === 'text' ? await changeOf(path, existing.text, content) : untold
   return {
     content: `Updated ${path} (${linesOf(content)}).`,
-    details: { type: 'update', filePath: path, structuredPatch },
+    details: { type: 'update', filePath: path, ...change },
   }
 }
 
+/** What was there was no text. */
+const untold: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }
+
 function linesOf(content: string): string {
-  const count = content === '' ? 0 : content.split('\n').length - (content.endsWith('\n') ? 1 : 0)
+  const count = lineCountOf(content)
   return count === 1 ? '1 line' : `${count} lines`
 }
