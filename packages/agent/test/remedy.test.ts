@@ -4,18 +4,20 @@ import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
 import { temporaryFolder, toolNamed } from './support/harness.ts'
 
-function remedy(name: string, input: object, options: Partial<PermissionOptions> = {}): Remedy | undefined {
+/** What is told, and what becomes of the call with it. */
+function remedy(
+  name: string,
+  input: object,
+  options: Partial<PermissionOptions> = {},
+): { readonly told: Remedy | undefined; readonly behavior: string } {
   const cwd = temporaryFolder()
   const permissions = createPermissions({ cwd, whenAsked: 'deny', ...options })
   const tool = toolNamed(createCodingTools({ cwd }), name)
   const request: PermissionRequest = { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly: false }
-  const found = permissions.remedyFor(request)
-  if (found !== undefined) {
-    // What is told is enough.
-    const cured = createPermissions({ cwd, whenAsked: 'deny', ...options, ...found, allow: found.rules })
-    expect(cured.decide(request)).toEqual({ behavior: 'allow' })
-  }
-  return found
+  const told = permissions.remedyFor(request)
+  const cured = createPermissions({ cwd, whenAsked: 'deny', ...options, ...told, allow: told?.rules ?? [] })
+  const decision = cured.decide(request)
+  return { told, behavior: 'behavior' in decision ? decision.behavior : 'a promise' }
 }
 
 test.each([
@@ -25,18 +27,18 @@ test.each([
   ['Bash', { command: 'npm test && git push > log' }, { rules: ['Bash(npm test)', 'Bash(git push)', 'Edit(/log)'] }],
   ['Bash', { command: 'eval "$x"' }, { rules: ['Bash'] }],
 ] as const)('%s %j is allowed by what is told', (name, input, expected) => {
-  expect(remedy(name, input)).toEqual(expected)
+  expect(remedy(name, input)).toEqual({ told: expected, behavior: expected === undefined ? 'deny' : 'allow' })
 })
 
 test('plan mode is left for the default mode, with the rules that this needs', () => {
   expect(remedy('Bash', { command: 'npm test' }, { mode: 'plan' })).toEqual({
-    rules: ['Bash(npm test)'],
-    mode: 'default',
+    told: { rules: ['Bash(npm test)'], mode: 'default' },
+    behavior: 'allow',
   })
 })
 
 test('nothing is told where a deny or an ask rule stands against it', () => {
   const write = { file_path: 'a.txt', content: '' }
-  expect(remedy('Write', write, { deny: ['Edit(./a.txt)'] })).toBeUndefined()
-  expect(remedy('Write', write, { ask: ['Edit'] })).toBeUndefined()
+  expect(remedy('Write', write, { deny: ['Edit(./a.txt)'] }).told).toBeUndefined()
+  expect(remedy('Write', write, { ask: ['Edit'] }).told).toBeUndefined()
 })

@@ -20,6 +20,7 @@ async function bothWays(makeScript: () => string, args: readonly string[] = []) 
     subtype: results[0]?.subtype,
     reason: results[0]?.['terminal_reason'],
     errors: results[0]?.['errors'],
+    lastAnswer: results[0]?.['last_answer'],
     text,
   }
 }
@@ -75,8 +76,21 @@ test('--wrap-up gives a last answer at the limit, which stays the ending', async
     ...oneResult,
     statuses: [3, 3],
     reason: 'max_turns',
+    lastAnswer: 'So far: nothing.',
     text: { stdout: 'So far: nothing.\n' },
   })
+  // Advice never names a flag that was given (spec R-TEXT-5).
+  expect(end.text.stderr).toMatch(/\)\. Raise --max-turns\.\n$/)
+})
+
+test('advice does not say to name a model that was named (spec R-TEXT-5)', async () => {
+  const failing = () => script([{ error: { status: 500 }, repeat: 30 }])
+  const env = { CLAUDE_CODE_MAX_RETRIES: '0' }
+  const models = ['--model', 'claude-sonnet-5-5', '--fallback-model', 'claude-opus-4-8']
+  expect((await run(['-p', 'hi', '--script', failing()], { env })).stderr).toContain(
+    'with --model or --fallback-model.',
+  )
+  expect((await run(['-p', 'hi', ...models, '--script', failing()], { env })).stderr).toMatch(/\)\. Run it again\.\n$/)
 })
 
 test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {

@@ -46,6 +46,7 @@ describe('what the table reads', () => {
       '-p': 'print',
       '--print': 'print',
       '--verbose': 'verbose',
+      '--quiet': 'quiet',
       '--wrap-up': 'wrapUp',
       '--keep': 'keep',
       '-h': 'help',

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { call, here, type Line, linesOf, installProgram, run, script } from './support/program.ts'
 
@@ -49,11 +51,43 @@ test('text is the last answer alone', async () => {
   expect(await run(['-p', 'hi', '--script', replies])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
 })
 
-test('--verbose tells the steps on stderr, and stdout stays the answer', async () => {
+test('--verbose tells the steps on stderr, and prints the answer once (spec R-TEXT-7)', async () => {
   const replies = script([{ content: ['I look.', call('Glob', { pattern: '*.none' })] }, { content: 'Hello.' }])
   const { status, stdout, stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'Hello.\n' })
-  expect(stderr).toMatch(/^I look\.\n● Glob \*\.none\n {2}✓ .+\nHello\.\n$/)
+  expect(stderr).toMatch(/^I look\.\n● Glob \*\.none\n {2}✓ .+ · \d+ ms\n$/)
+})
+
+test('--verbose tells a text that was not the answer after all, and the answer that did not end well once', async () => {
+  const replies = script([{ content: 'None.' }, { content: 'Neither.', repeat: 9 }])
+  const { stdout, stderr } = await run([
+    '-p',
+    'hi',
+    '--verbose',
+    '--json-schema',
+    '{"type":"integer"}',
+    '--script',
+    replies,
+  ])
+  expect(stdout).toBe('Neither.\n')
+  expect(stderr).toMatch(/^None\.\n/)
+})
+
+test('--verbose shows the exit code and the last lines of a failed command (spec R-TEXT-7)', async () => {
+  const command = 'for n in 1 2 3 4 5 6 7; do echo line $n; done; exit 7'
+  const replies = script([{ content: [call('Bash', { command })] }, { content: 'It failed.' }])
+  const { stderr } = await run(['-p', 'hi', '--verbose', '--allowedTools', 'Bash', '--script', replies])
+  expect(stderr).toMatch(/\n {2}✗ exit code 7 · \d+ ms\n {4}line 3\n {4}line 4\n {4}line 5\n {4}line 6\n {4}line 7\n$/)
+})
+
+test('--verbose names the call of a result that does not stand below it (spec R-TEXT-7)', async () => {
+  writeFileSync(join(here(), 'one.txt'), 'one\n')
+  writeFileSync(join(here(), 'two.txt'), 'one\ntwo\n')
+  const both = [call('Read', { file_path: 'one.txt' }), call('Read', { file_path: 'two.txt' })]
+  const { stderr } = await run(['-p', 'hi', '--verbose', '--script', script([{ content: both }, { content: 'Read.' }])])
+  expect(stderr.replaceAll(/\d+ ms/g, 'N ms')).toBe(
+    '● Read one.txt\n● Read two.txt\n  ✓ Read one.txt: 1 line · N ms\n  ✓ Read two.txt: 2 lines · N ms\n',
+  )
 })
 
 test('json is the result message alone, on one line', async () => {

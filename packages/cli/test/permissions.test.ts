@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
@@ -28,11 +29,44 @@ test('in default mode reading runs, and writing is denied, told to the model and
   })
 })
 
-test('in text mode a denial is one line on stderr that names the rule which would allow it', async () => {
-  const replies = script([{ content: [write('denied.txt')] }, { content: 'I may not write.' }])
-  const { stdout, stderr } = await run(['-p', 'hi', '--script', replies])
-  expect(stdout).toBe('I may not write.\n')
-  expect(stderr).toMatch(/^halting: 1 call denied\. Write: .*Edit\(\/denied\.txt\).*\n$/)
+/** The command at the end of a report, as a shell reads it. */
+function pasted(stderr: string): readonly string[] {
+  const [, command = ''] = /Run it again with what was missing:\n {2}(halting .*)\n$/s.exec(stderr) ?? []
+  const words = execFileSync('bash', ['-c', `halting() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
+  return words.split('\0').slice(0, -1)
+}
+
+test('denials end with one command to paste that runs it again with what was missing (spec R-TEXT-6)', async () => {
+  const command = 'touch "it\'s" && echo $HOME'
+  const replies = script([
+    { content: [write('denied.txt'), call('Bash', { command })] },
+    { content: 'I may not.', repeat: 9 },
+  ])
+  const prompt = 'Write "it", don\'t\nask `why` $HOME!'
+  const { stdout, stderr } = await run(['-p', prompt, '--script', replies])
+  expect(stdout).toBe('I may not.\n')
+  expect(stderr).toMatch(/^halting: 2 calls denied: Write denied\.txt, Bash touch .*\. Run it again/)
+  const again = pasted(stderr)
+  expect(again.slice(0, 4)).toEqual(['-p', prompt, '--script', replies])
+  const same = script([{ content: [write('denied.txt'), call('Bash', { command })] }, { content: 'Done.' }])
+  expect(await run(again.map((word) => (word === replies ? same : word)))).toMatchObject({
+    stdout: 'Done.\n',
+    stderr: '',
+  })
+  expect(existsSync(join(here(), "it's"))).toBe(true)
+  rmSync(join(here(), 'denied.txt'))
+})
+
+test('edits of several files are missing a mode, and what was piped in is written out (spec R-TEXT-6)', async () => {
+  const replies = script([{ content: [write('x.txt'), write('y.txt')] }, { content: 'I may not.' }])
+  const { stderr } = await run(['-p', '--permission-mode', 'plan', '--script', replies], { stdin: 'piped in' })
+  expect(pasted(stderr)).toEqual(['piped in', '-p', '--script', replies, '--permission-mode', 'acceptEdits'])
+})
+
+test('nothing is offered where a deny rule stands against it (spec R-TEXT-6)', async () => {
+  const replies = script([{ content: [write('never.txt')] }, { content: 'I may not.' }])
+  const { stderr } = await run(['-p', 'hi', '--disallowedTools', 'Edit(./never.txt)', '--script', replies])
+  expect(stderr).toMatch(/^halting: 1 call denied\. Write: .*Edit\(\.\/never\.txt\).*\n$/)
 })
 
 test.each([

@@ -68,14 +68,19 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     say(style.dim(`Folder: ${folder} (a copy). Allowed: reading, ${rules.join(', ')}.`))
     say(`\n${style.bold('>')} ${prompt}\n`)
     const options = await queryOptionsOf(flags, { env: program.env, cwd: folder }, toolbox, models)
-    const see = createStepPrinter((text) => output.out(text), style, output.width)
+    const steps = createStepPrinter(
+      (text) => output.out(text),
+      style,
+      () => output.width,
+      'all',
+    )
     const end = (terminal: Terminal): void => {
       say(`\n${style.bold('What changed')}\n`)
       say(coloured(changesBetween(example, folder), style))
       say(endingText(terminal, models.model.id, interruption, style))
       if (keep) say(`\nThe folder is kept: ${folder}`)
     }
-    return await runPrompt(prompt, options, toolbox, interruption, { see, end })
+    return await runPrompt(prompt, options, toolbox, interruption, { ...steps, end, release: () => undefined })
   } finally {
     await models.close()
   }

@@ -16,6 +16,7 @@ export interface Flags {
   readonly outputFormat?: OutputFormat
   readonly inputFormat?: 'text'
   readonly verbose?: boolean
+  readonly quiet?: boolean
   readonly includePartialMessages?: boolean
   readonly includeHookEvents?: boolean
   readonly jsonSchema?: string

@@ -73,6 +73,12 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     meaning: 'What comes on stdin: text, which joins the prompt',
   },
   verbose: { names: ['--verbose'], group: 'output', kind: 'switch', meaning: 'With text: tell each step on stderr' },
+  quiet: {
+    names: ['--quiet'],
+    group: 'output',
+    kind: 'switch',
+    meaning: 'With text on a terminal: no live line and no closing line; the answer when it is complete',
+  },
   includePartialMessages: {
     names: ['--include-partial-messages'],
     group: 'output',

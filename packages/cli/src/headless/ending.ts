@@ -1,40 +1,59 @@
 import { endings, type Terminal, type TerminalReason } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
 import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 
-/** The one thing to do next after an ending that is no success. */
-const advice: { readonly [reason in TerminalReason]: string } = {
+type Advice = string | ((flags: Flags) => string)
+
+const orWrapUp =
+  (raise: string): Advice =>
+  ({ wrapUp }) =>
+    wrapUp === true ? `${raise}.` : `${raise}, or add --wrap-up for a last answer.`
+
+/** The one thing to do next after an ending that is no success (spec R-TEXT-5). */
+const advice: { readonly [reason in TerminalReason]: Advice } = {
   completed: '',
   finish_reason: '',
   stop_requested: '',
-  max_turns: 'Raise --max-turns, or add --wrap-up for a last answer.',
-  max_budget_usd: 'Raise --max-budget-usd, or add --wrap-up for a last answer.',
-  token_limit: 'Raise --max-tokens, or add --wrap-up for a last answer.',
+  max_turns: orWrapUp('Raise --max-turns'),
+  max_budget_usd: orWrapUp('Raise --max-budget-usd'),
+  token_limit: orWrapUp('Raise --max-tokens'),
   max_output_tokens: 'Ask for a shorter answer, or for the rest of it.',
   time_limit: 'Raise --max-duration.',
   no_progress: 'Say in the prompt what to do when a call does not help.',
   compaction_thrash: 'Split the task: its context does not get smaller any more.',
   blocking_limit: 'Split the task: the conversation no longer fits.',
-  structured_output_retry_exhausted: 'Make the --json-schema simpler, or say in the prompt what goes into it.',
+  structured_output_retry_exhausted: 'Make the schema simpler, or say in the prompt what goes into it.',
   hook_stopped: 'A hook stopped the run: see what it says.',
   stop_hook_prevented: 'A stop hook ended the run: see what it says.',
-  needs_approval: 'Allow the call with --allowedTools, and run it again.',
+  needs_approval: 'Allow the call, and run it again.',
   user_requested: '',
   aborted_streaming: '',
   aborted_tools: '',
   abandoned: '',
   prompt_too_long: 'Split the task, or read less at once.',
-  model_error: 'Run it again, or name another model with --model or --fallback-model.',
+  model_error: anotherModel,
   refusal: 'The model declined: put the request in other words.',
   image_error: 'Take the image out, or make it smaller.',
-  error: 'See what failed above; --error-policy says whose errors end a run.',
+  error: ({ errorPolicy }) =>
+    errorPolicy === undefined
+      ? 'See what failed above; --error-policy says whose errors end a run.'
+      : 'See what failed above; the error policy has it end the run.',
+}
+
+function anotherModel({ model, fallbackModel }: Flags): string {
+  const flags = [
+    ...(model === undefined ? ['--model'] : []),
+    ...(fallbackModel === undefined ? ['--fallback-model'] : []),
+  ]
+  return flags.length === 0 ? 'Run it again.' : `Run it again, or name another model with ${flags.join(' or ')}.`
 }
 
 const modelAdvice: Readonly<Record<string, string>> = {
   authentication_failed: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN).',
   billing_error: 'Look at the billing of your account.',
-  model_not_found: 'Check --model and ANTHROPIC_BASE_URL.',
+  model_not_found: 'Check the name of the model, and ANTHROPIC_BASE_URL.',
   connection: 'Check the network and ANTHROPIC_BASE_URL.',
-  invalid_request: 'Check --model, ANTHROPIC_BASE_URL and what the message says.',
+  invalid_request: 'Check the name of the model, ANTHROPIC_BASE_URL and what the message says.',
 }
 
 /** The exit code of a run: the table of endings, unless a signal ended it. */
@@ -44,11 +63,29 @@ export function exitCodeOf(terminal: Terminal, interrupted: number | undefined):
   return exitCode ?? 1
 }
 
-/** One line about an ending: reason, message, figures, what to do next. */
-export function endingLine(terminal: Terminal, errorKind?: string): string {
-  const next = (terminal.reason === 'model_error' && modelAdvice[errorKind ?? '']) || advice[terminal.reason]
+/** What a line about an ending takes into account. */
+export interface EndingContext {
+  readonly flags: Flags
+  /** Which files were changed; '' for none. */
+  readonly changes: string
+  /** The kind of the model's failure, when there was one. */
+  readonly errorKind: string | undefined
+}
+
+/** One line about an ending that is no success: reason, message, figures, what to do next. */
+export function endingLine(terminal: Terminal, { flags, changes, errorKind }: EndingContext): string {
+  const given = (terminal.reason === 'model_error' && modelAdvice[errorKind ?? '']) || advice[terminal.reason]
+  const next = typeof given === 'string' ? given : given(flags)
   const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
-  return `${terminal.reason}: ${message} (${figuresOf(terminal)}).${next === '' ? '' : ` ${next}`}`
+  const figures = [figuresOf(terminal), ...(changes === '' ? [] : [changes])].join(', ')
+  return `${terminal.reason}: ${message} (${figures}).${next === '' ? '' : ` ${next}`}`
+}
+
+/** One line about a success: `✓ done · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */
+export function closingLine(terminal: Terminal, changes: string): string {
+  const name = terminal.reason === 'completed' ? 'done' : terminal.reason
+  const parts = [figuresOf(terminal), ...(changes === '' ? [] : [changes])]
+  return `✓ ${name} · ${parts.join(' · ')}`
 }
 
 /**

@@ -25,7 +25,8 @@ export async function headless(flags: Flags, words: readonly string[], program: 
     const prompt = piped ?? (await promptOf(written, program))
     const interruption = watchInterruption(output)
     try {
-      const report = createReport(flags, output, styleFor(output.isTerminal.stderr, env))
+      const style = styleFor(output.isTerminal.stderr, env)
+      const report = createReport({ flags, output, style, toolbox, asked: { argv: program.argv, written, prompt } })
       return await runPrompt(prompt, options, toolbox, interruption, report)
     } finally {
       interruption.release()

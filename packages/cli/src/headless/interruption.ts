@@ -40,7 +40,10 @@ export function watchInterruption(output: Output): Interruption {
     }
     exitCode = answer.exitCode
     firstAt = performance.now()
-    if (name === 'SIGINT' && output.isTerminal.stderr) output.err('\nStopping. Ctrl-C again leaves at once.\n')
+    if (name === 'SIGINT' && output.isTerminal.stderr) {
+      // The terminal has shown ^C: on a line that goes or ends now, or on one of its own.
+      output.err(`${output.isLineTaken ? '' : '\n'}Stopping. Ctrl-C again leaves at once.\n`)
+    }
     controller.abort(answer.cause)
   }
   // True: `answers` has no other keys.

@@ -1,11 +1,16 @@
-import { QueryEngine, type QueryOptions, type SdkMessage, type Terminal } from '@halting/core'
+import { QueryEngine, type LoopEvent, type QueryOptions, type SdkMessage, type Terminal } from '@halting/core'
 import type { Toolbox } from '../session/toolbox.ts'
 import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
 
+/** Who is told of a run. */
 export interface Watcher {
+  /** Everything that the loop tells, before the messages made of it. */
+  hear(event: LoopEvent): void
   see(message: SdkMessage): void
   end(terminal: Terminal): void
+  /** Nothing more comes, also when the run broke. */
+  release(): void
 }
 
 /** Runs one prompt to its end and returns the exit code. Nothing that the tools started is left when it resolves. */
@@ -16,7 +21,11 @@ export async function runPrompt(
   interruption: Interruption,
   watcher: Watcher,
 ): Promise<number> {
-  const engine = new QueryEngine({ ...options, signal: interruption.signal })
+  const engine = new QueryEngine({
+    ...options,
+    signal: interruption.signal,
+    onEvent: (event) => watcher.hear(event),
+  })
   try {
     for await (const message of engine.submit(prompt)) watcher.see(message)
     const { lastTerminal } = engine
@@ -24,6 +33,7 @@ export async function runPrompt(
     watcher.end(lastTerminal)
     return exitCodeOf(lastTerminal, interruption.exitCode)
   } finally {
+    watcher.release()
     await workspace.dispose()
   }
 }

@@ -1,50 +1,110 @@
-import type { ContentBlock, SdkMessage } from '@halting/core'
+import type { ContentBlock, LoopEvent, SdkMessage } from '@halting/core'
 import type { SdkAssistant, SdkUser } from '@halting/core/adapters'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
-import { inputSummary, resultSummary } from './summaries.ts'
+import { inputSummary, lastLinesOfFailed, resultSummary } from './summaries.ts'
 
-/** Tells each step of a run in a few short lines: what the model says, each call with its input, each result. */
+/**
+ * Texts of the model that are told: all, those that are not the answer (which somebody else prints), or none (they were
+ * told as they came).
+ */
+export type ToldTexts = 'all' | 'steps' | 'none'
+
+export interface StepPrinter {
+  hear(event: LoopEvent): void
+  see(message: SdkMessage): void
+}
+
+interface Call {
+  readonly name: string
+  readonly about: string
+}
+
+/**
+ * Tells each step of a run in a few short lines: what the model says, each call with its input, each result.
+ * P1: a result stands below its call, or names it.
+ */
 export function createStepPrinter(
   print: (text: string) => void,
   style: Style,
-  width: number,
-): (message: SdkMessage) => void {
-  /** Names of the tools by call id. */
-  const names = new Map<string, string>()
-  const line = (text: string): void => print(`${text}\n`)
+  width: () => number,
+  texts: ToldTexts,
+): StepPrinter {
+  const calls = new Map<string, Call>()
+  const durations = new Map<string, number>()
+  /** The call whose line is the last one. */
+  let above: string | undefined
+  /** A text that may be the answer. */
+  let held = ''
+  const line = (text: string): void => {
+    above = undefined
+    print(`${text}\n`)
+  }
+  const release = (): void => {
+    if (held !== '') line(held)
+    held = ''
+  }
+  const tellText = (text: string): void => {
+    release()
+    if (texts === 'all') line(text)
+    if (texts === 'steps') held = text
+  }
 
-  const printAssistant = ({ message, error }: SdkAssistant): void => {
+  const printAssistant = ({ message, error, parent_tool_use_id: parent }: SdkAssistant): void => {
     for (const block of message.content) {
       if (block.type === 'text' && block.text.trim() !== '') {
         const text = printable(block.text).trim()
-        line(error === undefined ? text : style.red(text))
+        if (error !== undefined) line(style.red(text))
+        // What a subagent says is never the answer, and was not told as it came.
+        else if (parent === null) tellText(text)
+        else line(text)
       }
       if (block.type !== 'tool_use') continue
-      names.set(block.id, block.name)
-      line(
-        `${style.green('●')} ${style.bold(block.name)} ${oneLine(inputSummary(block.input), width - block.name.length - 3)}`,
-      )
+      release()
+      const { id, name } = block
+      const about = oneLine(inputSummary(block.input), width() - name.length - 3)
+      calls.set(id, { name, about })
+      line(`${style.green('●')} ${style.bold(name)} ${about}`)
+      above = id
     }
+  }
+
+  const printResult = (block: Extract<ContentBlock, { type: 'tool_result' }>, details: unknown): void => {
+    const { tool_use_id: id, content, is_error: isError } = block
+    const { name, about } = calls.get(id) ?? { name: '', about: '' }
+    const took = durations.get(id)
+    const time = took === undefined ? '' : ` · ${elapsed(took)}`
+    const subject = above === id || name === '' ? '' : `${oneLine(`${name} ${about}`, Math.floor(width() / 2))}: `
+    const shown = oneLine(`${subject}${resultSummary(name, content, details)}`, width() - 4 - time.length) + time
+    line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
+    if (isError !== true || name !== 'Bash') return
+    for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
   }
 
   const printUser = ({ message: { content }, tool_use_result: details }: SdkUser): void => {
+    release()
     const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
     for (const block of blocks) {
-      if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width - 2)}`))
-      if (block.type !== 'tool_result') continue
-      const shown = oneLine(resultSummary(names.get(block.tool_use_id) ?? '', block.content, details), width - 4)
-      line(block.is_error === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
+      if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width() - 2)}`))
+      if (block.type === 'tool_result') printResult(block, details)
     }
   }
 
-  return (message) => {
-    if (message.type === 'assistant') printAssistant(message)
-    if (message.type === 'user') printUser(message)
-    if (message.type !== 'system') return
-    if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width - 2)}`))
-    if (message.subtype !== 'api_retry') return
-    const { attempt, max_retries: most, retry_delay_ms: delayMs, error } = message
-    line(style.yellow(`! ${error}: trying again in ${elapsed(delayMs)} (${attempt} of ${most})`))
+  const hear = (event: LoopEvent): void => {
+    if (event.type === 'agent') hear(event.event)
+    if (event.type === 'tool_end') durations.set(event.callId, event.durationMs)
+  }
+
+  return {
+    hear,
+    see(message) {
+      if (message.type === 'assistant') printAssistant(message)
+      if (message.type === 'user') printUser(message)
+      if (message.type !== 'system') return
+      if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
+      if (message.subtype !== 'api_retry') return
+      const { attempt, max_retries: most, retry_delay_ms: delayMs, error } = message
+      line(style.yellow(`! ${error}: trying again in ${elapsed(delayMs)} (${attempt} of ${most})`))
+    },
   }
 }

@@ -16,12 +16,25 @@ export function resultSummary(tool: string, content: string | readonly ContentBl
   const fields = isJsonObject(details) ? details : {}
   if (tool === 'Read' && typeof fields.numLines === 'number') return many(fields.numLines, 'line')
   if (tool === 'Edit' && Array.isArray(fields.structuredPatch)) return changeSummary(fields.structuredPatch)
+  if (tool === 'Bash' && typeof fields.exitCode === 'number' && fields.exitCode !== 0)
+    return `exit code ${fields.exitCode}`
   const lines = textOf(content)
     .split('\n')
     .filter((line) => line.trim() !== '')
   // Of a command the last line tells how it went.
   const shown = (tool === 'Bash' ? lines.at(-1) : lines[0]) ?? ''
   return lines.length > 1 ? `${shown} (${many(lines.length, 'line')})` : shown
+}
+
+const toldLines = 5
+
+/** The last lines that a failed command wrote: they mostly tell why. */
+export function lastLinesOfFailed(details: unknown): readonly string[] {
+  if (!isJsonObject(details) || typeof details.stdout !== 'string') return []
+  return details.stdout
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(-toldLines)
 }
 
 function textOf(content: string | readonly ContentBlock[]): string {

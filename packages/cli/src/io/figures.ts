@@ -1,3 +1,5 @@
+import { fitted } from './columns.ts'
+
 /** `1,234`. */
 export function counted(value: number): string {
   return value.toLocaleString('en-US')
@@ -31,14 +33,27 @@ export function elapsed(ms: number): string {
   return `${counted(Math.floor(minutes / 60))} h${minutes % 60 === 0 ? '' : ` ${minutes % 60} min`}`
 }
 
-/** The text in one line of at most so many characters. */
+/** The text in one line of at most so many columns. */
 export function oneLine(text: string, width: number): string {
-  const line = printable(text).replaceAll(/\s+/g, ' ').trim()
-  return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line
+  return fitted(printable(text).replaceAll(/\s+/g, ' ').trim(), width)
 }
 
 /** Text from elsewhere without what would steer a terminal. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
   return text.replaceAll(/\u001B\[[\d;?]*[ -/]*[@-~]|[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '')
+}
+
+/** `0:07`, `12:05`, `1:02:09`: how long something goes on. */
+export function stopwatch(ms: number): string {
+  const seconds = Math.floor(ms / 1_000)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
+  return hours === 0 ? `${minutes}:${two(seconds % 60)}` : `${hours}:${two(minutes)}:${two(seconds % 60)}`
+}
+
+/** `850`, `12.3k`, `1.2M`. */
+export function rounded(count: number): string {
+  if (count < 1_000) return String(count)
+  return count < 999_950 ? `${(count / 1_000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(1)}M`
 }

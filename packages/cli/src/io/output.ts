@@ -1,27 +1,43 @@
+import { createScreen } from './screen.ts'
+
 /** The two streams of the program, and what becomes of them when nobody reads. */
 export interface Output {
   /** Whether stdout and stderr are a terminal. */
   readonly isTerminal: { readonly stdout: boolean; readonly stderr: boolean }
   /** Columns of the terminal; 100 where there is none. */
   readonly width: number
+  /** Whether something stands on the line of the terminal that the cursor is in. */
+  readonly isLineTaken: boolean
   /** Why stdout takes nothing any more: its reader has gone, or it failed (a full disk). What is written then is dropped. */
   readonly broken: 'reader gone' | 'failed' | undefined
   /** Calls once, when stdout breaks. */
   onBroken(listener: () => void): void
   out(text: string): void
   err(text: string): void
+  /**
+   * Puts a line of at most `width - 1` columns on the terminal of stderr, in place of the one that stands there; '' for none. It goes before anything
+   * else is written. It is left out where there is no terminal, and while something else is in the middle of a line.
+   */
+  showLive(line: string): void
+  /** Ends the line on the terminal that stdout is in the middle of. */
+  endLine(): void
   /** Resolves when all that was written has left the program. */
   flush(): Promise<void>
 }
 
 export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStream): Output {
   const listeners: (() => void)[] = []
+  const screen = createScreen(stdout, stderr)
   let broken: Output['broken']
+  const err = (text: string): void => {
+    screen.before(stderr, text)
+    stderr.write(text)
+  }
   stdout.on('error', (error) => {
     if (broken !== undefined) return
     const isGone = 'code' in error && error.code === 'EPIPE'
     broken = isGone ? 'reader gone' : 'failed'
-    if (!isGone) stderr.write(`halting: stdout cannot be written: ${error.message}\n`)
+    if (!isGone) err(`halting: stdout cannot be written: ${error.message}\n`)
     for (const listener of listeners.splice(0)) listener()
   })
   // There is nobody left to tell.
@@ -29,7 +45,10 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   return {
     isTerminal: { stdout: stdout.isTTY, stderr: stderr.isTTY },
     get width() {
-      return stdout.columns > 0 ? stdout.columns : 100
+      return screen.width
+    },
+    get isLineTaken() {
+      return screen.isLineTaken
     },
     get broken() {
       return broken
@@ -39,10 +58,14 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       else listener()
     },
     out(text) {
-      if (broken === undefined) stdout.write(text)
+      if (broken !== undefined) return
+      screen.before(stdout, text)
+      stdout.write(text)
     },
-    err(text) {
-      stderr.write(text)
+    err,
+    showLive: (line) => screen.showLive(line),
+    endLine() {
+      if (broken === undefined && screen.isWithinLine) this.out('\n')
     },
     async flush() {
       await Promise.all([emptied(stdout), emptied(stderr)])

@@ -1,4 +1,4 @@
-import { textOf, type Usage } from '../messages.ts'
+import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../run-context.ts'
 import type { RunState } from '../state.ts'
@@ -43,7 +43,10 @@ export function resultMessage(input: ResultInput): SdkResult {
     uuid: input.uuid,
     session_id: input.sessionId,
   } as const
-  if (subtype !== 'success') return { ...common, errors: [errorText(terminal)] }
+  if (subtype !== 'success') {
+    const isAnswer = answer !== '' && !asksForTool(state)
+    return { ...common, errors: [errorText(terminal)], ...(isAnswer && { last_answer: answer }) }
+  }
   const checked = input.output?.check(answer)
   return { ...common, result: answer, ...(checked?.fits === true ? { structured_output: checked.value } : {}) }
 }
@@ -84,6 +87,11 @@ function modelUsage(model: string, { usage, costUsd }: ModelFigures, models: rea
 
 function searches(usage: Usage): number {
   return usage.server_tool_use?.web_search_requests ?? 0
+}
+
+function asksForTool({ transcript, startLength }: RunState): boolean {
+  const content = transcript.lastReply(startLength)?.content
+  return content?.some(isToolUse) === true
 }
 
 /** The text of the run's last answer; '' when there is none. */

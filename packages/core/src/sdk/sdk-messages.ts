@@ -185,6 +185,8 @@ export type SdkResult = Base & {
   readonly structured_output?: unknown
   /** Of everything else. */
   readonly errors?: readonly string[]
+  /** Of everything else: what the model last said, as in the last answer of a wrap-up, unless it asked for a tool with that. */
+  readonly last_answer?: string
 }
 
 /** One message in the SDK message format: one JSON line of `--output-format stream-json`. */

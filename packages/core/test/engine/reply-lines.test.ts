@@ -49,9 +49,9 @@ test('a block has its line when it is complete, and not when the reply is', asyn
   let goOn = (): void => undefined
   const isHeard = new Promise<void>((resolve) => (goOn = resolve))
   const [first, second] = [text('First.'), text('Second.')]
-  const model = steered(async ({ emit }, attempt) => {
-    emit(start(attempt))
-    emit(block(0, first, attempt))
+  const model = steered(async (options, attempt) => {
+    options.emit(start(attempt))
+    options.emit(block(0, first, attempt))
     // Never settles unless the line of the block was read while the reply is open.
     await isHeard
     return [first, second]
@@ -72,9 +72,9 @@ test('a block has its line when it is complete, and not when the reply is', asyn
 
 test('each block has one line, whatever it was told as, and ids that never come twice', async () => {
   const thought: ContentBlock = { type: 'thinking', thinking: 'hm', signature: 's' }
-  const model = steered(async ({ emit }, attempt) => {
-    emit(start(attempt))
-    emit(block(0, thought, attempt))
+  const model = steered(async (options, attempt) => {
+    options.emit(start(attempt))
+    options.emit(block(0, thought, attempt))
     if (attempt === 1)
       throw new ModelError({ kind: 'overloaded', message: 'busy', status: 529, retryable: true, retryAfterMs: 1 })
     // Copies, as an adapter may give them.
@@ -90,10 +90,10 @@ test('each block has one line, whatever it was told as, and ids that never come 
 })
 
 test('with partial messages the line of a block comes before the event that ends it', async () => {
-  const model = steered(async ({ emit }, attempt) => {
-    emit(start(attempt))
-    emit(block(0, text('Done.'), attempt))
-    emit({ type: 'api_event', event: { type: 'content_block_stop', index: 0 } })
+  const model = steered(async (options, attempt) => {
+    options.emit(start(attempt))
+    options.emit(block(0, text('Done.'), attempt))
+    options.emit({ type: 'api_event', event: { type: 'content_block_stop', index: 0 } })
     return [text('Done.')]
   })
   const messages = await all(new QueryEngine({ model, sessionId: 's', includePartialMessages: true }))

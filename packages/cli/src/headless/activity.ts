@@ -1,0 +1,127 @@
+import type { LoopEvent } from '@halting/core'
+import { columnsOf } from '../io/columns.ts'
+import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
+import { inputSummary } from './summaries.ts'
+
+/** What a run does at this moment, as one line tells it. */
+export interface Activity {
+  hear(event: LoopEvent): void
+  /** Of at most so many columns. */
+  line(columns: number): string
+}
+
+/** One thing that goes on, and since when. */
+interface Doing {
+  readonly what: (now: number) => string
+  readonly since: number
+}
+
+/** What takes less than this is told without its own time. */
+const tellingMs = 3_000
+
+export function followActivity(now: () => number = () => performance.now()): Activity {
+  const begun = now()
+  const tools = new Map<string, Doing>()
+  let own: Doing = { what: () => 'starting', since: begun }
+  let turn = 0
+  let [tokens, usd] = [0, 0]
+  const begin = (what: string): void => {
+    own = { what: () => what, since: now() }
+  }
+
+  const hear = (event: LoopEvent, isOwn: boolean): void => {
+    switch (event.type) {
+      case 'agent':
+        return hear(event.event, false)
+      case 'figures':
+        ;[tokens, usd] = [event.settledTokens, event.settledUsd]
+        return
+      case 'tool_start': {
+        const { name, input } = event
+        tools.set(event.callId, { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since: now() })
+        return
+      }
+      case 'tool_end':
+        tools.delete(event.callId)
+        begin('working')
+        return
+      case 'retry':
+        own = { what: retryText(event, now()), since: now() }
+        return
+      case 'turn_start':
+        if (isOwn) turn = event.turn
+        return
+      case 'model_start':
+        begin(`waiting for ${event.model}`)
+        return
+      case 'model_update':
+        if (event.update.type === 'thinking_delta') begin('thinking')
+        if (event.update.type === 'text_delta') begin('writing')
+        return
+      case 'compact_start':
+        begin('compacting')
+        return
+      case 'compact_end':
+        begin('working')
+        return
+      default:
+    }
+  }
+
+  const parts = (): Parts => ({
+    turn: turn > 0 ? `turn ${turn}` : '',
+    doing: doingText([...tools.values()], own, now()),
+    time: stopwatch(now() - begun),
+    tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
+    cost: usd > 0 ? money(usd) : '',
+  })
+  return { hear: (event) => hear(event, true), line: (columns) => layOut(parts(), columns) }
+}
+
+function doingText(tools: readonly Doing[], own: Doing, now: number): string {
+  const { what, since } = tools.at(-1) ?? own
+  const others = tools.length > 1 ? ` (and ${tools.length - 1} more)` : ''
+  const ms = now - since
+  return `${what(now)}${others}${tools.length > 0 && ms >= tellingMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
+}
+
+function retryText(
+  { attempt, maxRetries, delayMs, error }: Extract<LoopEvent, { readonly type: 'retry' }>,
+  heardAt: number,
+): (now: number) => string {
+  const what = `${error.status ?? ''} ${error.kind.replaceAll('_', ' ')}`.trimStart()
+  return (now) => {
+    const left = Math.ceil((heardAt + delayMs - now) / 1_000)
+    const when = left > 0 ? `in ${left} s` : 'now'
+    return `retry ${attempt}/${maxRetries} ${when}: ${what}`
+  }
+}
+
+interface Parts {
+  readonly turn: string
+  readonly doing: string
+  readonly time: string
+  readonly tokens: string
+  readonly cost: string
+}
+
+/** What is left out where there is no room, the first first. */
+const dispensable = ['tokens', 'turn', 'cost'] as const satisfies readonly (keyof Parts)[]
+/** What is done is told in so many columns before anything else is. */
+const doingColumns = 24
+
+function layOut(parts: Parts, columns: number): string {
+  let shown = parts
+  for (const name of dispensable) {
+    if (columnsOf(joined({ ...shown, doing: oneLine(shown.doing, doingColumns) })) <= columns) break
+    shown = { ...shown, [name]: '' }
+  }
+  const room = columns - columnsOf(joined({ ...shown, doing: '' })) - columnsOf(separator)
+  return oneLine(joined({ ...shown, doing: oneLine(shown.doing, Math.max(8, room)) }), columns)
+}
+
+const separator = ' · '
+
+function joined({ turn, doing, time, tokens, cost }: Parts): string {
+  return [turn, doing, time, tokens, cost].filter((part) => part !== '').join(separator)
+}

@@ -1,0 +1,132 @@
+import { endings, type LoopEvent, type SdkMessage, type Terminal } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { wrapped } from '../io/columns.ts'
+import { oneLine, printable } from '../io/figures.ts'
+import type { Output } from '../io/output.ts'
+import type { Style } from '../io/style.ts'
+import type { Toolbox } from '../session/toolbox.ts'
+import { followActivity } from './activity.ts'
+import { noStream, streamAnswer } from './answer-stream.ts'
+import { followDenials } from './denials.ts'
+import { closingLine, endingLine } from './ending.ts'
+import { followChanges } from './file-changes.ts'
+import { showActivity } from './live-line.ts'
+import type { Asked } from './rerun.ts'
+import type { Watcher } from './run.ts'
+import { createStepPrinter, type StepPrinter } from './step-printer.ts'
+
+export interface ReportContext {
+  readonly flags: Flags
+  readonly output: Output
+  readonly style: Style
+  readonly toolbox: Pick<Toolbox, 'permissions' | 'tools'>
+  readonly asked: Asked
+}
+
+/**
+ * For people (spec R-TEXT-1 to R-TEXT-5).
+ * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
+ * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
+ */
+export function textReport({ flags, output, style, toolbox, asked }: ReportContext): Watcher {
+  const isShown = flags.quiet !== true
+  const isWatched = isShown && output.isTerminal.stderr
+  // An answer that must fit a schema may be sent back: the one that stays is known at the end.
+  const isStreamed = isShown && output.isTerminal.stdout && flags.jsonSchema === undefined
+  const answer = isStreamed ? streamAnswer(output) : noStream
+  const steps = flags.verbose === true ? stepPrinter(output, style, isStreamed) : undefined
+  const activity = followActivity()
+  const stopShowing = isWatched ? showActivity(activity, output) : () => undefined
+  const denials = followDenials(toolbox, asked)
+  const changes = followChanges()
+  const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
+  const failure = followFailure()
+  const tell = (text: string, paint: (shown: string) => string = (shown) => shown): void => {
+    const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
+    output.err(`${paint(shown)}\n`)
+  }
+  return {
+    hear(event) {
+      failure.hear(event)
+      activity.hear(event)
+      denials.hear(event)
+      answer.hear(event)
+      steps?.hear(event)
+      tellTrouble(event)
+    },
+    see(message) {
+      failure.see(message)
+      changes.see(message)
+      steps?.see(message)
+      if (message.type !== 'result') return
+      stopShowing()
+      const text = message.result ?? message.last_answer ?? ''
+      if (!answer.has(text)) say(text, output)
+    },
+    end(terminal) {
+      stopShowing()
+      const { text, command } = denials.report(output.width)
+      if (text !== '') tell(text)
+      if (command !== '') output.err(`${command}\n`)
+      if (endings[terminal.reason].exitCode === 0) {
+        if (isWatched) tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
+      } else {
+        const errorKind = failure.kindOf(terminal)
+        tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
+      }
+    },
+    release: stopShowing,
+  }
+}
+
+function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPrinter {
+  const texts = isStreamed ? 'none' : 'steps'
+  return createStepPrinter(
+    (text) => output.err(text),
+    style,
+    () => output.width,
+    texts,
+  )
+}
+
+/** Tells what is wrong with the service, once, as soon as a request is made again because of it. */
+function troubleTeller(output: Output, style: Style): (event: LoopEvent) => void {
+  let told = ''
+  return (event) => {
+    if (event.type !== 'retry' || event.error.message === told) return
+    told = event.error.message
+    output.err(`${style.yellow(wrapped(`! ${oneLine(told, 3 * output.width)}`, output.width))}\n`)
+  }
+}
+
+function say(text: string, output: Output): void {
+  if (text === '') return
+  const shown = output.isTerminal.stdout ? printable(text) : text
+  output.out(shown.endsWith('\n') ? shown : `${shown}\n`)
+}
+
+interface Failure {
+  hear(event: LoopEvent): void
+  see(message: SdkMessage): void
+  /** What kind of failure of the model ended the run, if one did. */
+  kindOf(terminal: Terminal): string | undefined
+}
+
+function followFailure(): Failure {
+  let told: string | undefined
+  let retried: string | undefined
+  return {
+    hear(event) {
+      if (event.type === 'retry') retried = event.error.kind
+    },
+    see(message) {
+      if (message.type === 'assistant' && message.parent_tool_use_id === null) told = message.error ?? told
+    },
+    kindOf({ error }) {
+      const kind = error !== undefined && 'kind' in error ? error.kind : undefined
+      if (typeof kind === 'string') return kind
+      // A message says that of a connection that failed, too (spec R-SDK-12).
+      return told === 'server_error' ? (retried ?? told) : told
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** Columns of a terminal that a text takes: wide characters two, combining ones none. Never less than a terminal takes. */
+export function columnsOf(text: string): number {
+  if (isPlain(text)) return text.length
+  let columns = 0
+  for (const character of text) columns += widthOf(character)
+  return columns
+}
+
+/** The text, or as much of it as fits the columns, with an ellipsis at its end. */
+export function fitted(text: string, columns: number): string {
+  if (columnsOf(text) <= columns) return text
+  let [kept, room] = ['', columns - 1]
+  for (const character of text) {
+    room -= widthOf(character)
+    if (room < 0) break
+    kept += character
+  }
+  return columns > 0 ? `${kept.trimEnd()}…` : ''
+}
+
+/** The text in lines of at most so many columns, parted between words where that can be. */
+export function wrapped(text: string, columns: number): string {
+  return text
+    .split('\n')
+    .flatMap((line) => linesOf(line.split(' '), columns))
+    .join('\n')
+}
+
+function linesOf(words: readonly string[], columns: number): readonly string[] {
+  const lines: string[] = []
+  for (const word of words) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (lines.length === 0 || columnsOf(longer) > columns) lines.push(word)
+    else lines[lines.length - 1] = longer
+  }
+  return lines
+}
+
+function isPlain(text: string): boolean {
+  return /^[\u0020-\u007E]*$/.test(text)
+}
+
+/** East Asian wide and full-width characters, and emoji. */
+const wide =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1B000}-\u{1B2FF}\u{1F200}-\u{1F2FF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u
+const joining = /[\p{Mn}\p{Me}\p{Cf}]/u
+
+function widthOf(character: string): number {
+  if (character === '\uFE0F') return 1 // It makes a narrow sign an emoji.
+  if (joining.test(character)) return 0
+  return wide.test(character) ? 2 : 1
+}

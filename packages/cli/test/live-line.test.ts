@@ -1,0 +1,189 @@
+// Holds rules of docs/spec.md: R-TEXT-2, R-TEXT-2a.
+import type { LoopEvent } from '@halting/core'
+import { describe, expect, test, vi } from 'vitest'
+import { followActivity } from '../src/headless/activity.ts'
+import { showActivity } from '../src/headless/live-line.ts'
+import { columnsOf, fitted, wrapped } from '../src/io/columns.ts'
+import { createOutput } from '../src/io/output.ts'
+
+interface Terminal {
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+  /** All that was written, erasing as `⌫` and a row up as `↑`. */
+  readonly written: () => string
+}
+
+function terminal({ stdoutIsTerminal = true, stderrIsTerminal = true, columns = 40 } = {}): Terminal & {
+  resize: (columns: number) => void
+} {
+  let written = ''
+  const size = { columns }
+  const stream = (isTTY: boolean): NodeJS.WriteStream =>
+    // True: a stream of which the output uses nothing else.
+    ({
+      isTTY,
+      get columns() {
+        return isTTY ? size.columns : undefined
+      },
+      on: () => undefined,
+      write: (text: string) => (written += text) !== '',
+    }) as unknown as NodeJS.WriteStream
+  return {
+    stdout: stream(stdoutIsTerminal),
+    stderr: stream(stderrIsTerminal),
+    written: () => written.replaceAll('\r\u001B[2K', '⌫').replaceAll('\u001B[1A\u001B[2K', '↑'),
+    resize: (next) => (size.columns = next),
+  }
+}
+
+describe('the live line', () => {
+  test('goes before anything else is written, and comes back after it', () => {
+    const { stdout, stderr, written } = terminal()
+    const output = createOutput(stdout, stderr)
+    output.showLive('one')
+    output.showLive('one')
+    output.showLive('two')
+    output.out('answer\n')
+    output.showLive('three')
+    output.err('a warning\n')
+    expect(written()).toBe('one⌫two⌫answer\nthree⌫a warning\n')
+  })
+
+  test('never stands behind a line that is not ended, and what goes to stderr begins a line', () => {
+    const { stdout, stderr, written } = terminal()
+    const output = createOutput(stdout, stderr)
+    output.out('half of the')
+    output.showLive('live')
+    output.err('a warning\n')
+    output.endLine()
+    expect(written()).toBe('half of the\na warning\n')
+  })
+
+  test('is erased whole, also where the terminal was made narrower', () => {
+    const { stdout, stderr, written, resize } = terminal({ columns: 40 })
+    const output = createOutput(stdout, stderr)
+    output.showLive('x'.repeat(39))
+    resize(20)
+    output.err('told\n')
+    expect(written()).toBe(`${'x'.repeat(39)}⌫↑told\n`)
+  })
+
+  test('is nowhere but on a terminal', () => {
+    const piped = terminal({ stderrIsTerminal: false })
+    createOutput(piped.stdout, piped.stderr).showLive('live')
+    expect(piped.written()).toBe('')
+    const filed = terminal({ stdoutIsTerminal: false })
+    const output = createOutput(filed.stdout, filed.stderr)
+    output.showLive('live')
+    output.out('into the file')
+    output.showLive('on')
+    expect(filed.written()).toBe('liveinto the file⌫on')
+  })
+
+  test('is redrawn ten times a second at most', () => {
+    vi.useFakeTimers()
+    try {
+      const { stdout, stderr, written } = terminal()
+      let drawn = 0
+      const stop = showActivity({ hear: () => undefined, line: () => String(++drawn) }, createOutput(stdout, stderr))
+      vi.advanceTimersByTime(2_000)
+      expect(drawn).toBe(20)
+      stop()
+      vi.advanceTimersByTime(2_000)
+      expect([drawn, written().endsWith('20⌫')]).toEqual([20, true])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe('what goes on', () => {
+  const error = { kind: 'rate_limit', message: 'Slow down', status: 429, retryable: true } as const
+  const retry = {
+    type: 'retry',
+    request: 1,
+    attempt: 2,
+    maxRetries: 10,
+    delayMs: 8_000,
+    error: { ...error, retryAfterMs: null, requestId: null, usage: null, billed: 'nothing' },
+  } satisfies LoopEvent
+  const figures = {
+    type: 'figures',
+    settledUsd: 0.1234,
+    reservedUsd: 0,
+    leftUsd: null,
+    settledTokens: 34_567,
+    reservedTokens: 0,
+    leftTokens: null,
+    contextTokens: 0,
+    contextWindow: null,
+    usedMs: 0,
+    leftMs: null,
+  } satisfies LoopEvent
+  const bash = (callId: string, command: string): LoopEvent => ({
+    type: 'tool_start',
+    callId,
+    name: 'Bash',
+    input: { command },
+  })
+
+  function after(events: readonly LoopEvent[], ms: number): (columns: number) => string {
+    let now = 0
+    const activity = followActivity(() => now)
+    activity.hear({ type: 'turn_start', request: 1, turn: 3 })
+    for (const event of events) activity.hear(event)
+    now += ms
+    return (columns) => activity.line(columns)
+  }
+
+  test('is turn, tool, time, tokens and dollars', () => {
+    const line = after([figures, bash('1', 'npm test')], 12_000)
+    expect(line(79)).toBe('turn 3 · Bash npm test (12 s) · 0:12 · 34.6k tokens · $0.1234')
+    expect(line(39)).toBe('Bash npm test (12 s) · 0:12 · $0.1234')
+  })
+
+  test('is what is retried and when', () => {
+    expect(after([retry], 0)(79)).toBe('turn 3 · retry 2/10 in 8 s: 429 rate limit · 0:00')
+    expect(after([retry], 5_500)(79)).toBe('turn 3 · retry 2/10 in 3 s: 429 rate limit · 0:05')
+    expect(after([retry], 9_000)(79)).toBe('turn 3 · retry 2/10 now: 429 rate limit · 0:09')
+  })
+
+  test('is the newest of several tools, those of a subagent too', () => {
+    const inner: LoopEvent = { type: 'agent', callId: '1', agentType: 'x', event: bash('2', 'make') }
+    const ended: LoopEvent = { type: 'tool_end', callId: '2', name: 'Bash', status: 'done', durationMs: 1 }
+    expect(after([bash('1', 'npm test'), inner], 0)(79)).toBe('turn 3 · Bash make (and 1 more) · 0:00')
+    expect(after([bash('1', 'npm test'), bash('2', 'make'), ended], 0)(79)).toBe('turn 3 · Bash npm test · 0:00')
+  })
+
+  test.each([79, 39, 20, 12, 3, 1])('fits %i columns, whatever is in it', (columns) => {
+    for (const command of [
+      '漢字'.repeat(40),
+      'a\u0301'.repeat(80),
+      '👩‍💻'.repeat(30),
+      'x\n\u001B[31m\ty'.repeat(20),
+      '',
+    ]) {
+      const line = after([figures, bash('1', command)], 3_725_000)(columns)
+      expect(columnsOf(line)).toBeLessThanOrEqual(columns)
+      expect(line).not.toMatch(/\p{Cc}/u)
+    }
+  })
+})
+
+test.each([
+  ['plain', 5],
+  ['漢字', 4],
+  ['ｆｕｌｌ', 8],
+  ['한국어', 6],
+  ['e\u0301', 1],
+  ['👍', 2],
+  ['−…✓●', 4],
+])('%s takes %i columns', (text, columns) => {
+  expect(columnsOf(text)).toBe(columns)
+})
+
+test('a text is cut between characters, and wrapped between words', () => {
+  expect(fitted('漢字漢字', 6)).toBe('漢字…')
+  expect(fitted('short', 5)).toBe('short')
+  expect(wrapped('one two three\nfour', 8)).toBe('one two\nthree\nfour')
+})
