@@ -296,6 +296,28 @@ describe('the cost check', () => {
   })
 })
 
+describe('the last answer of a run that did not end well (spec R-SDK-6a)', () => {
+  const look = calls('Look')
+  const options = { tools: [reader('Look')], maxTurns: 1 }
+
+  test('is in the result, as that of a wrap-up', async () => {
+    const { result } = await ask([look, 'So far: nothing.'], { ...options, wrapUp: true })
+    expect(result).toMatchObject({ terminal_reason: 'max_turns', last_answer: 'So far: nothing.' })
+    expect(result).not.toHaveProperty('result')
+  })
+
+  test('is none where the last reply asked for a tool', async () => {
+    const { result } = await ask([{ text: 'I look.', ...look }], options)
+    expect(result).toMatchObject({ terminal_reason: 'max_turns' })
+    expect(result).not.toHaveProperty('last_answer')
+  })
+
+  test('is no field of a success', async () => {
+    const { result } = await ask(['Done.'])
+    expect([result.result, 'last_answer' in result]).toEqual(['Done.', false])
+  })
+})
+
 describe('a hand on the run that goes on', () => {
   test('interrupt ends it with a result', async () => {
     const engine: QueryEngine = new QueryEngine({
