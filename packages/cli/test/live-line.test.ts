@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-TEXT-2, R-TEXT-2a.
 import type { LoopEvent } from '@halting/core'
+import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test, vi } from 'vitest'
 import { followActivity } from '../src/headless/activity.ts'
 import { showActivity } from '../src/headless/live-line.ts'
@@ -146,6 +147,23 @@ describe('what goes on', () => {
     expect(after([retry], 0)(79)).toBe('turn 3 · retry 2/10 in 8 s: 429 rate limit · 0:00')
     expect(after([retry], 5_500)(79)).toBe('turn 3 · retry 2/10 in 3 s: 429 rate limit · 0:05')
     expect(after([retry], 9_000)(79)).toBe('turn 3 · retry 2/10 now: 429 rate limit · 0:09')
+  })
+
+  test('is what the model writes, the call whose input is long too', () => {
+    const update = (given: ModelUpdate): LoopEvent => ({
+      type: 'model_update',
+      request: 1,
+      entryId: 'e',
+      update: given,
+    })
+    const content_block = { type: 'tool_use', name: 'Write' }
+    const call = update({ type: 'api_event', event: { type: 'content_block_start', index: 1, content_block } })
+    const asked: LoopEvent = { type: 'model_start', request: 1, attempt: 1, model: 'opus' }
+    expect(after([asked], 5_000)(79)).toBe('turn 3 · waiting for opus (5 s) · 0:05')
+    expect(after([asked, update({ type: 'thinking_delta', index: 0, text: 'hm' })], 0)(79)).toBe(
+      'turn 3 · thinking · 0:00',
+    )
+    expect(after([asked, call], 9_000)(79)).toBe('turn 3 · writing a call of Write (9 s) · 0:09')
   })
 
   test('is the newest of several tools, those of a subagent too', () => {

@@ -1,4 +1,5 @@
 import type { LoopEvent } from '@halting/core'
+import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from './summaries.ts'
@@ -14,19 +15,31 @@ export interface Activity {
 interface Doing {
   readonly what: (now: number) => string
   readonly since: number
+  /** Its own time is told once it takes long. */
+  readonly isTimed: boolean
 }
 
-/** What takes less than this is told without its own time. */
+/** What has taken less than this is told without its own time. */
 const tellingMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
   const begun = now()
   const tools = new Map<string, Doing>()
-  let own: Doing = { what: () => 'starting', since: begun }
+  let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
   let [tokens, usd] = [0, 0]
   const begin = (what: string): void => {
-    own = { what: () => what, since: now() }
+    // What goes on since a while goes on.
+    if (own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
+  }
+
+  const hearUpdate = (update: ModelUpdate): void => {
+    if (update.type === 'thinking_delta') begin('thinking')
+    if (update.type === 'text_delta') begin('writing')
+    if (update.type !== 'api_event' || update.event['type'] !== 'content_block_start') return
+    const { content_block: block } = update.event
+    if (block === undefined || !isJsonObject(block) || block['type'] !== 'tool_use') return
+    begin(typeof block['name'] === 'string' ? `writing a call of ${block['name']}` : 'writing a call')
   }
 
   const hear = (event: LoopEvent, isOwn: boolean): void => {
@@ -38,7 +51,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
         return
       case 'tool_start': {
         const { name, input } = event
-        tools.set(event.callId, { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since: now() })
+        tools.set(event.callId, { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since: now(), isTimed: true })
         return
       }
       case 'tool_end':
@@ -46,7 +59,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
         begin('working')
         return
       case 'retry':
-        own = { what: retryText(event, now()), since: now() }
+        own = { what: retryText(event, now()), since: now(), isTimed: false }
         return
       case 'turn_start':
         if (isOwn) turn = event.turn
@@ -55,8 +68,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
         begin(`waiting for ${event.model}`)
         return
       case 'model_update':
-        if (event.update.type === 'thinking_delta') begin('thinking')
-        if (event.update.type === 'text_delta') begin('writing')
+        hearUpdate(event.update)
         return
       case 'compact_start':
         begin('compacting')
@@ -79,10 +91,10 @@ export function followActivity(now: () => number = () => performance.now()): Act
 }
 
 function doingText(tools: readonly Doing[], own: Doing, now: number): string {
-  const { what, since } = tools.at(-1) ?? own
+  const { what, since, isTimed } = tools.at(-1) ?? own
   const others = tools.length > 1 ? ` (and ${tools.length - 1} more)` : ''
   const ms = now - since
-  return `${what(now)}${others}${tools.length > 0 && ms >= tellingMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
+  return `${what(now)}${others}${isTimed && ms >= tellingMs ? ` (${Math.floor(ms / 1_000)} s)` : ''}`
 }
 
 function retryText(

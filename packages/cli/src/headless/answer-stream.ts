@@ -30,6 +30,8 @@ export function streamAnswer(output: Output): AnswerStream {
           return
         case 'model_update':
           if (event.update.type === 'text_delta') write(event.update.index, event.update.text)
+          // What comes next may be the long input of a call: the live line tells of it.
+          if (event.update.type === 'block') output.endLine()
           return
         case 'model_end':
           output.endLine()

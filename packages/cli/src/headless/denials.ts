@@ -43,7 +43,7 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
       const mode = isAllEdits ? 'acceptEdits' : cured.find(({ remedy }) => remedy?.mode !== undefined)?.remedy?.mode
       const final = linesOfFinal(denials.filter(({ remedy }) => remedy === undefined))
       if (cured.length === 0) return { text: final.join('\n'), command: '' }
-      const names = oneLine(cured.map(nameOf).join(', '), 2 * width)
+      const names = oneLine([...new Set(cured.map(nameOf))].join(', '), 2 * width)
       const { text, command } = rerun(asked, { rules: isAllEdits ? [] : rules, mode })
       const told = `halting: ${many(cured.length, 'call')} denied: ${names}. ${text}`
       return { text: [...final, told].join('\n'), command }

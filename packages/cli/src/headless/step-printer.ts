@@ -1,5 +1,6 @@
 import type { ContentBlock, LoopEvent, SdkMessage } from '@halting/core'
 import type { SdkAssistant, SdkUser } from '@halting/core/adapters'
+import { columnsOf } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { inputSummary, lastLinesOfFailed, resultSummary } from './summaries.ts'
@@ -74,8 +75,12 @@ export function createStepPrinter(
     const { name, about } = calls.get(id) ?? { name: '', about: '' }
     const took = durations.get(id)
     const time = took === undefined ? '' : ` · ${elapsed(took)}`
-    const subject = above === id || name === '' ? '' : `${oneLine(`${name} ${about}`, Math.floor(width() / 2))}: `
-    const shown = oneLine(`${subject}${resultSummary(name, content, details)}`, width() - 4 - time.length) + time
+    const summary = resultSummary(name, content, details)
+    const room = width() - 4 - columnsOf(time)
+    // How it went matters more than all of what it was.
+    const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
+    const subject = above === id || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
+    const shown = oneLine(subject + summary, room) + time
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))

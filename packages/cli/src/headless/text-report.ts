@@ -89,12 +89,13 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
   )
 }
 
-/** Tells what is wrong with the service, once, as soon as a request is made again because of it. */
+/** Tells what a person should know while it happens: why a request is made again, once, and what the run notes. */
 function troubleTeller(output: Output, style: Style): (event: LoopEvent) => void {
   let told = ''
   return (event) => {
-    if (event.type !== 'retry' || event.error.message === told) return
-    told = event.error.message
+    const message = event.type === 'retry' ? event.error.message : event.type === 'notice' ? event.message : told
+    if (message === told) return
+    told = message
     output.err(`${style.yellow(wrapped(`! ${oneLine(told, 3 * output.width)}`, output.width))}\n`)
   }
 }
