@@ -40,7 +40,7 @@ async function record({ name, command, files = {}, env = {}, moments = [] }, wid
     await tmux('new-session', '-d', '-s', session, ...size, '-c', folder, ...shell)
     const screens = []
     for (const { until, keys, title } of moments) {
-      const screen = await screenWith(session, (text) => text.replaceAll('\n', '').includes(until), until)
+      const screen = await screenWith(session, (text) => until.test(text), until)
       if (title !== undefined) screens.push({ title, screen })
       if (keys !== undefined) await tmux('send-keys', '-t', session, keys)
     }

@@ -26,7 +26,7 @@ export const scenarios = [
         { content: 'The greeting is right now: it said "Helo".' },
       ),
     },
-    moments: [{ until: 'Bash sh check.sh', title: 'While the check runs:' }],
+    moments: [{ until: /^(turn \d · )?Bash sh check/m, title: 'While the check runs:' }],
   },
   {
     name: 'denial',
@@ -44,7 +44,7 @@ export const scenarios = [
     text: 'What is wrong is told at once, and when it is tried again.',
     command: 'halting -p "Hello"',
     env: { ANTHROPIC_API_KEY: 'none', ANTHROPIC_BASE_URL: 'http://127.0.0.1:65530', CLAUDE_CODE_MAX_RETRIES: '2' },
-    moments: [{ until: 'retry 1/2 in', title: 'After the first attempt:' }],
+    moments: [{ until: /retry \d\/\d/, title: 'While it tries again:' }],
   },
   {
     name: 'wait',
@@ -55,7 +55,7 @@ export const scenarios = [
       { error: { status: 429, message: 'Too many requests', headers: { 'retry-after': '3' } } },
       { content: 'Hello.' },
     ),
-    moments: [{ until: 'retry 1/10 in', title: 'While it waits:' }],
+    moments: [{ until: /retry \d\/\d/, title: 'While it waits:' }],
   },
   {
     name: 'limit',
@@ -74,7 +74,7 @@ export const scenarios = [
     text: 'The first Ctrl-C ends the run and what it started; a second one leaves at once.',
     command: 'halting -p "Wait for it" --allowedTools Bash --script script.json',
     files: script({ content: ['I wait.', call('Bash', { command: 'sleep 60' })] }),
-    moments: [{ until: '(3 s)', keys: 'C-c', title: 'Before:' }],
+    moments: [{ until: /^(turn \d · )?Bash sleep 60/m, keys: 'C-c', title: 'Before:' }],
   },
   {
     name: 'pipe',

@@ -106,6 +106,17 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
   expect(end.text.stderr).toContain('Raise --max-budget-usd')
 })
 
+test('the line about an ending tells which files were changed, with + and − (spec R-TEXT-3a)', async () => {
+  const file = 'changed.txt'
+  const replies = script([
+    { content: [call('Write', { file_path: file, content: 'one\ntwo\nthree\n' })] },
+    { content: [call('Edit', { file_path: file, old_string: 'two\n', new_string: '' })] },
+    { content: [call('Write', { file_path: 'other.txt', content: 'one' })] },
+  ])
+  const { stderr } = await run(['-p', 'hi', '--max-turns', '3', '--allowedTools', 'Edit', '--script', replies])
+  expect(stderr).toMatch(/, 2 files changed \+4 −1\)\. Raise --max-turns/)
+})
+
 test('a budget of dollars holds, however much the model has to say', async () => {
   const long = () => script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
   for (const budget of ['0.05', '0.2']) {

@@ -15,6 +15,8 @@ const hasTmux = spawnSync('tmux', ['-V']).status === 0
 function comparable(guide: string): string {
   return guide
     .replaceAll(/(?<=\S)\n(?=\S)/g, ' ')
+    .replaceAll(/retry \d+\/(\d+) (in \d+ s|now)/g, 'retry N/$1')
+    .replaceAll(/ \(\d+ s\)/g, '')
     .replaceAll(/\b\d+:\d\d\b/g, '0:00')
     .replaceAll(/\b\d+(\.\d)? m?s\b/g, 'N s')
 }

@@ -13,9 +13,12 @@ export interface Denials {
 }
 
 interface Denial {
-  readonly request: PermissionRequest
+  readonly name: string
+  readonly input: unknown
   readonly message: string
   readonly remedy: Remedy | undefined
+  /** Whether the mode that allows edits would do. */
+  readonly isEdit: boolean
 }
 
 export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions' | 'tools'>, asked: Asked): Denials {
@@ -24,22 +27,18 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
     if (event.type === 'agent') hear(event.event)
     if (event.type !== 'permission_denied') return
     const { callId: id, name, input, message } = event
-    const tool = tools.find((candidate) => candidate.name === name)
-    if (tool === undefined) return
-    const readOnly = isReadOnly(tool, input)
-    const request: PermissionRequest = { call: { type: 'tool_use', id, name, input }, tool, readOnly }
-    denials.push({ request, message, remedy: permissions.remedyFor(request) })
-  }
-  const isAllowedByEdits = ({ request }: Denial): boolean => {
-    const decision = permissions.decide({ ...request, mode: 'acceptEdits' })
-    return 'behavior' in decision && decision.behavior === 'allow'
+    const request = requestOf(tools, { type: 'tool_use', id, name, input })
+    const remedy = request && permissions.remedyFor(request)
+    const decision = request && permissions.decide({ ...request, mode: 'acceptEdits' })
+    const isEdit = decision !== undefined && 'behavior' in decision && decision.behavior === 'allow'
+    denials.push({ name, input, message, remedy, isEdit })
   }
   return {
     hear,
     report(width) {
       const cured = denials.filter(({ remedy }) => remedy !== undefined)
       const rules = [...new Set(cured.flatMap(({ remedy }) => remedy?.rules ?? []))]
-      const isAllEdits = rules.length > 1 && cured.every(isAllowedByEdits)
+      const isAllEdits = rules.length > 1 && cured.every(({ isEdit }) => isEdit)
       const mode = isAllEdits ? 'acceptEdits' : cured.find(({ remedy }) => remedy?.mode !== undefined)?.remedy?.mode
       const final = linesOfFinal(denials.filter(({ remedy }) => remedy === undefined))
       if (cured.length === 0) return { text: final.join('\n'), command: '' }
@@ -54,11 +53,17 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
 function linesOfFinal(denials: readonly Denial[]): readonly string[] {
   const [first] = denials
   if (first === undefined) return []
-  return [`halting: ${many(denials.length, 'call')} denied. ${first.request.call.name}: ${oneLine(first.message, 300)}`]
+  return [`halting: ${many(denials.length, 'call')} denied. ${first.name}: ${oneLine(first.message, 300)}`]
 }
 
-function nameOf({ request: { call } }: Denial): string {
-  return `${call.name} ${inputSummary(call.input)}`.trimEnd()
+function nameOf({ name, input }: Denial): string {
+  return `${name} ${inputSummary(input)}`.trimEnd()
+}
+
+/** The call as the rules were asked about it; undefined for a tool that is not this session's. */
+function requestOf(tools: readonly AnyTool[], call: PermissionRequest['call']): PermissionRequest | undefined {
+  const tool = tools.find(({ name }) => name === call.name)
+  return tool === undefined ? undefined : { call, tool, readOnly: isReadOnly(tool, call.input) }
 }
 
 function isReadOnly({ readOnly }: AnyTool, input: unknown): boolean {
