@@ -98,6 +98,18 @@ test('json is the result message alone, on one line', async () => {
   expect(linesOf(stdout)).toEqual([result])
 })
 
+test('json with --verbose is every message in one array, init first and the result last', async () => {
+  const replies = script([{ content: 'Hello\u2028there.' }], 'claude-sonnet-5-5')
+  const args = ['-p', 'hi', '--output-format', 'json', '--verbose', '--session-id', sessionId, '--script', replies]
+  const { status, stdout, stderr } = await run(args)
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const messages = JSON.parse(stdout) as readonly Line[]
+  expect(messages[0]).toMatchObject({ type: 'system', subtype: 'init' })
+  expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Hello\u2028there.' })
+  expect(messages.filter(({ type }) => type === 'result')).toHaveLength(1)
+  expect(stdout.trimEnd().split(/\n|\u2028/)).toHaveLength(messages.length)
+})
+
 test('stream-json is every message, init first and one result last', async () => {
   const replies = script(
     [

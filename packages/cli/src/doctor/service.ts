@@ -10,6 +10,7 @@ import {
   serviceFromEnvironment,
   withoutAlias,
 } from '@halting/models'
+import { counted } from '../io/figures.ts'
 import { helperOf } from '../session/models.ts'
 import { checkModelName, nearestModel } from '../session/model-names.ts'
 import type { Finding, Patient } from './finding.ts'
@@ -47,7 +48,7 @@ function modelFinding(name: string, { flags, env }: Patient): Finding {
     return {
       what: 'model',
       state: 'good',
-      says: `${says}, ${contextWindow.toLocaleString('en-US')} tokens, $${price.input} in and $${price.output} out a million`,
+      says: `${says}, ${counted(contextWindow)} tokens, $${price.input} in and $${price.output} out a million`,
     }
   }
   const meant = nearestModel(name)

@@ -62,7 +62,8 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'value',
     value: 'FORMAT',
     read: choice(outputFormats),
-    meaning: 'text (the answer), json (the result), or stream-json (every message, a line each; needs --verbose)',
+    meaning:
+      'text (the answer), json (the result; with --verbose an array of every message), or stream-json (every message, a line each; needs --verbose)',
   },
   inputFormat: {
     names: ['--input-format'],

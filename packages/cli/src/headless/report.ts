@@ -6,7 +6,8 @@ import { textReport, type ReportContext } from './text-report.ts'
 
 const reports: { readonly [format in OutputFormat]: (context: ReportContext) => Watcher } = {
   text: textReport,
-  json: ({ output }) => jsonLines(output, (message) => message.type === 'result'),
+  json: ({ output, flags }) =>
+    flags.verbose === true ? jsonArray(output) : jsonLines(output, (message) => message.type === 'result'),
   'stream-json': ({ output }) => jsonLines(output, () => true),
 }
 
@@ -26,10 +27,29 @@ function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): 
   }
 }
 
-/** One line, whatever is in it: JSON escapes line feeds, and these two end a line for some readers. */
+/** Every message as one array, an element a line. */
+function jsonArray(output: Output): Watcher {
+  let before = '['
+  return {
+    hear: () => undefined,
+    see: (message) => {
+      output.out(`${before}${jsonOf(message)}`)
+      before = ',\n'
+    },
+    end: () => {
+      output.out(`${before === '[' ? '[' : ''}]\n`)
+    },
+    release: () => undefined,
+  }
+}
+
 function jsonLine(message: SdkMessage): string {
-  const json = JSON.stringify(message)
+  return `${jsonOf(message)}\n`
+}
+
+/** On one line, whatever is in it: JSON escapes line feeds, and these two end a line for some readers. */
+function jsonOf(message: SdkMessage): string {
+  return JSON.stringify(message)
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`)
-  return `${json}\n`
 }

@@ -2,7 +2,13 @@ import { fitted } from './columns.ts'
 
 /** `1,234`. */
 export function counted(value: number): string {
-  return value.toLocaleString('en-US')
+  return grouped(String(Math.round(value)))
+}
+
+/** Digits in threes. `toLocaleString` would load the tables of every locale, which costs a start 15 ms. */
+function grouped(number: string): string {
+  const [whole = '', ...fraction] = number.split('.')
+  return [whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ','), ...fraction].join('.')
 }
 
 /** `3 turns`, `1 turn`. */
@@ -12,8 +18,8 @@ export function many(count: number, what: string): string {
 
 /** `$0.0123`: four decimals below a dollar, two above. */
 export function money(usd: number): string {
-  const digits = usd < 1 ? 4 : 2
-  return `$${usd.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`
+  const digits = Math.abs(usd) < 1 ? 4 : 2
+  return `$${grouped(usd.toFixed(digits))}`
 }
 
 /** The same, rounded up: for what was not exceeded. */
