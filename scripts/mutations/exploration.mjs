@@ -111,7 +111,7 @@ export const explored = [
   ],
   [
     'order: guards before the inbox',
-    ['turn/prepare.ts', '[control, standing, steering,', '[control, steering, standing,'],
+    ['turn/prepare.ts', '[control, loweredLimits, standing, steering,', '[control, loweredLimits, steering, standing,'],
   ],
   [
     'order: drain before reactive',
@@ -126,8 +126,8 @@ export const explored = [
     'order: cost before standing signals',
     [
       'turn/after-reply.ts',
-      '(overBudgetDraft(run) ?? overTokensDraft(run) ?? standingAfter(run, raisedBy))',
-      '(standingAfter(run, raisedBy) ?? overBudgetDraft(run))',
+      '(overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))',
+      '(standingAfter(run, raisedBy) ?? overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run))',
     ],
   ],
   [

@@ -13,12 +13,29 @@ export const promises = [
   [
     'figures: what a compaction cost',
     ['budget/compaction'],
-    ['turn/defend-context.ts', "run.update(chargeOf(run.spent, charge, 'compaction'))", 'void charge'],
+    [
+      'turn/compaction.ts',
+      "        run.update(chargeOf(run.spent, charge, 'compaction'))\n      },",
+      '        void charge\n      },',
+    ],
+  ],
+  [
+    'figures: what a compaction cost that is answered from the record',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      "        for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))\n",
+      '',
+    ],
   ],
   [
     "figures: a compaction's usage is not the run's own",
     ['budget/compaction'],
-    ['turn/defend-context.ts', "chargeOf(run.spent, charge, 'compaction')", "chargeOf(run.spent, charge, 'turn')"],
+    [
+      'turn/compaction.ts',
+      "        run.update(chargeOf(run.spent, charge, 'compaction'))\n      },",
+      "        run.update(chargeOf(run.spent, charge, 'turn'))\n      },",
+    ],
   ],
   [
     'digest: of a call without its input',
@@ -120,12 +137,12 @@ export const promises = [
   [
     'time: the whole deadline again on a resume',
     ['steps/resume'],
-    ['iterate.ts', 'run.settings.maxDurationMs - (reached - state.spent.startedAt)', 'run.settings.maxDurationMs'],
+    ['iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
   ],
   [
     'time: the whole deadline again in a run that carries on',
     ['transition/carry'],
-    ['iterate.ts', 'run.settings.maxDurationMs - (reached - state.spent.startedAt)', 'run.settings.maxDurationMs'],
+    ['iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
   ],
   [
     'fallback: what the first model counted is kept',
@@ -141,8 +158,8 @@ export const promises = [
     ['order-of-evaluation'],
     [
       'inbox.ts',
-      'const taken = all ? messages :',
-      'const taken = all ? messages.toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0)) :',
+      'const taken = all ? this.#waiting :',
+      'const taken = all ? this.#waiting.toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0)) :',
     ],
   ],
   [
@@ -150,8 +167,8 @@ export const promises = [
     ['order-of-evaluation'],
     [
       'inbox.ts',
-      'const taken = all ? messages :',
-      'const taken = all ? messages.toSorted((a, b) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0)) :',
+      'const taken = all ? this.#waiting :',
+      'const taken = all ? this.#waiting.toSorted((a, b) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0)) :',
     ],
   ],
   [
@@ -159,8 +176,8 @@ export const promises = [
     ['order-of-evaluation'],
     [
       'inbox.ts',
-      'const taken = all ? messages : messages.filter',
-      'const taken = all ? messages.toReversed() : messages.toReversed().filter',
+      'const taken = all ? this.#waiting : this.#waiting.filter',
+      'const taken = all ? this.#waiting.toReversed() : this.#waiting.toReversed().filter',
     ],
   ],
   [
@@ -343,7 +360,7 @@ export const promises = [
     'time: a run that is resumed began when its last lap ended',
     ['steps/resume'],
     [
-      'steps/resume.ts',
+      'steps/fold.ts',
       'spent: { ...record.lap.spent, startedAt }',
       'spent: { ...record.lap.spent, startedAt: Math.max(startedAt, record.lap.spent.now) }',
     ],
@@ -351,7 +368,7 @@ export const promises = [
   [
     'resume: laps of a subagent are folded into the run',
     ['steps/resume'],
-    ['steps/resume.ts', "record.type === 'lap' && record.lap.scope === ''", "record.type === 'lap'"],
+    ['steps/fold.ts', "record.type === 'lap' && record.lap.scope === ''", "record.type === 'lap'"],
   ],
   [
     'digest: of a request without its conversation',
@@ -361,7 +378,7 @@ export const promises = [
   [
     'ledger: what past turns cost after a resume',
     ['steps/resume'],
-    ['steps/resume.ts', '    settled = plus(settled, amountOf(charge))\n', ''],
+    ['steps/fold.ts', '    settled = plus(settled, amountOf(charge))\n', ''],
   ],
   [
     'ledger: unknown cost that a run carries on',
@@ -373,8 +390,8 @@ export const promises = [
     ['budget/hard-budget'],
     [
       'turn/request/attempt.ts',
-      'ledger.settle(reservation, made.charge, made.charge.known)',
-      'ledger.settle(reservation, made.charge, true)',
+      'ledger.settle(reservation, charge, charge.known)',
+      'ledger.settle(reservation, charge, true)',
     ],
   ],
   [
@@ -420,7 +437,7 @@ export const promises = [
   [
     'fallback: what was counted before a compaction is kept',
     ['budget/compaction'],
-    ['turn/defend-context.ts', ', counted: noCount })', ' })'],
+    ['turn/compaction.ts', ', counted: noCount })', ' })'],
   ],
   [
     'no progress: a nudge beside another signal',
@@ -445,7 +462,7 @@ export const promises = [
   [
     'outside: a stop is lost beside a cancellation source',
     ['guards/sources'],
-    ['turn/checkpoint.ts', 'pollSources(run, signals ?? [])', 'pollSources(run, [])'],
+    ['turn/checkpoint.ts', ': pollSources(run, signals)', ': pollSources(run, [])'],
   ],
   [
     'outside: the last answer takes messages and stops in',
