@@ -1,5 +1,5 @@
 // Shows that the tests see what they are there to see. Each mutation takes one promise away in a copy of core, and is to be caught: those of
-// `mutations/promises.mjs` by the test files they name, those of `mutations/exploration.mjs` by the exploration. Verdicts:
+// `mutations/promises.mjs` by the test files they name, those of `mutations/exploration.mjs` by the scenarios of the exploration they name. Verdicts:
 //   seen      a test or the exploration failed
 //   endless   it does not come to its end, where the unmutated code does within a fifth of that time
 //   SURVIVED  nothing failed
@@ -9,7 +9,7 @@
 import { copyCore, misfitOf } from './mutations/copy.mjs'
 import { explained } from './mutations/explained.mjs'
 import { explored } from './mutations/exploration.mjs'
-import { exploration, promiseTests } from './mutations/nets.mjs'
+import { exploration, promiseTests, scenarioNames } from './mutations/nets.mjs'
 import { promises } from './mutations/promises.mjs'
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
@@ -24,6 +24,9 @@ const misfits = [
   ...all
     .map(({ name }) => name)
     .flatMap((name, index, names) => (names.indexOf(name) < index ? [`${name}: there are two`] : [])),
+  ...explored.flatMap(({ name, scenarios }) =>
+    scenarios.flatMap((each) => (scenarioNames.includes(each) ? [] : [`${name}: there is no scenario ${each}`])),
+  ),
   ...Object.keys(explained).flatMap((name) =>
     all.some((each) => each.name === name) ? [] : [`${name}: explained, and not there`],
   ),
@@ -62,8 +65,8 @@ console.log(
 process.exit(failures === 0 ? 0 : 1)
 
 /** The net of a mutation, with what the unmutated code does in it. */
-async function netOf({ tests }) {
-  const net = tests === undefined ? exploration(copy.folder) : promiseTests(copy.folder, tests)
+async function netOf({ tests, scenarios }) {
+  const net = tests === undefined ? exploration(copy.folder, scenarios) : promiseTests(copy.folder, tests)
   let unmutated = measured.get(net.name)
   if (unmutated === undefined) {
     unmutated = await net.measure()

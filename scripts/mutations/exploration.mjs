@@ -1,30 +1,50 @@
 // Mutations that the exploration must see: each takes away one allowance check or one synthetic result, or swaps two checks.
 // Not here: the results for calls of a refusal, of a last answer and of a run that breaks. `conclude` closes open calls as well, so without them
 // only the words change; tests hold those.
-// [name, [file, what stands there, what stands there instead]...]
+// [name, the fewest scenarios that see it, [file, what stands there, what stands there instead]...]
 export const explored = [
-  ['allowance: every route', ['decide.ts', '  if (!isPaid) return undefined\n', '']],
-  ['allowance: continuation_requested', ['decide.ts', 'isSpeechless || isUsedUp', 'isSpeechless']],
+  [
+    'allowance: every route',
+    ['for ever: an answer that does not fit'],
+    ['decide.ts', '  if (!isPaid) return undefined\n', ''],
+  ],
+  [
+    'allowance: continuation_requested',
+    ['for ever: a hook that goes on'],
+    ['decide.ts', 'isSpeechless || isUsedUp', 'isSpeechless'],
+  ],
   [
     'allowance: wrap_up',
+    ['for ever: the same call, seen, with a last answer'],
     [
       'decide.ts',
       "run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0",
       'false',
     ],
   ],
-  ['allowance: overridden twice', ['decide.ts', 'isFixed || isAgain ||', 'isFixed ||']],
-  ['allowance: stop hook cap', ['turn/after-answer.ts', "      if (taken >= cap) return 'declined'\n", '']],
+  [
+    'allowance: overridden twice',
+    ['for ever: a hook that goes on past the last turn'],
+    ['decide.ts', 'isFixed || isAgain ||', 'isFixed ||'],
+  ],
+  [
+    'allowance: stop hook cap',
+    ['for ever: a stop hook with a cap'],
+    ['turn/after-answer.ts', "      if (taken >= cap) return 'declined'\n", ''],
+  ],
   [
     'allowance: broken reply resumed once',
+    ['for ever: broken off'],
     ['turn/recover.ts', "    if (run.spent.resumedBrokenReply) return 'declined'\n", ''],
   ],
   [
     'allowance: media removed only once',
+    ['every reply on a small budget'],
     ['turn/recover.ts', "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n", ''],
   ],
   [
     'allowance: network retries',
+    ['for ever: rate limited'],
     [
       'turn/request/ask-model.ts',
       '!error.retryable || attempt > maxRetries',
@@ -32,31 +52,32 @@ export const explored = [
     ],
   ],
   [
-    'allowance: fallback',
-    [
-      'turn/request/ask-model.ts',
-      'if (isOverloaded && asker.canFallBack &&',
-      'if (isOverloaded && (asker.canFallBack || true) &&',
-    ],
+    'allowance: subagents',
+    ['for ever: subagents'],
+    ['turn/calls/prepare-call.ts', 'run.spent.subagents >= maxSubagents', 'maxSubagents < 0'],
   ],
-  ['allowance: subagents', ['turn/calls/prepare-call.ts', 'run.spent.subagents >= maxSubagents', 'maxSubagents < 0']],
   [
     'allowance: refill by any lap',
+    ['for ever: a stop hook with a cap'],
     [
       'allowance.ts',
       "(row.paidFrom === 'tokenTarget' && madeProgress)",
       "(row.paidFrom === 'tokenTarget' && madeProgress) || transition === 'stop_hook_blocking'",
     ],
   ],
-  ['allowance: token gate', ['budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens']],
+  [
+    'allowance: token gate',
+    ['for ever: a token target'],
+    ['budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens'],
+  ],
   ...[
-    'pause_turn',
-    'stop_hook_blocking',
-    'structured_output_retry',
-    'max_output_tokens_recovery',
-    'continuation_requested',
-  ].map((name) => [
+    ['pause_turn', 'for ever: paused'],
+    ['structured_output_retry', 'for ever: an answer that does not fit'],
+    ['max_output_tokens_recovery', 'for ever: cut'],
+    ['continuation_requested', 'for ever: a hook that goes on'],
+  ].map(([name, scenario]) => [
     `allowance: one more ${name}`,
+    [scenario],
     [
       'allowance.ts',
       new RegExp(`${name}: \\{ paidFrom: 'own', laps: (\\d+)`),
@@ -65,6 +86,7 @@ export const explored = [
   ]),
   [
     'result: aborted while streaming',
+    ['an abort beside a stop'],
     [
       'turn/recover.ts',
       'return after(closeAbortedCalls(run, partial, cause, early), () => ends(draft))',
@@ -73,6 +95,7 @@ export const explored = [
   ],
   [
     'result: aborted after the reply',
+    ['an abort beside a stop'],
     [
       'turn/after-reply.ts',
       "return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))",
@@ -80,21 +103,23 @@ export const explored = [
     ],
   ],
   [
-    'result: stopped after the reply',
-    ['turn/after-reply.ts', /    closeNotRun\(run, calls, `the run stopped[^\n]*\n/, ''],
-  ],
-  ['result: calls after a stop', ['turn/calls/batch.ts', '  phase.setResult(index, result)\n', '']],
-  [
     'result: what is still open at the end',
+    ['a hook that prevents beside a call that waits'],
     ['open-calls.ts', 'return toolCallsOf(entry.message).filter(', 'return toolCallsOf({ content: [] }).filter('],
   ],
-  ['result: approvals that never came', ['start.ts', '  else state = withCallsClosed(state)\n', '']],
+  [
+    'result: approvals that never came',
+    ['a hook that prevents beside a call that waits'],
+    ['start.ts', '  else state = withCallsClosed(state)\n', ''],
+  ],
   [
     'result: unknown outcome',
+    ['for ever: broken calls'],
     ['turn/calls/run-call.ts', "onUnfinished: reruns ? 'rerun' : () => unknownOutcome", "onUnfinished: 'rerun'"],
   ],
   [
     'result: no tool after an abort',
+    ['leaving early'],
     [
       'turn/calls/execute-call.ts',
       "  if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')\n  const",
@@ -103,6 +128,7 @@ export const explored = [
   ],
   [
     'result: unknown tool',
+    ['every reply on a small budget'],
     [
       'turn/calls/inspect-call.ts',
       'if (tool === undefined) return {',
@@ -110,20 +136,22 @@ export const explored = [
     ],
   ],
   [
-    'order: guards before the inbox',
-    ['turn/prepare.ts', '[control, loweredLimits, standing, steering,', '[control, loweredLimits, steering, standing,'],
-  ],
-  [
     'order: drain before reactive',
+    ['guards before a recovery'],
     [
       'turn/recover.ts',
       "  roomRoute('collapse_drain_retry', 'drain'),\n  roomRoute('reactive_compact_retry', 'compact'),\n",
       "  roomRoute('reactive_compact_retry', 'compact'),\n  roomRoute('collapse_drain_retry', 'drain'),\n",
     ],
   ],
-  ['order: escalate before resume', ['turn/recover.ts', '[escalate, resume]', '[resume, escalate]']],
+  [
+    'order: escalate before resume',
+    ['guards before a recovery'],
+    ['turn/recover.ts', '[escalate, resume]', '[resume, escalate]'],
+  ],
   [
     'order: cost before standing signals',
+    ['a budget met and a stop at once'],
     [
       'turn/after-reply.ts',
       '(overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))',
@@ -132,26 +160,27 @@ export const explored = [
   ],
   [
     'order: abort before signals after the reply',
-    [
-      'turn/after-reply.ts',
-      'abort === undefined ? goOnWith',
-      'abort === undefined || standing(run) !== undefined ? goOnWith',
-    ],
+    ['an abort beside a stop'],
+    ['turn/after-reply.ts', 'abort === undefined ? goOnWith', 'abort === undefined || run.signals.hasAny() ? goOnWith'],
   ],
   [
     'order: finish reason before follow-ups',
+    ['all that settles a run'],
     ['turn/after-answer.ts', '[finishReason, followUps,', '[followUps, finishReason,'],
   ],
   [
     'order: follow-ups before the output schema',
+    ['all that settles a run'],
     ['turn/after-answer.ts', 'followUps, structuredOutput,', 'structuredOutput, followUps,'],
   ],
   [
     'order: output schema before stop hooks',
+    ['all that settles a run'],
     ['turn/after-answer.ts', 'structuredOutput, stopHooks,', 'stopHooks, structuredOutput,'],
   ],
   [
     'order: block before prevent',
+    ['stop hooks'],
     [
       'turn/after-answer.ts',
       'if (wishes.blocks.length > 0) return',
@@ -160,10 +189,12 @@ export const explored = [
   ],
   [
     'order: stop hooks before the token target',
+    ['stop hooks and a token target'],
     ['turn/after-answer.ts', 'stopHooks, tokenTarget]', 'tokenTarget, stopHooks]'],
   ],
   [
     'order: abort before a thrown stop',
+    ['leaving early'],
     [
       'turn/after-tools.ts',
       'if (abort !== undefined) return',
@@ -172,6 +203,7 @@ export const explored = [
   ],
   [
     'order: a thrown stop before hook_stopped',
+    ['a tool that stops beside a hook that prevents'],
     [
       'turn/after-tools.ts',
       /(  const thrown = [^\n]*\n  if \(thrown[^\n]*\n)(  if \(stops\[0\][^\n]*\n)/,
@@ -180,6 +212,7 @@ export const explored = [
   ],
   [
     'order: hook_stopped before needs_approval',
+    ['a hook that prevents beside a call that waits'],
     [
       'turn/after-tools.ts',
       '  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
@@ -188,6 +221,7 @@ export const explored = [
   ],
   [
     'order: needs_approval before guards',
+    ['all that follows the tools'],
     [
       'turn/after-tools.ts',
       'stopDraft(phase) ?? standing(run, raisedBy)',
@@ -196,7 +230,12 @@ export const explored = [
   ],
   [
     'order: guards before max turns',
+    ['all that follows the tools'],
     ['turn/after-tools.ts', 'stopDraft(phase) ?? standing(run, raisedBy)', 'stopDraft(phase)'],
   ],
-  ['order: context before the request', ['turn/prepare.ts', 'inference, defendContext]', 'inference]']],
-].map(([name, ...changes]) => ({ name: String(name), changes }))
+  [
+    'order: context before the request',
+    ['for ever: over the blocking limit'],
+    ['turn/prepare.ts', 'inference, defendContext]', 'inference]'],
+  ],
+].map(([name, scenarios, ...changes]) => ({ name: String(name), scenarios, changes }))

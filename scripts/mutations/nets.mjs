@@ -12,6 +12,9 @@ import { run } from './run.mjs'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const golden = join(root, 'packages/core/test/explorer/golden.json')
 
+/** Of the scenarios that can be explored. */
+export const scenarioNames = JSON.parse(readFileSync(golden, 'utf8')).map(({ scenario }) => scenario)
+
 /** How much more time of the processor than the unmutated code a mutation may take, and the least that it is given. */
 const factor = 5
 const leastMs = 10_000
@@ -86,8 +89,8 @@ export function promiseTests(folder, files) {
   }
 }
 
-/** What `npm test` explores, the smaller scenarios first: most mutations are seen at once. */
-export function exploration(folder) {
+/** These scenarios as `npm test` explores them, the smaller ones first: most mutations are seen at once. */
+export function exploration(folder, names) {
   const bundle = join(folder, 'exploration/testing.js')
 
   async function once(limits, stopAfter) {
@@ -104,22 +107,26 @@ export function exploration(folder) {
     let current = 'the beginning'
     let isDone = false
     let why
-    const ran = await run(process.execPath, [join(folder, 'exploration/probe.js'), golden, stopAfter ?? ''], {
-      cwd: folder,
-      limitMs: leastMs,
-      wallMs: noLimitMs,
-      env,
-      onLine(line, restart) {
-        const told = JSON.parse(line)
-        if (told.begins !== undefined) {
-          current = told.begins
-          restart(limits === undefined ? noLimitMs : limitOf(limits.get(current) ?? 0))
-        }
-        if (told.cpuMs !== undefined) times.set(current, told.cpuMs)
-        if (told.why !== undefined) why = `${current}: ${told.why}`
-        if (told.isDone === true) isDone = true
+    const ran = await run(
+      process.execPath,
+      [join(folder, 'exploration/probe.js'), golden, JSON.stringify(names), stopAfter ?? ''],
+      {
+        cwd: folder,
+        limitMs: leastMs,
+        wallMs: noLimitMs,
+        env,
+        onLine(line, restart) {
+          const told = JSON.parse(line)
+          if (told.begins !== undefined) {
+            current = told.begins
+            restart(limits === undefined ? noLimitMs : limitOf(limits.get(current) ?? 0))
+          }
+          if (told.cpuMs !== undefined) times.set(current, told.cpuMs)
+          if (told.why !== undefined) why = `${current}: ${told.why}`
+          if (told.isDone === true) isDone = true
+        },
       },
-    })
+    )
     const at = { scenario: current, times }
     if (why !== undefined) return { kind: 'failed', why: shortened(why), ...at }
     if (ran.isEnded) {
@@ -137,7 +144,7 @@ export function exploration(folder) {
   }
 
   return {
-    name: 'the exploration',
+    name: names.join(', '),
     bundle,
     async measure() {
       const first = await once()
@@ -156,7 +163,8 @@ const golden = JSON.parse(readFileSync(process.argv[2], 'utf8'))
 const tell = (what) => writeSync(1, JSON.stringify(what) + '\\n')
 const goldenOf = ({ name }) => golden.find((each) => each.scenario === name)
 const weight = (scenario) => goldenOf(scenario).paths + goldenOf(scenario).sampledKills
-for (const scenario of scenarios.toSorted((a, b) => weight(a) - weight(b))) {
+const named = scenarios.filter(({ name }) => JSON.parse(process.argv[3]).includes(name))
+for (const scenario of named.toSorted((a, b) => weight(a) - weight(b))) {
   const { sampledKills: kills, ...held } = goldenOf(scenario)
   const began = process.cpuUsage()
   tell({ begins: scenario.name })
@@ -170,7 +178,7 @@ for (const scenario of scenarios.toSorted((a, b) => weight(a) - weight(b))) {
   }
   const { user, system } = process.cpuUsage(began)
   tell({ cpuMs: (user + system) / 1_000 })
-  if (scenario.name === process.argv[3]) break
+  if (scenario.name === process.argv[4]) break
 }
 tell({ isDone: true })
 `

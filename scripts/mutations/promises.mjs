@@ -559,4 +559,497 @@ export const promises = [
     ['turn/calls/run-agent.ts', '    inbox: closedInbox,\n', ''],
   ],
   ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/run-agent.ts', '    postRun: [],\n', '']],
+  // Moved from the exploration, which sees terminals and laps: what these take away is words, places and figures.
+  [
+    'allowance: fallback',
+    ['transition/recoveries'],
+    [
+      'turn/request/ask-model.ts',
+      'if (isOverloaded && asker.canFallBack &&',
+      'if (isOverloaded && (asker.canFallBack || true) &&',
+    ],
+  ],
+  [
+    'allowance: one more stop_hook_blocking',
+    ['transition/allowances'],
+    [
+      'allowance.ts',
+      "stop_hook_blocking: { paidFrom: 'own', laps: 8",
+      "stop_hook_blocking: { paidFrom: 'own', laps: 9",
+    ],
+  ],
+  [
+    'result: stopped after the reply',
+    ['order-of-evaluation'],
+    ['turn/after-reply.ts', /    closeNotRun\(run, calls, `the run stopped[^\n]*\n/, ''],
+  ],
+  [
+    'result: calls after a stop',
+    ['terminal/natural'],
+    ['turn/calls/batch.ts', '  phase.setResult(index, result)\n', ''],
+  ],
+  [
+    'order: guards before the inbox',
+    ['order-of-evaluation'],
+    ['turn/prepare.ts', '[control, loweredLimits, standing, steering,', '[control, loweredLimits, steering, standing,'],
+  ],
+  [
+    'prices: what fails before a request under a budget costs nothing',
+    ['budget/garbage-figures'],
+    [
+      'turn/request/charge.ts',
+      'if (!isInDollars(context)) return',
+      "if (!isInDollars(context) || answer.kind === 'broken') return",
+    ],
+  ],
+  [
+    'prices: a reply that they know no cost of is free',
+    ['budget/garbage-figures'],
+    [
+      'turn/request/charge.ts',
+      "if (answer.kind === 'none' && grant.nanos === 0)",
+      "if (answer.kind === 'none' && grant.nanos >= 0)",
+    ],
+  ],
+  [
+    'prices: what fails when the options are checked is passed over',
+    ['budget/garbage-figures'],
+    ['settings/check-settings.ts', "if (answer.kind === 'broken')", "if (answer.kind === 'broken' && !isInDollars)"],
+  ],
+  [
+    'prices: what was spent before counts for nothing after a reply',
+    ['budget/spent-before'],
+    [
+      'turn/after-reply.ts',
+      'const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)',
+      'const spentUsd = committedUsd(run.spent)',
+    ],
+  ],
+  [
+    'event figures: none after an amount was reserved',
+    ['live/figures'],
+    [
+      'turn/request/attempt.ts',
+      '      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))\n',
+      '',
+    ],
+  ],
+  [
+    'event figures: made for nobody',
+    ['live/figures'],
+    [
+      'turn/request/attempt.ts',
+      'if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter',
+      'tellFigures(run, emit, plan.contextAfter',
+    ],
+  ],
+  [
+    'event figures: what is left is below zero',
+    ['live/figures'],
+    ['turn/request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
+  ],
+  [
+    'event figures: those of the agent that tells',
+    ['live/figures'],
+    [
+      'turn/request/tell-figures.ts',
+      'const { wholeLedger, deadline } = run.ports',
+      'const { ledger: wholeLedger, deadline } = run.ports',
+    ],
+  ],
+  [
+    'event figures: the window before the reply is what the service counted last',
+    ['live/figures'],
+    ['turn/ask.ts', 'inputTokensOf(usage) + usage.output_tokens)', 'inputTokensOf(usage))'],
+  ],
+  [
+    'settings: limits that were set are kept by nobody',
+    ['live/settings'],
+    ['turn/run.ts', '    this.ports.onSettings(settings, this.#context.settings)\n', ''],
+  ],
+  [
+    'settings: the deadline stays where it was',
+    ['live/settings'],
+    ['iterate.ts', '    deadline.setLimit(limits.maxDurationMs)\n', ''],
+  ],
+  [
+    'settings: a resumed run goes by its options',
+    ['live/settings'],
+    [
+      'turn/run.ts',
+      'this.#context = contextWith(context, start.spent.settings)',
+      'this.#context = contextWith(context, null)',
+    ],
+  ],
+  [
+    'settings: the ledger of a resumed run has the limits of the options',
+    ['live/settings'],
+    ['iterate.ts', '  if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)\n', ''],
+  ],
+  [
+    'settings: a model that is gone is found out in the middle of a resume',
+    ['live/settings'],
+    ['resume.ts', '    contextWith(context, inForce)\n', ''],
+  ],
+  [
+    'settings: what is set in a resumed run is held against the options alone',
+    ['live/settings'],
+    ['iterate.ts', 'let inForce = context.inForce ?? start.spent.settings', 'let inForce = start.spent.settings'],
+  ],
+  [
+    'settings: what is set above the bound of a guard',
+    ['live/settings'],
+    ['settings/context-with.ts', 'Math.min(set ?? Infinity, bound)', 'Math.max(set ?? Infinity, 0 * bound)'],
+  ],
+  [
+    'settings: a limit that was lowered is not looked at before a turn',
+    ['live/settings'],
+    ['turn/prepare.ts', '[control, loweredLimits, standing,', '[control, standing,'],
+  ],
+  [
+    'settings: the fallback goes before a model that was set after it',
+    ['live/settings'],
+    [
+      'settings/settings-change.ts',
+      'change.model === undefined || !hasFallenBack ? isPastFallback : true',
+      'hasFallenBack ? isPastFallback : isPastFallback',
+    ],
+  ],
+  [
+    'settings: of two changes of limits the first is lost',
+    ['live/settings'],
+    ['settings/settings-change.ts', 'limits: { ...first.limits, ...limits } })', 'limits })'],
+  ],
+  [
+    'settings: a subagent begins without what was set',
+    ['live/settings'],
+    [
+      'turn/calls/run-agent.ts',
+      '      ...context.settings,\n',
+      '      ...context.settings,\n      permissionMode: null,\n',
+    ],
+  ],
+  [
+    'inbox: an id that was taken is taken again',
+    ['live/inbox'],
+    ['inbox.ts', '    for (const id of ids) this.#known().add(id)\n', ''],
+  ],
+  [
+    'inbox: a derived id that was taken before',
+    ['live/inbox'],
+    ['inbox.ts', 'while (this.#isKnown(id))', "while (id === '')"],
+  ],
+  [
+    'inbox: what a past turn took is forgotten by a resume',
+    ['live/inbox'],
+    ['resume.ts', '...inboxIdsOf(folded.state.transcript), ...inboxIdsIn', '...inboxIdsIn'],
+  ],
+  [
+    'inbox: what the open turn took is forgotten by a resume',
+    ['live/inbox'],
+    ['resume.ts', ', ...inboxIdsIn(folded.replay)]', ']'],
+  ],
+  ['inbox: what was not recorded is lost', ['live/inbox'], ['iterate.ts', '    inbox.giveBack()\n', '']],
+  [
+    'inbox: what is being recorded can be taken back',
+    ['live/inbox'],
+    ['inbox.ts', "    this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')\n", ''],
+  ],
+  [
+    'inbox: nobody is told that a message is taken',
+    ['live/inbox'],
+    ['turn/run.ts', 'origin: kind, inboxId })', 'origin: kind })'],
+  ],
+  [
+    'catching up: a reader has no turn',
+    ['engine/reader'],
+    ['loop.ts', /      await run\.ports\.catchUp\(\)[^\n]*\n/, ''],
+  ],
+  [
+    'catching up: a slow reader is waited for',
+    ['engine/reader'],
+    ['event-queue.ts', 'size > 0 && patience > 0; patience--', 'size > 0 && patience > 0; patience -= 0'],
+  ],
+  [
+    'catching up: a reader behind several generators has no turn',
+    ['engine/reader'],
+    ['event-queue.ts', 'const ticksPerEvent = 16', 'const ticksPerEvent = 2'],
+  ],
+  [
+    'left: what there was before the lap',
+    ['transition/allowances'],
+    ['turn/run.ts', 'left: allowancesLeft(laps, limits)', 'left: allowancesLeft(before, limits)'],
+  ],
+  [
+    'left: a number that is no JSON',
+    ['transition/allowances'],
+    ['allowance.ts', 'const turnsLeft = turns === Infinity ? null : turns', 'const turnsLeft = turns'],
+  ],
+  [
+    'left: what a refill filled stays spent',
+    ['transition/allowances'],
+    [
+      'allowance.ts',
+      'allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0)',
+      'allowances.stop_hook_blocking.laps - (inRun.stop_hook_blocking ?? 0)',
+    ],
+  ],
+  [
+    'broken stream: taken for a whole reply',
+    ['transition/recoveries'],
+    [
+      'turn/request/attempt.ts',
+      'streamError: streamError === undefined ? null : recordOf(streamError)',
+      'streamError: streamError === undefined ? recordOf(streamError) && null : null',
+    ],
+  ],
+  [
+    'broken stream: charged as if it had told its usage',
+    ['budget/untold-usage'],
+    [
+      'turn/request/attempt.ts',
+      'const isNone = streamError !== undefined || isBillingUnknown',
+      'const isNone = isBillingUnknown',
+    ],
+  ],
+  [
+    'broken stream: a compaction is not told that its answer broke off',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      'message: asked.message, streamError: asked.streamError',
+      'message: asked.message, streamError: null',
+    ],
+  ],
+  [
+    'values: a message that is handed in stays whose it was',
+    ['tools/shared-values'],
+    ['inbox.ts', 'content: messageContentOf(content)', 'content'],
+  ],
+  [
+    'values: a prompt stays whose it was',
+    ['tools/shared-values'],
+    ['start.ts', 'content: messageContentOf(options.prompt)', 'content: options.prompt'],
+  ],
+  [
+    "values: details stay the tool's",
+    ['tools/shared-values'],
+    ['tools/output.ts', 'details: jsonOf(details)', 'details: details as ReturnType<typeof jsonOf>'],
+  ],
+  [
+    "values: blocks of a result stay the tool's",
+    ['tools/shared-values'],
+    [
+      'tools/output.ts',
+      'const shown = resultContentOf(given)',
+      'const shown = given as ReturnType<typeof resultContentOf>',
+    ],
+  ],
+  [
+    "values: an input that a hook gives stays the hook's",
+    ['tools/shared-values'],
+    ['hooks/hook-context.ts', 'input: { value: jsonOf(value) }', 'input: { value }'],
+  ],
+  [
+    "values: metadata that a hook gives stay the hook's",
+    ['tools/shared-values'],
+    ['hooks/hook-context.ts', 'metadata: jsonObjectOf(after.metadata)', 'metadata: after.metadata'],
+  ],
+  [
+    "values: a reply stays the model's",
+    ['tools/shared-values'],
+    [
+      'turn/request/attempt.ts',
+      'if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)',
+      "if (reply !== undefined && settled.kind === 'value')\n      return answeredAttempt(run, plan, grant, { ...reply, message: settled.value.message })",
+    ],
+  ],
+  [
+    "values: blocks that are told while they come stay the model's",
+    ['tools/shared-values'],
+    [
+      'turn/request/attempt.ts',
+      'partial.isClosed ? undefined : blocks.told(given)',
+      'partial.isClosed ? undefined : given',
+    ],
+  ],
+  [
+    'ids: while a call streams it is told by the id of the service',
+    ['tools/call-ids'],
+    [
+      'turn/request/attempt.ts',
+      'partial.isClosed ? undefined : blocks.told(given)',
+      'partial.isClosed ? undefined : given',
+    ],
+  ],
+  [
+    'another program: what is new acts before a request that is on record',
+    ['steps/another-program'],
+    ['turn/request/is-asked.ts', 'return run.ports.isResumed &&', 'return run.spent.request < 0 &&'],
+  ],
+  [
+    'another program: what is new acts before a turn that is on record',
+    ['steps/recorded-calls'],
+    [
+      'turn/run.ts',
+      'return this.ports.isResumed && this.isRecorded(`model:',
+      'return this.#writes < 0 && this.isRecorded(`model:',
+    ],
+  ],
+  [
+    'another program: a lap that is on record is to be paid again',
+    ['steps/recorded-calls'],
+    ['decide.ts', ' > 0 || run.isTurnPassed', ' > 0'],
+  ],
+  [
+    'another program: a compaction that is done is passed over',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      'const isDone = run.ports.isResumed && isOnRecord',
+      'const isDone = run.writes < 0 && isOnRecord',
+    ],
+  ],
+  [
+    'another program: what a compaction asked is asked for again',
+    ['budget/compaction-requests'],
+    [
+      'steps/memory.ts',
+      'if (options.composite === true) this.#dropParts(key)',
+      'if (options.composite === true) void this.#dropParts',
+    ],
+  ],
+  [
+    'another program: a call that is done is invalid now',
+    ['steps/another-program'],
+    [
+      'turn/calls/prepare-call.ts',
+      'return phase.recorded(index) === undefined\n',
+      'return phase.recorded(index) === undefined || index >= 0\n',
+    ],
+  ],
+  [
+    'another program: a call before one on record runs now',
+    ['steps/recorded-calls'],
+    [
+      'turn/calls/prepare-call.ts',
+      'recorded === undefined && phase.isBatchPassed)',
+      'recorded === undefined && phase.isBatchPassed && index < 0)',
+    ],
+  ],
+  [
+    'another program: a subagent on record is one too many',
+    ['steps/recorded-calls'],
+    ['turn/calls/prepare-call.ts', '>= maxSubagents && recorded === undefined)', '>= maxSubagents)'],
+  ],
+  [
+    'another program: a leaf call on record is a subagent now',
+    ['steps/recorded-calls'],
+    [
+      'turn/calls/prepare-call.ts',
+      "if (recorded !== undefined && isAgent !== (recorded === 'agent'))",
+      "if (recorded !== undefined && isAgent && recorded === 'leaf' && index < 0)",
+    ],
+  ],
+  [
+    'another program: new rules are asked about calls on record',
+    ['steps/another-program'],
+    ['turn/calls/ask-permission.ts', '  if (isPassed && !run.isRecorded(name)) return allowed\n', ''],
+  ],
+  [
+    'another program: new hooks are asked about what is on record',
+    ['steps/another-program'],
+    ['turn/run-hooks.ts', '    if (this.#isPassed && !this.#run.isRecorded(name)) return undefined\n', ''],
+  ],
+  [
+    'another program: an approval on record is waited for again',
+    ['steps/recorded-calls'],
+    ['turn/calls/ask-permission.ts', "onAsk === 'end' && !run.isRecorded(name))", "onAsk === 'end')"],
+  ],
+  [
+    'another program: fewer retries cut attempts on record off',
+    ['steps/recorded-calls'],
+    [
+      'turn/request/ask-model.ts',
+      'return run.isRecorded(`${name}.${attempt + 1}`)',
+      'return run.isRecorded(`${name}.${attempt - attempt}`)',
+    ],
+  ],
+  [
+    'another program: what hooks said tells conversations apart',
+    ['steps/another-program'],
+    [
+      'transcript.ts',
+      "new Set<UserOrigin>(['hook', 'loop', 'interruption'])",
+      "new Set<UserOrigin>(['loop', 'interruption'])",
+    ],
+  ],
+  [
+    'another program: a mismatch in a subagent is a result',
+    ['steps/another-program'],
+    ['turn/calls/run-agent.ts', "    if (error?.code === 'step_mismatch') throw error\n", ''],
+  ],
+  [
+    'another program: a mismatch closes the record',
+    ['steps/another-program'],
+    ['finish.ts', "if (code !== 'step_mismatch') await", 'await'],
+  ],
+  [
+    'another program: nothing is heard while records of hooks that are gone are left',
+    ['steps/another-program'],
+    ['steps/memory.ts', '    this.#live = true\n', ''],
+    [
+      'steps/memory.ts',
+      "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()\n",
+      '',
+    ],
+  ],
+  [
+    'time: a deadline that has passed lets a request begin',
+    ['steps/resumed-time'],
+    ['cancel/deadline.ts', 'if (times.limitMs <= times.usedMs) {', 'if (times.limitMs < 0) {'],
+  ],
+  [
+    'time: goes on while another still waits for a person',
+    ['tools/approvals'],
+    ['cancel/deadline.ts', 'if (--this.#waiting > 0) return', 'this.#waiting = 0'],
+  ],
+  [
+    'time: what no process ran counts',
+    ['steps/resumed-time'],
+    [
+      'steps/memory.ts',
+      'this.#idleMs = this.#clock.now() - lastMomentOf(this.records)',
+      'this.#idleMs = lastMomentOf([])',
+    ],
+  ],
+  [
+    'held back: a subagent may spend what the last answer of its parent costs',
+    ['budget/held-back'],
+    ['turn/calls/run-agent.ts', '    ...(heldBack !== undefined && { heldBack }),\n', ''],
+  ],
+  [
+    'compaction: asks as often as it likes',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', 'number > compactionRequests ?', 'number > 3 * compactionRequests ?'],
+  ],
+  [
+    'compaction: the run goes on while a question is under way',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', '    await Promise.all(this.#asking)\n', ''],
+  ],
+  [
+    'compaction: one that is over asks on',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
+  ],
+  [
+    'subagent: hooks of the run',
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      '(ofTheRun.has(trigger) ? [] : hooks.for',
+      "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
+    ],
+  ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
