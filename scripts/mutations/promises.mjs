@@ -599,7 +599,7 @@ export const promises = [
     [
       'turn/request/charge.ts',
       'if (!isInDollars(context)) return',
-      "if (!isInDollars(context) || answer.kind === 'broken') return",
+      "if (!isInDollars(context) || tokens > 0) return",
     ],
   ],
   [
@@ -658,7 +658,7 @@ export const promises = [
     ],
   ],
   [
-    'event figures: the window before the reply is what the service counted last',
+    'event figures: the reply is not in the window',
     ['live/figures'],
     ['turn/ask.ts', 'inputTokensOf(usage) + usage.output_tokens)', 'inputTokensOf(usage))'],
   ],
@@ -699,7 +699,7 @@ export const promises = [
   [
     'settings: what is set above the bound of a guard',
     ['live/settings'],
-    ['settings/context-with.ts', 'Math.min(set ?? Infinity, bound)', 'Math.max(set ?? Infinity, 0 * bound)'],
+    ['settings/context-with.ts', 'Math.min(set ?? Infinity, bound)', '(set ?? Infinity)'],
   ],
   [
     'settings: a limit that was lowered is not looked at before a turn',
@@ -796,7 +796,7 @@ export const promises = [
   ],
   [
     'broken stream: taken for a whole reply',
-    ['transition/recoveries'],
+    ['decisions'],
     [
       'turn/request/attempt.ts',
       'streamError: streamError === undefined ? null : recordOf(streamError)',
@@ -805,7 +805,7 @@ export const promises = [
   ],
   [
     'broken stream: charged as if it had told its usage',
-    ['budget/untold-usage'],
+    ['budget/hard-budget'],
     [
       'turn/request/attempt.ts',
       'const isNone = streamError !== undefined || isBillingUnknown',
