@@ -93,7 +93,7 @@ export const promises = [
   [
     'ids: a call keeps an id that came before',
     ['tools/call-ids'],
-    ['call-ids.ts', 'if (!isTaken(id)) return id', 'if (id.length > 0) return id'],
+    ['call-ids.ts', 'if (!this.#numbers.has(id) && also?.has(id) !== true) return id', 'if (id.length > 0) return id'],
   ],
   [
     'ids: an early start is taken by its place alone',
@@ -373,7 +373,7 @@ export const promises = [
   [
     'digest: of a request without its conversation',
     ['steps/resume'],
-    ['turn/ask.ts', 'digest: () => run.transcript.digest().toString(36)', "digest: () => ''"],
+    ['turn/ask.ts', 'return this.#run.transcript.digest().toString(36)', "return ''"],
   ],
   [
     'ledger: what past turns cost after a resume',
@@ -472,7 +472,11 @@ export const promises = [
   [
     'abort: a model that was left is still heard',
     ['tools/abort'],
-    ['turn/request/attempt.ts', 'partial.isClosed ? undefined : blocks.told(given)', 'blocks.told(given)'],
+    [
+      'turn/request/attempt.ts',
+      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
+      'this.#blocks.told(given)',
+    ],
   ],
   [
     'abort: hooks are called after it',
@@ -596,11 +600,7 @@ export const promises = [
   [
     'prices: what fails before a request under a budget costs nothing',
     ['budget/garbage-figures'],
-    [
-      'turn/request/charge.ts',
-      'if (!isInDollars(context)) return',
-      "if (!isInDollars(context) || tokens > 0) return",
-    ],
+    ['turn/request/charge.ts', 'if (!isInDollars(context)) return', 'if (!isInDollars(context) || tokens > 0) return'],
   ],
   [
     'prices: a reply that they know no cost of is free',
@@ -660,7 +660,7 @@ export const promises = [
   [
     'event figures: the reply is not in the window',
     ['live/figures'],
-    ['turn/ask.ts', 'inputTokensOf(usage) + usage.output_tokens)', 'inputTokensOf(usage))'],
+    ['turn/ask.ts', ' : inputTokensOf(usage) + usage.output_tokens', ' : inputTokensOf(usage)'],
   ],
   [
     'settings: limits that were set are kept by nobody',
@@ -869,8 +869,8 @@ export const promises = [
     ['tools/shared-values'],
     [
       'turn/request/attempt.ts',
-      'partial.isClosed ? undefined : blocks.told(given)',
-      'partial.isClosed ? undefined : given',
+      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
+      'this.#partial.isClosed ? undefined : given',
     ],
   ],
   [
@@ -878,8 +878,8 @@ export const promises = [
     ['tools/call-ids'],
     [
       'turn/request/attempt.ts',
-      'partial.isClosed ? undefined : blocks.told(given)',
-      'partial.isClosed ? undefined : given',
+      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
+      'this.#partial.isClosed ? undefined : given',
     ],
   ],
   [
