@@ -911,8 +911,8 @@ export const promises = [
     ],
   ],
   [
-    'another program: what a compaction asked is asked for again',
-    ['budget/compaction-requests'],
+    'composite: its parts are left to be replayed once it is answered',
+    ['steps/memory'],
     [
       'steps/memory.ts',
       'if (options.composite === true) this.#dropParts(key)',

@@ -11,7 +11,7 @@ import {
 } from '../src/index.ts'
 import { plainContext } from '../src/adapters/index.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hook, reader, run, said, tool } from './support/harness.ts'
+import { begin, calls, dollarATokenPrices, hook, reader, resultTexts, run, said, tool } from './support/harness.ts'
 
 const aborted = (): AbortSignal => AbortSignal.abort()
 const cancelled = (): InMemoryCancellationSource => {
@@ -157,6 +157,24 @@ describe('after the reply', () => {
       maxBudgetUsd: 15,
     })
     expect([terminal.reason, called]).toEqual(['max_budget_usd', []])
+  })
+
+  test('calls that are not run are told why, before what a hook said about the reply', async () => {
+    const stopping = hook('afterInference', (context) =>
+      context.withState(
+        context
+          .state()
+          .withUserMessage('a note')
+          .withStopSignal(new StopSignal({ reason: 'token_limit', message: 'enough' })),
+      ),
+    )
+    const result = await run([calls('Look')], { tools: [tool('Look')], hooks: [stopping] })
+    expect([result.terminal.reason, resultTexts(result)]).toEqual([
+      'token_limit',
+      [expect.stringContaining('Not run: the run stopped (')],
+    ])
+    const origins = [...result.state.transcript].flatMap((entry) => (entry.kind === 'user' ? [entry.origin] : []))
+    expect(origins).toEqual(['prompt', 'tool_results', 'hook'])
   })
 })
 

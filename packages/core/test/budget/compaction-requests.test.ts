@@ -20,7 +20,17 @@ import {
 } from '../../src/index.ts'
 import type { StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices as prices, json, reader, run, until, isLive } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices as prices,
+  hook,
+  json,
+  reader,
+  run,
+  until,
+  isLive,
+} from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const cap = 2_000
@@ -317,6 +327,14 @@ describe('an abort in the middle of it', () => {
   })
 })
 
+test('a compaction is told when the answer to its question broke off', async () => {
+  const { options, heard } = world([
+    { text: 'half a summary', streamError: { kind: 'connection', message: 'socket closed' } },
+  ])
+  await run([], options as never)
+  expect(heard).toMatchObject([{ kind: 'answered', streamError: { kind: 'connection', message: 'socket closed' } }])
+})
+
 describe('a compaction that misbehaves', () => {
   const asking = (run: Compaction['run'], replies: readonly ScriptedReply[] = [summary]) => {
     const { options, small } = world(replies)
@@ -332,6 +350,45 @@ describe('a compaction that misbehaves', () => {
     const { terminal, events } = await run([], given.options as never)
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
     expect(events.filter(({ type }) => type === 'compact_end')).toHaveLength(1)
+  })
+
+  test('by not waiting for a question that takes its time: nothing of it is under way when the run goes on', async () => {
+    const slow: ScriptedReply = { ...summary, before: () => new Promise((resolve) => void clock.after(5_000, resolve)) }
+    const given = asking(
+      async ({ ask }) => {
+        void ask(given.question)
+        return { kind: 'gave_up', message: 'never mind' }
+      },
+      [slow],
+    )
+    const clock = createFakeClock({ autoAdvance: true })
+    const { terminal, steps } = await run([], { ...given.options, clock } as never)
+    expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
+    const done = steps.records.flatMap((record) => (record.type === 'result' ? [record.key.split('/')[1]] : []))
+    expect(done.filter((key) => !key?.startsWith('tool'))).toEqual([
+      'model:1.1',
+      'compact:2.auto',
+      'compact:2.auto',
+      'model:2.1',
+    ])
+  })
+
+  test('by asking when it is over: nobody is asked', async () => {
+    let askLater = (): Promise<CompactionReply> => Promise.reject(new Error('it never began'))
+    const given = asking(async ({ ask }) => {
+      askLater = () => ask(given.question)
+      return { kind: 'gave_up', message: 'never mind' }
+    })
+    const late: CompactionReply[] = []
+    const asks = hook('afterInference', async () => {
+      if (late.length === 0)
+        await askLater().then(
+          (reply) => late.push(reply),
+          () => {},
+        )
+    })
+    const { terminal } = await run([], { ...given.options, hooks: [asks] } as never)
+    expect([terminal.reason, late, given.small.requests.length]).toEqual(['completed', [{ kind: 'aborted' }], 0])
   })
 
   test('by being deaf to an abort: it is left behind, what it asked is paid, and nothing is asked after', async () => {

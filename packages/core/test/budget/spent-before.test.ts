@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ConfigurationError, CostLimitHook, loop, resume, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
-import { begin, calls, dollarATokenPrices, reader, run, until } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices, reader, resultTexts, run, tool, until } from '../support/harness.ts'
 
 const prices = dollarATokenPrices
 /** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
@@ -60,6 +60,16 @@ describe('what was spent before a run', () => {
     expect(after.requests).toEqual([])
     going.loop.abort()
     await going.end()
+  })
+
+  test('counts once a reply was billed above what was reserved: its calls are not run', async () => {
+    const model = modelOf([{ ...calls('Write'), usage: { input_tokens: 100, output_tokens: 8_000 } }])
+    const { terminal, state } = await run([], { ...given, model, tools: [tool('Write')], spentBeforeUsd: 3_000 })
+    expect([terminal.reason, terminal.costUsd, resultTexts({ state })]).toEqual([
+      'max_budget_usd',
+      8_100,
+      [expect.stringContaining('Not run: the run stopped (')],
+    ])
   })
 
   test('is no number below zero, and no text', () => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SET-1 to R-SET-9.
+// Holds rules of docs/spec.md: R-SET-1 to R-SET-10.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,
@@ -6,6 +6,7 @@ import {
   replay,
   resume,
   TokenUsageLimitHook,
+  type AgentTool,
   type LoopEvent,
   type Model,
   type ModelRequest,
@@ -476,6 +477,39 @@ describe('a limit', () => {
     const { loop } = begin([], { prices, models: [free] })
     loop.set({ limits: { maxBudgetUsd: 5 } })
     expect(() => loop.set({ model: 'free' })).toThrow('There is no price for free')
+  })
+})
+
+describe('a subagent', () => {
+  const agent: AgentTool = {
+    name: 'Agent',
+    description: 'a subagent',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    spawn: () => ({ prompt: 'sub' }),
+  }
+
+  test('goes on with the settings it began with', async () => {
+    const modes: (string | undefined)[] = []
+    const permissions: Permissions = {
+      modes: ['open', 'closed'],
+      denies: () => undefined,
+      decide: ({ mode }) => (modes.push(mode), { behavior: 'allow' }),
+    }
+    const set = (change: SettingsChange) => (): void => going.loop.set(change)
+    const script = ({ messages }: ModelRequest): ScriptedReply => {
+      const turn = messages.filter(({ role }) => role === 'assistant').length + 1
+      if (messages[0]?.content !== 'sub') {
+        if (turn === 1) return { ...calls('Look'), before: set({ permissionMode: 'open' }) }
+        return turn < 4 ? calls(turn === 2 ? 'Agent' : 'Look') : 'done'
+      }
+      if (turn === 1) return { ...calls('Look'), before: set({ permissionMode: 'closed' }) }
+      return turn < 3 ? calls('Look') : 'found'
+    }
+    const going = begin(script, { tools: [agent, tool('Look')], permissions })
+    await going.end()
+    // The main loop looks and calls the agent, which looks twice; what was set meanwhile is the main loop's alone.
+    expect(modes).toEqual(['open', 'open', 'open', 'open', 'closed'])
   })
 })
 

@@ -78,6 +78,20 @@ describe('answering from a record', () => {
     ).toEqual({ value: 'unknown {"cost":5}', replayed: true, at: 3, durationMs: 0 })
   })
 
+  test('a composite that is on record answers for its parts: nothing is left to be replayed', async () => {
+    const done = (key: StepKey): StepRecord => ({ type: 'result', key, digest: null, value: key, at: 0, durationMs: 0 })
+    const steps = createMemorySteps({ replay: [done('c/1'), done('c/2'), done('c')], clock: createFakeClock() })
+    expect(await value(steps, 'c', 'never', { composite: true })).toMatchObject({ value: 'c', replayed: true })
+    let polled = 0
+    const poll = () => (polled++, undefined)
+    expect([steps.replaying, steps.peek('c/1'), await steps.control('next', poll), polled]).toEqual([
+      false,
+      'absent',
+      undefined,
+      1,
+    ])
+  })
+
   test('refuses what is not on record when it may only play back', async () => {
     const steps = createMemorySteps({ replay: await recorded(), recordedOnly: true, clock: createFakeClock() })
     await expect(value(steps, 'b', 'new')).rejects.toMatchObject({ code: 'replay_exhausted' })

@@ -6,11 +6,12 @@ import {
   createMemorySteps,
   replay,
   startRun,
+  type AgentTool,
   type ModelRequest,
   type PermissionDecision,
   type Permissions,
 } from '../../src/index.ts'
-import { createFakeClock, transcriptProblems } from '../../src/testing/index.ts'
+import { createFakeClock, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { begin, calls, hanging, hook, reader, resultTexts, run, tick, tool, until } from '../support/harness.ts'
 
@@ -193,6 +194,42 @@ describe('a person who is waited for', () => {
     const going = begin(script, { ...given, onAsk: 'wait', maxDurationMs: 5_000 })
     const { terminal } = await going.end()
     expect([terminal.reason, clock.now()]).toEqual(['time_limit', 5_000])
+  })
+
+  test('by two subagents side by side stops the limit of time until both are answered', async () => {
+    const clock = createFakeClock()
+    const agent: AgentTool = {
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      concurrencySafe: true,
+      spawn: () => ({ prompt: 'sub' }),
+    }
+    const script = ({ messages }: ModelRequest): ScriptedReply => {
+      if (messages.length > 1) return 'done'
+      return messages[0]?.content === 'sub' ? calls('AskA') : calls('Agent', 'Agent')
+    }
+    const going = begin(script, {
+      clock,
+      tools: [agent, ...tools],
+      permissions: asks,
+      onAsk: 'wait',
+      maxDurationMs: 10_000,
+    })
+    const keys = (): readonly string[] =>
+      going.events.flatMap((event) =>
+        event.type === 'agent' && event.event.type === 'approval_needed' ? [event.event.key ?? ''] : [],
+      )
+    await until(() => keys().length === 2)
+    const [first = '', second = ''] = keys()
+    await clock.advance(60_000)
+    going.loop.answer(first, { behavior: 'allow' })
+    await tick()
+    await clock.advance(60_000)
+    going.loop.answer(second, { behavior: 'allow' })
+    const { terminal } = await going.end()
+    expect(terminal.reason).toBe('completed')
   })
 
   test('is not waited for after an abort', async () => {

@@ -6,6 +6,7 @@ import {
   type HookContext,
   type Json,
   type LoopOptions,
+  type Model,
   type StepRecord,
 } from '../../src/index.ts'
 import { type ToolUseBlock } from '../../src/adapters/index.ts'
@@ -22,6 +23,7 @@ import {
   tool,
   until,
   type Given,
+  type Going,
   type Run,
   isLive,
 } from '../support/harness.ts'
@@ -141,6 +143,27 @@ describe('the input of a call on the transcript does not change', () => {
     expect(calledInput(result)).toEqual(input())
   })
 
+  test('by a model that told a call before its reply was aborted', async () => {
+    const kept = input()
+    const model: Model = {
+      ...scriptedModel([]),
+      call(_request, { emit, signal }) {
+        emit({
+          type: 'block',
+          index: 0,
+          block: { type: 'tool_use', id: 'c1', name: 'Edit', input: kept },
+          messageId: 'm',
+        })
+        going.loop.abort()
+        spoil(kept)
+        return Promise.reject(signal.reason as Error)
+      },
+    }
+    const going: Going = begin([], { model, tools: [tool('Edit')] })
+    const result = await going.end()
+    expect([result.terminal.reason, calledInput(result)]).toEqual(['aborted_streaming', input()])
+  })
+
   test('but a tool may work on what it is given as it likes', async () => {
     const seen: unknown[] = []
     const edit = tool('Edit', (given) => {
@@ -228,6 +251,22 @@ describe('what was given stays as it was given', () => {
       { messages: [[{ type: 'text', text: 'a note' }]], metadata: { kept: { n: 1 } } },
     ])
     await playedBack(result, given)
+  })
+
+  test('by a hook that keeps the state it gave', async () => {
+    let given: { [key: string]: Json } = {}
+    const result = await run([calls('Look'), 'done'], {
+      tools: [tool('Look', () => ((given['kept'] = 'spoilt'), 'x'))],
+      hooks: [
+        hook('beforeExecution', (context) => {
+          const state = context.state().withMetadata('kept', 1)
+          // Types are no fence for plain JavaScript.
+          given = state.metadata as { [key: string]: Json }
+          return context.withState(state)
+        }),
+      ],
+    })
+    expect(result.state.spent.metadata).toEqual({ kept: 1 })
   })
 
   test('by a person: a prompt, a message on the way', async () => {
