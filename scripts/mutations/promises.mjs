@@ -535,7 +535,7 @@ export const promises = [
   [
     'resume: a call that had not begun is not asked about',
     ['steps/another-program'],
-    ['turn/calls/tool-phase.ts', 'return this.#isRecordedFrom(index)', 'return this.#isRecordedFrom(0 * index)'],
+    ['turn/calls/tool-phase.ts', 'return this.#positionOf(index)', 'return this.#positionOf(0 * index)'],
   ],
   [
     'tool hooks: the first replaced output is told',
@@ -899,7 +899,7 @@ export const promises = [
   [
     'another program: a lap that is on record is to be paid again',
     ['steps/recorded-calls'],
-    ['decide.ts', ' > 0 || run.isTurnPassed', ' > 0'],
+    ['decide.ts', " > 0 || run.turnEnd === 'passed'", ' > 0'],
   ],
   [
     'another program: a compaction that is done is passed over',
@@ -933,8 +933,8 @@ export const promises = [
     ['steps/recorded-calls'],
     [
       'turn/calls/prepare-call.ts',
-      'recorded === undefined && phase.isBatchPassed)',
-      'recorded === undefined && phase.isBatchPassed && index < 0)',
+      "recorded === undefined && phase.batchEnd === 'passed')",
+      "recorded === undefined && phase.batchEnd === 'passed' && index < 0)",
     ],
   ],
   [
@@ -954,12 +954,12 @@ export const promises = [
   [
     'another program: new rules are asked about calls on record',
     ['steps/another-program'],
-    ['turn/calls/ask-permission.ts', '  if (isPassed && !run.isRecorded(name)) return allowed\n', ''],
+    ['turn/calls/ask-permission.ts', "  if (position === 'passed' && !run.isRecorded(name)) return allowed\n", ''],
   ],
   [
     'another program: new hooks are asked about what is on record',
     ['steps/another-program'],
-    ['turn/run-hooks.ts', '    if (this.#isPassed && !this.#run.isRecorded(name)) return undefined\n', ''],
+    ['turn/run-hooks.ts', "    if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined\n", ''],
   ],
   [
     'another program: an approval on record is waited for again',
@@ -1050,6 +1050,375 @@ export const promises = [
       'turn/calls/run-agent.ts',
       '(ofTheRun.has(trigger) ? [] : hooks.for',
       "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
+    ],
+  ],
+  [
+    'signals: a turn begins with those of the last',
+    ['decisions'],
+    ['turn/run.ts', '    this.#continuation = ExecutionContinuation.fresh()\n', ''],
+  ],
+  [
+    'signals: at equal numbers a limit outranks a person',
+    ['stop/signals'],
+    ['stop/signals.ts', "order === 0 && a.reason === 'user_requested' &&", 'order === 0 && order > 0 &&'],
+  ],
+  [
+    'override: a guard that was overridden is so for ever',
+    ['decisions'],
+    [
+      'turn/checkpoint.ts',
+      '      if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })\n',
+      '',
+    ],
+  ],
+  [
+    'override: a guard that was overridden is silent after the tools too',
+    ['decisions'],
+    ['turn/checkpoint.ts', "(wasOverridden && checkpoint === 'before_turn')", 'wasOverridden'],
+  ],
+  [
+    "override: a request that ends with the model's own words",
+    ['decisions'],
+    ['decide.ts', 'isAgain || isSpeechless || isUsedUp', 'isAgain || isUsedUp'],
+  ],
+  [
+    'override: a request to go on that was not granted stands',
+    ['decisions'],
+    ['finish.ts', '  run.setContinuation(run.continuation.withContinuationRequested(false))\n', ''],
+  ],
+  [
+    'no progress: a message from outside is none',
+    ['guards/guards'],
+    ['turn/checkpoint.ts', '  run.update({ recentTurns: [] })\n', ''],
+  ],
+  [
+    'no progress: the count goes on after a nudge',
+    ['transition/turns'],
+    ['decide.ts', '  run.update({ recentTurns: [] })\n', ''],
+  ],
+  [
+    'no progress: what a tool means is answered with a nudge',
+    ['guards/guards'],
+    ['decide.ts', "draft.reason !== 'no_progress' || draft.raisedBy.length === 0", "draft.reason !== 'no_progress'"],
+  ],
+  [
+    'wrap up: an abort by the budget asks for a last answer',
+    ['terminal/limits'],
+    ['turn/endings.ts', 'budgetSignal(run, source), { wrapsUp: false })', 'budgetSignal(run, source))'],
+  ],
+  [
+    'wrap up: the last answer may be overridden',
+    ['decisions'],
+    ['turn/finish-wrap-up.ts', 'signal, { overridable: false }))', 'signal))'],
+  ],
+  [
+    'retry: a wait of any length',
+    ['callbacks'],
+    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs)', ')'],
+  ],
+  [
+    'retry: overloads with others between',
+    ['transition/recoveries'],
+    [
+      'turn/request/ask-model.ts',
+      "error.kind === 'overloaded' ? overloads + 1 : 0",
+      "error.kind === 'overloaded' ? overloads + 1 : overloads",
+    ],
+  ],
+  [
+    'budget: a reply that was cut at what was left escalates',
+    ['budget/hard-budget'],
+    [
+      'turn/recover.ts',
+      '  if (grant.lowered !== null) {\n',
+      '  if (grant.lowered !== null && grant.maxTokens < 0) {\n',
+    ],
+    [
+      'turn/after-reply.ts',
+      "(message.stop_reason === 'max_tokens' && grant.lowered === null)",
+      "message.stop_reason === 'max_tokens'",
+    ],
+  ],
+  [
+    'budget: more tokens than were asked for are passed over',
+    ['callbacks'],
+    ['turn/after-reply.ts', 'run.spent.totalTokens > run.context.settings.maxTokens ?', 'run.spent.totalTokens < 0 ?'],
+  ],
+  [
+    'budget: an image that was removed is counted on',
+    ['budget/garbage-figures'],
+    ['turn/recover.ts', '      run.update({ counted: noCount })\n', ''],
+  ],
+  [
+    'budget: an aborted attempt is free',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      '      const charge = unknownCharge(run, plan, grant)\n',
+      '      const charge = noCharge(plan.model)\n',
+    ],
+  ],
+  [
+    'budget: a refusal by the service is charged',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      "return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge",
+      "return error.billed === 'nothing' && grant.tokens < 0 ? noCharge(plan.model) : unknownCharge",
+    ],
+  ],
+  [
+    'budget: an open attempt of a run without a limit is forgotten',
+    ['budget/garbage-figures'],
+    ['turn/request/attempt.ts', '  if (intent.tokens === 0) run.ports.ledger.restore(charge, charge)\n', ''],
+  ],
+  [
+    'budget: what was spent before a limit was set is forgotten',
+    ['live/settings'],
+    ['turn/request/attempt.ts', '        else ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
+  ],
+  [
+    'budget: money is rounded down',
+    ['budget/ledger'],
+    ['budget/prices.ts', 'nearest : Math.ceil(exact)', 'nearest : Math.floor(exact)'],
+  ],
+  [
+    'budget: the last answer is paid from what is left',
+    ['budget/hard-budget'],
+    [
+      'turn/request/reserve.ts',
+      'amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens',
+      'amount.nanos <= available.nanos && amount.tokens <= available.tokens && held.nanos >= 0',
+    ],
+  ],
+  [
+    'budget: each run of a session has all of it',
+    ['engine/session'],
+    [
+      'engine.ts',
+      '  #checkCost(running: Loop): void {\n',
+      '  #checkCost(running: Loop): void {\n    if (running.hasStarted) return\n',
+    ],
+    ['engine.ts', 'const ledger = this.#ledger.branch(', 'const ledger = Ledger.create('],
+    ['engine.ts', 'const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
+  ],
+  [
+    'session: a stop that came too late stops the next run',
+    ['engine/query'],
+    ['engine.ts', '    this.#inbox.takeSignals()\n', ''],
+  ],
+  [
+    'session: what was set too late is taken by the next run',
+    ['live/engine-settings'],
+    ['engine.ts', '    this.#inbox.takeSettings()\n', ''],
+  ],
+  [
+    'session: what was set holds for one run',
+    ['live/engine-settings'],
+    ['engine.ts', '    this.#inForce = inForceAfter(this.#inForce, checked, false)\n', ''],
+  ],
+  [
+    'session: a new prompt aborts as a person would',
+    ['engine/query'],
+    ['engine.ts', "this.#current.loop.abort('interrupt')", 'this.#current.loop.abort()'],
+  ],
+  [
+    'orphans: a writing tool does not wait for one that is deaf',
+    ['engine/session'],
+    [
+      'turn/calls/execute-call.ts',
+      'call.readOnly ? undefined : orphanedTools.settled()',
+      'call.index >= 0 ? undefined : orphanedTools.settled()',
+    ],
+  ],
+  [
+    'abort: the last cause counts',
+    ['tools/abort'],
+    ['cancel/abort.ts', '    if (this.#cause !== undefined) return\n', ''],
+  ],
+  [
+    'abort: the grace time is twice as long',
+    ['tools/abort'],
+    ['cancel/settle.ts', 'timers.after(graceMs, leave)', 'timers.after(2 * graceMs, leave)'],
+  ],
+  [
+    'tools: a reading call that a hook made a writing one runs beside others',
+    ['tools/executor'],
+    [
+      'turn/calls/batch.ts',
+      "call.kind !== 'run' || call.inspected.parallelSafe)",
+      "call.kind !== 'run' || call.inspected.index >= 0)",
+    ],
+  ],
+  [
+    'tools: a predicate that throws says that a call reads',
+    ['tools/executor'],
+    [
+      'turn/calls/inspect-call.ts',
+      '    return isReading === true\n  } catch {\n    return false',
+      '    return isReading === true\n  } catch {\n    return true',
+    ],
+  ],
+  [
+    'tools: a call starts early though a hook wants to see it',
+    ['tools/executor'],
+    [
+      'turn/request/start-early.ts',
+      " || hooks.for('beforeToolUse', call.name).length > 0)",
+      ' || hooks.all.length < 0)',
+    ],
+  ],
+  [
+    'tools: a call starts early though rules give it another input',
+    ['tools/asked-once'],
+    ['turn/request/start-early.ts', ' && decision.updatedInput === undefined', ''],
+  ],
+  [
+    'tools: a further batch starts beside a call that waits',
+    ['tools/approvals'],
+    ['turn/calls/batch.ts', '    if (phase.pending.length > 0) return false\n', ''],
+  ],
+  [
+    'permissions: rules that throw deny nothing',
+    ['hooks/tool-hooks'],
+    [
+      'turn/calls/ask-permission.ts',
+      '    return failedRules(error).message\n',
+      '    return failedRules(error).message.slice(0, 0) || undefined\n',
+    ],
+  ],
+  [
+    "permissions: a hook's ask lets an allowed call run",
+    ['hooks/tool-hooks'],
+    [
+      'turn/calls/ask-permission.ts',
+      "hookDecision === 'ask' && decision.behavior === 'allow'",
+      "hookDecision === 'ask' && decision.behavior === 'ask'",
+    ],
+  ],
+  [
+    'permissions: an input that a person changed is not checked',
+    ['tools/approvals'],
+    [
+      'turn/calls/prepare-call.ts',
+      "      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)\n",
+      "      if (changed.kind === 'invalid') return ready(run, phase, { ...inspected, input: decision.updatedInput })\n",
+    ],
+  ],
+  [
+    'permissions: deny rules are not asked about an input that a person or a rule gave',
+    ['hooks/tool-hooks', 'tools/approvals'],
+    [
+      'turn/calls/prepare-call.ts',
+      'after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>',
+      'after(changed.index < 0 ? denyUpdated(run, changed, phase.callStart(inspected.index)) : undefined, (message) =>',
+    ],
+  ],
+  [
+    'permissions: what follows is told the call as a person or a rule changed it',
+    ['hooks/tool-hooks', 'tools/approvals'],
+    ['turn/calls/prepare-call.ts', 'ready(run, phase, { ...changed, call })', 'ready(run, phase, changed)'],
+  ],
+  [
+    'hooks: in the order in which they were registered',
+    ['hooks/lifecycle'],
+    [
+      'hooks/registry.ts',
+      '(b.hook.priority ?? 0) - (a.hook.priority ?? 0)',
+      '(b.hook.priority ?? 0) * 0 - (a.hook.priority ?? 0) * 0',
+    ],
+  ],
+  [
+    'hooks: others are asked about a call that one denied',
+    ['hooks/tool-hooks'],
+    [
+      'turn/run-hooks.ts',
+      'outcome.blocked !== undefined || outcome.aborted !== undefined ? true',
+      'outcome.aborted !== undefined ? true',
+    ],
+  ],
+  [
+    'hooks: a transcript is replaced while calls have no result',
+    ['hooks/replaced-transcript'],
+    ['replaced-messages.ts', 'if (openCallsOf(before).length > 0)', 'if (openCallsOf(before).length < 0)'],
+  ],
+  [
+    "hooks: a replaced transcript may end with the model's words",
+    ['hooks/replaced-transcript'],
+    [
+      'replaced-messages.ts',
+      'if (endsWithUser(before.messages()) && !endsWithUser(messages))',
+      'if (endsWithUser([]) && !endsWithUser(messages))',
+    ],
+  ],
+  [
+    'stop hooks: an empty reason blocks',
+    ['callbacks'],
+    ['turn/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
+  ],
+  [
+    'stop hooks: are never told that they sent the model back',
+    ['transition/turns'],
+    ['turn/after-answer.ts', 'from.update({ stopHookActive: true })', 'from.update({ stopHookActive: false })'],
+  ],
+  [
+    'compaction: a conversation that no service takes is one',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', '    checkReplaced(transcript, shown)\n', '    void transcript\n'],
+  ],
+  [
+    'compaction: an abort that cuts one is passed over',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', "  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')\n", ''],
+  ],
+  [
+    'compaction: models that were not named are asked',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      'if (model === undefined || isNamed(run, model)) return undefined',
+      'if (model === undefined || isNamed(run, model) || system.length > 0) return undefined',
+    ],
+  ],
+  [
+    'subagent: more turns than its parent',
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'const maxTurns = Math.min(child.maxTurns ?? context.settings.maxTurns, context.settings.maxTurns)',
+      'const maxTurns = child.maxTurns ?? context.settings.maxTurns',
+    ],
+  ],
+  [
+    "subagent: the guard on its parent's turns counts its own",
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'context.guards.filter(({ guard }) => isForAgents(guard))',
+      'context.guards.filter(({ guard }) => isForAgents(guard) || guard.name.length > 0)',
+    ],
+  ],
+  [
+    'certificate: a hook overrides no guard',
+    ['certificate'],
+    [
+      'certificate.ts',
+      'const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0',
+      'const granted = (options.hooks?.length ?? 0) > 0 ? 0 : 0',
+    ],
+  ],
+  [
+    'guards event: one that fails breaks the run',
+    ['live/guards'],
+    ['turn/tell-guards.ts', '  } catch {\n', '  } catch (error) {\n    if (error !== undefined) throw error\n'],
+  ],
+  [
+    'lap: told without its overridden signals on record',
+    ['decisions'],
+    [
+      'turn/run.ts',
+      'this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })',
+      'this.ports.steps.lap(overridden === undefined ? lap : { ...lap })',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
