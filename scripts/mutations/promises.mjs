@@ -1103,7 +1103,7 @@ export const promises = [
   ],
   [
     'wrap up: an abort by the budget asks for a last answer',
-    ['terminal/limits'],
+    ['decisions'],
     ['turn/endings.ts', 'budgetSignal(run, source), { wrapsUp: false })', 'budgetSignal(run, source))'],
   ],
   [
@@ -1204,7 +1204,7 @@ export const promises = [
   ],
   [
     'session: a stop that came too late stops the next run',
-    ['engine/query'],
+    ['engine/session'],
     ['engine.ts', '    this.#inbox.takeSignals()\n', ''],
   ],
   [
@@ -1270,7 +1270,7 @@ export const promises = [
   ],
   [
     'tools: a call starts early though rules give it another input',
-    ['tools/asked-once'],
+    ['tools/executor'],
     ['turn/request/start-early.ts', ' && decision.updatedInput === undefined', ''],
   ],
   [
@@ -1315,11 +1315,6 @@ export const promises = [
     ],
   ],
   [
-    'permissions: what follows is told the call as a person or a rule changed it',
-    ['hooks/tool-hooks', 'tools/approvals'],
-    ['turn/calls/prepare-call.ts', 'ready(run, phase, { ...changed, call })', 'ready(run, phase, changed)'],
-  ],
-  [
     'hooks: in the order in which they were registered',
     ['hooks/lifecycle'],
     [
@@ -1353,7 +1348,7 @@ export const promises = [
   ],
   [
     'stop hooks: an empty reason blocks',
-    ['callbacks'],
+    ['transition/turns'],
     ['turn/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
   ],
   [
@@ -1363,7 +1358,7 @@ export const promises = [
   ],
   [
     'compaction: a conversation that no service takes is one',
-    ['budget/compaction-requests'],
+    ['garbage'],
     ['turn/compaction.ts', '    checkReplaced(transcript, shown)\n', '    void transcript\n'],
   ],
   [

@@ -17,7 +17,19 @@ import {
 import { agentStateOf } from '../src/turn/agent-view.ts'
 import { terminalOf } from '../src/stop/terminal.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
-import { begin, calls, failures, hook, reader, resultTexts, run, said, tool, until } from './support/harness.ts'
+import {
+  begin,
+  calls,
+  failures,
+  hook,
+  reader,
+  resultTexts,
+  run,
+  said,
+  tool,
+  until,
+  type Going,
+} from './support/harness.ts'
 
 const tools = [reader('Look')]
 const throwing = (exception: () => AgentStopException, readOnly = false) => tool('Throw', () => { throw exception() }, { readOnly }) // prettier-ignore
@@ -56,6 +68,18 @@ describe('the lap of a last answer', () => {
       'guard after_tools 2',
       'afterStep',
       'onStop',
+    ])
+  })
+
+  test('is not asked for after an abort by the budget', async () => {
+    const look = reader('Look', () => (going.loop.abort('budget'), 'read'))
+    const going: Going = begin([calls('Look'), 'never'], { tools: [look], wrapUp: true })
+    const { transitions, terminal, model, state } = await going.end()
+    expect([transitions, terminal.reason, model.requests.length, said({ state })]).toEqual([
+      [],
+      'max_budget_usd',
+      1,
+      [],
     ])
   })
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SDK-9, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
+// Holds rules of docs/spec.md: R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, CostLimitHook, QueryEngine, type SdkMessage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
@@ -60,6 +60,16 @@ describe('leaving at the first message', () => {
     expect([resultOf(await second).terminal_reason, listeners.size]).toEqual(['aborted_streaming', 0])
     expect(transcriptProblems(engine.transcript.messages())).toEqual([])
   })
+})
+
+test('a stop that came after the last checkpoint of a run does not stop the next', async () => {
+  const late = hook('afterExecution', () => {
+    if (engine.lastTerminal === undefined) engine.stop('too late')
+  })
+  const { engine } = engineOf(['one', 'two'], { hooks: [late] })
+  const reasons = []
+  for (const prompt of ['first', 'second']) reasons.push(resultOf(await all(engine.submit(prompt))).terminal_reason)
+  expect(reasons).toEqual(['completed', 'completed'])
 })
 
 test('a listener that throws does not disturb the run', async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  AgentStopException,
   all,
   any,
   costLimit,
@@ -22,7 +23,7 @@ import {
 } from '../../src/index.ts'
 import { cycleLength } from '../../src/guards/no-progress.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, json, reader, run, tool } from '../support/harness.ts'
+import { begin, calls, hook, json, reader, run, tool, type Given } from '../support/harness.ts'
 
 const view = (parts: Partial<GuardView> = {}): GuardView => ({
   checkpoint: 'after_tools',
@@ -392,6 +393,21 @@ describe('no progress', () => {
   })
 
   test('a tool or a hook that stops the run with this reason is not answered with a nudge', async () => {
+    const signal = new StopSignal({ reason: 'no_progress', message: 'this leads nowhere' })
+    const stops: readonly Given[] = [
+      { tools: [tool('Look', () => { throw new AgentStopException({ signal }) })] }, // prettier-ignore
+      {
+        tools: [tool('Look')],
+        hooks: [hook('afterStep', (context) => context.withState(context.state().withStopSignal(signal)))],
+      },
+    ]
+    for (const given of stops) {
+      const { transitions, terminal } = await run(() => calls('Look'), given)
+      expect([transitions, terminal.reason]).toEqual([[], 'no_progress'])
+    }
+  })
+
+  test('is no reason for a nudge when a limit on turns is met in the same turn', async () => {
     const stop: Guard = {
       name: 'other',
       checkpoints: ['after_tools'],

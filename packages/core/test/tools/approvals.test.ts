@@ -71,6 +71,20 @@ describe('a call that a person has to approve', () => {
     ).toEqual(['{"a":2}'])
   })
 
+  test('is not run with an input of a person that does not fit', async () => {
+    const ran: unknown[] = []
+    const schema = { type: 'object', properties: { a: { type: 'number' } } } as const
+    const strict = [tool('AskStrict', (input) => (ran.push(input), 'x'), { schema })]
+    const { state } = await run([calls({ name: 'AskStrict', input: { a: 1 } })], { tools: strict, permissions: asks })
+    const approvals = { call_0_0: { behavior: 'allow', updatedInput: { a: 'two' } } } as const
+    const result = await run(
+      ['done'],
+      { tools: strict, permissions: asks },
+      { approvals, transcript: state.transcript, runId: 'run2' },
+    )
+    expect([ran, resultTexts(result)]).toEqual([[], [expect.stringContaining('Invalid input for AskStrict')]])
+  })
+
   test('is denied by the rules for an input that a person gives it, whoever says that it may run', async () => {
     const ran: unknown[] = []
     const permissions: Permissions = {

@@ -6,6 +6,7 @@ import {
   begin,
   calls,
   hanging,
+  hook,
   reader,
   results,
   resultTexts,
@@ -111,8 +112,31 @@ describe('calls of one message', () => {
   })
 
   test('a predicate that throws counts as writing', async () => {
-    const broken = { ...tool('Odd', 'x'), readOnly: () => { throw new Error('predicate bug') } } // prettier-ignore
+    const log: string[] = []
+    const work = async () => (log.push('+'), await tick(), log.push('-'), 'x')
+    const broken = { ...tool('Odd', work), readOnly: () => { throw new Error('predicate bug') } } // prettier-ignore
     expect(resultTexts(await run([calls('Odd', 'Odd'), 'done'], { tools: [broken] }))).toEqual(['x', 'x'])
+    expect(log).toEqual(['+', '-', '+', '-'])
+  })
+
+  test('run one after another where a hook made a reading call of them a writing one', async () => {
+    const log: string[] = []
+    const bash = {
+      ...tool('Bash', async ({ command }) => {
+        log.push(`+${String(command)}`)
+        await tick()
+        log.push(`-${String(command)}`)
+        return 'x'
+      }),
+      readOnly: ({ command }: { readonly command: string }) => command === 'ls',
+    }
+    const call = (command: string) => ({ name: 'Bash', input: { command } })
+    let count = 0
+    const second = hook('beforeToolUse', (context) =>
+      count++ === 1 ? context.withToolInput({ command: 'rm' }) : undefined,
+    )
+    await run([calls(call('ls'), call('ls'), call('ls')), 'done'], { tools: [bash], hooks: [second] })
+    expect(log).toEqual(['+ls', '-ls', '+rm', '-rm', '+ls', '-ls'])
   })
 })
 
@@ -239,6 +263,11 @@ describe('early starts', () => {
     expect(await first({ hooks: [{ triggers: ['beforeToolUse'], handle: () => {} }] })).toEqual(['reply ends', 'Look'])
     expect(await first({ permissions: { denies: () => 'no', decide: () => ({ behavior: 'allow' }) } })).toEqual([
       'reply ends',
+    ])
+    const elsewhere = { behavior: 'allow', updatedInput: { path: 'elsewhere' } } as const
+    expect(await first({ permissions: { denies: () => undefined, decide: () => elsewhere } })).toEqual([
+      'reply ends',
+      'Look',
     ])
     expect(await first({})).toEqual(['Look', 'reply ends'])
   })

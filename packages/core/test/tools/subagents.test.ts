@@ -2,9 +2,11 @@
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,
+  StepsLimitHook,
   StopSignal,
   type AgentTool,
   type ChildRun,
+  type Guard,
   type LoopEvent,
   type ModelRequest,
 } from '../../src/index.ts'
@@ -116,6 +118,22 @@ describe('a subagent', () => {
       maxTurns: 3,
     })
     expect(model.requests.filter(({ messages }) => messages[0]?.content === 'sub')).toHaveLength(3)
+  })
+
+  test("is not stopped by the guard on its parent's turns, and by any other", async () => {
+    const script = byPrompt({
+      go: [calls(spawnCall('sub')), 'done'],
+      sub: (turn) => (turn < 3 ? calls('Look') : 'found it'),
+    })
+    const guarded = (stopWhen: Guard) => run(script, { tools: [agent(), reader('Look')], stopWhen })
+    expect(resultTexts(await guarded(new StepsLimitHook(2)))).toEqual(['found it'])
+    const third: Guard = {
+      name: 'third',
+      evaluate: ({ steps }) => (steps >= 3 ? new StopSignal({ reason: 'steps_limit' }) : undefined),
+    }
+    expect(resultTexts(await guarded(third))).toEqual([
+      expect.stringContaining('The agent was stopped before it was done'),
+    ])
   })
 
   test('stopped by a tool of its own has given its answer', async () => {

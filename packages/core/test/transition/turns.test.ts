@@ -121,6 +121,13 @@ describe('transition: stop_hook_blocking', () => {
     expect(transitions).toEqual([...times(8, 'stop_hook_blocking'), 'next_turn', ...times(8, 'stop_hook_blocking')])
   })
 
+  test('is not taken for an empty reason', async () => {
+    for (const reason of ['', ' \n']) {
+      const { transitions, terminal } = await run(['answer'], { stopHooks: [gate(() => reason)] })
+      expect([transitions, terminal.reason]).toEqual([[], 'completed'])
+    }
+  })
+
   test('may have a lower cap, never a higher one', async () => {
     const capped = async (stopHookBlockCap: number) => {
       const { transitions, terminal } = await run(() => 'answer', { stopHookBlockCap, stopHooks: [gate(() => 'more')] })
