@@ -1,19 +1,30 @@
 // Shows that the tests see what they are there to see. Each mutation takes one promise away in a copy of core, and is to be caught: those of
-// `mutations/promises.mjs` by the test files they name, those of `mutations/exploration.mjs` by the scenarios of the exploration they name. Verdicts:
+// `mutations/promises-*.mjs` by the test files they name, those of `mutations/exploration.mjs` by the scenarios of the exploration they name. Verdicts:
 //   seen      a test or the exploration failed
 //   endless   it does not come to its end, where the unmutated code does within a fifth of that time
 //   SURVIVED  nothing failed
 // The unmutated code goes first, and again whenever a mutation is endless. Exits with 1 for a survivor that `mutations/explained.mjs` does not explain, for an
-// explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes an hour.
+// explanation that is no longer needed, and for a mutation that cannot be made any more. Not part of CI: it takes half an hour.
 //   node scripts/mutate-core.mjs [--check] [--promises | --exploration] [part of a name]...
 import { copyCore, misfitOf } from './mutations/copy.mjs'
 import { explained } from './mutations/explained.mjs'
 import { explored } from './mutations/exploration.mjs'
 import { exploration, promiseTests, scenarioNames } from './mutations/nets.mjs'
-import { promises } from './mutations/promises.mjs'
+import { promisesOfCalls } from './mutations/promises-calls.mjs'
+import { promisesOfLiveRuns } from './mutations/promises-live.mjs'
+import { promisesOfRequests } from './mutations/promises-requests.mjs'
+import { promisesOfResumes } from './mutations/promises-resume.mjs'
+import { promisesOfTurns } from './mutations/promises-turns.mjs'
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'))
 const parts = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const promises = [
+  ...promisesOfTurns,
+  ...promisesOfRequests,
+  ...promisesOfCalls,
+  ...promisesOfLiveRuns,
+  ...promisesOfResumes,
+]
 const all = [...promises, ...explored]
 
 const misfits = [

@@ -362,7 +362,7 @@ describe('a compaction that misbehaves', () => {
       [slow],
     )
     const clock = createFakeClock({ autoAdvance: true })
-    const { terminal, steps } = await run([], { ...given.options, clock } as never)
+    const { terminal, steps } = await run([], { ...given.options, clock })
     expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 370])
     const done = steps.records.flatMap((record) => (record.type === 'result' ? [record.key.split('/')[1]] : []))
     expect(done.filter((key) => !key?.startsWith('tool'))).toEqual([

@@ -147,8 +147,8 @@ describe('the input of a call on the transcript does not change', () => {
     const kept = input()
     const model: Model = {
       ...scriptedModel([]),
-      call(_request, { emit, signal }) {
-        emit({
+      call(_request, call) {
+        call.emit({
           type: 'block',
           index: 0,
           block: { type: 'tool_use', id: 'c1', name: 'Edit', input: kept },
@@ -156,7 +156,7 @@ describe('the input of a call on the transcript does not change', () => {
         })
         going.loop.abort()
         spoil(kept)
-        return Promise.reject(signal.reason as Error)
+        return Promise.reject(call.signal.reason as Error)
       },
     }
     const going: Going = begin([], { model, tools: [tool('Edit')] })

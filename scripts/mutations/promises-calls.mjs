@@ -1,0 +1,340 @@
+// Mutations of the calls of tools, and of subagents.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfCalls = [
+  [
+    "figures: a subagent's unknown cost",
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'unknownNanos: spent.unknownNanos + child.unknownNanos',
+      'unknownNanos: spent.unknownNanos',
+    ],
+  ],
+  [
+    'break: "not run" for a call that had begun',
+    ['steps/driver'],
+    ['turn/calls/close-calls.ts', 'phase.hasBegun(index) ? unknownOutcome', 'phase.hasBegun(-9) ? unknownOutcome'],
+  ],
+  [
+    'break: "unknown" for a call that had ended',
+    ['steps/driver'],
+    ['turn/calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
+  ],
+  [
+    'break: what was told is told again',
+    ['callbacks'],
+    ['turn/calls/enter-results.ts', '  phase.isEntered = true\n', ''],
+  ],
+  [
+    'break: what hooks had not seen is told',
+    ['tools/broken-runs'],
+    [
+      'turn/calls/finish-call.ts',
+      "hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result",
+      'ran.result',
+    ],
+  ],
+  [
+    'break: what a call that had ended took and spent is lost',
+    ['tools/broken-runs'],
+    ['turn/calls/finish-call.ts', '    if (phase.entering !== ran) enterRan(run, phase, ran)\n', ''],
+  ],
+  [
+    'ids: a call keeps an id that came before',
+    ['tools/call-ids'],
+    ['call-ids.ts', 'if (!this.#numbers.has(id) && also?.has(id) !== true) return id', 'if (id.length > 0) return id'],
+  ],
+  [
+    'ids: an early start is taken by its place alone',
+    ['tools/call-ids'],
+    ['turn/calls/early-starts.ts', 'looked !== undefined && isSame(looked.call, call) ? looked : undefined', 'looked'],
+  ],
+  [
+    'values: a tool is called with the input of the transcript',
+    ['tools/shared-values'],
+    ['turn/calls/inspect-call.ts', 'mutableCopyOf(given as Json)', 'given'],
+  ],
+  [
+    'once: rules are asked again for a call that started early',
+    ['tools/asked-once'],
+    ['turn/calls/ask-permission.ts', 'said ?? askRules(run, request)', 'askRules(run, request)'],
+  ],
+  [
+    'once: an early look is not kept',
+    ['tools/asked-once'],
+    ['turn/calls/batch.ts', 'early.find(call, index) ?? inspectCall', 'inspectCall'],
+  ],
+  [
+    'garbage: what is no decision allows',
+    ['garbage'],
+    [
+      'tools/permission-decision.ts',
+      'plainTextOf(message) } : noDecision',
+      "plainTextOf(message) } : { behavior: 'allow' }",
+    ],
+  ],
+  [
+    'garbage: a denial without a reason does not deny',
+    ['garbage'],
+    ['hooks/hook-context.ts', 'plainTextOf(reason) || denied', 'reason'],
+  ],
+  [
+    'break: what hooks said is lost',
+    ['steps/driver'],
+    ['turn/calls/enter-results.ts', '  addHookMessages(run, phase.messages)\n', ''],
+  ],
+  [
+    "subagent: always told 'parent'",
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')",
+      "abort.abort('parent')",
+    ],
+  ],
+  [
+    "subagent: told its parent's own cause",
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')",
+      'abort.abort(cause)',
+    ],
+  ],
+  [
+    'tool hooks: the last prevention wins',
+    ['order-of-evaluation'],
+    [
+      'turn/calls/finish-call.ts',
+      'for (const { hook, outcome } of hooks.outcomes) {',
+      'for (const { hook, outcome } of hooks.outcomes.toReversed()) {',
+    ],
+  ],
+  [
+    "figures: a subagent's deaf tools",
+    ['tools/subagents'],
+    ['turn/calls/run-agent.ts', '    stillRunning: [...spent.stillRunning, ...child.stillRunning],\n', ''],
+  ],
+  [
+    'figures: results for calls that waited',
+    ['tools/approvals'],
+    ['start.ts', 'toolResults: closed.spent.toolResults + calls.length', 'toolResults: closed.spent.toolResults'],
+  ],
+  [
+    'abort: calls are looked at after one that it cut',
+    ['tools/abort'],
+    ['turn/calls/finish-call.ts', '  phase.noteAbort(result.abort)\n', ''],
+  ],
+  [
+    'abort: calls are looked at after a hook that it cut',
+    ['tools/abort'],
+    ['turn/calls/finish-call.ts', '  phase.noteAbort(hooks.aborted)\n', ''],
+  ],
+  [
+    'tool hooks: told the input as the model gave it',
+    ['hooks/tool-hooks'],
+    ['turn/calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
+  ],
+  [
+    'tool hooks: what an abort kept from them is told',
+    ['tools/redacted'],
+    ['turn/calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'was aborted')\n", ''],
+  ],
+  [
+    'tool hooks: the details of a replaced result are told',
+    ['tools/redacted'],
+    ['tools/tool-result.ts', 'details: _details, error: _error, ...result', '...result'],
+  ],
+  [
+    'tool hooks: the first replaced output is told',
+    ['hooks/tool-hooks'],
+    ['turn/calls/finish-call.ts', '= outcomes.findLast(', '= outcomes.find('],
+  ],
+  [
+    'tool hooks: the first changed input counts',
+    ['hooks/tool-hooks'],
+    [
+      'turn/calls/prepare-call.ts',
+      'outcomes.findLast((outcome) => outcome.input !== undefined)',
+      'outcomes.find((outcome) => outcome.input !== undefined)',
+    ],
+  ],
+  [
+    'tool hooks: one that vouches outdoes one that asks',
+    ['hooks/tool-hooks'],
+    ['turn/calls/prepare-call.ts', "outcomes.some((outcome) => outcome.permission === 'ask')", 'outcomes.length < 0'],
+  ],
+  ['subagent: asked for a last answer', ['tools/subagents'], ['turn/calls/run-agent.ts', '      wrapUp: false,\n', '']],
+  [
+    'subagent: handed what is for the main loop',
+    ['tools/subagents'],
+    ['turn/calls/run-agent.ts', '    inbox: closedInbox,\n', ''],
+  ],
+  ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/run-agent.ts', '    postRun: [],\n', '']],
+  [
+    'result: calls after a stop',
+    ['terminal/natural'],
+    ['turn/calls/batch.ts', '  phase.setResult(index, result)\n', ''],
+  ],
+  [
+    'values: a message that is handed in stays whose it was',
+    ['tools/shared-values'],
+    ['inbox.ts', 'content: messageContentOf(content)', 'content'],
+  ],
+  [
+    'values: a prompt stays whose it was',
+    ['tools/shared-values'],
+    ['start.ts', 'content: messageContentOf(options.prompt)', 'content: options.prompt'],
+  ],
+  [
+    "values: details stay the tool's",
+    ['tools/shared-values'],
+    ['tools/output.ts', 'details: jsonOf(details)', 'details: details as ReturnType<typeof jsonOf>'],
+  ],
+  [
+    "values: blocks of a result stay the tool's",
+    ['tools/shared-values'],
+    [
+      'tools/output.ts',
+      'const shown = resultContentOf(given)',
+      'const shown = given as ReturnType<typeof resultContentOf>',
+    ],
+  ],
+  [
+    "values: an input that a hook gives stays the hook's",
+    ['tools/shared-values'],
+    ['hooks/hook-context.ts', 'input: { value: jsonOf(value) }', 'input: { value }'],
+  ],
+  [
+    "values: metadata that a hook gives stay the hook's",
+    ['tools/shared-values'],
+    ['hooks/hook-context.ts', 'metadata: jsonObjectOf(after.metadata)', 'metadata: after.metadata'],
+  ],
+  [
+    "values: a reply stays the model's",
+    ['tools/shared-values'],
+    [
+      'turn/request/attempt.ts',
+      'if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)',
+      "if (reply !== undefined && settled.kind === 'value')\n      return answeredAttempt(run, plan, grant, { ...reply, message: settled.value.message })",
+    ],
+  ],
+  [
+    "values: blocks that are told while they come stay the model's",
+    ['tools/shared-values'],
+    [
+      'turn/request/attempt.ts',
+      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
+      'this.#partial.isClosed ? undefined : given',
+    ],
+  ],
+  [
+    'ids: while a call streams it is told by the id of the service',
+    ['tools/call-ids'],
+    [
+      'turn/request/attempt.ts',
+      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
+      'this.#partial.isClosed ? undefined : given',
+    ],
+  ],
+  [
+    'subagent: hooks of the run',
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      '(ofTheRun.has(trigger) ? [] : hooks.for',
+      "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
+    ],
+  ],
+  [
+    'tools: a reading call that a hook made a writing one runs beside others',
+    ['tools/executor'],
+    [
+      'turn/calls/batch.ts',
+      "call.kind !== 'run' || call.inspected.parallelSafe)",
+      "call.kind !== 'run' || call.inspected.index >= 0)",
+    ],
+  ],
+  [
+    'tools: a predicate that throws says that a call reads',
+    ['tools/executor'],
+    [
+      'turn/calls/inspect-call.ts',
+      '    return isReading === true\n  } catch {\n    return false',
+      '    return isReading === true\n  } catch {\n    return true',
+    ],
+  ],
+  [
+    'tools: a call starts early though a hook wants to see it',
+    ['tools/executor'],
+    [
+      'turn/request/start-early.ts',
+      " || hooks.for('beforeToolUse', call.name).length > 0)",
+      ' || hooks.all.length < 0)',
+    ],
+  ],
+  [
+    'tools: a call starts early though rules give it another input',
+    ['tools/executor'],
+    ['turn/request/start-early.ts', ' && decision.updatedInput === undefined', ''],
+  ],
+  [
+    'tools: a further batch starts beside a call that waits',
+    ['tools/approvals'],
+    ['turn/calls/batch.ts', '    if (phase.pending.length > 0) return false\n', ''],
+  ],
+  [
+    'permissions: rules that throw deny nothing',
+    ['hooks/tool-hooks'],
+    [
+      'turn/calls/ask-permission.ts',
+      '    return failedRules(error).message\n',
+      '    return failedRules(error).message.slice(0, 0) || undefined\n',
+    ],
+  ],
+  [
+    "permissions: a hook's ask lets an allowed call run",
+    ['hooks/tool-hooks'],
+    [
+      'turn/calls/ask-permission.ts',
+      "hookDecision === 'ask' && decision.behavior === 'allow'",
+      "hookDecision === 'ask' && decision.behavior === 'ask'",
+    ],
+  ],
+  [
+    'permissions: an input that a person changed is not checked',
+    ['tools/approvals'],
+    [
+      'turn/calls/prepare-call.ts',
+      "      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)\n",
+      "      if (changed.kind === 'invalid') return ready(run, phase, { ...inspected, input: decision.updatedInput })\n",
+    ],
+  ],
+  [
+    'permissions: deny rules are not asked about an input that a person or a rule gave',
+    ['hooks/tool-hooks', 'tools/approvals'],
+    [
+      'turn/calls/prepare-call.ts',
+      'after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>',
+      'after(changed.index < 0 ? denyUpdated(run, changed, phase.callStart(inspected.index)) : undefined, (message) =>',
+    ],
+  ],
+  [
+    'subagent: more turns than its parent',
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'const maxTurns = Math.min(child.maxTurns ?? context.settings.maxTurns, context.settings.maxTurns)',
+      'const maxTurns = child.maxTurns ?? context.settings.maxTurns',
+    ],
+  ],
+  [
+    "subagent: the guard on its parent's turns counts its own",
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'context.guards.filter(({ guard }) => isForAgents(guard))',
+      'context.guards.filter(({ guard }) => isForAgents(guard) || guard.name.length > 0)',
+    ],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -1,0 +1,249 @@
+// Mutations of what can be seen of a run and done while it goes on, and of what one run of a session leaves to the next.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfLiveRuns = [
+  [
+    'inbox: follow-ups before steering',
+    ['order-of-evaluation'],
+    [
+      'inbox.ts',
+      'const taken = all ? this.#waiting :',
+      'const taken = all ? this.#waiting.toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0)) :',
+    ],
+  ],
+  [
+    'inbox: steering before follow-ups at the end',
+    ['order-of-evaluation'],
+    [
+      'inbox.ts',
+      'const taken = all ? this.#waiting :',
+      'const taken = all ? this.#waiting.toSorted((a, b) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0)) :',
+    ],
+  ],
+  [
+    'inbox: the last one first',
+    ['order-of-evaluation'],
+    [
+      'inbox.ts',
+      'const taken = all ? this.#waiting : this.#waiting.filter',
+      'const taken = all ? this.#waiting.toReversed() : this.#waiting.toReversed().filter',
+    ],
+  ],
+  [
+    'inbox: follow-ups before the run would end',
+    ['order-of-evaluation'],
+    ['turn/checkpoint.ts', "run.ports.inbox.takeMessages(place === 'end')", 'run.ports.inbox.takeMessages(true)'],
+  ],
+  [
+    'outside: a stop is lost beside a cancellation source',
+    ['guards/sources'],
+    ['turn/checkpoint.ts', ': pollSources(run, signals)', ': pollSources(run, [])'],
+  ],
+  [
+    'outside: the last answer takes messages and stops in',
+    ['decisions'],
+    ['turn/prepare.ts', '  if (run.spent.closing !== null) return undefined\n', ''],
+  ],
+  [
+    'event figures: none after an amount was reserved',
+    ['live/figures'],
+    [
+      'turn/request/attempt.ts',
+      '      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))\n',
+      '',
+    ],
+  ],
+  [
+    'event figures: made for nobody',
+    ['live/figures'],
+    [
+      'turn/request/attempt.ts',
+      'if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter',
+      'tellFigures(run, emit, plan.contextAfter',
+    ],
+  ],
+  [
+    'event figures: what is left is below zero',
+    ['live/figures'],
+    ['turn/request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
+  ],
+  [
+    'event figures: those of the agent that tells',
+    ['live/figures'],
+    [
+      'turn/request/tell-figures.ts',
+      'const { wholeLedger, deadline } = run.ports',
+      'const { ledger: wholeLedger, deadline } = run.ports',
+    ],
+  ],
+  [
+    'event figures: the reply is not in the window',
+    ['live/figures'],
+    ['turn/ask.ts', ' : inputTokensOf(usage) + usage.output_tokens', ' : inputTokensOf(usage)'],
+  ],
+  [
+    'settings: limits that were set are kept by nobody',
+    ['live/settings'],
+    ['turn/run.ts', '    this.ports.onSettings(settings, this.#context.settings)\n', ''],
+  ],
+  [
+    'settings: the deadline stays where it was',
+    ['live/settings'],
+    ['iterate.ts', '    deadline.setLimit(limits.maxDurationMs)\n', ''],
+  ],
+  [
+    'settings: a resumed run goes by its options',
+    ['live/settings'],
+    [
+      'turn/run.ts',
+      'this.#context = contextWith(context, start.spent.settings)',
+      'this.#context = contextWith(context, null)',
+    ],
+  ],
+  [
+    'settings: the ledger of a resumed run has the limits of the options',
+    ['live/settings'],
+    ['iterate.ts', '  if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)\n', ''],
+  ],
+  [
+    'settings: a model that is gone is found out in the middle of a resume',
+    ['live/settings'],
+    ['resume.ts', '    contextWith(context, inForce)\n', ''],
+  ],
+  [
+    'settings: what is set in a resumed run is held against the options alone',
+    ['live/settings'],
+    ['iterate.ts', 'let inForce = context.inForce ?? start.spent.settings', 'let inForce = start.spent.settings'],
+  ],
+  [
+    'settings: what is set above the bound of a guard',
+    ['live/settings'],
+    ['settings/context-with.ts', 'Math.min(set ?? Infinity, bound)', '(set ?? Infinity)'],
+  ],
+  [
+    'settings: a limit that was lowered is not looked at before a turn',
+    ['live/settings'],
+    ['turn/prepare.ts', '[control, loweredLimits, standing,', '[control, standing,'],
+  ],
+  [
+    'settings: the fallback goes before a model that was set after it',
+    ['live/settings'],
+    [
+      'settings/settings-change.ts',
+      'change.model === undefined || !hasFallenBack ? isPastFallback : true',
+      'hasFallenBack ? isPastFallback : isPastFallback',
+    ],
+  ],
+  [
+    'settings: of two changes of limits the first is lost',
+    ['live/settings'],
+    ['settings/settings-change.ts', 'limits: { ...first.limits, ...limits } })', 'limits })'],
+  ],
+  [
+    'settings: a subagent begins without what was set',
+    ['live/settings'],
+    [
+      'turn/calls/run-agent.ts',
+      '      ...context.settings,\n',
+      '      ...context.settings,\n      permissionMode: null,\n',
+    ],
+  ],
+  [
+    'inbox: an id that was taken is taken again',
+    ['live/inbox'],
+    ['inbox.ts', '    for (const id of ids) this.#known().add(id)\n', ''],
+  ],
+  [
+    'inbox: a derived id that was taken before',
+    ['live/inbox'],
+    ['inbox.ts', 'while (this.#isKnown(id))', "while (id === '')"],
+  ],
+  [
+    'inbox: what a past turn took is forgotten by a resume',
+    ['live/inbox'],
+    ['resume.ts', '...inboxIdsOf(folded.state.transcript), ...inboxIdsIn', '...inboxIdsIn'],
+  ],
+  [
+    'inbox: what the open turn took is forgotten by a resume',
+    ['live/inbox'],
+    ['resume.ts', ', ...inboxIdsIn(folded.replay)]', ']'],
+  ],
+  ['inbox: what was not recorded is lost', ['live/inbox'], ['iterate.ts', '    inbox.giveBack()\n', '']],
+  [
+    'inbox: what is being recorded can be taken back',
+    ['live/inbox'],
+    ['inbox.ts', "    this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')\n", ''],
+  ],
+  [
+    'inbox: nobody is told that a message is taken',
+    ['live/inbox'],
+    ['turn/run.ts', 'origin: kind, inboxId })', 'origin: kind })'],
+  ],
+  [
+    'catching up: a reader has no turn',
+    ['engine/reader'],
+    ['loop.ts', /      await run\.ports\.catchUp\(\)[^\n]*\n/, ''],
+  ],
+  [
+    'catching up: a slow reader is waited for',
+    ['engine/reader'],
+    ['event-queue.ts', 'size > 0 && patience > 0; patience--', 'size > 0 && patience > 0; patience -= 0'],
+  ],
+  [
+    'catching up: a reader behind several generators has no turn',
+    ['engine/reader'],
+    ['event-queue.ts', 'const ticksPerEvent = 16', 'const ticksPerEvent = 2'],
+  ],
+  [
+    'left: what there was before the lap',
+    ['transition/allowances'],
+    ['turn/run.ts', 'left: allowancesLeft(laps, limits)', 'left: allowancesLeft(before, limits)'],
+  ],
+  [
+    'left: a number that is no JSON',
+    ['transition/allowances'],
+    ['allowance.ts', 'const turnsLeft = turns === Infinity ? null : turns', 'const turnsLeft = turns'],
+  ],
+  [
+    'left: what a refill filled stays spent',
+    ['transition/allowances'],
+    [
+      'allowance.ts',
+      'allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0)',
+      'allowances.stop_hook_blocking.laps - (inRun.stop_hook_blocking ?? 0)',
+    ],
+  ],
+  [
+    'session: a stop that came too late stops the next run',
+    ['engine/session'],
+    ['engine.ts', '    this.#inbox.takeSignals()\n', ''],
+  ],
+  [
+    'session: what was set too late is taken by the next run',
+    ['live/engine-settings'],
+    ['engine.ts', '    this.#inbox.takeSettings()\n', ''],
+  ],
+  [
+    'session: what was set holds for one run',
+    ['live/engine-settings'],
+    ['engine.ts', '    this.#inForce = inForceAfter(this.#inForce, checked, false)\n', ''],
+  ],
+  [
+    'session: a new prompt aborts as a person would',
+    ['engine/query'],
+    ['engine.ts', "this.#current.loop.abort('interrupt')", 'this.#current.loop.abort()'],
+  ],
+  [
+    'orphans: a writing tool does not wait for one that is deaf',
+    ['engine/session'],
+    [
+      'turn/calls/execute-call.ts',
+      'call.readOnly ? undefined : orphanedTools.settled()',
+      'call.index >= 0 ? undefined : orphanedTools.settled()',
+    ],
+  ],
+  [
+    'guards event: one that fails breaks the run',
+    ['live/guards'],
+    ['turn/tell-guards.ts', '  } catch {\n', '  } catch (error) {\n    if (error !== undefined) throw error\n'],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

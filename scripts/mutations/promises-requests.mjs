@@ -1,0 +1,277 @@
+// Mutations of requests: what they cost, how often they are made, and what a compaction asks.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfRequests = [
+  [
+    'figures: what a compaction cost',
+    ['budget/compaction'],
+    [
+      'turn/compaction.ts',
+      "        run.update(chargeOf(run.spent, charge, 'compaction'))\n      },",
+      '        void charge\n      },',
+    ],
+  ],
+  [
+    'figures: what a compaction cost that is answered from the record',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      "        for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))\n",
+      '',
+    ],
+  ],
+  [
+    "figures: a compaction's usage is not the run's own",
+    ['budget/compaction'],
+    [
+      'turn/compaction.ts',
+      "        run.update(chargeOf(run.spent, charge, 'compaction'))\n      },",
+      "        run.update(chargeOf(run.spent, charge, 'turn'))\n      },",
+    ],
+  ],
+  [
+    'fallback: what the first model counted is kept',
+    ['transition/recoveries'],
+    [
+      'turn/request/prompt-count.ts',
+      'return counted.of === promptDigest(context, model) ? counted : undefined',
+      "return promptDigest(context, model) === '' ? undefined : counted",
+    ],
+  ],
+  [
+    'ledger: unknown cost is told as known',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      'ledger.settle(reservation, charge, charge.known)',
+      'ledger.settle(reservation, charge, true)',
+    ],
+  ],
+  [
+    "ledger: a service's own tools are free",
+    ['budget/hard-budget'],
+    [
+      'turn/request/input-bound.ts',
+      'return sent + maxServerToolUses * Math.max(sent, contextWindow)',
+      'return sent + 0 * maxServerToolUses * contextWindow',
+    ],
+  ],
+  [
+    'ledger: a subagent has one of its own',
+    ['tools/subagents'],
+    ['turn/calls/run-agent.ts', 'ledger: ledger.branch()', 'ledger: Ledger.create()'],
+    [
+      'turn/calls/run-agent.ts',
+      'import { AbortScope',
+      "import { Ledger } from '../../budget/ledger.ts'\nimport { AbortScope",
+    ],
+  ],
+  [
+    'figures: the time of the last request alone',
+    ['terminal/figures'],
+    ['turn/ask.ts', 'apiMs: apiMs + durationMs', 'apiMs: durationMs'],
+  ],
+  [
+    'figures: an attempt that was never made counts',
+    ['terminal/figures'],
+    ['turn/ask.ts', "  if (outcome === 'aborted' && charge.known) return\n", ''],
+  ],
+  [
+    'fallback: what was counted before a compaction is kept',
+    ['budget/compaction'],
+    ['turn/compaction.ts', ', counted: noCount })', ' })'],
+  ],
+  [
+    'allowance: fallback',
+    ['transition/recoveries'],
+    [
+      'turn/request/ask-model.ts',
+      'if (isOverloaded && asker.canFallBack &&',
+      'if (isOverloaded && (asker.canFallBack || true) &&',
+    ],
+  ],
+  [
+    'prices: what fails before a request under a budget costs nothing',
+    ['budget/garbage-figures'],
+    ['turn/request/charge.ts', 'if (!isInDollars(context)) return', 'if (!isInDollars(context) || tokens > 0) return'],
+  ],
+  [
+    'prices: a reply that they know no cost of is free',
+    ['budget/garbage-figures'],
+    [
+      'turn/request/charge.ts',
+      "if (answer.kind === 'none' && grant.nanos === 0)",
+      "if (answer.kind === 'none' && grant.nanos >= 0)",
+    ],
+  ],
+  [
+    'prices: what fails when the options are checked is passed over',
+    ['budget/garbage-figures'],
+    ['settings/check-settings.ts', "if (answer.kind === 'broken')", "if (answer.kind === 'broken' && !isInDollars)"],
+  ],
+  [
+    'prices: what was spent before counts for nothing after a reply',
+    ['budget/spent-before'],
+    [
+      'turn/after-reply.ts',
+      'const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)',
+      'const spentUsd = committedUsd(run.spent)',
+    ],
+  ],
+  [
+    'broken stream: taken for a whole reply',
+    ['decisions'],
+    [
+      'turn/request/attempt.ts',
+      'streamError: streamError === undefined ? null : recordOf(streamError)',
+      'streamError: streamError === undefined ? recordOf(streamError) && null : null',
+    ],
+  ],
+  [
+    'broken stream: charged as if it had told its usage',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      'const isNone = streamError !== undefined || isBillingUnknown',
+      'const isNone = isBillingUnknown',
+    ],
+  ],
+  [
+    'broken stream: a compaction is not told that its answer broke off',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      'message: asked.message, streamError: asked.streamError',
+      'message: asked.message, streamError: null',
+    ],
+  ],
+  [
+    'held back: a subagent may spend what the last answer of its parent costs',
+    ['budget/held-back'],
+    ['turn/calls/run-agent.ts', '    ...(heldBack !== undefined && { heldBack }),\n', ''],
+  ],
+  [
+    'compaction: asks as often as it likes',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', 'number > compactionRequests ?', 'number > 3 * compactionRequests ?'],
+  ],
+  [
+    'compaction: the run goes on while a question is under way',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', '    await Promise.all(this.#asking)\n', ''],
+  ],
+  [
+    'compaction: one that is over asks on',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
+  ],
+  [
+    'retry: a wait of any length',
+    ['callbacks'],
+    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs)', ')'],
+  ],
+  [
+    'retry: overloads with others between',
+    ['transition/recoveries'],
+    [
+      'turn/request/ask-model.ts',
+      "error.kind === 'overloaded' ? overloads + 1 : 0",
+      "error.kind === 'overloaded' ? overloads + 1 : overloads",
+    ],
+  ],
+  [
+    'budget: a reply that was cut at what was left escalates',
+    ['budget/hard-budget'],
+    [
+      'turn/recover.ts',
+      '  if (grant.lowered !== null) {\n',
+      '  if (grant.lowered !== null && grant.maxTokens < 0) {\n',
+    ],
+    [
+      'turn/after-reply.ts',
+      "(message.stop_reason === 'max_tokens' && grant.lowered === null)",
+      "message.stop_reason === 'max_tokens'",
+    ],
+  ],
+  [
+    'budget: more tokens than were asked for are passed over',
+    ['callbacks'],
+    ['turn/after-reply.ts', 'run.spent.totalTokens > run.context.settings.maxTokens ?', 'run.spent.totalTokens < 0 ?'],
+  ],
+  [
+    'budget: an image that was removed is counted on',
+    ['budget/garbage-figures'],
+    ['turn/recover.ts', '      run.update({ counted: noCount })\n', ''],
+  ],
+  [
+    'budget: an aborted attempt is free',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      '      const charge = unknownCharge(run, plan, grant)\n',
+      '      const charge = noCharge(plan.model)\n',
+    ],
+  ],
+  [
+    'budget: a refusal by the service is charged',
+    ['budget/hard-budget'],
+    [
+      'turn/request/attempt.ts',
+      "return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge",
+      "return error.billed === 'nothing' && grant.tokens < 0 ? noCharge(plan.model) : unknownCharge",
+    ],
+  ],
+  [
+    'budget: an open attempt of a run without a limit is forgotten',
+    ['budget/garbage-figures'],
+    ['turn/request/attempt.ts', '  if (intent.tokens === 0) run.ports.ledger.restore(charge, charge)\n', ''],
+  ],
+  [
+    'budget: what was spent before a limit was set is forgotten',
+    ['live/settings'],
+    ['turn/request/attempt.ts', '        else ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
+  ],
+  [
+    'budget: money is rounded down',
+    ['budget/ledger'],
+    ['budget/prices.ts', 'nearest : Math.ceil(exact)', 'nearest : Math.floor(exact)'],
+  ],
+  [
+    'budget: the last answer is paid from what is left',
+    ['budget/hard-budget'],
+    [
+      'turn/request/reserve.ts',
+      'amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens',
+      'amount.nanos <= available.nanos && amount.tokens <= available.tokens && held.nanos >= 0',
+    ],
+  ],
+  [
+    'budget: each run of a session has all of it',
+    ['engine/session'],
+    [
+      'engine.ts',
+      '  #checkCost(running: Loop): void {\n',
+      '  #checkCost(running: Loop): void {\n    if (running.hasStarted) return\n',
+    ],
+    ['engine.ts', 'const ledger = this.#ledger.branch(', 'const ledger = Ledger.create('],
+    ['engine.ts', 'const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
+  ],
+  [
+    'compaction: a conversation that no service takes is one',
+    ['garbage'],
+    ['turn/compaction.ts', '    checkReplaced(transcript, shown)\n', '    void transcript\n'],
+  ],
+  [
+    'compaction: an abort that cuts one is passed over',
+    ['budget/compaction-requests'],
+    ['turn/compaction.ts', "  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')\n", ''],
+  ],
+  [
+    'compaction: models that were not named are asked',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      'if (model === undefined || isNamed(run, model)) return undefined',
+      'if (model === undefined || isNamed(run, model) || system.length > 0) return undefined',
+    ],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -1,0 +1,253 @@
+// Mutations of a run that goes on from a record, or carries on from one that ended.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfResumes = [
+  [
+    'digest: of a call without its input',
+    ['steps/resume'],
+    [
+      'turn/calls/run-call.ts',
+      "digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)",
+      "digestOf(call?.name ?? '')",
+    ],
+  ],
+  [
+    'ledger: open reservations after a resume',
+    ['steps/resume'],
+    ['steps/fold.ts', 'for (const amount of open.values()) {', 'for (const amount of [] as Amount[]) {'],
+  ],
+  [
+    'sync: of a call that writes',
+    ['steps/driver'],
+    ['turn/calls/run-call.ts', "sync: readOnly ? 'none' : 'intent'", "sync: 'none'"],
+  ],
+  [
+    'sync: of a request under a limit',
+    ['steps/driver'],
+    ['turn/request/attempt.ts', "sync: ledger.limited ? 'intent' : 'none'", "sync: 'none'"],
+  ],
+  [
+    'time: the whole deadline again on a resume',
+    ['steps/resume'],
+    ['iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
+  ],
+  [
+    'time: the whole deadline again in a run that carries on',
+    ['transition/carry'],
+    ['iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
+  ],
+  [
+    'carry: once-a-run laps',
+    ['transition/carry'],
+    [
+      'start.ts',
+      'laps: { sinceRefill: {}, inRun: laps.inRun }',
+      'laps: { sinceRefill: {}, inRun: { next_turn: laps.inRun.next_turn ?? 0, user_input: laps.inRun.user_input ?? 0 } }',
+    ],
+  ],
+  [
+    'carry: turns',
+    ['transition/carry'],
+    ['start.ts', 'inRun: laps.inRun }', 'inRun: { ...laps.inRun, next_turn: 0 } }'],
+  ],
+  [
+    'carry: refilled allowances',
+    ['transition/carry'],
+    ['start.ts', 'laps: { sinceRefill: {}, inRun: laps.inRun }', 'laps'],
+  ],
+  [
+    'carry: unknown cost',
+    ['transition/carry'],
+    ['start.ts', '    nanos,\n    unknownNanos,\n', '    nanos,\n    unknownNanos: 0 * unknownNanos,\n'],
+  ],
+  [
+    'time: what the open turn took is not counted on a resume',
+    ['steps/resume'],
+    ['iterate.ts', 'Math.max(state.spent.now, context.recordedUntil ?? 0)', 'state.spent.now'],
+  ],
+  [
+    'time: the clock moves back where a shorter call stands behind a longer one',
+    ['terminal/figures'],
+    ['turn/run.ts', 'if (now > this.#progress.now) this.update', 'this.update'],
+  ],
+  [
+    'time: the limit stands still for ever once a person was waited for',
+    ['tools/approvals'],
+    ['turn/calls/ask-permission.ts', '    deadline.goOn()\n', ''],
+  ],
+  [
+    'time: a run that is resumed began when its last lap ended',
+    ['steps/resume'],
+    [
+      'steps/fold.ts',
+      'spent: { ...record.lap.spent, startedAt }',
+      'spent: { ...record.lap.spent, startedAt: Math.max(startedAt, record.lap.spent.now) }',
+    ],
+  ],
+  [
+    'resume: laps of a subagent are folded into the run',
+    ['steps/resume'],
+    ['steps/fold.ts', "record.type === 'lap' && record.lap.scope === ''", "record.type === 'lap'"],
+  ],
+  [
+    'digest: of a request without its conversation',
+    ['steps/resume'],
+    ['turn/ask.ts', 'return this.#run.transcript.digest().toString(36)', "return ''"],
+  ],
+  [
+    'ledger: what past turns cost after a resume',
+    ['steps/resume'],
+    ['steps/fold.ts', '    settled = plus(settled, amountOf(charge))\n', ''],
+  ],
+  [
+    'ledger: unknown cost that a run carries on',
+    ['transition/carry'],
+    ['iterate.ts', 'nanos: nanos + unknownNanos, tokens', 'nanos, tokens'],
+  ],
+  ['carry: the token target begins anew', ['transition/carry'], ['start.ts', '    tracker,\n', '']],
+  [
+    'resume: a call that had not begun is not asked about',
+    ['steps/another-program'],
+    ['turn/calls/tool-phase.ts', 'return this.#positionOf(index)', 'return this.#positionOf(0 * index)'],
+  ],
+  [
+    'another program: what is new acts before a request that is on record',
+    ['steps/another-program'],
+    ['turn/request/is-asked.ts', 'return run.ports.isResumed &&', 'return run.spent.request < 0 &&'],
+  ],
+  [
+    'another program: what is new acts before a turn that is on record',
+    ['steps/recorded-calls'],
+    [
+      'turn/run.ts',
+      'return this.ports.isResumed && this.isRecorded(`model:',
+      'return this.#writes < 0 && this.isRecorded(`model:',
+    ],
+  ],
+  [
+    'another program: a lap that is on record is to be paid again',
+    ['steps/recorded-calls'],
+    ['decide.ts', " > 0 || run.turnEnd === 'passed'", ' > 0'],
+  ],
+  [
+    'another program: a compaction that is done is passed over',
+    ['budget/compaction-requests'],
+    [
+      'turn/compaction.ts',
+      'const isDone = run.ports.isResumed && isOnRecord',
+      'const isDone = run.writes < 0 && isOnRecord',
+    ],
+  ],
+  [
+    'composite: its parts are left to be replayed once it is answered',
+    ['steps/memory'],
+    [
+      'steps/memory.ts',
+      'if (options.composite === true) this.#dropParts(key)',
+      'if (options.composite === true) void this.#dropParts',
+    ],
+  ],
+  [
+    'another program: a call that is done is invalid now',
+    ['steps/another-program'],
+    [
+      'turn/calls/prepare-call.ts',
+      'return phase.recorded(index) === undefined\n',
+      'return phase.recorded(index) === undefined || index >= 0\n',
+    ],
+  ],
+  [
+    'another program: a call before one on record runs now',
+    ['steps/recorded-calls'],
+    [
+      'turn/calls/prepare-call.ts',
+      "recorded === undefined && phase.batchEnd === 'passed')",
+      "recorded === undefined && phase.batchEnd === 'passed' && index < 0)",
+    ],
+  ],
+  [
+    'another program: a subagent on record is one too many',
+    ['steps/recorded-calls'],
+    ['turn/calls/prepare-call.ts', '>= maxSubagents && recorded === undefined)', '>= maxSubagents)'],
+  ],
+  [
+    'another program: a leaf call on record is a subagent now',
+    ['steps/recorded-calls'],
+    [
+      'turn/calls/prepare-call.ts',
+      "if (recorded !== undefined && isAgent !== (recorded === 'agent'))",
+      "if (recorded !== undefined && isAgent && recorded === 'leaf' && index < 0)",
+    ],
+  ],
+  [
+    'another program: new rules are asked about calls on record',
+    ['steps/another-program'],
+    ['turn/calls/ask-permission.ts', "  if (position === 'passed' && !run.isRecorded(name)) return allowed\n", ''],
+  ],
+  [
+    'another program: new hooks are asked about what is on record',
+    ['steps/another-program'],
+    ['turn/run-hooks.ts', "    if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined\n", ''],
+  ],
+  [
+    'another program: an approval on record is waited for again',
+    ['steps/recorded-calls'],
+    ['turn/calls/ask-permission.ts', "onAsk === 'end' && !run.isRecorded(name))", "onAsk === 'end')"],
+  ],
+  [
+    'another program: fewer retries cut attempts on record off',
+    ['steps/recorded-calls'],
+    [
+      'turn/request/ask-model.ts',
+      'return run.isRecorded(`${name}.${attempt + 1}`)',
+      'return run.isRecorded(`${name}.${attempt - attempt}`)',
+    ],
+  ],
+  [
+    'another program: what hooks said tells conversations apart',
+    ['steps/another-program'],
+    [
+      'transcript.ts',
+      "new Set<UserOrigin>(['hook', 'loop', 'interruption'])",
+      "new Set<UserOrigin>(['loop', 'interruption'])",
+    ],
+  ],
+  [
+    'another program: a mismatch in a subagent is a result',
+    ['steps/another-program'],
+    ['turn/calls/run-agent.ts', "    if (error?.code === 'step_mismatch') throw error\n", ''],
+  ],
+  [
+    'another program: a mismatch closes the record',
+    ['steps/another-program'],
+    ['finish.ts', "if (code !== 'step_mismatch') await", 'await'],
+  ],
+  [
+    'another program: nothing is heard while records of hooks that are gone are left',
+    ['steps/another-program'],
+    ['steps/memory.ts', '    this.#live = true\n', ''],
+    [
+      'steps/memory.ts',
+      "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()\n",
+      '',
+    ],
+  ],
+  [
+    'time: a deadline that has passed lets a request begin',
+    ['steps/resumed-time'],
+    ['cancel/deadline.ts', 'if (times.limitMs <= times.usedMs) {', 'if (times.limitMs < 0) {'],
+  ],
+  [
+    'time: goes on while another still waits for a person',
+    ['tools/approvals'],
+    ['cancel/deadline.ts', 'if (--this.#waiting > 0) return', 'this.#waiting = 0'],
+  ],
+  [
+    'time: what no process ran counts',
+    ['steps/resumed-time'],
+    [
+      'steps/memory.ts',
+      'this.#idleMs = this.#clock.now() - lastMomentOf(this.records)',
+      'this.#idleMs = lastMomentOf([])',
+    ],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

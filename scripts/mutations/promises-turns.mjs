@@ -1,0 +1,315 @@
+// Mutations that the promise tests of core must see without the exploration: of turns, signals, hooks and endings.
+// [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
+export const promisesOfTurns = [
+  [
+    'stops: in the order in which they were raised',
+    ['order-of-evaluation'],
+    ['turn/calls/tool-phase.ts', 'this.#stops.toSorted((a, b) => a.index - b.index)', 'this.#stops'],
+  ],
+  [
+    'stops: the last one wins',
+    ['order-of-evaluation'],
+    [
+      'turn/after-tools.ts',
+      'if (stops[0] !== undefined) return hookStopDraft(stops[0])',
+      'const last = stops.at(-1)\n  if (last !== undefined) return hookStopDraft(last)',
+    ],
+  ],
+  [
+    'stop hooks: the last prevention wins',
+    ['order-of-evaluation'],
+    ['turn/after-answer.ts', 'wishes.prevented ??= {', 'wishes.prevented = {'],
+  ],
+  [
+    'form: a route that declines has written a message',
+    ['transition/recoveries'],
+    [
+      'turn/recover.ts',
+      "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
+      "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
+    ],
+  ],
+  [
+    'form: a route that declines has written a message, and nobody counts',
+    ['transition/recoveries'],
+    [
+      'turn/recover.ts',
+      "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
+      "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
+    ],
+    ['turn/run.ts', 'if (this.#writes !== writes)', 'if (this.#writes < writes)'],
+  ],
+  [
+    'form: a route that declines has written a figure',
+    ['transition/turns'],
+    [
+      'turn/after-answer.ts',
+      "if (taken >= cap) return 'declined'",
+      "from.update({ stopHookActive: true })\n      if (taken >= cap) return 'declined'",
+    ],
+  ],
+  [
+    'form: the clock is moved inside calls that run together',
+    ['steps/resume'],
+    ['turn/calls/run-call.ts', 'return run.stepBeside<ToolResult>(', 'return run.step<ToolResult>('],
+  ],
+  [
+    'form: a subagent reads the clock at its end',
+    ['tools/subagents'],
+    [
+      'turn/calls/run-agent.ts',
+      'endedAt: now + ended.terminal.durationMs, spent: ended.state.spent',
+      'get endedAt() { return run.spent.now + ended.terminal.durationMs }, spent: ended.state.spent',
+    ],
+    ['turn/calls/run-call.ts', 'at: agent.endedAt, durationMs: 0', 'get at() { return agent.endedAt }, durationMs: 0'],
+  ],
+  [
+    'form: signals of tool hooks are not held',
+    ['hooks/tool-hooks'],
+    [
+      'turn/run-hooks.ts',
+      '    if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))\n',
+      '',
+    ],
+  ],
+  [
+    'form: a result is entered when its neighbours have ended',
+    ['steps/driver'],
+    ['turn/calls/run-call.ts', 'return after(running, (ran) => phase.addRan(ran))', 'return running'],
+    ['turn/calls/finish-call.ts', '  phase.entering = ran\n', '  phase.addRan(ran)\n  phase.entering = ran\n'],
+  ],
+  [
+    'form: a snapshot that was handed out is written',
+    ['hooks/snapshots'],
+    ['turn/run.ts', '    this.#isShared = true\n    this.#snapshot = {', '    this.#snapshot = {'],
+  ],
+  [
+    'form: the record of a lap is written afterwards',
+    ['hooks/snapshots'],
+    [
+      'turn/run.ts',
+      '    this.#progress = spent\n    this.#isShared = true\n',
+      '    this.#progress = spent\n    this.#isShared = false\n',
+    ],
+  ],
+  [
+    'form: the state that a run began in is written',
+    ['hooks/snapshots'],
+    ['turn/run.ts', '  #isShared = true\n', '  #isShared = false\n'],
+  ],
+  [
+    'form: a lap changes the run before it is on record',
+    ['steps/driver'],
+    [
+      'turn/run.ts',
+      '    const added = this.#transcript.since(this.#lapLength)\n',
+      '    const added = this.#transcript.since(this.#lapLength)\n    this.#progress = spent\n    this.#isShared = true\n    this.#lapLength = this.#transcript.length\n',
+    ],
+  ],
+  [
+    'no progress: a nudge beside another signal',
+    ['guards/guards'],
+    ['decide.ts', "  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes\n", ''],
+  ],
+  [
+    'no progress: turns are remembered for nobody',
+    ['guards/guards'],
+    [
+      'turn/calls/enter-results.ts',
+      'looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns',
+      'remembered(recentTurns, turnHash(phase.calls, blocks))',
+    ],
+  ],
+  ['override: what is never overridden', ['decisions'], ['decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
+  [
+    'recovery: escalation only upwards',
+    ['transition/recoveries'],
+    ['turn/recover.ts', "(canEscalate(run) ? 'taken' : 'declined')", "(canEscalate(run) ? 'taken' : 'taken')"],
+  ],
+  [
+    'abort: a model that was left is still heard',
+    ['tools/abort'],
+    [
+      'turn/request/attempt.ts',
+      'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
+      'this.#blocks.told(given)',
+    ],
+  ],
+  [
+    'abort: hooks are called after it',
+    ['hooks/lifecycle'],
+    [
+      'turn/run-hooks.ts',
+      "if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return",
+      "if (cause !== undefined && trigger === 'beforeExecution') return",
+    ],
+  ],
+  [
+    'end: hooks of a run that broke',
+    ['callbacks'],
+    ['finish.ts', "if (how === 'with_hooks') await lastHooks(run, draft)", 'await lastHooks(run, draft)'],
+  ],
+  [
+    'end: tasks after any run',
+    ['callbacks'],
+    ['finish.ts', "if (draft.reason === 'completed') startPostRun(run)", 'startPostRun(run)'],
+  ],
+  [
+    'hooks: what onError says about a hook that failed is lost',
+    ['hooks/lifecycle'],
+    ['turn/run-hooks.ts', '      this.messages.push(...told.messages)\n', ''],
+  ],
+  [
+    'hooks: what onError raises about a hook that failed is lost',
+    ['hooks/lifecycle'],
+    ['turn/run-hooks.ts', '      this.raised.push(...told.raised)\n', ''],
+  ],
+  [
+    'allowance: one more stop_hook_blocking',
+    ['transition/allowances'],
+    [
+      'allowance.ts',
+      "stop_hook_blocking: { paidFrom: 'own', laps: 8",
+      "stop_hook_blocking: { paidFrom: 'own', laps: 9",
+    ],
+  ],
+  [
+    'result: stopped after the reply',
+    ['order-of-evaluation'],
+    ['turn/after-reply.ts', /    closeNotRun\(run, calls, `the run stopped[^\n]*\n/, ''],
+  ],
+  [
+    'order: guards before the inbox',
+    ['order-of-evaluation'],
+    ['turn/prepare.ts', '[control, loweredLimits, standing, steering,', '[control, loweredLimits, steering, standing,'],
+  ],
+  [
+    'signals: a turn begins with those of the last',
+    ['decisions'],
+    ['turn/run.ts', '    this.#continuation = ExecutionContinuation.fresh()\n', ''],
+  ],
+  [
+    'signals: at equal numbers a limit outranks a person',
+    ['stop/signals'],
+    ['stop/signals.ts', "order === 0 && a.reason === 'user_requested' &&", 'order === 0 && order > 0 &&'],
+  ],
+  [
+    'override: a guard that was overridden is so for ever',
+    ['decisions'],
+    [
+      'turn/checkpoint.ts',
+      '      if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })\n',
+      '',
+    ],
+  ],
+  [
+    'override: a guard that was overridden is silent after the tools too',
+    ['decisions'],
+    ['turn/checkpoint.ts', "(wasOverridden && checkpoint === 'before_turn')", 'wasOverridden'],
+  ],
+  [
+    "override: a request that ends with the model's own words",
+    ['decisions'],
+    ['decide.ts', 'isAgain || isSpeechless || isUsedUp', 'isAgain || isUsedUp'],
+  ],
+  [
+    'override: a request to go on that was not granted stands',
+    ['decisions'],
+    ['finish.ts', '  run.setContinuation(run.continuation.withContinuationRequested(false))\n', ''],
+  ],
+  [
+    'no progress: a message from outside is none',
+    ['guards/guards'],
+    ['turn/checkpoint.ts', '  run.update({ recentTurns: [] })\n', ''],
+  ],
+  [
+    'no progress: the count goes on after a nudge',
+    ['transition/turns'],
+    ['decide.ts', '  run.update({ recentTurns: [] })\n', ''],
+  ],
+  [
+    'no progress: what a tool means is answered with a nudge',
+    ['guards/guards'],
+    ['decide.ts', "draft.reason !== 'no_progress' || draft.raisedBy.length === 0", "draft.reason !== 'no_progress'"],
+  ],
+  [
+    'wrap up: an abort by the budget asks for a last answer',
+    ['decisions'],
+    ['turn/endings.ts', 'budgetSignal(run, source), { wrapsUp: false })', 'budgetSignal(run, source))'],
+  ],
+  [
+    'wrap up: the last answer may be overridden',
+    ['decisions'],
+    ['turn/finish-wrap-up.ts', 'signal, { overridable: false }))', 'signal))'],
+  ],
+  [
+    'abort: the last cause counts',
+    ['tools/abort'],
+    ['cancel/abort.ts', '    if (this.#cause !== undefined) return\n', ''],
+  ],
+  [
+    'abort: the grace time is twice as long',
+    ['tools/abort'],
+    ['cancel/settle.ts', 'timers.after(graceMs, leave)', 'timers.after(2 * graceMs, leave)'],
+  ],
+  [
+    'hooks: in the order in which they were registered',
+    ['hooks/lifecycle'],
+    [
+      'hooks/registry.ts',
+      '(b.hook.priority ?? 0) - (a.hook.priority ?? 0)',
+      '(b.hook.priority ?? 0) * 0 - (a.hook.priority ?? 0) * 0',
+    ],
+  ],
+  [
+    'hooks: others are asked about a call that one denied',
+    ['hooks/tool-hooks'],
+    [
+      'turn/run-hooks.ts',
+      'outcome.blocked !== undefined || outcome.aborted !== undefined ? true',
+      'outcome.aborted !== undefined ? true',
+    ],
+  ],
+  [
+    'hooks: a transcript is replaced while calls have no result',
+    ['hooks/replaced-transcript'],
+    ['replaced-messages.ts', 'if (openCallsOf(before).length > 0)', 'if (openCallsOf(before).length < 0)'],
+  ],
+  [
+    "hooks: a replaced transcript may end with the model's words",
+    ['hooks/replaced-transcript'],
+    [
+      'replaced-messages.ts',
+      'if (endsWithUser(before.messages()) && !endsWithUser(messages))',
+      'if (endsWithUser([]) && !endsWithUser(messages))',
+    ],
+  ],
+  [
+    'stop hooks: an empty reason blocks',
+    ['transition/turns'],
+    ['turn/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
+  ],
+  [
+    'stop hooks: are never told that they sent the model back',
+    ['transition/turns'],
+    ['turn/after-answer.ts', 'from.update({ stopHookActive: true })', 'from.update({ stopHookActive: false })'],
+  ],
+  [
+    'certificate: a hook overrides no guard',
+    ['certificate'],
+    [
+      'certificate.ts',
+      'const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0',
+      'const granted = (options.hooks?.length ?? 0) > 0 ? 0 : 0',
+    ],
+  ],
+  [
+    'lap: told without its overridden signals on record',
+    ['decisions'],
+    [
+      'turn/run.ts',
+      'this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })',
+      'this.ports.steps.lap(overridden === undefined ? lap : { ...lap })',
+    ],
+  ],
+].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
