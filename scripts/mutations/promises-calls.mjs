@@ -203,7 +203,11 @@ export const promisesOfCalls = [
   [
     "values: an input that a hook gives stays the hook's",
     ['tools/shared-values'],
-    ['hooks/hook-context.ts', 'input: { value: jsonOf(value) }', 'input: { value }'],
+    [
+      'hooks/hook-context.ts',
+      'input: { value: jsonOf(value) }',
+      'input: { value: value as ReturnType<typeof jsonOf> }',
+    ],
   ],
   [
     "values: metadata that a hook gives stay the hook's",
