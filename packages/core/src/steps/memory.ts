@@ -73,6 +73,8 @@ class MemoryDriver implements MemorySteps {
   #given: Map<StepKey, Json> | undefined
   /** Wall time that is not active time: before this process, and while a person was waited for. */
   #idleMs: number
+  /** Since when somebody is waited for; the active clock stands still there until nobody is. */
+  #waitingSince: number | undefined
   /** Something ran that was not on record: from here on nothing is a replay. */
   #live = false
 
@@ -98,7 +100,7 @@ class MemoryDriver implements MemorySteps {
   }
 
   get #now(): number {
-    return this.#clock.now() - this.#idleMs
+    return (this.#waitingSince ?? this.#clock.now()) - this.#idleMs
   }
 
   #record(record: StepRecord): void {
@@ -289,20 +291,27 @@ class MemoryDriver implements MemorySteps {
   }
 
   #answerOf(key: StepKey, signal: AbortSignal): Promise<{ readonly answer?: Json }> {
-    const began = this.#clock.now()
     return new Promise((resolve) => {
       const settle = (value: { readonly answer?: Json }): void => {
         this.#waiting?.delete(key)
         signal.removeEventListener('abort', onAbort)
-        this.#idleMs += this.#clock.now() - began
+        this.#endWait()
         resolve(value)
       }
       const onAbort = (): void => settle({})
       if (this.#given?.has(key) === true) return resolve({ answer: this.#given.get(key) ?? null })
+      this.#waitingSince ??= this.#clock.now()
       ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle({ answer: value }))
       signal.addEventListener('abort', onAbort)
       if (signal.aborted) onAbort()
     })
+  }
+
+  /** Calls that run side by side may each wait for a person: idle time is counted once. */
+  #endWait(): void {
+    if (this.#waitingSince === undefined || (this.#waiting?.size ?? 0) > 0) return
+    this.#idleMs += this.#clock.now() - this.#waitingSince
+    this.#waitingSince = undefined
   }
 
   answer(key: StepKey, value: Json): void {

@@ -132,6 +132,21 @@ describe('time', () => {
     expect(await value(steps, 'b', 'x')).toMatchObject({ at: 0 })
   })
 
+  test('stands still until nobody is waited for, and once for all who were', async () => {
+    const clock = createFakeClock()
+    const steps = createMemorySteps({ clock })
+    const [first, second] = [steps.wait('v', { signal }), steps.wait('w', { signal })]
+    await clock.advance(5_000)
+    expect(await value(steps, 'a', 'x')).toMatchObject({ at: 0 })
+    steps.answer('v', 1)
+    await first
+    await clock.advance(1_000)
+    steps.answer('w', 2)
+    await second
+    await clock.advance(10)
+    expect(await value(steps, 'b', 'x')).toMatchObject({ at: 10 })
+  })
+
   test('an answer that was given before is there at once', async () => {
     const steps = createMemorySteps({ clock: createFakeClock() })
     steps.answer('w', 'yes')
