@@ -1,6 +1,6 @@
 import { allowances, transitions, type Transition } from './allowance.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
-import { noPrices } from './budget/prices.ts'
+import { noPrices, type RequestBound } from './budget/prices.ts'
 import { compactionRequests, plainContext } from './context/port.ts'
 import {
   CostLimitHook,
@@ -11,6 +11,7 @@ import {
   isForAgents,
 } from './guards/limits.ts'
 import type { Guard } from './guards/guard.ts'
+import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
@@ -153,7 +154,7 @@ function tokensBound(requests: Bound, options: LoopOptions, settings: RunSetting
     }
   const perRequest = modelsOf(options).map((model) => ({
     model,
-    value: largestInput(model) + model.maxOutputTokens,
+    value: largestInput(model) + model.maxOutputTokens + tokensOfExtra(model),
   }))
   return timesRequests(
     requests,
@@ -176,7 +177,7 @@ function timesRequests(
   if (!requests.bounded) return requests
   let dearest = 0
   for (const { model, value } of perRequest) {
-    if (model.maxServerToolUses === Infinity)
+    if (model.maxServerToolUses === Infinity || model.extraPasses?.some(({ uses }) => uses === Infinity))
       return { bounded: false, because: `${model.id} may use tools of the service's own without end` }
     if (!Number.isFinite(value)) return { bounded: false, because: `${model.id} tells no bound for one request` }
     dearest = Math.max(dearest, value)
@@ -187,6 +188,15 @@ function timesRequests(
 /** Each use of a tool of the service's own reads the whole window again. */
 function largestInput({ contextWindow, maxServerToolUses = 0 }: Model): number {
   return contextWindow * (1 + maxServerToolUses)
+}
+
+/** What the service may add by itself to the largest request. */
+function extraOf(model: Model): readonly ModelBound[] {
+  return extraBounds(model, largestInput(model), model.maxOutputTokens, Infinity)
+}
+
+function tokensOfExtra(model: Model): number {
+  return extraOf(model).reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0)
 }
 
 function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings): Bound {
@@ -200,15 +210,21 @@ function usdBound(requests: Bound, options: LoopOptions, settings: RunSettings):
   }
   const perRequest: { readonly model: Model; readonly value: number }[] = []
   for (const model of modelsOf(options)) {
-    const value = (options.prices ?? noPrices).worstCase(model.id, {
-      inputTokens: largestInput(model),
-      outputTokens: model.maxOutputTokens,
-      serverToolUses: model.maxServerToolUses ?? 0,
-    })
-    if (requests.bounded && value === undefined) return { bounded: false, because: `there is no price for ${model.id}` }
-    perRequest.push({ model, value: value ?? Infinity })
+    let value = 0
+    for (const { model: id, ...bound } of requestBounds(model)) {
+      const usd = (options.prices ?? noPrices).worstCase(id, bound)
+      if (requests.bounded && usd === undefined) return { bounded: false, because: `there is no price for ${id}` }
+      value += usd ?? Infinity
+    }
+    perRequest.push({ model, value })
   }
   return timesRequests(requests, perRequest, 'requests at the dearest price; set maxBudgetUsd for a bound of your own')
+}
+
+/** The largest request, by who may bill for it. */
+function requestBounds(model: Model): readonly (ModelBound & RequestBound)[] {
+  const { id, maxOutputTokens: outputTokens, maxServerToolUses: serverToolUses = 0 } = model
+  return [{ model: id, inputTokens: largestInput(model), outputTokens, serverToolUses }, ...extraOf(model)]
 }
 
 /** Those that the run begins with, and those that its compactions ask. */

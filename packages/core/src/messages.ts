@@ -98,6 +98,8 @@ export type ModelStopReason =
   | 'max_tokens'
   | 'stop_sequence'
   | 'pause_turn'
+  /** The service has compacted the conversation, and waits. */
+  | 'compaction'
   | 'refusal'
   | 'model_context_window_exceeded'
   | (string & {})
@@ -134,8 +136,27 @@ export type Usage = {
   readonly output_tokens: number
   readonly cache_creation_input_tokens: number
   readonly cache_read_input_tokens: number
-  readonly cache_creation?: { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number }
+  readonly cache_creation?: CacheCreation
   readonly server_tool_use?: { readonly web_search_requests: number }
+  /** The passes that the service made, where it tells them: what it billed adds up over these (`billedParts`). */
+  readonly iterations?: readonly UsageIteration[]
+}
+
+type CacheCreation = { readonly ephemeral_5m_input_tokens: number; readonly ephemeral_1h_input_tokens: number }
+
+/**
+ * One pass of a request: `message` is part of the reply, and the counts above are the sum of these. Others come on top
+ * of them: `compaction`, `advisor_message` and what services may add.
+ */
+export type UsageIteration = {
+  readonly type: string
+  /** Who made it, where that is told. */
+  readonly model?: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cache_creation_input_tokens?: number | null
+  readonly cache_read_input_tokens?: number | null
+  readonly cache_creation?: CacheCreation | null
 }
 
 /** No tokens of any kind. */

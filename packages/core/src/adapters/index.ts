@@ -44,10 +44,11 @@ export {
   type ThinkingBlock,
   type ToolResultBlock,
   type ToolUseBlock,
+  type UsageIteration,
   type UserMessage,
 } from '../messages.ts'
 export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
-export type { ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
+export type { ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
 export type {
   SdkAssistant,
   SdkInit,

@@ -63,6 +63,23 @@ export interface ModelReply {
   readonly billed?: 'unknown'
 }
 
+/**
+ * A pass that the service may make beside the reply, within one request: a summary of the conversation, a question to
+ * another model. It is billed on top of the reply.
+ */
+export interface ExtraPass {
+  /** Who makes it: the id by which it is priced. */
+  readonly model: string
+  /** Most of them in one request. Infinity when nobody said: a budget is then a configuration error. */
+  readonly uses: number
+  /** Most tokens that one may read; it reads no more than there is. */
+  readonly inputTokens: number
+  /** Most tokens that one may write. The asked model then reads them. */
+  readonly outputTokens: number
+  /** None is made while the request has fewer tokens than this; 0 when absent. */
+  readonly fromInputTokens?: number
+}
+
 /** The port to a model. Implementations are stateless between calls as far as the run can see. */
 export interface Model {
   /** The exact id by which it is priced and named in results. */
@@ -78,6 +95,8 @@ export interface Model {
    * reads the prompt again. Infinity when nobody said: a dollar or token budget is then a configuration error.
    */
   readonly maxServerToolUses?: number
+  /** Passes beside the reply that the service may make within one request, each billed on top of it; none when absent. */
+  readonly extraPasses?: readonly ExtraPass[]
   /** Most input tokens that one image is billed as; 6,000 when absent. */
   readonly maxImageTokens?: number
   /**

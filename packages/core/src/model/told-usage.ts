@@ -1,3 +1,4 @@
+import { isJsonObject } from '../json.ts'
 import type { Usage } from '../messages.ts'
 
 /** A usage as a service told it: one that can be counted, or why it cannot. */
@@ -9,7 +10,12 @@ const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 
 /** What a service may leave out, or say nothing of (null). */
 const parts = ['cache_creation', 'server_tool_use'] as const
 
-/** Every count must be a finite number of at least 0: else a sum would be no number, or less than what was spent. */
+/** No request of any service comes near so many: a count above it is none. */
+const largestCount = 100_000_000
+/** Nor does one have so many passes. */
+const mostIterations = 1_000
+
+/** Every count must be a whole number that can be one: else a sum would be no number, or less than what was spent (spec R-BUD-11). */
 export function toldUsage(told: object): ToldUsage {
   // What a service says need not have the type: it is checked here.
   const usage = told as Usage
@@ -25,18 +31,62 @@ export function toldUsage(told: object): ToldUsage {
       if (!isCount(value)) return unusable(`${part}.${name}`, value)
     }
   }
+  const iterations: unknown = usage.iterations
+  if (iterations !== undefined) {
+    const problem = problemOfIterations(iterations)
+    if (problem !== undefined) return { isUsable: false, problem }
+    isPlain = isPlain && Array.isArray(iterations) && iterations.length > 0
+  }
   return { isUsable: true, usage: isPlain ? usage : withoutNulls(usage) }
 }
 
+/** What is wrong with the passes; there may be none. */
+function problemOfIterations(told: unknown): string | undefined {
+  if (told === null) return undefined
+  if (!Array.isArray(told) || told.length > mostIterations) return said('iterations', told)
+  for (const [index, entry] of told.entries()) {
+    const problem = problemOfIteration(entry)
+    if (problem !== undefined) return `iterations[${index}]${problem}`
+  }
+  return undefined
+}
+
+function problemOfIteration(entry: unknown): string | undefined {
+  if (!isJsonObject(entry)) return said('', entry)
+  const { type, model, cache_creation: written } = entry
+  if (typeof type !== 'string') return said('.type', type)
+  if (typeof (model ?? '') !== 'string') return said('.model', model)
+  for (const name of counts) {
+    // The caches may be left out: many requests use none.
+    const isThere = name === 'input_tokens' || name === 'output_tokens' || (entry[name] ?? null) !== null
+    if (isThere && !isCount(entry[name])) return said(`.${name}`, entry[name])
+  }
+  if ((written ?? null) === null) return undefined
+  if (!isJsonObject(written)) return said('.cache_creation', written)
+  const wrong = Object.entries(written).find(([, value]) => !isCount(value))
+  return wrong && said(`.cache_creation.${wrong[0]}`, wrong[1])
+}
+
 function isCount(value: unknown): boolean {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= largestCount
 }
 
 function unusable(name: string, value: unknown): ToldUsage {
-  const said = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value))
-  return { isUsable: false, problem: `${name} is ${said}` }
+  return { isUsable: false, problem: said(name, value) }
 }
 
-function withoutNulls({ cache_creation, server_tool_use, ...usage }: Usage): Usage {
-  return { ...usage, ...(cache_creation && { cache_creation }), ...(server_tool_use && { server_tool_use }) }
+function said(name: string, value: unknown): string {
+  if (value === undefined) return `${name} is missing`
+  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value)
+  return `${name} is ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
+}
+
+/** Also without a list of passes that is empty: nothing is told by it. */
+function withoutNulls({ cache_creation, server_tool_use, iterations, ...usage }: Usage): Usage {
+  return {
+    ...usage,
+    ...(cache_creation && { cache_creation }),
+    ...(server_tool_use && { server_tool_use }),
+    ...(iterations && iterations.length > 0 && { iterations }),
+  }
 }

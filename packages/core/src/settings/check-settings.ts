@@ -44,17 +44,22 @@ export function checkedThinking(given: unknown): Thinking {
 /** @throws ConfigurationError for a model whose requests could exceed a budget without anyone knowing it beforehand. */
 export function checkBudgetable(model: Model, prices: Prices, settings: RunSettings): void {
   const isInDollars = Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
-  if (isInDollars) {
-    const answer = askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 }))
-    const instead = 'Give its price, or limit tokens instead.'
-    if (answer.kind === 'none')
-      throw new ConfigurationError(`There is no price for ${model.id}, so a dollar budget cannot be kept. ${instead}`)
-    if (answer.kind === 'broken')
-      throw new ConfigurationError(`The prices gave no worst case for ${model.id}: ${answer.problem}. ${instead}`)
-  }
-  if ((isInDollars || settings.maxTokens !== Infinity) && model.maxServerToolUses === Infinity) {
-    throw new ConfigurationError(
-      `${model.id} may use tools of the service's own without end, so a budget cannot be kept. Give each a max_uses.`,
-    )
-  }
+  const { extraPasses = [] } = model
+  if (isInDollars)
+    for (const id of new Set([model.id, ...extraPasses.map((pass) => pass.model)])) checkPrice(id, prices)
+  if (!isInDollars && settings.maxTokens === Infinity) return
+  const isEndless = model.maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
+  if (!isEndless) return
+  throw new ConfigurationError(
+    `${model.id} may use tools of the service's own without end, so a budget cannot be kept. Give each a max_uses.`,
+  )
+}
+
+function checkPrice(id: string, prices: Prices): void {
+  const answer = askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 }))
+  const instead = 'Give its price, or limit tokens instead.'
+  if (answer.kind === 'none')
+    throw new ConfigurationError(`There is no price for ${id}, so a dollar budget cannot be kept. ${instead}`)
+  if (answer.kind === 'broken')
+    throw new ConfigurationError(`The prices gave no worst case for ${id}: ${answer.problem}. ${instead}`)
 }

@@ -1,5 +1,6 @@
 import type { AbortCause } from '../cancel/abort.ts'
 import { after, type Eventually } from '../eventually.ts'
+import type { AssistantMessage } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { act } from './act.ts'
 import { afterAnswer } from './after-answer.ts'
@@ -43,7 +44,12 @@ export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
 function isIncomplete({ message, calls, grant }: Answer): boolean {
   if (message.stop_reason === 'model_context_window_exceeded') return true
   if (calls.length > 0) return false
-  return message.stop_reason === 'pause_turn' || (message.stop_reason === 'max_tokens' && grant.lowered === null)
+  return isPaused(message) || (message.stop_reason === 'max_tokens' && grant.lowered === null)
+}
+
+/** The service has more to say, or has made the conversation shorter and waits. */
+function isPaused({ stop_reason: reason }: AssistantMessage): boolean {
+  return reason === 'pause_turn' || reason === 'compaction'
 }
 
 const nobody: readonly string[] = Object.freeze([])
@@ -55,7 +61,7 @@ function recoverIncomplete(run: Run, reply: Answer): Outcome | undefined {
   if (calls.length > 0) return undefined
   if (streamError !== null) return recoverBroken(run, reply, streamError)
   if (message.stop_reason === 'max_tokens') return recoverCut(run, reply)
-  if (message.stop_reason === 'pause_turn') return resumePaused(run, reply)
+  if (isPaused(message)) return resumePaused(run, reply)
   return undefined
 }
 

@@ -3,7 +3,8 @@ import type { HeldBack } from '../budget/ledger.ts'
 import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { AssistantMessage, ToolUseBlock } from '../messages.ts'
-import { inputTokensOf, isToolUse, toolCallsOf, type Usage } from '../messages.ts'
+import { isToolUse, toolCallsOf, type Usage } from '../messages.ts'
+import { lastPassOf } from '../model/billed-parts.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model, ModelRequest } from '../model/model.ts'
 import type { StepResult } from '../steps/steps.ts'
@@ -126,7 +127,8 @@ class TurnRequest implements RequestPlan {
   }
 
   contextAfter(usage: Usage | null): number {
-    return usage === null ? estimateRequest(this.#run) : inputTokensOf(usage) + usage.output_tokens
+    const pass = usage === null ? undefined : lastPassOf(usage)
+    return pass === undefined ? estimateRequest(this.#run) : pass.inputTokens + pass.outputTokens
   }
 }
 
@@ -159,7 +161,7 @@ function enterAttempt(run: Run, attempt: number, { value: result, durationMs }: 
 
 function answer(run: Run, result: Extract<Attempt, { readonly kind: 'answered' }>, early: EarlyStarts): Answer {
   const { message, streamError, grant, charge, promptDigest: of } = result
-  const tokens = inputTokensOf(message.usage)
+  const tokens = lastPassOf(message.usage)?.inputTokens ?? 0
   const isCounted = charge.usage !== null && tokens > 0
   const counted = isCounted ? { tokens, length: run.transcript.messages().length, of } : run.spent.counted
   run.update({ lastStopReason: message.stop_reason, counted })
@@ -176,7 +178,7 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
   run.update({
     assistantMessages: spent.assistantMessages + 1,
     counted: isNext
-      ? { ...spent.counted, tokens: spent.counted.tokens + message.usage.output_tokens, length }
+      ? { ...spent.counted, tokens: spent.counted.tokens + (lastPassOf(message.usage)?.outputTokens ?? 0), length }
       : spent.counted,
   })
 }

@@ -60,6 +60,59 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
     { ...noUsage, input_tokens: 10, cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: -1 } },
     'ephemeral_1h_input_tokens',
   ],
+  ['a fraction', { ...noUsage, input_tokens: 10.5, output_tokens: 7 }, 'input_tokens is 10.5'],
+  ['more than any request has', { ...noUsage, input_tokens: 100_000_001, output_tokens: 7 }, 'input_tokens'],
+  ['passes that are no list', { ...noUsage, input_tokens: 10, iterations: 'two' }, 'iterations is "two"'],
+  ['a pass that is none', { ...noUsage, input_tokens: 10, iterations: [7] }, 'iterations[0] is 7'],
+  [
+    'a pass without a kind',
+    { ...noUsage, input_tokens: 10, iterations: [{ input_tokens: 1, output_tokens: 1 }] },
+    'iterations[0].type is missing',
+  ],
+  [
+    'a pass with a negative count',
+    { ...noUsage, input_tokens: 10, iterations: [{ type: 'message', input_tokens: 1, output_tokens: -1 }] },
+    'iterations[0].output_tokens is -1',
+  ],
+  [
+    'a pass without a count',
+    { ...noUsage, input_tokens: 10, iterations: [{ type: 'message', input_tokens: 1 }] },
+    'iterations[0].output_tokens is missing',
+  ],
+  [
+    'a pass with a cache that is no number',
+    {
+      ...noUsage,
+      input_tokens: 10,
+      iterations: [{ type: 'message', input_tokens: 1, output_tokens: 1, cache_read_input_tokens: 'all' }],
+    },
+    'iterations[0].cache_read_input_tokens is "all"',
+  ],
+  [
+    'a pass that writes less than nothing for an hour',
+    {
+      ...noUsage,
+      input_tokens: 10,
+      iterations: [
+        { type: 'message', input_tokens: 1, output_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: -4 } },
+      ],
+    },
+    'iterations[0].cache_creation.ephemeral_1h_input_tokens is -4',
+  ],
+  [
+    'a model of a pass that is no name',
+    { ...noUsage, input_tokens: 10, iterations: [{ type: 'message', model: 5, input_tokens: 1, output_tokens: 1 }] },
+    'iterations[0].model is 5',
+  ],
+  [
+    'more passes than any request has',
+    {
+      ...noUsage,
+      input_tokens: 10,
+      iterations: Array.from({ length: 1_001 }, () => ({ type: 'message', input_tokens: 1, output_tokens: 1 })),
+    },
+    'iterations is [{',
+  ],
   [
     'searches below none',
     { ...noUsage, input_tokens: 10, server_tool_use: { web_search_requests: -1 } },
@@ -106,7 +159,14 @@ describe.each(garbage)('a usage with %s', (_what, usage, named) => {
 })
 
 test('parts that a service says it has nothing to tell of are no garbage', async () => {
-  const usage = { ...noUsage, input_tokens: 10, output_tokens: 5, cache_creation: null, server_tool_use: null }
+  const usage = {
+    ...noUsage,
+    input_tokens: 10,
+    output_tokens: 5,
+    cache_creation: null,
+    server_tool_use: null,
+    iterations: null,
+  }
   const whole = await run([], { model: telling(usage), prices, maxBudgetUsd: 100_000 })
   expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
 })

@@ -37,9 +37,11 @@ describe('a whole reply without a usage is charged at its worst case', () => {
     ['told as unknown', untold([{ text: 'answer', usage: { input_tokens: 10, output_tokens: 1 } }], 0)],
     ['told as zeros', scriptedModel([{ text: 'answer', usage: zeros }], { maxOutputTokens: cap })],
     ['told without its prompt', scriptedModel([{ text: 'answer', usage: noPrompt }], { maxOutputTokens: cap })],
-  ])('%s', async (_how, model) => {
-    const { terminal } = await run([], { model, prices, maxBudgetUsd: 100_000 })
+  ])('%s, and it is said', async (_how, model) => {
+    const { terminal, events } = await run([], { model, prices, maxBudgetUsd: 100_000 })
     expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 0, firstInput + cap])
+    const notices = events.flatMap((event) => (event.type === 'notice' ? [event.message] : []))
+    expect(notices).toEqual([expect.stringMatching(/told (no usage|a usage without a prompt).*worst case/)])
   })
 })
 

@@ -5,7 +5,8 @@ import { isInstance, messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import type { Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
-import { inputTokensOf, noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
+import { noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
+import { promptTokensOf } from '../../model/billed-parts.ts'
 import { ModelError, type ModelErrorJson } from '../../model/model-error.ts'
 import type { Model, ModelReply, ModelRequest, ModelUpdate } from '../../model/model.ts'
 import { toldUsage } from '../../model/told-usage.ts'
@@ -13,7 +14,7 @@ import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { estimateRequest } from './estimate.ts'
 import { tellFigures } from './tell-figures.ts'
-import { chargeFor, noCharge, unknownCharge, type Charge } from './charge.ts'
+import { chargeFor, noCharge, unknownCharge, untoldCharge, type Charge } from './charge.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { OwnBlocks } from './own-blocks.ts'
 import { ownReply, type OwnReply } from './own-reply.ts'
@@ -80,7 +81,7 @@ export function makeAttempt(
         if (reservation !== undefined) ledger.settle(reservation, charge, charge.known)
         // A run without a limit may be given one while it goes on.
         else ledger.restore(charge, charge.known ? nothing : charge)
-        if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter(made.charge.usage))
+        if (run.ports.isHeard()) tellFigures(run, emit, plan.contextAfter(toldBy(made)))
         return made
       }
       if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
@@ -115,6 +116,11 @@ function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudg
 }
 
 type Made = Exclude<Attempt, { readonly kind: 'over_budget' }>
+
+/** The usage as the service told it, where it was counted. */
+function toldBy(made: Made): Usage | null {
+  return made.kind === 'answered' && made.charge.usage !== null ? made.message.usage : made.charge.usage
+}
 
 /** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
 class ModelCall {
@@ -182,21 +188,31 @@ const noReply = new ModelError({
 }).toRecord()
 
 function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
-  const { message, told, streamError, isBillingUnknown } = reply
-  // A broken stream tells no final usage, and a prompt of no tokens was not counted: the worst case is what it may cost.
-  const isNone = streamError !== undefined || isBillingUnknown || (told.isUsable && inputTokensOf(told.usage) <= 0)
+  const { message, streamError } = reply
   return {
     kind: 'answered',
     message,
     streamError: streamError === undefined ? null : recordOf(streamError),
     grant,
     promptDigest: plan.promptDigest(),
-    charge: isNone ? unknownCharge(run, plan, grant) : chargeFor(run, plan, grant, told),
+    charge: chargeOfReply(run, plan, grant, reply),
   }
 }
 
+function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Charge {
+  const { message, told, streamError, isBillingUnknown } = reply
+  // A broken stream tells no final usage: the worst case is what it may cost.
+  if (streamError !== undefined) return unknownCharge(run, plan, grant)
+  if (told.isUsable) {
+    if (isBillingUnknown) return untoldCharge(run, plan, grant, 'no usage')
+    // No request has an empty prompt: it was not counted.
+    if (promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
+  }
+  return chargeFor(run, plan, grant, told, message.model)
+}
+
 function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, told: Usage | null): Charge {
-  if (told !== null) return chargeFor(run, plan, grant, toldUsage(told))
+  if (told !== null) return chargeFor(run, plan, grant, toldUsage(told), grant.model)
   return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
 }
 

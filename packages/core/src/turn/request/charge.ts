@@ -1,12 +1,15 @@
-import type { Amount } from '../../budget/ledger.ts'
-import { askPrices, nanosOf } from '../../budget/prices.ts'
+import { plus, type Amount } from '../../budget/ledger.ts'
+import { askPrices, nanosOf, usdOf, type RequestBound } from '../../budget/prices.ts'
 import { HaltingError } from '../../errors.ts'
-import { addUsage, totalTokensOf, type Usage } from '../../messages.ts'
+import { addUsage, noUsage, totalTokensOf, type Usage } from '../../messages.ts'
+import { billedParts, type BilledPart } from '../../model/billed-parts.ts'
+import { extraBounds } from '../../model/extra-passes.ts'
 import type { Model } from '../../model/model.ts'
 import type { ToldUsage } from '../../model/told-usage.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { Run } from '../run.ts'
 import type { Grant, RequestBounds } from './grant.ts'
+import { byteBoundOf } from './input-bound.ts'
 
 /** The recorded charge of one attempt. `known: false`: the service did not report its usage, so the worst case is charged. */
 export type Charge = {
@@ -14,44 +17,117 @@ export type Charge = {
   readonly nanos: number
   readonly tokens: number
   readonly known: boolean
+  /** Of the model that was asked, all its passes. */
   readonly usage: Usage | null
+  /** The part of other models, which the service asked by itself. */
+  readonly others?: readonly { readonly model: string; readonly nanos: number; readonly usage: Usage }[]
   /** For people: what was wrong with the usage of the service, or with the prices. */
   readonly note?: string
 }
 
 /**
- * The most that a request can come to. Without a price it is nothing; in a run under a dollar budget that ends the run before the request.
+ * The most that a request can come to, with what the service may add to it by itself. Without a price it is nothing; in a run under a dollar budget
+ * that ends the run before the request.
  * @throws HaltingError `callback` for prices that fail under a dollar budget.
  */
-export function worstCase({ context }: Run, model: Model, inputTokens: number, outputTokens: number): Amount {
+export function worstCase(run: Run, model: Model, inputTokens: number, outputTokens: number): Amount {
+  const { context } = run
   const serverToolUses = model.maxServerToolUses ?? 0
-  const bound = { inputTokens, outputTokens, serverToolUses }
-  const answer = askPrices(() => context.prices.worstCase(model.id, bound))
-  const tokens = inputTokens + outputTokens
+  const reply = worstOf(context, model.id, { inputTokens, outputTokens, serverToolUses })
+  if (model.extraPasses === undefined) return reply
+  return extraBounds(model, inputTokens, outputTokens, inputTokens + byteBoundOf(run, model)).reduce(
+    (sum, bound) => plus(sum, worstOf(context, bound.model, bound)),
+    reply,
+  )
+}
+
+function worstOf(context: Run['context'], model: string, bound: RequestBound): Amount {
+  const answer = askPrices(() => context.prices.worstCase(model, bound))
+  const tokens = bound.inputTokens + bound.outputTokens
   if (answer.kind === 'usd') return { nanos: nanosOf(answer.usd), tokens }
   if (!isInDollars(context)) return { nanos: 0, tokens }
   const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
-  throw new HaltingError('callback', `The prices gave no worst case for ${model.id}: ${problem}. Nothing was asked.`)
+  throw new HaltingError('callback', `The prices gave no worst case for ${model}: ${problem}. Nothing was asked.`)
 }
 
 function isInDollars({ settings }: Run['context']): boolean {
   return Math.min(settings.maxBudgetUsd, settings.maxRunUsd) !== Infinity
 }
 
-/** The charge of an attempt whose usage the service reported. */
-export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage): Charge {
+/** The charge of an attempt whose usage the service reported. `named` is what the service calls the model that answered. */
+export function chargeFor(run: Run, bounds: RequestBounds, grant: Grant, told: ToldUsage, named: string): Charge {
   if (!told.isUsable) {
     const note = `${grant.model} told a usage that cannot be counted (${told.problem}): it is charged at its worst case.`
     return { ...unknownCharge(run, bounds, grant), note }
   }
   const { usage } = told
-  const answer = askPrices(() => run.context.prices.cost(grant.model, usage))
+  const charge =
+    usage.iterations === undefined
+      ? chargeForOne(run, bounds, grant, usage)
+      : chargeForPasses(run, bounds, grant, billedParts(usage, grant.model, named))
+  return withSurprise(charge, grant)
+}
+
+/** A reply without passes of its own: what nearly all are. */
+function chargeForOne(run: Run, bounds: RequestBounds, grant: Grant, usage: Usage): Charge {
+  const { model } = grant
+  const cost = costOf(run, grant, model, usage)
   const tokens = totalTokensOf(usage)
-  if (answer.kind === 'usd') return { model: grant.model, nanos: nanosOf(answer.usd), tokens, known: true, usage }
-  if (answer.kind === 'none' && grant.nanos === 0) return { model: grant.model, nanos: 0, tokens, known: true, usage }
-  const problem = answer.kind === 'broken' ? answer.problem : 'they know none'
-  const note = `The prices gave no cost for ${grant.model} (${problem}): it is charged at its worst case.`
-  return { ...unknownCharge(run, bounds, grant), tokens, usage, note }
+  if (cost.isKnown) return { model, nanos: cost.nanos, tokens, known: true, usage }
+  return { ...unknownCharge(run, bounds, grant), tokens, usage, note: noCostNote(model, cost.problem) }
+}
+
+function chargeForPasses(run: Run, bounds: RequestBounds, grant: Grant, parts: readonly BilledPart[]): Charge {
+  const figures = new Map([[grant.model, { usage: noUsage, nanos: 0 }]])
+  const notes: string[] = []
+  let nanos = 0
+  let tokens = 0
+  for (const { model, usage } of parts) {
+    const cost = costOf(run, grant, model, usage)
+    if (!cost.isKnown) notes.push(noCostNote(model, cost.problem))
+    const own = cost.isKnown ? cost.nanos : 0
+    nanos += own
+    tokens += totalTokensOf(usage)
+    const before = figures.get(model) ?? { usage: noUsage, nanos: 0 }
+    figures.set(model, { usage: addUsage(before.usage, usage), nanos: before.nanos + own })
+  }
+  const { usage } = figures.get(grant.model) ?? { usage: noUsage }
+  const others = [...figures].flatMap(([model, figure]) => (model === grant.model ? [] : [{ model, ...figure }]))
+  const charge = { model: grant.model, nanos, tokens, known: true, usage, ...(others.length > 0 && { others }) }
+  if (notes.length === 0) return charge
+  const worst = unknownCharge(run, bounds, grant)
+  return { ...charge, nanos: Math.max(nanos, worst.nanos), known: false, note: [...new Set(notes)].join(' ') }
+}
+
+type Cost = { readonly isKnown: true; readonly nanos: number } | { readonly isKnown: false; readonly problem: string }
+
+/** Without a price a model costs nothing, unless dollars were reserved for it or are limited for a model that nobody named. */
+function costOf({ context }: Run, grant: Grant, model: string, usage: Usage): Cost {
+  const answer = askPrices(() => context.prices.cost(model, usage))
+  if (answer.kind === 'usd') return { isKnown: true, nanos: nanosOf(answer.usd) }
+  if (answer.kind === 'broken') return { isKnown: false, problem: answer.problem }
+  const isFree = grant.nanos === 0 && (model === grant.model || !isInDollars(context))
+  return isFree ? { isKnown: true, nanos: 0 } : { isKnown: false, problem: 'they know none' }
+}
+
+function noCostNote(model: string, problem: string): string {
+  return `The prices gave no cost for ${model} (${problem}): it is charged at its worst case.`
+}
+
+/** A service that bills more than was reserved used what nobody had declared: it is told, since the budget was kept for less (spec R-BUD-15). */
+function withSurprise(charge: Charge, grant: Grant): Charge {
+  const isDearer = grant.nanos > 0 && charge.nanos > grant.nanos
+  if (grant.tokens === 0 || !(isDearer || charge.tokens > grant.tokens)) return charge
+  const figuresOf = ({ nanos, tokens }: Amount): string =>
+    `${grant.nanos > 0 ? `$${usdOf(nanos).toFixed(4)}, ` : ''}${tokens} tokens`
+  const surprise = `${charge.model} billed more for one request (${figuresOf(charge)}) than it can come to by all that is declared (${figuresOf(grant)}).`
+  return { ...charge, note: charge.note === undefined ? surprise : `${charge.note} ${surprise}` }
+}
+
+/** For a whole reply of which the service did not say what it used. */
+export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, problem: string): Charge {
+  const note = `${grant.model} told ${problem}: its reply is charged at its worst case.`
+  return { ...unknownCharge(run, bounds, grant), note }
 }
 
 /** The charge of an attempt that was aborted, dropped or lost: its reservation, or the worst case where nothing was reserved. */
@@ -60,10 +136,12 @@ export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Ch
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
 }
 
-/** Only a run without a limit may use the service's own tools without end; its figures must stay finite. */
+/** Only in a run without a limit may the service go on by itself without end; its figures must stay finite. */
 function unreservedWorstCase(run: Run, bounds: RequestBounds, { maxTokens }: Grant): Amount {
   const { model } = bounds
-  const bounded = model.maxServerToolUses === Infinity ? { ...model, maxServerToolUses: 0 } : model
+  const { maxServerToolUses = 0, extraPasses = [] } = model
+  const isEndless = maxServerToolUses === Infinity || extraPasses.some(({ uses }) => uses === Infinity)
+  const bounded = isEndless ? { ...model, maxServerToolUses: 0, extraPasses: [] } : model
   return worstCase(run, bounded, bounds.inputBound(bounded), maxTokens)
 }
 
@@ -79,7 +157,17 @@ export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'compa
     nanos: known ? spent.nanos + nanos : spent.nanos,
     unknownNanos: known ? spent.unknownNanos : spent.unknownNanos + nanos,
     usage: usage === null || of === 'compaction' ? spent.usage : addUsage(spent.usage, usage),
-    modelUsage:
-      usage === null ? spent.modelUsage : withModelUsage(spent.modelUsage, charge.model, usage, known ? nanos : 0),
+    modelUsage: usage === null ? spent.modelUsage : modelUsageWith(spent.modelUsage, charge, usage),
   }
+}
+
+function modelUsageWith(before: RunProgress['modelUsage'], charge: Charge, usage: Usage): RunProgress['modelUsage'] {
+  const { model, nanos, known, others = [] } = charge
+  let own = known ? nanos : 0
+  let after = before
+  for (const other of others) {
+    own -= known ? other.nanos : 0
+    after = withModelUsage(after, other.model, other.usage, known ? other.nanos : 0)
+  }
+  return withModelUsage(after, model, usage, own)
 }

@@ -1,5 +1,6 @@
 import { upperBoundOfMessages, upperBoundOfText } from '../../context/tokens.ts'
 import type { CompactionRequest } from '../../context/port.ts'
+import type { ModelMessage } from '../../messages.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
 import type { Run } from '../run.ts'
 import { promptCountFor } from './prompt-count.ts'
@@ -41,6 +42,19 @@ export function questionBoundOf(run: Run, { system, messages, tools = [] }: Comp
 function withServerTools(sent: number, { maxServerToolUses = 0, contextWindow }: Model): number {
   return sent + maxServerToolUses * Math.max(sent, contextWindow)
 }
+
+/** All of the run's next request by its bytes: what it has at most, whoever counts. */
+export function byteBoundOf(run: Run, model: Model): number {
+  const { settings, toolDefinitions } = run.context
+  const messages = run.transcript.messages()
+  const known = byteBounds.get(messages)
+  const bound = (known?.bound ?? 0) + upperBoundOfMessages(messages, model, known?.length ?? 0)
+  byteBounds.set(messages, { length: messages.length, bound })
+  return requestOverhead + upperBoundOfText(settings.system) + boundOfTools(toolDefinitions) + bound
+}
+
+/** A conversation only grows while its list is the same one. */
+const byteBounds = new WeakMap<readonly ModelMessage[], { readonly length: number; readonly bound: number }>()
 
 const toolBounds = new WeakMap<readonly ToolDefinition[], number>()
 

@@ -1,0 +1,107 @@
+import { inputTokensOf, noUsage, type Usage, type UsageIteration } from '../messages.ts'
+
+/** What one model is billed for within a request. */
+export type BilledPart = { readonly model: string; readonly usage: Usage }
+
+/**
+ * What a request whose passes are told is billed for (spec R-BUD-14): a part for each pass, since prices go by the size
+ * of a prompt, and one for what the counts above them have more. `asked` is the model that was asked, `named` what the
+ * service calls the one that answered.
+ */
+export function billedParts(usage: Usage, asked: string, named: string): readonly BilledPart[] {
+  const { iterations = [] } = usage
+  // Another model took over: the counts above are its own.
+  const fallback = iterations.findLast(({ type }) => type === 'fallback_message')?.model ?? ''
+  const modelOf = ({ type, model }: UsageIteration): string => {
+    const isAsked = type === 'message' || (model ?? '') === '' || (fallback === '' && model === named)
+    return isAsked ? asked : (model ?? asked)
+  }
+  const parts: BilledPart[] = []
+  const hours = usage.cache_creation?.ephemeral_1h_input_tokens ?? 0
+  let hoursLeft = hours
+  let inReply = noUsage
+  let inAll = noUsage
+  for (const entry of iterations) {
+    const isReply = isOfReply(entry)
+    // A pass beside the reply that does not tell how long what it wrote is kept: the dearer counts.
+    const counts = countsOf(entry, isReply ? hoursLeft : hours > 0 ? Infinity : 0)
+    if (isReply) {
+      hoursLeft -= Math.min(hoursLeft, counts.cache_creation?.ephemeral_1h_input_tokens ?? 0)
+      inReply = plainSum(inReply, counts, 1)
+    }
+    const model = modelOf(entry)
+    if (model === asked) inAll = plainSum(inAll, counts, 1)
+    parts.push({ model, usage: counts })
+  }
+  // Some routers add everything up themselves.
+  const rest = restOf(usage, isSame(usage, inAll) ? inAll : inReply, hoursLeft)
+  if (rest !== undefined) parts.push({ model: fallback === '' ? asked : fallback, usage: rest })
+  return parts
+}
+
+/** All tokens of the prompts of a request, those of passes beside the reply too. */
+export function promptTokensOf(usage: Usage): number {
+  let tokens = inputTokensOf(usage)
+  for (const entry of usage.iterations ?? []) if (!isOfReply(entry)) tokens += inputTokensOf(countsOf(entry, 0))
+  return tokens
+}
+
+/** How long the conversation had become: what the last pass of a reply read and wrote. */
+export interface LastPass {
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+/** Undefined when the asked model did not make the last pass, or the reply has none. */
+export function lastPassOf(usage: Usage): LastPass | undefined {
+  const last = usage.iterations?.findLast((entry) => isOfReply(entry) || entry.type === 'compaction')
+  if (last === undefined) return { inputTokens: inputTokensOf(usage), outputTokens: usage.output_tokens }
+  if (last.type !== 'message') return undefined
+  return { inputTokens: inputTokensOf(countsOf(last, 0)), outputTokens: last.output_tokens }
+}
+
+function isOfReply({ type }: UsageIteration): boolean {
+  return type === 'message' || type === 'fallback_message'
+}
+
+/** @param hours Tokens that were written for an hour, at most, where the pass itself does not tell. */
+function countsOf(entry: UsageIteration, hours: number): Usage {
+  const { input_tokens, output_tokens, cache_read_input_tokens: read } = entry
+  const written = entry.cache_creation_input_tokens ?? 0
+  const counts = { ...noUsage, input_tokens, output_tokens, cache_read_input_tokens: read ?? 0 }
+  return withWritten(counts, written, entry.cache_creation?.ephemeral_1h_input_tokens ?? hours)
+}
+
+function withWritten(counts: Usage, written: number, hours: number): Usage {
+  const hour = Math.min(written, hours)
+  const usage = { ...counts, cache_creation_input_tokens: written }
+  if (hour === 0) return usage
+  return { ...usage, cache_creation: { ephemeral_5m_input_tokens: written - hour, ephemeral_1h_input_tokens: hour } }
+}
+
+function plainSum(a: Usage, b: Usage, sign: 1 | -1): Usage {
+  return {
+    input_tokens: Math.max(0, a.input_tokens + sign * b.input_tokens),
+    output_tokens: Math.max(0, a.output_tokens + sign * b.output_tokens),
+    cache_creation_input_tokens: Math.max(0, a.cache_creation_input_tokens + sign * b.cache_creation_input_tokens),
+    cache_read_input_tokens: Math.max(0, a.cache_read_input_tokens + sign * b.cache_read_input_tokens),
+  }
+}
+
+function isSame(a: Usage, b: Usage): boolean {
+  return (
+    a.input_tokens === b.input_tokens &&
+    a.output_tokens === b.output_tokens &&
+    a.cache_creation_input_tokens === b.cache_creation_input_tokens &&
+    a.cache_read_input_tokens === b.cache_read_input_tokens
+  )
+}
+
+/** What the counts of the whole have above the sum of their passes, and the fees, which only they tell. */
+function restOf(usage: Usage, inReply: Usage, hoursLeft: number): Usage | undefined {
+  const more = plainSum(usage, inReply, -1)
+  const { server_tool_use: served } = usage
+  if (inputTokensOf(more) + more.output_tokens === 0 && served === undefined) return undefined
+  const rest = withWritten(more, more.cache_creation_input_tokens, hoursLeft)
+  return served === undefined ? rest : { ...rest, server_tool_use: served }
+}

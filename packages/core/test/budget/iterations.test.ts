@@ -1,0 +1,306 @@
+// Holds rules of docs/spec.md: R-BUD-2, R-BUD-2a, R-BUD-14 to R-BUD-15: what a service bills beside the reply is counted, and reserved for.
+import { describe, expect, test } from 'vitest'
+import { isJsonObject, noUsage, type UsageIteration } from '../../src/adapters/index.ts'
+import { certificate, ConfigurationError, replay, type Model, type Prices, type Usage } from '../../src/index.ts'
+import { billedParts, lastPassOf } from '../../src/model/billed-parts.ts'
+import { scriptedModel, type ScriptedModel } from '../../src/testing/index.ts'
+import { dollarATokenPrices, json, reader, run, type Given, type Run } from '../support/harness.ts'
+
+const pass = (type: string, input_tokens: number, output_tokens: number, more: object = {}): UsageIteration => ({
+  type,
+  input_tokens,
+  output_tokens,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
+  ...more,
+})
+
+const told = (input_tokens: number, output_tokens: number, iterations: readonly UsageIteration[]): Usage => ({
+  ...noUsage,
+  input_tokens,
+  output_tokens,
+  iterations,
+})
+
+const compacted = told(612, 2_819, [pass('compaction', 60_385, 522), pass('message', 612, 2_819)])
+const advised = told(1_000, 300, [
+  pass('message', 400, 100),
+  pass('advisor_message', 2_728, 3_880, { model: 'adviser' }),
+  pass('message', 600, 200),
+])
+
+/** A token of the adviser costs ten dollars, one of anybody else's one; nobody knows what a stranger costs. */
+const prices: Prices = {
+  cost: (model, usage) =>
+    model === 'stranger' ? undefined : (dollarATokenPrices.cost(model, usage) ?? 0) * (model === 'adviser' ? 10 : 1),
+  worstCase: (model, bound) =>
+    model === 'stranger'
+      ? undefined
+      : (dollarATokenPrices.worstCase(model, bound) ?? 0) * (model === 'adviser' ? 10 : 1),
+}
+
+const cap = 4_000
+const telling = (usage: Usage, more: Partial<Model> = {}): ScriptedModel => ({
+  ...scriptedModel([{ text: 'answer', usage }, 'more'], { maxOutputTokens: cap }),
+  ...more,
+})
+
+const notices = ({ events }: Pick<Run, 'events'>): readonly string[] =>
+  events.flatMap((event) => (event.type === 'notice' ? [event.message] : []))
+
+const reserved = ({ steps }: Run): readonly unknown[] =>
+  steps.records.flatMap((record) =>
+    record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true
+      ? [[record.intent['nanos'], record.intent['tokens']]]
+      : [],
+  )
+
+describe('what is billed is the sum over the passes, each at the price of its model', () => {
+  test('with a compaction by the service', async () => {
+    const { terminal, state } = await run([], { model: telling(compacted), prices })
+    const billed = 612 + 2_819 + 60_385 + 522
+    expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([billed, billed, billed])
+    expect(terminal.summary.usage).toEqual({ ...noUsage, input_tokens: 612 + 60_385, output_tokens: 2_819 + 522 })
+  })
+
+  test('with an adviser', async () => {
+    const whole = await run([], { model: telling(advised), prices })
+    const { terminal, state } = whole
+    expect(terminal.costUsd).toBe(1_300 + 10 * 6_608)
+    expect(state.spent.totalTokens).toBe(1_300 + 6_608)
+    expect(terminal.summary.usage).toEqual({ ...noUsage, input_tokens: 1_000, output_tokens: 300 })
+    expect(terminal.summary.modelUsage).toEqual({
+      scripted: { usage: { ...noUsage, input_tokens: 1_000, output_tokens: 300 }, costUsd: 1_300 },
+      adviser: { usage: { ...noUsage, input_tokens: 2_728, output_tokens: 3_880 }, costUsd: 66_080 },
+    })
+    expect(json(state.spent)).toEqual(state.spent)
+  })
+
+  test('and a replay comes to the same', async () => {
+    const options = { model: telling(advised), prices }
+    const whole = await run([], options)
+    expect(json((await replay(whole.steps.records, options)).terminal)).toEqual(json(whole.terminal))
+  })
+
+  test('and it stays on the message as it was told', async () => {
+    const { state } = await run([], { model: telling(compacted), prices })
+    expect(state.transcript.lastReply()).toMatchObject({ usage: compacted })
+  })
+})
+
+describe('prices are asked for each pass and see nothing of the others', () => {
+  const hour = (tokens: number) => ({ ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: tokens })
+  const counted = (input_tokens: number, output_tokens: number): Usage => ({ ...noUsage, input_tokens, output_tokens })
+  test.each<[string, Usage, readonly (readonly [string, Usage])[]]>([
+    [
+      'a compaction',
+      compacted,
+      [
+        ['asked', counted(60_385, 522)],
+        ['asked', counted(612, 2_819)],
+      ],
+    ],
+    [
+      'another model',
+      advised,
+      [
+        ['asked', counted(400, 100)],
+        ['adviser', counted(2_728, 3_880)],
+        ['asked', counted(600, 200)],
+      ],
+    ],
+    [
+      'a kind that is not known',
+      told(5, 6, [pass('message', 5, 6), pass('dream', 7, 8)]),
+      [
+        ['asked', counted(5, 6)],
+        ['asked', counted(7, 8)],
+      ],
+    ],
+    [
+      'counts above the sum of the passes',
+      told(100, 60, [pass('message', 90, 50)]),
+      [
+        ['asked', counted(90, 50)],
+        ['asked', counted(10, 10)],
+      ],
+    ],
+    [
+      'counts that are the sum of all passes already, as some routers give them',
+      told(110, 70, [pass('compaction', 20, 20), pass('message', 90, 50)]),
+      [
+        ['asked', counted(20, 20)],
+        ['asked', counted(90, 50)],
+      ],
+    ],
+    ['passes above the counts', told(1, 1, [pass('message', 90, 50)]), [['asked', counted(90, 50)]]],
+    [
+      'no pass of the reply',
+      told(9, 5, [pass('advisor_message', 1, 2, { model: 'adviser' })]),
+      [
+        ['adviser', counted(1, 2)],
+        ['asked', counted(9, 5)],
+      ],
+    ],
+    [
+      'a full name of the model that was asked',
+      told(9, 5, [
+        pass('message', 9, 5, { model: 'asked-20260101' }),
+        pass('compaction', 1, 2, { model: 'asked-20260101' }),
+      ]),
+      [
+        ['asked', counted(9, 5)],
+        ['asked', counted(1, 2)],
+      ],
+    ],
+    [
+      'a model that took over',
+      told(30, 40, [pass('message', 10, 1, { model: 'asked' }), pass('fallback_message', 20, 39, { model: 'other' })]),
+      [
+        ['asked', counted(10, 1)],
+        ['other', counted(20, 39)],
+      ],
+    ],
+    [
+      'what is written for an hour, told for the whole alone',
+      {
+        ...told(1, 2, [pass('message', 1, 2, { cache_creation_input_tokens: 50 })]),
+        cache_creation_input_tokens: 80,
+        cache_creation: hour(80),
+      },
+      [
+        ['asked', { ...counted(1, 2), cache_creation_input_tokens: 50, cache_creation: hour(50) }],
+        ['asked', { ...noUsage, cache_creation_input_tokens: 30, cache_creation: hour(30) }],
+      ],
+    ],
+    [
+      'fees, which only the whole tells',
+      { ...told(1, 2, [pass('message', 1, 2)]), server_tool_use: { web_search_requests: 3 } },
+      [
+        ['asked', counted(1, 2)],
+        ['asked', { ...noUsage, server_tool_use: { web_search_requests: 3 } }],
+      ],
+    ],
+  ])('with %s', (_what, usage, expected) => {
+    expect(billedParts(usage, 'asked', 'asked-20260101').map((part) => [part.model, part.usage])).toEqual(expected)
+  })
+})
+
+describe('the conversation is as long as its last pass was', () => {
+  test('and the next request is reserved for by that', async () => {
+    const usage = told(1_000, 300, [
+      pass('message', 400, 100),
+      pass('compaction', 9_000, 50),
+      pass('message', 600, 200),
+    ])
+    const model = scriptedModel([{ toolCalls: [{ name: 'Look' }], usage }, 'answer'], { maxOutputTokens: cap })
+    const whole = await run([], { model, tools: [reader('Look')], maxTokens: 1_000_000 })
+    const bytes = 16 + 16 + 64 + 'what Look gives'.length
+    const [, second] = reserved(whole)
+    expect(second).toEqual([0, expect.closeTo(600 + 200 + bytes + cap, -2)])
+  })
+
+  test.each<[string, readonly UsageIteration[]]>([
+    ['a compaction', [pass('message', 400, 100), pass('compaction', 9_000, 50)]],
+    ['a model that took over', [pass('message', 400, 100), pass('fallback_message', 9_000, 50, { model: 'other' })]],
+  ])('and not known when the last one was %s', (_what, iterations) => {
+    expect(lastPassOf(told(9_400, 150, iterations))).toBeUndefined()
+  })
+})
+
+describe('a pass of a model without a price', () => {
+  const strange = told(10, 5, [pass('message', 10, 5), pass('advisor_message', 7, 8, { model: 'stranger' })])
+
+  test('is charged at the worst case under a dollar budget, and it is said', async () => {
+    const whole = await run([], { model: telling(strange), prices, maxBudgetUsd: 100_000 })
+    const { terminal } = whole
+    const [[nanos] = []] = reserved(whole) as readonly (readonly number[])[]
+    expect([terminal.costUsd, terminal.committedUsd]).toEqual([0, (nanos ?? 0) / 1e9])
+    expect(notices(whole)).toEqual([expect.stringMatching(/no cost for stranger .*worst case/)])
+  })
+
+  test('costs nothing without one', async () => {
+    const whole = await run([], { model: telling(strange), prices })
+    expect([whole.terminal.costUsd, whole.terminal.committedUsd, notices(whole)]).toEqual([15, 15, []])
+  })
+})
+
+describe('a bill above what was reserved', () => {
+  test('is settled as billed, ends the run, and is told in figures', async () => {
+    const model = telling(compacted)
+    const whole = await run([], { model, prices, maxBudgetUsd: 10_000 })
+    expect(whole.terminal.costUsd).toBe(612 + 2_819 + 60_385 + 522)
+    expect(whole.terminal.reason).toBe('max_budget_usd')
+    expect(notices(whole)).toEqual([
+      'scripted billed more for one request ($64338.0000, 64338 tokens) than it can come to by all that is declared ($5020.0000, 5020 tokens).',
+    ])
+  })
+
+  test('is told in tokens where these are limited', async () => {
+    const whole = await run([], { model: telling(compacted), maxTokens: 10_000 })
+    expect(whole.terminal.reason).toBe('token_limit')
+    expect(notices(whole)).toEqual([expect.stringContaining('(64338 tokens) than')])
+  })
+})
+
+describe('what a service may add to a request is reserved before', () => {
+  const input = 1_000 + 16 + 2 + 2
+  const compaction = { model: 'scripted', uses: 1, inputTokens: Infinity, outputTokens: 500, fromInputTokens: 1_000 }
+  const adviser = { model: 'adviser', uses: 2, inputTokens: 100_000, outputTokens: 700 }
+  const limits: Given = { prices, maxBudgetUsd: 1_000_000 }
+
+  test('a compaction: everything is read once more, and so is what it wrote', async () => {
+    const model = telling(compacted, { extraPasses: [compaction], contextWindow: 100_000 })
+    const readAgain = input + cap + 500
+    const sum = input + cap + 2 * readAgain + 500
+    expect(reserved(await run([], { ...limits, model }))).toEqual([[sum * 1e9, sum]])
+  })
+
+  test('none where the request cannot be long enough for it', async () => {
+    const model = telling(told(10, 5, []), { extraPasses: [{ ...compaction, fromInputTokens: 50_000 }] })
+    expect(reserved(await run([], { ...limits, model }))).toEqual([[(input + cap) * 1e9, input + cap]])
+  })
+
+  test('an adviser: at its own price, whatever its tokens are', async () => {
+    const model = telling(told(10, 5, []), { extraPasses: [adviser], contextWindow: 100_000 })
+    const readAgain = 2 * (input + cap + 1_400)
+    const byBytes = 2 * (2 * input + cap + 1_400)
+    const own = input + cap + readAgain
+    const other = byBytes + 2 * 700
+    expect(reserved(await run([], { ...limits, model }))).toEqual([[(own + 10 * other) * 1e9, own + other]])
+  })
+
+  test('the certificate counts it', () => {
+    const plain = { ...telling(compacted), contextWindow: 10_000 }
+    const bounded = { prices, maxTurns: 1, maxRetries: 0, context: undefined }
+    const of = (model: Model): readonly unknown[] => {
+      const { tokens, usd, requests } = certificate({ ...bounded, model })
+      if (!tokens.bounded || !usd.bounded || !requests.bounded) throw new Error('bounded')
+      return [tokens.value / requests.value, usd.value / requests.value]
+    }
+    expect(of(plain)).toEqual([14_000, 14_000])
+    expect(of({ ...plain, extraPasses: [adviser] })).toEqual([
+      14_000 + 2 * 10_000 + 2 * 100_700,
+      14_000 + 2 * 10_000 + 10 * 2 * 100_700,
+    ])
+  })
+
+  test('without a greatest number of uses no budget can be kept', async () => {
+    const endless = telling(compacted, { extraPasses: [{ ...adviser, uses: Infinity }] })
+    for (const limit of [{ maxBudgetUsd: 1 }, { maxTokens: 1_000 }])
+      expect(() => run([], { model: endless, prices, ...limit })).toThrow(ConfigurationError)
+    expect(certificate({ model: endless, prices }).usd).toMatchObject({ bounded: false })
+    expect((await run([], { model: endless, prices })).terminal.reason).toBe('completed')
+  })
+
+  test('nor without a price of whoever may be asked', () => {
+    const model = telling(compacted, { extraPasses: [{ ...adviser, model: 'stranger' }] })
+    expect(() => run([], { model, prices, maxBudgetUsd: 1 })).toThrow('There is no price for stranger')
+  })
+})
+
+test('calls of a reply whose passes are told run like any other', async () => {
+  const model = scriptedModel([{ toolCalls: [{ name: 'Look' }], usage: compacted }, 'answer'], { maxOutputTokens: cap })
+  const { terminal } = await run([], { model, tools: [reader('Look')], prices })
+  expect(terminal.reason).toBe('completed')
+})
