@@ -10,11 +10,6 @@ export function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : []
 }
 
-/** A number of things; undefined for what is none. */
-export function countOf(value: Json | undefined): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
-}
-
 /** What a text says as JSON; undefined when it is none. */
 export function parseJson(text: string): unknown {
   try {

@@ -382,7 +382,11 @@ describe('usage', () => {
       [7, 25, 1, 2, 'told'],
     ],
     ['without the output', { inputTokens, outputTokens: {} }, [0, 0, 0, 0, 'unknown']],
-    ['that is no number', { inputTokens: { total: Number.NaN }, outputTokens: { total: -1 } }, [0, 0, 0, 0, 'unknown']],
+    [
+      'that is no number, which core judges',
+      { inputTokens: { total: Number.NaN }, outputTokens: { total: -1 } },
+      [Number.NaN, Number.NaN, 0, 0, 'told'],
+    ],
   ])('%s', async (_name, told, expected) => {
     expect(await usageOf(told)).toEqual(expected)
   })

@@ -1,5 +1,5 @@
 // What a reply holds besides calls: what was thought, usage, and how it ended.
-import type { JsonObject, ModelReply, Usage } from '@halting/core'
+import type { Json, JsonObject, ModelReply, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { readChatUsage } from '../src/openai/chat-usage.ts'
@@ -133,7 +133,6 @@ describe('usage', () => {
     ['there is none', {}],
     ['it is null', { usage: null }],
     ['it holds noughts', { usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }],
-    ['it holds no numbers', { usage: { prompt_tokens: 'ten', completion_tokens: 5 } }],
     ['the prompt is empty', { usage: { prompt_tokens: 0, completion_tokens: 5 } }],
     ['the prompt is empty by the total too', { usage: { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 } }],
   ] as readonly (readonly [string, JsonObject])[])('when %s, what it cost is unknown', (_, more) => {
@@ -143,7 +142,7 @@ describe('usage', () => {
     })
   })
 
-  const running = { prompt_tokens: 1_000, completion_tokens: 1, total_tokens: 1_001 }
+  const running = { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 }
   const half = piece({ index: 0, id: 'a' }, { name: 'Read', arguments: '{"p":' })
   const rest = piece({ index: 0 }, { arguments: '1}' })
   test.each([
@@ -183,11 +182,6 @@ describe('usage', () => {
       { prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
       { input_tokens: 3, cache_read_input_tokens: 4, cache_creation_input_tokens: 3 },
     ],
-    [
-      'more cached than there was',
-      { prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 3 } },
-      { input_tokens: 0, cache_read_input_tokens: 10 },
-    ],
     ['details that are null', { prompt_tokens_details: null, completion_tokens_details: null }, {}],
     ['thought outside of the completion, by the total', { total_tokens: 45 }, { output_tokens: 35 }],
     [
@@ -205,6 +199,46 @@ describe('usage', () => {
     ],
   ] as readonly (readonly [string, JsonObject, Partial<Usage>])[])('%s', (_, more, expected) => {
     expect(readChatUsage({ ...reported, ...more })).toEqual({ ...counted, ...expected })
+  })
+})
+
+describe('of a count that is told more than once the highest holds', () => {
+  const said = chunk({ content: 'Yes.' })
+  const high = { prompt_tokens: 100_000, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 40_000 } }
+  const low = { prompt_tokens: 1, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 0 } }
+  test.each([
+    ['in the first of two reports', [said, { ...finish('stop'), usage: high }, { choices: [], usage: low }]],
+    ['in the last of them', [said, { ...finish('stop'), usage: low }, { choices: [], usage: high }]],
+    [
+      'while it ran',
+      [
+        { ...said, usage: high },
+        { ...finish('stop'), usage: low },
+      ],
+    ],
+  ] as readonly (readonly [string, readonly JsonObject[]])[])('%s', (_, chunks) => {
+    const usage = { ...noUsage, input_tokens: 60_000, output_tokens: 7, cache_read_input_tokens: 40_000 }
+    expect(replyOf(...chunks)).toEqual({ message: expect.objectContaining({ usage }) })
+  })
+})
+
+describe('what is no count is handed on: core judges it', () => {
+  const reported = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
+  test.each([
+    ['a prompt that is no number', { prompt_tokens: 'ten' }, 'ten'],
+    ['a completion below none', { completion_tokens: -5 }, -5],
+    ['a total below none', { total_tokens: -1 }, -1],
+    ['a total that is no number', { total_tokens: 'all' }, 'all'],
+    ['a cache below none', { prompt_tokens_details: { cached_tokens: -4 } }, -4],
+    ['thought that is no number', { completion_tokens_details: { reasoning_tokens: [] } }, []],
+    ['more cached than there was', { prompt_tokens_details: { cached_tokens: 99, cache_write_tokens: 3 } }, -92],
+    ['a fraction', { prompt_tokens: 10.5 }, 10.5],
+  ] as readonly (readonly [string, JsonObject, Json])[])('%s', (_, more, input_tokens) => {
+    const { message, billed } = replyOf(chunk({ content: 'Yes.' }), {
+      ...finish('stop'),
+      usage: { ...reported, ...more },
+    })
+    expect([message.usage.input_tokens, billed]).toEqual([input_tokens, undefined])
   })
 })
 

@@ -293,7 +293,7 @@ describe('every kind of delta finds its field', () => {
 })
 
 describe('usage', () => {
-  test('sums of message_delta take the place of the beginning; what is null or left out stays', () => {
+  test('sums of message_delta count on from the beginning; what is null or left out stays', () => {
     const first = {
       type: 'message_start',
       message: {

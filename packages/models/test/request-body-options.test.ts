@@ -263,3 +263,9 @@ describe('content that came back is sent again byte for byte', () => {
     })
   })
 })
+
+test('what the service is to do with the conversation is asked for as it was given', () => {
+  const contextManagement = { edits: [{ type: 'compact_20260112' }] }
+  expect(fieldsOf({}, { caching: false, contextManagement })).toEqual({ context_management: contextManagement })
+  expect(fieldsOf({}, { caching: false })).toEqual({})
+})

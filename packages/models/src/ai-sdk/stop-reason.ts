@@ -5,6 +5,7 @@ import { stringOf } from '../json-fields.ts'
 /** Stop reasons with a meaning of their own, which the AI SDK folds into others and keeps as `raw`. */
 const keptAsTold: ReadonlySet<string> = new Set([
   'pause_turn',
+  'compaction',
   'refusal',
   'stop_sequence',
   'model_context_window_exceeded',

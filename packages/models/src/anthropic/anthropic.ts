@@ -1,4 +1,4 @@
-import type { JsonObject, Model } from '@halting/core'
+import type { Model } from '@halting/core'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import { keyRingOf } from '../service/endpoint.ts'
@@ -6,6 +6,7 @@ import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol } from '../service/service-model.ts'
 import { endpointOf, messagesKeyHeader } from './endpoint.ts'
 import type { EndpointOptions } from './endpoint.ts'
+import { extraPassesOf, isAdvisor, usesOf, usualSizes } from './extra-passes.ts'
 import { messagesReader } from './messages-reader.ts'
 import { createRequestBody } from './request-body.ts'
 import type { RequestBodyOptions } from './request-body.ts'
@@ -29,7 +30,10 @@ export function anthropic(options: AnthropicOptions): Model {
   const id = options.id ?? options.model
   const keys = keyRingOf(options, messagesKeyHeader)
   const limits = limitsOf(options)
-  const { serverTools = [] } = options
+  const sizes = sizesOf(id, options, usualSizes)
+  const serverTools = (options.serverTools ?? []).filter((tool) => !isAdvisor(tool))
+  const maxServerToolUses = usesOf(serverTools)
+  const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
   const protocol: Protocol = {
     ...endpointOf(options),
     labels: {
@@ -43,15 +47,9 @@ export function anthropic(options: AnthropicOptions): Model {
   }
   return {
     id,
-    ...sizesOf(id, options, { contextWindow: 200_000, maxOutputTokens: 64_000 }),
-    ...(serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools) }),
+    ...sizes,
+    ...(serverTools.length > 0 && { maxServerToolUses }),
+    ...(passes.length > 0 && { extraPasses: passes }),
     call: (request, call) => callService(protocol, keys, limits, request, call),
   }
-}
-
-/** How often the service may use its own tools in one request; Infinity where one of them may without end. */
-function usesOf(serverTools: readonly JsonObject[]): number {
-  let uses = 0
-  for (const { max_uses } of serverTools) uses += typeof max_uses === 'number' && max_uses >= 0 ? max_uses : Infinity
-  return uses
 }

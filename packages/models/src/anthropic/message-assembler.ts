@@ -2,6 +2,7 @@ import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
+import { isAbsent } from '../told-counts.ts'
 import { more, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 import { applyDelta, closeBlock, messagesOrigin, openBlock } from './open-block.ts'
@@ -193,7 +194,7 @@ export class MessageAssembler {
 
 /** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
 function isTold(usage: Json | undefined): boolean {
-  return isJsonObject(usage) && typeof usage.output_tokens === 'number'
+  return isJsonObject(usage) && !isAbsent(usage.output_tokens)
 }
 
 /** Stop reasons that may fall in the middle of a call. */

@@ -17,6 +17,8 @@ export interface RequestBodyOptions {
   readonly effort?: 'low' | 'medium' | 'high' | 'max' | undefined
   /** The service's own tools, as it wants them listed: `{ type: 'web_search_20250305', name: 'web_search' }`. */
   readonly serverTools?: readonly JsonObject[] | undefined
+  /** What the service does to the conversation by itself, as it wants it told: `{ edits: [{ type: 'compact_20260112' }] }`. */
+  readonly contextManagement?: JsonObject | undefined
 }
 
 /**
@@ -27,7 +29,8 @@ export interface RequestBodyOptions {
  * What changes between requests of a run stands behind the messages, so that those need not move.
  */
 export function createRequestBody(options: RequestBodyOptions): (request: ModelRequest) => Uint8Array<ArrayBuffer> {
-  const { id, serverTools = [] } = options
+  const { id, serverTools = [], contextManagement } = options
+  const managed = contextManagement === undefined ? '' : `,"context_management":${JSON.stringify(contextManagement)}`
   const fields = breakpointFields(options)
   const headOf = createHeads(options.model, serverTools, fields)
   const bodies = createBodies({
@@ -40,6 +43,7 @@ export function createRequestBody(options: RequestBodyOptions): (request: ModelR
     if (request.toolChoice === 'none' && tools.length + serverTools.length > 0) tail += ',"tool_choice":{"type":"none"}'
     tail += thinkingField(request.thinking ?? options.thinking, maxTokens)
     if (options.effort !== undefined) tail += `,"output_config":${JSON.stringify({ effort: options.effort })}`
+    tail += managed
     const container = serverTools.length === 0 ? undefined : containerOf(messages, id)
     if (container !== undefined) tail += `,"container":${JSON.stringify(container)}`
     return bodies(headOf(system, tools), messages, `${tail}}`)

@@ -1,39 +1,73 @@
 import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, Usage } from '@halting/core'
-import { countOf } from '../json-fields.ts'
+import { listOf } from '../json-fields.ts'
+import { highest, isAbsent, numberOf, totalOf } from '../told-counts.ts'
 
 /**
  * Usage as the service reports it: the beginning in `message_start`, sums in `message_delta`. What a report leaves out
  * or gives as null stays as it was.
+ *
+ * U1: of a count that is told more than once the highest holds, unless a list of passes says how it adds up.
+ * U2: what is no count is handed on as it came: core judges it.
  */
 export function mergeUsage(before: Usage, reported: Json | undefined): Usage {
-  if (!isJsonObject(reported)) return before
-  const written = countOf(reported.cache_creation_input_tokens) ?? before.cache_creation_input_tokens
-  const hour = writtenForAnHour(reported) ?? before.cache_creation?.ephemeral_1h_input_tokens
-  const searches = webSearches(reported) ?? before.server_tool_use?.web_search_requests
-  return {
-    input_tokens: countOf(reported.input_tokens) ?? before.input_tokens,
-    output_tokens: countOf(reported.output_tokens) ?? before.output_tokens,
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: countOf(reported.cache_read_input_tokens) ?? before.cache_read_input_tokens,
-    ...(hour !== undefined && {
-      cache_creation: {
-        ephemeral_5m_input_tokens: Math.max(0, written - hour),
-        ephemeral_1h_input_tokens: Math.min(hour, written),
-      },
-    }),
-    ...(searches !== undefined && { server_tool_use: { web_search_requests: searches } }),
+  if (isAbsent(reported)) return before
+  const known: JsonObject = { ...before }
+  const told: JsonObject = isJsonObject(reported) ? reported : { output_tokens: JSON.stringify(reported) }
+  const iterations = fullerList(known.iterations, told.iterations)
+  const passes = iterations === told.iterations ? listOf(iterations) : []
+  const merged: { [count: string]: Json | undefined } = {}
+  for (const name of counts) {
+    const isExplained = passes.length > 0 && totalOf(passes.filter(isOwn), name) >= numberOf(known[name])
+    merged[name] = highest(isExplained ? totalOf(passes.filter(isOfReply), name) : known[name], told[name])
   }
+  const written = writtenParts(known, told, merged.cache_creation_input_tokens)
+  const searches = highest(inner(known.server_tool_use, searchCount), inner(told.server_tool_use, searchCount))
+  // What a service says need not have the type: these are counts, or what it gave for them.
+  return {
+    ...merged,
+    ...(written !== undefined && { cache_creation: written }),
+    ...(!isAbsent(searches) && { server_tool_use: { [searchCount]: searches } }),
+    ...(!isAbsent(iterations) && { iterations }),
+  } as unknown as Usage
 }
 
 export function readUsage(reported: Json | undefined): Usage {
   return mergeUsage(noUsage, reported)
 }
 
-function writtenForAnHour(reported: JsonObject): number | undefined {
-  return isJsonObject(reported.cache_creation) ? countOf(reported.cache_creation.ephemeral_1h_input_tokens) : undefined
+const counts = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'] as const
+const hourCount = 'ephemeral_1h_input_tokens'
+const searchCount = 'web_search_requests'
+
+/** What was written for an hour, and for five minutes: all the rest. */
+function writtenParts(before: JsonObject, reported: JsonObject, written: Json | undefined): JsonObject | undefined {
+  const hour = highest(inner(before.cache_creation, hourCount), inner(reported.cache_creation, hourCount))
+  if (isAbsent(hour)) return undefined
+  if (typeof hour !== 'number' || typeof written !== 'number' || !(hour >= 0)) {
+    return { ephemeral_5m_input_tokens: 0, [hourCount]: hour }
+  }
+  return { ephemeral_5m_input_tokens: Math.max(0, written - hour), [hourCount]: Math.min(hour, written) }
 }
 
-function webSearches(reported: JsonObject): number | undefined {
-  return isJsonObject(reported.server_tool_use) ? countOf(reported.server_tool_use.web_search_requests) : undefined
+/** A count within a part; a part that is none is handed on in its place. */
+function inner(part: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(part) ? part[name] : part
+}
+
+function isOfReply(entry: Json): boolean {
+  return isJsonObject(entry) && (entry.type === 'message' || entry.type === 'fallback_message')
+}
+
+/** Made by the model that answers. */
+function isOwn(entry: Json): boolean {
+  return isOfReply(entry) || (isJsonObject(entry) && (entry.type === 'compaction' || isAbsent(entry.model)))
+}
+
+/** Lists of passes only grow: one that has fewer tokens takes nothing back. */
+function fullerList(before: Json | undefined, reported: Json | undefined): Json | undefined {
+  if (isAbsent(reported) || (Array.isArray(reported) && reported.length === 0)) return before
+  if (isAbsent(before) || !Array.isArray(reported)) return reported
+  const all = (list: Json | undefined): number => counts.reduce((sum, name) => sum + totalOf(list, name), 0)
+  return all(reported) >= all(before) ? reported : before
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { BlockOrigin } from '@halting/core/adapters'
-import type { Json, JsonObject, ModelRequest, Usage } from '@halting/core'
+import type { Json, JsonObject, ModelRequest } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
@@ -12,7 +12,7 @@ import { CallPieces, madeId } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
 import { mergeDetails, partsOf } from './chat-delta.ts'
 import type { DeltaPart, ReasoningField } from './chat-delta.ts'
-import { readChatUsage } from './chat-usage.ts'
+import { mergeChatReports, readChatUsage } from './chat-usage.ts'
 import { isCut, isFailure, meaningOf } from './finish-reason.ts'
 
 /** The `origin.api` of what this protocol wrote. */
@@ -30,7 +30,8 @@ const news: Progress = { kind: 'more' }
  *     cut.
  * R2: a reply is complete when a finish reason came, or the service said that the stream is over.
  * R3: without a report of usage, what the reply cost is unknown. One in a piece of the reply
- *     is only a running count unless the reply ended with it or before, and so is one that content came after.
+ *     is only a running count unless the reply ended with it or before, and so is one that content came after. Of a
+ *     count that is told more than once the highest holds.
  * R4: blocks begin in the order in which their first pieces came.
  * R5: a whole call is told complete when something else comes, or nothing more: what the service wants back with it may
  *     come behind its input.
@@ -53,7 +54,8 @@ export class ChatReader implements StreamReader {
   #finishReason: string | undefined
   #isOver = false
   #isRefusal = false
-  #usage: Usage | undefined
+  #reports: JsonObject | undefined
+  #isUsageTold = false
 
   constructor(model: string, { idempotencyKey }: ModelRequest, emit: (update: ModelUpdate) => void) {
     this.#emit = emit
@@ -66,18 +68,20 @@ export class ChatReader implements StreamReader {
   take(chunk: JsonObject): Progress {
     if (isError(chunk)) return { kind: 'error_event', error: chunk.error ?? chunk }
     const choice = listOf(chunk.choices).find((one) => isJsonObject(one) && (one.index ?? 0) === 0)
-    const reported = readChatUsage(reportOf(chunk, choice))
+    const report = reportOf(chunk, choice)
+    const isReported = readChatUsage(report) !== undefined
+    this.#reports = mergeChatReports(this.#reports, report)
     if (!isJsonObject(choice)) {
-      this.#usage = reported ?? this.#usage
-      return reported === undefined ? ping : news
+      this.#isUsageTold ||= isReported
+      return isReported ? news : ping
     }
     const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
     const parts = isJsonObject(delta) ? partsOf(delta) : []
     const reason = stringOf(choice.finish_reason)
     // R3
-    if (parts.length > 0) this.#usage = undefined
+    if (parts.length > 0) this.#isUsageTold = false
     const isLast = reason !== '' || this.#isOver || (parts.length === 0 && this.#finishReason !== undefined)
-    if (isLast) this.#usage = reported ?? this.#usage
+    this.#isUsageTold ||= isLast && isReported
     if (!this.#hasBegun) this.#begin(chunk)
     for (const part of parts) {
       const progress = this.#takePart(part)
@@ -105,10 +109,11 @@ export class ChatReader implements StreamReader {
     this.#closeRunning()
     this.#closeCalls()
     const stop_reason = this.#stopReason()
+    const usage = this.#isUsageTold ? readChatUsage(this.#reports) : undefined
     this.#feed({
       type: 'message_delta',
       delta: { stop_reason, stop_sequence: null },
-      ...(this.#usage !== undefined && { usage: this.#usage }),
+      ...(usage !== undefined && { usage }),
     })
     this.#feed({ type: 'message_stop' })
     return this.#assembler.finish()

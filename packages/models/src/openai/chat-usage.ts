@@ -1,35 +1,52 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { Json, JsonObject, Usage } from '@halting/core'
-import { countOf } from '../json-fields.ts'
+import { highest, isAbsent, noCountIn, numberOf } from '../told-counts.ts'
 
-/** Usage as services of this kind report it, each a little otherwise; undefined when this is no report. */
+/**
+ * Usage as services of this kind report it, each a little otherwise; undefined when this is no report. What is no count
+ * is handed on in the place of one, and so is a cache that is larger than its prompt, as what is left of it: core
+ * judges both.
+ */
 export function readChatUsage(reported: Json | undefined): Usage | undefined {
   if (!isJsonObject(reported)) return undefined
-  const completion = countOf(reported.completion_tokens)
-  const told = countOf(reported.prompt_tokens)
-  if (told === undefined || completion === undefined) return undefined
-  const total = countOf(reported.total_tokens) ?? 0
-  const output = withThought(reported, completion)
-  // No request has an empty prompt: a nought is what a service gives that did not count, or not there.
-  const prompt = told > 0 ? told : total - output
-  if (prompt <= 0) return undefined
+  const { prompt_tokens: told, completion_tokens: completion, total_tokens: total } = reported
+  if (isAbsent(told) || isAbsent(completion)) return undefined
   const details = isJsonObject(reported.prompt_tokens_details) ? reported.prompt_tokens_details : {}
-  const read = Math.min(
-    prompt,
-    countOf(details.cached_tokens) ?? countOf(reported.prompt_cache_hit_tokens) ?? countOf(reported.cached_tokens) ?? 0,
-  )
-  const written = Math.min(prompt - read, countOf(details.cache_write_tokens) ?? 0)
+  const cached = [details.cached_tokens, reported.prompt_cache_hit_tokens, reported.cached_tokens].reduce(highest)
+  const written = details.cache_write_tokens
+  const thought = thoughtIn(reported)
+  const garbage = noCountIn([told, completion, total, cached, written, thought])
+  // What a service says need not have the type.
+  if (garbage !== undefined) return { ...noUsage, input_tokens: garbage as number }
+  const output = withThought(numberOf(completion), numberOf(thought))
+  // No request has an empty prompt: a nought is what a service gives that did not count, or not there.
+  const prompt = numberOf(told) > 0 ? numberOf(told) : numberOf(total) - output
+  if (prompt <= 0) return undefined
   return {
-    input_tokens: prompt - read - written,
-    output_tokens: Math.max(output, total - prompt),
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: read,
+    input_tokens: prompt - numberOf(cached) - numberOf(written),
+    output_tokens: Math.max(output, numberOf(total) - prompt),
+    cache_creation_input_tokens: numberOf(written),
+    cache_read_input_tokens: numberOf(cached),
   }
 }
 
+/** Reports of one reply: of a count that is told more than once the highest holds. */
+export function mergeChatReports(before: JsonObject | undefined, reported: Json | undefined): JsonObject | undefined {
+  if (!isJsonObject(reported)) return before
+  if (before === undefined) return reported
+  const merged: { [field: string]: Json | undefined } = { ...before }
+  for (const [field, told] of Object.entries(reported)) {
+    const known = before[field]
+    merged[field] = isJsonObject(told) && isJsonObject(known) ? mergeChatReports(known, told) : highest(known, told)
+  }
+  return merged
+}
+
+function thoughtIn({ completion_tokens_details: details }: JsonObject): Json | undefined {
+  return isJsonObject(details) ? details.reasoning_tokens : undefined
+}
+
 /** Some leave what was thought out of `completion_tokens`: then it can be more than these, and it is in the total. */
-function withThought(reported: JsonObject, completion: number): number {
-  const details = isJsonObject(reported.completion_tokens_details) ? reported.completion_tokens_details : {}
-  const thought = countOf(details.reasoning_tokens) ?? 0
+function withThought(completion: number, thought: number): number {
   return thought > completion ? completion + thought : completion
 }
