@@ -111,7 +111,17 @@ describe('the waits between attempts', () => {
   })
 
   test('are none for what no waiting helps', async () => {
-    const final: readonly FaultAnswer[] = ['429 spending cap', '401', '402', '403', '400', '404', '307', '200 HTML']
+    const final: readonly FaultAnswer[] = [
+      '429 spending cap',
+      '401',
+      '402',
+      '403',
+      '400',
+      '404',
+      '307',
+      '200 HTML',
+      '501 HTML',
+    ]
     for (const protocol of protocols) {
       for (const answer of final) {
         const { model, server } = await service(protocol, times(5, answer))

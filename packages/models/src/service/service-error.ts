@@ -28,7 +28,7 @@ export interface ServiceLabels {
 /** The error that an HTTP status and its body stand for. */
 export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer, labels: ServiceLabels): ModelError {
   const said = readErrorBody(body)
-  const meant = status === 200 ? statusOf(said) : status
+  const meant = mayBringReply(status) ? statusOf(said) : status
   const retryAfterMs = retryAfterMsOf(headers, nowMs) ?? (meant === 429 ? saidWaitMs(said.message) : null)
   const kind = kindOf({ ...said, status: meant, asksToWait: retryAfterMs !== null })
   return new ModelError({
@@ -49,9 +49,18 @@ export function requestIdOf(headers: Headers): string | null {
 /** Statuses of a gateway that lost its patience: they say nothing about what the service behind it did. */
 const gatewayStatuses: ReadonlySet<number> = new Set([408, 502, 504])
 
-/** An error under a 200 may tell of a reply that was begun; what is not in a service's own shape, of anything. */
+/** Every success but those that say that there is nothing to read. */
+export function mayBringReply(status: number): boolean {
+  return status >= 200 && status < 300 && status !== 204 && status !== 205
+}
+
+/** No such thing is done at this address: that of another server. */
+const notImplemented = 501
+
+/** An error under a success may tell of a reply that was begun; what is not in a service's own shape, of anything. */
 function mayBeBilled(said: Said, status: number): boolean {
-  return status === 200 || gatewayStatuses.has(status) || (!said.isServices && status >= 500)
+  if (status === notImplemented) return false
+  return mayBringReply(status) || gatewayStatuses.has(status) || (!said.isServices && status >= 500)
 }
 
 /** The error that came in a stream, after a 200: there is no status that would say anything. */
@@ -68,6 +77,7 @@ export function streamError(error: Json | undefined, requestId: string | null): 
 function retryableOf(headers: Headers, status: number): { readonly retryable?: boolean } {
   const said = headers.get('x-should-retry')
   if (said === 'true' || said === 'false') return { retryable: said === 'true' }
+  if (status === notImplemented) return { retryable: false }
   return status === 409 ? { retryable: true } : {}
 }
 
@@ -90,7 +100,7 @@ function wordingOf({ status, said, headers, url }: Worded, labels: ServiceLabels
     return status === 401 ? `${told} (the key comes from ${labels.keySetting})` : told
   }
   const rest = said.message === '' ? 'an empty body' : `"${said.message}"`
-  return status === 404
-    ? `${url} answered 404 with ${rest}, which is no answer of ${labels.name}. Is the base URL right?`
+  return status === 404 || status === notImplemented
+    ? `${url} answered ${status} with ${rest}, which is no answer of ${labels.name}. Is the base URL right?`
     : `The service, or something in front of it, answered ${status} with ${rest}.`
 }

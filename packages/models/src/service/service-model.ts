@@ -13,7 +13,7 @@ import type { ServiceOptions } from './endpoint.ts'
 import { tellsFailure } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
-import { requestIdOf, serviceError } from './service-error.ts'
+import { mayBringReply, requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceLabels } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
 
@@ -73,7 +73,7 @@ export async function callService(
     if (opened.kind === 'failed') throw opened.error
     const { exchange } = opened
     try {
-      if (exchange.response.status !== 200) throw await failure(exchange, protocol)
+      if (!mayBringReply(exchange.response.status)) throw await failure(exchange, protocol)
       // Nothing is told of a call that was aborted.
       const reader = protocol.reader(request, (update) => {
         if (!signal.aborted) call.emit(update)
@@ -120,6 +120,8 @@ function noStream({ response }: Exchange, url: string, type: string): ModelError
     status: response.status,
     message: `${url} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
     requestId: requestIdOf(response.headers),
+    // A page is that of another server: nobody worked on the request.
+    ...(/html|xml/.test(type) && { billed: 'nothing' as const }),
   })
 }
 

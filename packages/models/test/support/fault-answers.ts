@@ -47,6 +47,7 @@ export const faultAnswers = {
   }),
   '500': saying(500, 'api_error', 'Internal server error'),
   '500 not to be retried': saying(500, 'api_error', 'do not ask again', { headers: { 'x-should-retry': 'false' } }),
+  '501 HTML': page(501, 'Unsupported method'),
   '502 HTML': page(502, 'Bad Gateway'),
   '503': saying(503, 'api_error', 'down for maintenance'),
   '503 at capacity': saying(503, 'api_error', 'The model is at capacity'),
@@ -74,6 +75,9 @@ export const faultAnswers = {
     headers: {},
     body: framesOf(protocol, answeringReply).map(({ bytes }) => bytes).join(''), // prettier-ignore
   }),
+  '201 stream': streamUnder(201),
+  '206 stream': streamUnder(206),
+  '201 whole JSON': (protocol) => ({ status: 201, headers: json, body: JSON.stringify(wholeReply(protocol)) }),
   '204': () => ({ status: 204, headers: {}, body: '' }),
   '307': () => ({ status: 307, headers: { location: 'https://elsewhere.example/v1' }, body: '' }),
 } as const satisfies Readonly<Record<string, MakeAnswer>>
@@ -94,6 +98,15 @@ function saying(status: number, type: string, message: string, { code, headers }
         ? { type: 'error', error: { type, message } }
         : { error: { message, type, param: null, code: code ?? null } },
     ),
+  })
+}
+
+/** A reply as a stream, under another status than 200. */
+function streamUnder(status: number): MakeAnswer {
+  return (protocol) => ({
+    status,
+    headers: { 'content-type': 'text/event-stream' },
+    body: framesOf(protocol, answeringReply).map(({ bytes }) => bytes).join(''), // prettier-ignore
   })
 }
 
