@@ -9,23 +9,27 @@ export function isAbsent(value: Json | undefined): value is null | undefined {
   return value === undefined || value === null
 }
 
-/** A number that can be added; not whether it is a count. */
+/** A whole number of at least 0; how large one may be is for core to say. */
+function isCount(value: Json | undefined): value is number {
+  return Number.isInteger(value) && Number(value) >= 0
+}
+
 function isNumber(value: Json | undefined): value is number {
   return typeof value === 'number'
 }
 
-/** Of a count that is told twice: the higher one. What is no number or below none outlasts both. */
+/** Of a count that is told twice: the higher one. What is no count outlasts both. */
 export function highest(one: Json | undefined, other: Json | undefined): Json | undefined {
   if (isAbsent(one)) return other
   if (isAbsent(other)) return one
-  if (!isNumber(one) || one < 0) return one
-  if (!isNumber(other) || other < 0) return other
+  if (!isCount(one)) return one
+  if (!isCount(other)) return other
   return Math.max(one, other)
 }
 
-/** The first of these that is no number, or below none. */
+/** The first of these that is told and is no count. */
 export function noCountIn(values: readonly (Json | undefined)[]): Json | undefined {
-  return values.find((value) => !isAbsent(value) && !(isNumber(value) && value >= 0 && value < Infinity))
+  return values.find((value) => !isAbsent(value) && !isCount(value))
 }
 
 /** The sum of a count over a list; what is no number adds nothing. */

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../json.ts'
-import type { Usage } from '../messages.ts'
+import { inputTokensOf, type Usage } from '../messages.ts'
 
 /** A usage as a service told it: one that can be counted, or why it cannot. */
 export type ToldUsage =
@@ -22,6 +22,8 @@ export function toldUsage(told: object): ToldUsage {
   for (const name of counts) {
     if (!isCount(usage[name])) return unusable(name, usage[name])
   }
+  // Of some services the counts are differences of what they told.
+  if (inputTokensOf(usage) > largestCount) return unusable('the prompt', inputTokensOf(usage))
   let isPlain = true
   for (const part of parts) {
     const inner: unknown = usage[part]

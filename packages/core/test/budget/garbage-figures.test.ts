@@ -62,6 +62,11 @@ const garbage: readonly (readonly [what: string, usage: unknown, named: string])
   ],
   ['a fraction', { ...noUsage, input_tokens: 10.5, output_tokens: 7 }, 'input_tokens is 10.5'],
   ['more than any request has', { ...noUsage, input_tokens: 100_000_001, output_tokens: 7 }, 'input_tokens'],
+  [
+    'a prompt that is longer than any in all',
+    { ...noUsage, input_tokens: 99_999_999, cache_read_input_tokens: 2 },
+    'the prompt is 100000001',
+  ],
   ['passes that are no list', { ...noUsage, input_tokens: 10, iterations: 'two' }, 'iterations is "two"'],
   ['a pass that is none', { ...noUsage, input_tokens: 10, iterations: [7] }, 'iterations[0] is 7'],
   [

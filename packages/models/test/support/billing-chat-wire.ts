@@ -74,7 +74,7 @@ const finishReasons = {
 } as const satisfies Record<Reply['stop'], string>
 
 function events(reply: Reply): readonly string[] {
-  const { id, model, usage } = reply
+  const { id, model, usage, tell } = reply
   const calls = reply.blocks.filter(({ type }) => type === 'call')
   const deltas = [
     { role: 'assistant', content: '' },
@@ -94,9 +94,9 @@ function events(reply: Reply): readonly string[] {
     ),
     chunk(
       [{ index: 0, delta: {}, finish_reason: finishReasons[reply.stop] }],
-      usage === 'with_reason' ? usageOf(reply, reply.bill.output) : undefined,
+      tell !== undefined ? tell('start') : usage === 'with_reason' ? usageOf(reply, reply.bill.output) : undefined,
     ),
-    ...(isToldLast ? [chunk([], usageOf(reply, reply.bill.output))] : []),
+    ...(isToldLast ? [chunk([], tell === undefined ? usageOf(reply, reply.bill.output) : tell('end'))] : []),
     'data: [DONE]\n\n',
   ]
 }

@@ -115,7 +115,8 @@ function events(reply: Reply): readonly string[] {
   ]
 }
 
-function usageField({ usage }: Reply, bill: Bill, place: 'start' | 'end'): JsonObject {
+function usageField({ usage, tell }: Reply, bill: Bill, place: 'start' | 'end'): JsonObject {
+  if (tell !== undefined) return { usage: tell(place) }
   if (usage === 'absent' || (usage === 'start_only' && place === 'end')) return {}
   const told = (tokens: number): number => (usage === 'zero' ? 0 : tokens)
   const prompt = (tokens: number): number => (usage === 'no_prompt' ? 0 : told(tokens))

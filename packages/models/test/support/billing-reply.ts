@@ -39,9 +39,10 @@ export function makeReply(making: Making): Reply {
     usage: behaviour.usage,
     thoughtTokens: output - shown.tokens,
     thoughtIsApart: behaviour.thoughtIsApart,
+    reads: [prompt.total, ...searches.reads],
     bill: {
       ...cached,
-      input: cached.input + searches.readAgain,
+      input: cached.input + searches.reads.reduce((sum, read) => sum + read, 0),
       output,
       searches: searches.blocks.length,
       promptTokens: Math.max(prompt.total, searches.longest),
@@ -99,7 +100,8 @@ function cachedParts(
 
 interface Searches {
   readonly blocks: readonly ReplyBlock[]
-  readonly readAgain: number
+  /** What each of them read. */
+  readonly reads: readonly number[]
   readonly longest: number
 }
 
@@ -107,7 +109,7 @@ interface Searches {
 function searchesOf({ behaviour, terms, wire, number, ...making }: Making, prompt: number): Searches {
   const blocks: ReplyBlock[] = []
   let found = 0
-  let readAgain = 0
+  const reads: number[] = []
   let longest = 0
   const uses = wire.hasSearches ? Math.min(behaviour.searches, making.maxSearches) : 0
   for (let use = 0; use < uses; use++) {
@@ -118,9 +120,9 @@ function searchesOf({ behaviour, terms, wire, number, ...making }: Making, promp
     blocks.push(block)
     const read = prompt + found + Math.floor((making.contextWindow - prompt - found) * behaviour.found)
     longest = Math.max(longest, read)
-    readAgain += read
+    reads.push(read)
   }
-  return { blocks, readAgain, longest }
+  return { blocks, reads, longest }
 }
 
 /** What of the reply is shown, as much as the cap has room for. */

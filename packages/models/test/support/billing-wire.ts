@@ -41,6 +41,10 @@ export interface Reply {
   /** Those of the reply's tokens that nobody is shown; and whether the format counts them beside the others. */
   readonly thoughtTokens: number
   readonly thoughtIsApart: boolean
+  /** The prompt, and what was read again after each search: by pass, what `bill.input` holds with the caches. */
+  readonly reads: readonly number[]
+  /** What is told in place of the above, where another account of the bill is drawn: with the first report, and with the last. */
+  readonly tell?: (place: 'start' | 'end') => JsonObject
 }
 
 /** A format that a service can speak. */

@@ -1,0 +1,156 @@
+// Holds rules of docs/spec.md: R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16: what a run tells is what a service bills, in every form in which services bill.
+// HALTING_MONEY_RUNS draws more sequences, HALTING_MONEY_SEED other ones.
+import type { Model, Usage } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createPrices } from '../src/index.ts'
+import { tieredPrice } from './support/billing-meter.ts'
+import type { Pass } from './support/billing-passes.ts'
+import { anySequence, runSequence } from './support/billing-sequence.ts'
+import type { Came, Sequence, Settled } from './support/billing-sequence.ts'
+import { isDeep } from './support/deep.ts'
+
+const prices = createPrices({ tiered: tieredPrice })
+const numRuns = Number(process.env['HALTING_MONEY_RUNS'] ?? (isDeep ? 10_000 : 400))
+const seed = Number(process.env['HALTING_MONEY_SEED'] ?? 20_261_122)
+
+/** Nothing was told that core would have to judge. */
+const isTold = ({ account }: Settled): boolean => account.garbage === undefined
+
+/** What a request was billed above what was reserved for it. */
+function above(currency: Sequence['currency'], { granted, picodollars, tokens }: Settled): number {
+  return currency === 'usd' ? Number(picodollars) / 1_000 - granted.nanos : tokens - granted.tokens
+}
+
+function isSurprise(request: Settled): boolean {
+  return above('usd', request) > 0.5 || above('tokens', request) > 0
+}
+
+/** Promises that this sequence broke. */
+function broken(drawn: Sequence, came: Came): readonly string[] {
+  const { requests, limit, committed, notices, modelUsage } = came
+  const billed = requests.reduce((sum, { picodollars }) => sum + picodollars, 0n)
+  const tokens = requests.reduce((sum, request) => sum + request.tokens, 0)
+  const overshoot = (drawn.currency === 'usd' ? Number(billed) / 1_000 : tokens) - limit
+  const surprises = requests.filter(isSurprise)
+  const untold = requests.filter((request) => !isTold(request))
+  const promises: { readonly [promise: string]: boolean } = {
+    'the run ends for a reason of its own': came.reason !== 'error' && came.reason !== 'model_error',
+    'what is told is what is billed': requests.filter(isTold).every(isExact),
+    'what cannot be counted is charged at no less than what was reserved': untold.every(
+      ({ charged, granted }) => !charged.known && charged.nanos >= granted.nanos && charged.tokens >= granted.tokens,
+    ),
+    'figures are numbers of at least 0': [committed.nanos, committed.tokens].every((figure) => figure >= 0),
+    'more than was reserved is billed only for what is hidden': surprises.every(
+      ({ account }) => account.hides !== 'nothing',
+    ),
+    'it is over the budget by no more than what one request hid':
+      overshoot <= 0.5 + Math.max(0, ...requests.map((request) => above(drawn.currency, request))),
+    'what was hidden is told as such': said(notices, 'billed more') === surprises.filter(isTold).length,
+    'what cannot be counted is told as such': said(notices, 'cannot be counted') === untold.length,
+    'each model has its own tokens': untold.length > 0 || isSame(modelUsage, tokensByModel(requests)),
+  }
+  return Object.entries(promises).flatMap(([promise, isKept]) => (isKept ? [] : [promise]))
+}
+
+/** Every pass is rounded up to a whole nano-dollar. */
+function isExact({ charged, passes, picodollars, tokens }: Settled): boolean {
+  const more = BigInt(charged.nanos) * 1_000n - picodollars
+  return charged.known && charged.tokens === tokens && more >= 0n && more <= BigInt(passes.length + 1) * 1_000n
+}
+
+function said(notices: readonly string[], words: string): number {
+  return notices.filter((notice) => notice.includes(words)).length
+}
+
+function tokensByModel(requests: readonly Settled[]): Came['modelUsage'] {
+  const byModel = new Map<string, { input: number; output: number }>()
+  for (const { model, bill } of requests.flatMap(({ passes }): readonly Pass[] => passes)) {
+    const before = byModel.get(model) ?? { input: 0, output: 0 }
+    byModel.set(model, { input: before.input + bill.promptTokens, output: before.output + bill.output })
+  }
+  return Object.fromEntries(byModel)
+}
+
+function isSame(one: Came['modelUsage'], other: Came['modelUsage']): boolean {
+  const entries = (figures: Came['modelUsage']): string => JSON.stringify(Object.entries(figures).toSorted())
+  return entries(one) === entries(other)
+}
+
+/** What can happen: a test that claims to hold for all of it has to have met all of it. */
+function happeningsIn(drawn: Sequence, came: Came): readonly string[] {
+  const { requests } = came
+  const types = new Set(requests.flatMap(({ passes }) => passes.map(({ type }) => type)))
+  const met: { readonly [happening: string]: boolean } = {
+    'compaction declared': drawn.compacts && types.has('compaction'),
+    'advice declared': drawn.advises && types.has('advisor_message'),
+    'hidden compaction': requests.some(({ account }) => account.hides === 'compaction'),
+    'hidden advice': requests.some(({ account }) => account.hides === 'advice'),
+    'over the budget': requests.some(isSurprise),
+    'ended by the budget': came.reason === 'max_budget_usd' || came.reason === 'token_limit',
+    'no request fits': requests.length === 0,
+    completed: came.reason === 'completed',
+    falling: requests.some(({ account }) => account.course === 'falling'),
+    rising: requests.some(({ account }) => account.course === 'rising'),
+    priority: requests.some(({ account }) => account.tier === 'priority'),
+    garbage: requests.some((request) => !isTold(request)),
+    searched: requests.some(({ passes }) => passes.some(({ bill }) => bill.searches > 0)),
+    'cached for an hour': requests.some(({ passes }) => passes.some(({ bill }) => bill.write1h > 0)),
+    'upper tier':
+      drawn.model === 'tiered' && requests.some(({ passes }) => passes.some(({ bill }) => bill.promptTokens > 1_500)),
+    chat: drawn.speaks === 'chat',
+  }
+  return Object.entries(met).flatMap(([happening, isMet]) => (isMet ? [`${happening}`] : []))
+}
+
+describe('what a run tells is what a service bills', () => {
+  test('in every documented form, to the cent, and over the budget only by what one request hid', async () => {
+    const met = new Set<string>()
+    const keepsPromises = fc.asyncProperty(anySequence, async (drawn) => {
+      const came = await runSequence(drawn, prices)
+      for (const happening of happeningsIn(drawn, came)) met.add(happening)
+      expect(broken(drawn, came)).toEqual([])
+    })
+    await fc.assert(keepsPromises, { numRuns, seed, endOnFailure: true })
+    expect(numRuns < 400 ? 16 : met.size).toBe(16)
+  }, 1_000_000)
+})
+
+describe('the test can see', () => {
+  async function brokenIn(sabotage: (model: Model) => Model): Promise<readonly string[]> {
+    const all = new Set<string>()
+    for (const drawn of fc.sample(anySequence, { numRuns: 120, seed: 20_261_122 })) {
+      for (const promise of broken(drawn, await runSequence(drawn, prices, sabotage))) all.add(promise)
+    }
+    return [...all].toSorted()
+  }
+
+  /** What a model tells of its usage, changed. */
+  const telling =
+    (change: (usage: Usage) => Usage) =>
+    (model: Model): Model => ({
+      ...model,
+      async call(request, options) {
+        const { message, ...reply } = await model.call(request, options)
+        return { ...reply, message: { ...message, usage: change(message.usage) } }
+      },
+    })
+
+  test('passes that nobody counts', async () => {
+    expect(await brokenIn(telling(({ iterations: _, ...usage }) => usage))).toEqual([
+      'each model has its own tokens',
+      'what is told is what is billed',
+      'what was hidden is told as such',
+    ])
+  })
+
+  test('counts that are taken back', async () => {
+    const lower = telling((usage) => ({ ...usage, output_tokens: Math.floor(usage.output_tokens / 2) }))
+    expect(await brokenIn(lower)).toContain('what is told is what is billed')
+  })
+
+  test('passes that nobody reserved for', async () => {
+    const undeclared = ({ extraPasses: _, ...model }: Model): Model => model
+    expect(await brokenIn(undeclared)).toContain('more than was reserved is billed only for what is hidden')
+  })
+})
