@@ -29,11 +29,13 @@ function isSurprise(request: Settled): boolean {
 /** Promises that this sequence broke. */
 function broken(drawn: Sequence, came: Came): readonly string[] {
   const { requests, limit, committed, notices, modelUsage } = came
-  const billed = requests.reduce((sum, { picodollars }) => sum + picodollars, 0n)
-  const tokens = requests.reduce((sum, request) => sum + request.tokens, 0)
+  const billed = requests.reduce((all, { picodollars }) => all + picodollars, 0n)
+  const tokens = sum(requests.map((request) => request.tokens))
   const overshoot = (drawn.currency === 'usd' ? Number(billed) / 1_000 : tokens) - limit
   const surprises = requests.filter(isSurprise)
   const untold = requests.filter((request) => !isTold(request))
+  // Of a request whose usage cannot be counted nobody can know what it hid.
+  const hid = (request: Settled): number => Math.max(0, above(drawn.currency, request))
   const promises: { readonly [promise: string]: boolean } = {
     'the run ends for a reason of its own': came.reason !== 'error' && came.reason !== 'model_error',
     'what is told is what is billed': requests.filter(isTold).every(isExact),
@@ -45,7 +47,7 @@ function broken(drawn: Sequence, came: Came): readonly string[] {
       ({ account }) => account.hides !== 'nothing',
     ),
     'it is over the budget by no more than what one request hid':
-      overshoot <= 0.5 + Math.max(0, ...requests.map((request) => above(drawn.currency, request))),
+      overshoot <= 0.5 + Math.max(0, ...requests.filter(isTold).map(hid)) + sum(untold.map(hid)),
     'what was hidden is told as such': said(notices, 'billed more') === surprises.filter(isTold).length,
     'what cannot be counted is told as such': said(notices, 'cannot be counted') === untold.length,
     'each model has its own tokens': untold.length > 0 || isSame(modelUsage, tokensByModel(requests)),
@@ -57,6 +59,10 @@ function broken(drawn: Sequence, came: Came): readonly string[] {
 function isExact({ charged, passes, picodollars, tokens }: Settled): boolean {
   const more = BigInt(charged.nanos) * 1_000n - picodollars
   return charged.known && charged.tokens === tokens && more >= 0n && more <= BigInt(passes.length + 1) * 1_000n
+}
+
+function sum(amounts: readonly number[]): number {
+  return amounts.reduce((all, amount) => all + amount, 0)
 }
 
 function said(notices: readonly string[], words: string): number {
