@@ -49,3 +49,30 @@ test('check refuses what a run would refuse', async () => {
 test('check takes no prompt', async () => {
   expect((await run(['check', 'the', '-p'])).status).toBe(2)
 })
+
+test('check forecasts what a run is likely to come to, and which flag ends it', async () => {
+  const { stdout } = await run(['check', '--max-turns', '5', '--max-budget-usd', '20'])
+  expect(stdout).toMatch(
+    /\nA long run is likely to have about 5 turns, [\d,]+ tokens and about \$[\d.]+: --max-turns ends it\.\n/,
+  )
+  const spent = await run(['check', '--max-budget-usd', '1'])
+  expect(spent.stdout).toMatch(/about \d+ turns, .*: --max-budget-usd ends it\.\n/)
+})
+
+test('check says what is missing where no request fits, by flag', async () => {
+  const { status, stdout } = await run(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
+  expect(status).toBe(0)
+  expect(stdout).toMatch(
+    /\nAt --max-budget-usd 0\.001 claude-sonnet-5-5 cannot begin; it needs \$[\d.]+\.\nGive --max-budget-usd [\d.]+ or more, or name a cheaper model with --model\.\n/,
+  )
+  expect(stdout).toMatch(
+    /\nAt --max-tokens 500 claude-sonnet-5-5 cannot begin; it needs [\d,]+ tokens\.\nGive --max-tokens \d+ or more\.\n$/,
+  )
+})
+
+test('check gives the forecast as JSON', async () => {
+  const { stdout } = await run(['check', '--output-format', 'json', '--max-budget-usd', '0.001'])
+  expect(JSON.parse(stdout)).toMatchObject({
+    forecast: { model: 'claude-sonnet-5-5', canBegin: false, likely: { turns: 0, endsBy: 'maxBudgetUsd' } },
+  })
+})

@@ -101,9 +101,27 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
     statuses: [3, 3],
     subtype: 'error_max_budget_usd',
     reason: 'budget_exhausted',
-    errors: ['Reached maximum budget ($0.06)'],
+    errors: [
+      expect.stringMatching(
+        /^Reached maximum budget \(\$0\.06\): \$[\d.]+ is used, and the next request may cost up to \$[\d.]+$/,
+      ),
+    ],
   })
-  expect(end.text.stderr).toContain('Raise --max-budget-usd')
+  expect(end.text.stderr).toMatch(/Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a last answer\.\n$/)
+})
+
+test('a budget in which no request fits says what the first one needs, and by which flag', async () => {
+  const end = await bothWays(() => script([look('a')], priced), ['--max-budget-usd', '0.001'])
+  expect(end).toMatchObject({
+    ...oneResult,
+    statuses: [3, 3],
+    reason: 'budget_exhausted',
+    errors: [expect.stringMatching(/^No request fits a budget of \$0\.001: the first one may cost up to \$[\d.]+$/)],
+  })
+  expect(end.text.stderr).toMatch(/Raise --max-budget-usd to [\d.]+ or more, or name a cheaper model with --model\.\n$/)
+  const enough = /Raise --max-budget-usd to ([\d.]+)/.exec(end.text.stderr)?.[1] ?? ''
+  const now = await bothWays(() => script([{ content: 'Yes.' }], priced), ['--max-budget-usd', enough])
+  expect(now).toMatchObject({ statuses: [0, 0] })
 })
 
 test('the line about an ending tells which files were changed, with + and − (spec R-TEXT-3a)', async () => {

@@ -1,9 +1,11 @@
 import { type Bound, type Certificate, certificate } from '@halting/core'
+import { forecast } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { counted, elapsed, money } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { describeModels } from '../session/models.ts'
+import { forecastText } from './forecast-text.ts'
 import { queryOptionsOf } from '../session/options.ts'
 import { openToolbox } from '../session/toolbox.ts'
 
@@ -13,12 +15,18 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   const toolbox = openToolbox(flags, cwd, env)
   const models = await describeModels(flags, program)
   for (const warning of models.warnings) output.err(`halting: ${warning}\n`)
-  const bounds = certificate(await queryOptionsOf(flags, program, toolbox, models))
+  const options = await queryOptionsOf(flags, program, toolbox, models)
+  const bounds = certificate(options)
+  const likely = forecast(options)
   const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
   output.out(
     isJson
-      ? `${JSON.stringify(bounds)}\n`
-      : certificateText(bounds, models.model.id, styleFor(output.isTerminal.stdout, env)),
+      ? `${JSON.stringify({ ...bounds, forecast: likely })}\n`
+      : [
+          certificateText(bounds, models.model.id, styleFor(output.isTerminal.stdout, env)),
+          ...forecastText(likely, flags),
+          '',
+        ].join('\n'),
   )
   return 0
 }

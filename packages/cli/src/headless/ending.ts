@@ -1,6 +1,7 @@
 import { endings, type Terminal, type TerminalReason } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+import { limitAdvice } from './limit-advice.ts'
 
 type Advice = string | ((flags: Flags) => string)
 
@@ -74,7 +75,8 @@ export interface EndingContext {
 
 /** One line about an ending that is no success: reason, message, figures, what to do next. */
 export function endingLine(terminal: Terminal, { flags, changes, errorKind }: EndingContext): string {
-  const given = (terminal.reason === 'model_error' && modelAdvice[errorKind ?? '']) || advice[terminal.reason]
+  const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
+  const given = ofModel ?? limitAdvice(terminal, flags) ?? advice[terminal.reason]
   const next = typeof given === 'string' ? given : given(flags)
   const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
   const figures = [figuresOf(terminal), ...(changes === '' ? [] : [changes])].join(', ')

@@ -1,4 +1,3 @@
-import { usdOf } from '../budget/prices.ts'
 import { after, type Eventually } from '../eventually.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { noCount } from '../state.ts'
@@ -11,14 +10,13 @@ import { compactionOf, contextViewOf } from './defend-context.ts'
 import {
   abortDraft,
   budgetDraft,
-  budgetSignal,
   imageErrorDraft,
   loweredTokensDraft,
   modelErrorDraft,
   promptTooLongDraft,
 } from './endings.ts'
+import { overBudgetDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
-import type { OverBudget } from './request/grant.ts'
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
 
@@ -45,21 +43,6 @@ function recoverFailure(error: ModelErrorJson, attempts: number): Outcome {
     default:
       return ends(modelErrorDraft(error, attempts))
   }
-}
-
-/** The budget has no room for the request: the run stops before the call. */
-function overBudgetDraft(run: Run, { currency, needed, available }: OverBudget): Draft {
-  if (currency === 'usd') {
-    const budget = budgetSignal(run, 'ledger')
-    const figures = { neededUsd: usdOf(needed), availableUsd: usdOf(Math.max(0, available)) }
-    return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), context: { ...budget.context, ...figures } }))
-  }
-  const used = run.spent.totalTokens
-  const limit = run.context.settings.maxTokens
-  const message = `Token limit reached: ${used}/${limit} used, and the next request may need ${needed}`
-  const context = { used, limit, needed, available: Math.max(0, available) }
-  const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
-  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
 }
 
 /** After a 413: drain staged collapses, then compact. */

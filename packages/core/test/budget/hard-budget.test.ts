@@ -26,7 +26,7 @@ describe('a hard budget', () => {
     expect([terminal.reason, terminal.costUsd, model.requests]).toEqual(['max_budget_usd', 0, []])
     expect(terminal.signal.toJSON()).toEqual({
       reason: 'cost_limit',
-      message: `Reached maximum budget ($${input + 1_023})`,
+      message: `No request fits a budget of $${input + 1_023}: the first one may cost up to $${input + 1_024}`,
       context: {
         used: 0,
         usedUsd: 0,
@@ -34,6 +34,7 @@ describe('a hard budget', () => {
         limitUsd: input + 1_023,
         neededUsd: input + 1_024,
         availableUsd: input + 1_023,
+        limitNeededUsd: input + 1_024,
       },
       source: 'ledger',
     })

@@ -23,8 +23,13 @@ describe('what was spent before a run', () => {
       const { terminal, model } = await run([], { ...given, model: modelOf(), spentBeforeUsd })
       expect([terminal.reason, terminal.costUsd, model.requests]).toEqual(['max_budget_usd', 0, []])
       expect(terminal.signal).toMatchObject({
-        message: 'Reached maximum budget ($10000)',
-        context: { usedUsd: spentBeforeUsd, limitUsd: 10_000, neededUsd: input + 1_024 },
+        message: `Reached maximum budget ($10000): $${spentBeforeUsd} is used, and the next request may cost up to $${input + 1_024}`,
+        context: {
+          usedUsd: spentBeforeUsd,
+          limitUsd: 10_000,
+          neededUsd: input + 1_024,
+          limitNeededUsd: spentBeforeUsd + input + 1_024,
+        },
       })
     }
   })
@@ -43,7 +48,7 @@ describe('what was spent before a run', () => {
     expect(model.requests.map(({ maxTokens }) => maxTokens)).toEqual([2_500 - input])
     const both = await run([], { ...limits, ...given, model: modelOf(), spentBeforeUsd: 8_000 })
     expect(both.model.requests.map(({ maxTokens }) => maxTokens)).toEqual([])
-    expect(both.terminal.signal.message).toBe('Reached maximum budget ($10000)')
+    expect(both.terminal.signal.message).toMatch(/^Reached maximum budget \(\$10000\): \$8000 is used/)
   })
 
   test('counts after a resume too', async () => {

@@ -133,7 +133,11 @@ describe('a limit of cost', () => {
       const { errors } = resultOf(await all(engine.submit('go')))
       costs.push([engine.lastTerminal?.reason, engine.lastTerminal?.committedUsd, errors])
     }
-    const once = ['max_budget_usd', 1_500, ['Reached maximum budget ($3000)']]
+    const once = [
+      'max_budget_usd',
+      1_500,
+      ['Reached maximum budget ($3000): $1500 is used, and the next request may cost up to $2624'],
+    ]
     expect([costs, engine.totalCostUsd]).toEqual([[once, once], 3_000])
   })
 })

@@ -45,7 +45,7 @@ describe('limits', () => {
       maxBudgetUsd: 2_000,
     })
     expectEnding(asked, 'max_budget_usd', {
-      message: 'Reached maximum budget ($2000)',
+      message: 'Reached maximum budget ($2000): $1110 is used, and the next request may cost up to $1220',
       source: 'ledger',
       results: ['read'],
     })

@@ -30,7 +30,12 @@ export type Charge = {
  * that ends the run before the request.
  * @throws HaltingError `callback` for prices that fail under a dollar budget.
  */
-export function worstCase(run: Run, model: Model, inputTokens: number, outputTokens: number): Amount {
+export function worstCase(
+  run: Pick<Run, 'context' | 'transcript'>,
+  model: Model,
+  inputTokens: number,
+  outputTokens: number,
+): Amount {
   const { context } = run
   const serverToolUses = model.maxServerToolUses ?? 0
   const reply = worstOf(context, model.id, { inputTokens, outputTokens, serverToolUses })

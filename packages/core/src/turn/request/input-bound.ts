@@ -5,11 +5,14 @@ import type { Model, ToolDefinition } from '../../model/model.ts'
 import type { Run } from '../run.ts'
 import { promptCountFor } from './prompt-count.ts'
 
+/** What is known of a run when its next request is bounded. */
+export type Asking = Pick<Run, 'context' | 'spent' | 'transcript'>
+
 /** What services add to a request around what they were sent. */
 export const requestOverhead = 1_000
 
 /** The most input tokens that the run's next request can be billed for: the provider's own count, and bytes for what came since. */
-export function inputBoundOf(run: Run, model: Model): number {
+export function inputBoundOf(run: Asking, model: Model): number {
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
   return withServerTools(
@@ -44,7 +47,7 @@ function withServerTools(sent: number, { maxServerToolUses = 0, contextWindow }:
 }
 
 /** All of the run's next request by its bytes: what it has at most, whoever counts. */
-export function byteBoundOf(run: Run, model: Model): number {
+export function byteBoundOf(run: Pick<Run, 'context' | 'transcript'>, model: Model): number {
   const { settings, toolDefinitions } = run.context
   const messages = run.transcript.messages()
   const known = byteBounds.get(messages)

@@ -5,7 +5,10 @@ import type { PromptCount } from '../../state.ts'
 import type { Run } from '../run.ts'
 
 /** The provider's last count, where it holds for the next request to this model; undefined where all of it has to be counted anew. */
-export function promptCountFor({ spent, context, transcript }: Run, model: Model): PromptCount | undefined {
+export function promptCountFor(
+  { spent, context, transcript }: Pick<Run, 'spent' | 'context' | 'transcript'>,
+  model: Model,
+): PromptCount | undefined {
   const { counted } = spent
   if (counted.tokens === 0 || counted.length > transcript.messages().length) return undefined
   return counted.of === promptDigest(context, model) ? counted : undefined

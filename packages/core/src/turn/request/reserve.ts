@@ -1,10 +1,10 @@
 import { lapsLeft } from '../../allowance.ts'
-import { nothing, type Amount, type HeldBack, type Reservation } from '../../budget/ledger.ts'
+import { nothing, plus, type Amount, type HeldBack, type Reservation } from '../../budget/ledger.ts'
 import type { Run } from '../run.ts'
 import { worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
-import { inputBoundOf, requestOverhead } from './input-bound.ts'
+import { inputBoundOf, requestOverhead, type Asking } from './input-bound.ts'
 
 /** Reserves the worst case of a request, lowering the reply's cap to what fits (spec R-BUD-2, R-BUD-3). */
 export function reserveRequest(
@@ -25,21 +25,23 @@ export function reserveRequest(
     const held = heldBack(output)
     return amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens
   }
-  if (!fits(useful)) return { grant: overBudget(worst(useful), heldBack(useful), available), reservation: undefined }
+  if (!fits(useful))
+    return { grant: overBudget(plus(worst(useful), heldBack(useful)), available), reservation: undefined }
   const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
   const amount = worst(maxTokens)
   const lowered = maxTokens === cap ? null : worst(cap).nanos + heldBack(cap).nanos > available.nanos ? 'usd' : 'tokens'
   const reservation = ledger.reserve(amount)
   // Prices that say something else every time they are asked: what is not reserved is not asked for.
-  if (reservation === undefined) return { grant: overBudget(amount, nothing, available), reservation }
+  if (reservation === undefined) return { grant: overBudget(amount, available), reservation }
   return {
     grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
     reservation,
   }
 }
 
-function overBudget(needed: Amount, held: Amount, available: Amount): OverBudget {
-  return needed.nanos + held.nanos > available.nanos
+/** @param needed With what has to be left for a last answer. */
+function overBudget(needed: Amount, available: Amount): OverBudget {
+  return needed.nanos > available.nanos
     ? { granted: false, currency: 'usd', needed: needed.nanos, available: available.nanos }
     : { granted: false, currency: 'tokens', needed: needed.tokens, available: available.tokens }
 }
@@ -60,10 +62,15 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
 
 /** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on (spec R-BUD-4). */
 export function heldBackBy(run: Run): HeldBack | undefined {
-  const { spent, context, ports } = run
+  return heldForLastAnswer(run) ?? run.ports.heldBack
+}
+
+/** Undefined where this run asks for no last answer. */
+export function heldForLastAnswer(run: Asking): HeldBack | undefined {
+  const { spent, context } = run
   const wantsLastAnswer =
     context.settings.wrapUp && spent.closing === null && lapsLeft('wrap_up', spent.laps, context.limits) > 0
-  if (!wantsLastAnswer) return ports.heldBack
+  if (!wantsLastAnswer) return undefined
   const model = currentModel(run)
   const useful = Math.min(outputCap(run, model), context.settings.minUsefulTokens)
   // The input of the last answer is all that came before it, and the message that asks for it.

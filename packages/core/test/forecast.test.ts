@@ -1,0 +1,65 @@
+// Holds rules of docs/spec.md: R-BUD-3a, R-CERT-8: what a budget that leaves no room for a request needs is said, before and when it ends a run.
+import { describe, expect, test } from 'vitest'
+import { forecast } from '../src/adapters/index.ts'
+import { certificate } from '../src/index.ts'
+import { scriptedModel } from '../src/testing/index.ts'
+import { dollarATokenPrices as prices, run, type Given } from './support/harness.ts'
+
+const model = scriptedModel(['answer'], { maxOutputTokens: 4_000 })
+/** What the first request's input can be billed for, and the least that is asked for. */
+const needed = 1_000 + 16 + 2 + 2 + 1_024
+const of = (options: Given) => forecast({ model, prices, ...options }, 'go')
+
+describe('what the first request needs is known before', () => {
+  test.each<[string, Given, number]>([
+    ['a budget', { maxBudgetUsd: 500 }, needed],
+    ['tokens', { maxTokens: 500 }, needed],
+    ['a budget with a last answer', { maxBudgetUsd: 500, wrapUp: true }, needed + needed + 1_000 + 1_024],
+  ])('by %s', async (_what, limits, expected) => {
+    const { first, canBegin, likely } = of(limits)
+    expect([first, canBegin, likely.turns]).toEqual([{ usd: expected, tokens: expected }, false, 0])
+    const { terminal } = await run([], { model, prices, ...limits })
+    const { needed: tokens, neededUsd = tokens, limitNeeded, limitNeededUsd = limitNeeded } = terminal.signal.context
+    expect([neededUsd, limitNeededUsd]).toEqual([expected, expected])
+    const enough = limits.maxTokens === undefined ? { maxBudgetUsd: expected } : { maxTokens: expected }
+    expect(of({ ...limits, ...enough }).canBegin).toBe(true)
+    expect((await run([], { model, prices, ...limits, ...enough })).model.requests.length).toBeGreaterThan(0)
+  })
+
+  test('and what the session has spent counts', () => {
+    expect(of({ maxBudgetUsd: needed, spentBeforeUsd: 1 }).canBegin).toBe(false)
+    expect(of({ maxBudgetUsd: needed }).canBegin).toBe(true)
+  })
+
+  test('a model without a price has none in dollars', () => {
+    expect(forecast({ model }, 'go')).toMatchObject({ first: { usd: null }, likely: { usd: null } })
+  })
+})
+
+describe('the likely course names the limit that ends it', () => {
+  test.each<[string, Given]>([
+    ['maxTurns', { maxTurns: 5 }],
+    ['maxBudgetUsd', { maxBudgetUsd: 100_000 }],
+    ['maxTokens', { maxTokens: 100_000 }],
+  ])('%s', (endsBy, limits) => {
+    const { likely } = of(limits)
+    expect(likely.endsBy).toBe(endsBy)
+    expect(likely.turns).toBeGreaterThan(4)
+    const { usd, tokens } = certificate({ model, prices, ...limits })
+    if (usd.bounded) expect(likely.usd).toBeLessThanOrEqual(usd.value)
+    if (tokens.bounded) expect(likely.tokens).toBeLessThanOrEqual(tokens.value)
+  })
+
+  test('and is long where nothing ends it', () => {
+    expect(of({ maxTurns: 5_000 }).likely).toMatchObject({ turns: 1_000, endsBy: null })
+  })
+})
+
+test('a budget in which no request fits says so, in figures', async () => {
+  const dollars = await run([], { model, prices, maxBudgetUsd: 500 })
+  expect(dollars.terminal.signal.message).toBe(
+    `No request fits a budget of $500: the first one may cost up to $${needed}`,
+  )
+  const tokens = await run([], { model, maxTokens: 500 })
+  expect(tokens.terminal.signal.message).toBe(`No request fits a limit of 500 tokens: the first one may need ${needed}`)
+})
