@@ -79,7 +79,8 @@ function tokensByModel(requests: readonly Settled[]): Came['modelUsage'] {
 }
 
 function isSame(one: Came['modelUsage'], other: Came['modelUsage']): boolean {
-  const entries = (figures: Came['modelUsage']): string => JSON.stringify(Object.entries(figures).toSorted())
+  const entries = (figures: Came['modelUsage']): string =>
+    JSON.stringify(Object.entries(figures).toSorted(([a], [b]) => a.localeCompare(b)))
   return entries(one) === entries(other)
 }
 
@@ -106,7 +107,7 @@ function happeningsIn(drawn: Sequence, came: Came): readonly string[] {
       drawn.model === 'tiered' && requests.some(({ passes }) => passes.some(({ bill }) => bill.promptTokens > 1_500)),
     chat: drawn.speaks === 'chat',
   }
-  return Object.entries(met).flatMap(([happening, isMet]) => (isMet ? [`${happening}`] : []))
+  return Object.entries(met).flatMap(([happening, isMet]) => (isMet ? [happening] : []))
 }
 
 describe('what a run tells is what a service bills', () => {

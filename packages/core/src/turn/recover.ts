@@ -16,7 +16,7 @@ import {
   promptTooLongDraft,
 } from './endings.ts'
 import { overBudgetDraft } from './over-budget.ts'
-import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from './outcome.ts'
+import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import { canEscalate } from './request/current-model.ts'
 import type { Run } from './run.ts'
 
