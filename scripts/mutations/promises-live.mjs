@@ -78,7 +78,7 @@ export const promisesOfLiveRuns = [
   [
     'event figures: the reply is not in the window',
     ['live/figures'],
-    ['turn/ask.ts', ' : inputTokensOf(usage) + usage.output_tokens', ' : inputTokensOf(usage)'],
+    ['turn/ask.ts', ': pass.inputTokens + pass.outputTokens', ': pass.inputTokens'],
   ],
   [
     'settings: limits that were set are kept by nobody',
