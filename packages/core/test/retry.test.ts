@@ -28,11 +28,11 @@ describe('the delay before a retry', () => {
     ).toBeGreaterThan(5)
   })
 
-  test('is what the service asked for, also when that is nothing', () => {
-    expect([
-      retryDelayMs(1, record({ retryAfterMs: 30_000 }), 'k'),
-      retryDelayMs(9, record({ retryAfterMs: 0 }), 'k'),
-    ]).toEqual([30_000, 0])
+  test('is what the service asked for, and never less than the policy waits by itself', () => {
+    expect(retryDelayMs(1, record({ retryAfterMs: 30_000 }), 'k')).toBe(30_000)
+    const own = retryDelayMs(9, record(), 'k')
+    const asked = [0, -5, Number.NaN, 1_999, null].map((retryAfterMs) => record({ retryAfterMs }))
+    expect(asked.map((error) => retryDelayMs(9, error, 'k'))).toEqual([own, own, own, own, own])
   })
 
   test('a fallback model is taken after three overloads', () => {
@@ -87,6 +87,12 @@ describe('attempts', () => {
     ])
     expect([transitions, terminal.summary.turns, terminal.summary.requests]).toEqual([[], 1, 3])
     expect(terminal.durationMs).toBe(retries.reduce((sum, { delayMs }) => sum + delayMs, 0))
+  })
+
+  test('are no storm when a service asks to come back at once', async () => {
+    const atOnce = { error: { kind: 'rate_limit', message: 'x', status: 429, retryAfterMs: 0 } } as const
+    const { terminal } = await run(() => atOnce)
+    expect(terminal.durationMs).toBeGreaterThanOrEqual(200 + 400 + 800 + 7 * 2_000)
   })
 
   test('run out after maxRetries more than the first', async () => {

@@ -216,8 +216,21 @@ describe('retry-after', () => {
     [{ 'retry-after': '0.5' }, 500],
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT' }, 30_000],
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 0],
+    // Against the clock of whoever answered.
+    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT', date: 'yesterday' }, 30_000],
+    [{ 'retry-after': 'Saturday, 21-Nov-26 12:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Sat Nov 21 12:00:30 2026' }, 30_000],
+    [{ 'retry-after': '3, 4' }, 4000],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': '-5' }, null],
+    [{ 'retry-after': '1e9' }, null],
+    [{ 'retry-after': '5, soon' }, null],
+    [{ 'retry-after': '2026' }, 2_026_000],
+    [{ 'retry-after': '2026-11-21' }, null],
     [{ 'retry-after': 'soon' }, null],
     [{ 'retry-after-ms': '250' }, 250],
+    [{ 'retry-after-ms': '-250', 'retry-after': '1' }, 1000],
     [{}, null],
   ])('%j', (headers, expected) => {
     expect(retryAfterMsOf(new Headers(headers as Record<string, string>), at)).toBe(expected)

@@ -1,7 +1,7 @@
 import { hashText } from '../hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
-/** The one retry policy (spec R-REQ-2): wait as long as the service asks for, else 200, 400, 800 ms, then 2 s each time. */
+/** The one retry policy (spec R-REQ-2): 200, 400, 800 ms, then 2 s each time, or longer where the service asks for it. */
 const firstDelaysMs = [200, 400, 800] as const
 const laterDelayMs = 2_000
 
@@ -16,7 +16,8 @@ export const overloadsBeforeFallback = 3
  * it is derived from `key`, since core draws no random number.
  */
 export function retryDelayMs(attempt: number, error: ModelErrorJson, key: string): number {
-  if (error.retryAfterMs !== null) return error.retryAfterMs
   const base = firstDelaysMs[attempt - 1] ?? laterDelayMs
-  return base + (hashText(key, attempt) % (base / 4))
+  const ownMs = base + (hashText(key, attempt) % (base / 4))
+  // What an adapter tells may be no number at all.
+  return error.retryAfterMs !== null && error.retryAfterMs > ownMs ? error.retryAfterMs : ownMs
 }
