@@ -36,3 +36,24 @@ export function createEventStream(maxEventLength: number = longestEvent): EventS
     },
   }
 }
+
+/** The same of a stream in which each line is the data of one event, and nothing else. */
+export function createLineStream(maxEventLength: number = longestEvent): EventStream {
+  const decoder = new TextDecoder()
+  let pieces: string[] = []
+  let length = 0
+  return {
+    feed(bytes) {
+      const [first = '', ...lines] = decoder.decode(bytes, { stream: true }).split('\n')
+      pieces.push(first)
+      length += first.length
+      const events: ServerSentEvent[] = []
+      for (const line of lines) {
+        events.push({ data: pieces.join('').trim() })
+        pieces = [line]
+        length = line.length
+      }
+      return length > maxEventLength ? 'too_long' : events
+    },
+  }
+}

@@ -30,6 +30,8 @@ export interface Exchange {
   readonly response: Response
   /** `onProgress()` is the reader's to call: only it can tell news from a sign of life. */
   readonly deadlines: Deadlines
+  /** How the body begins, without white space: as many characters, or fewer where it ends. `read` gives them again. */
+  beginning(length: number): Promise<string>
   /** Hands the pieces of the body to `take`, until it has enough. What `take` throws is thrown. */
   read(take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd>
   /** The beginning of the body as text, as far as it could be read, and how the reading of it ended. */
@@ -69,31 +71,50 @@ function exchangeOf(response: Response, scope: CallScope, url: string): Exchange
   scope.signal.addEventListener('abort', cancel, { once: true })
   scope.deadlines.onBytes()
 
-  const read = async (take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd> => {
+  const next = async (): Promise<Uint8Array | BodyEnd> => {
     if (reader === undefined) return { kind: 'ended' }
-    for (;;) {
-      let piece: Awaited<ReturnType<typeof reader.read>>
-      try {
-        piece = await reader.read()
-      } catch (thrown) {
-        scope.outer.throwIfAborted()
-        return { kind: 'broken', error: scope.timeout() ?? networkError(thrown, url) }
-      }
+    let piece: Awaited<ReturnType<typeof reader.read>>
+    try {
+      piece = await reader.read()
+    } catch (thrown) {
       scope.outer.throwIfAborted()
-      const error = scope.timeout()
-      if (error !== undefined) return { kind: 'broken', error }
-      if (piece.done) {
-        isRead = true
-        return { kind: 'ended' }
-      }
-      scope.deadlines.onBytes()
-      if (take(piece.value) === 'enough') return { kind: 'enough' }
+      return { kind: 'broken', error: scope.timeout() ?? networkError(thrown, url) }
+    }
+    scope.outer.throwIfAborted()
+    const error = scope.timeout()
+    if (error !== undefined) return { kind: 'broken', error }
+    if (piece.done) {
+      isRead = true
+      return { kind: 'ended' }
+    }
+    scope.deadlines.onBytes()
+    return piece.value
+  }
+  /** What was read to see how the body begins. */
+  const seen: (Uint8Array | BodyEnd)[] = []
+
+  const read = async (take: (bytes: Uint8Array) => 'more' | 'enough'): Promise<BodyEnd> => {
+    for (;;) {
+      const piece = seen.shift() ?? (await next())
+      if (!(piece instanceof Uint8Array)) return piece
+      if (take(piece) === 'enough') return { kind: 'enough' }
     }
   }
   return {
     response,
     deadlines: scope.deadlines,
     read,
+    async beginning(length) {
+      const decoder = new TextDecoder()
+      let text = ''
+      while (text.length < length) {
+        const piece = await next()
+        seen.push(piece)
+        if (!(piece instanceof Uint8Array)) break
+        text = (text + decoder.decode(piece, { stream: true })).trimStart()
+      }
+      return text.slice(0, length)
+    },
     async text(maxBytes) {
       const decoder = new TextDecoder()
       let text = ''

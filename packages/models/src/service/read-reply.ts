@@ -1,8 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { JsonObject, ModelReply } from '@halting/core'
-import { createEventStream } from '../http/event-stream.ts'
-import type { ServerSentEvent } from '../http/event-stream.ts'
+import type { EventStream, ServerSentEvent } from '../http/event-stream.ts'
 import type { BodyEnd, Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
 import { replyOf, wholeReplyOf } from './assembled-reply.ts'
@@ -12,8 +11,7 @@ import type { Progress, StreamReader } from './stream-reader.ts'
 
 export interface ReadOptions {
   readonly labels: ServiceLabels
-  /** Longest event, in characters. */
-  readonly maxEventLength: number
+  readonly events: EventStream
   /** The error for an answer that did not say that it is a stream, and was none. */
   readonly ifNoEvent?: ModelError | undefined
 }
@@ -25,10 +23,9 @@ export interface ReadOptions {
 export async function readReply(
   exchange: Exchange,
   reader: StreamReader,
-  { labels, maxEventLength, ifNoEvent }: ReadOptions,
+  { labels, events, ifNoEvent }: ReadOptions,
 ): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.response.headers)
-  const events = createEventStream(maxEventLength)
   let failure: ModelError | undefined
   let hasEvents = false
 

@@ -3,7 +3,7 @@ import type { ModelCallOptions } from '@halting/core/adapters'
 import type { ModelReply, ModelRequest } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
-import { longestEvent } from '../http/event-stream.ts'
+import { createEventStream, createLineStream, longestEvent } from '../http/event-stream.ts'
 import { openExchange } from '../http/exchange.ts'
 import type { Exchange, ExchangeOptions } from '../http/exchange.ts'
 import { fetchFor } from '../http/fetch.ts'
@@ -99,8 +99,11 @@ async function refused(
   }
 }
 
-/** What an answer is: it says so, or it is a stream unless it says that it is a text for programs or people. */
-function read(
+/**
+ * What an answer is: it says so, or it is a stream unless it says that it is a text for programs or people. That is not
+ * taken from one that begins as a stream does.
+ */
+async function read(
   exchange: Exchange,
   reader: StreamReader,
   { url, labels }: Protocol,
@@ -108,11 +111,22 @@ function read(
 ): Promise<ModelReply> {
   const { headers } = exchange.response
   const type = headers.get('content-type')?.toLowerCase() ?? ''
-  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { labels, maxEventLength })
+  const events = createEventStream(maxEventLength)
+  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { labels, events })
   const otherwise = noStream(exchange, url, type)
-  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { labels, maxEventLength, ifNoEvent: otherwise })
+  const ifNoEvent = otherwise
+  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { labels, events, ifNoEvent })
+  const beginning = await exchange.beginning(longestField)
+  if (fields.some((field) => beginning.startsWith(field))) return readReply(exchange, reader, { labels, events })
+  if (type.includes('ndjson') && beginning.startsWith('{')) {
+    return readReply(exchange, reader, { labels, events: createLineStream(maxEventLength) })
+  }
   return readDocument(exchange, reader, { url, labels }, maxEventLength, otherwise)
 }
+
+/** What stands first in the first line of a stream of events; a colon begins a comment. */
+const fields = ['data:', 'event:', 'id:', 'retry:', ':'] as const
+const longestField = 6
 
 function noStream({ response }: Exchange, url: string, type: string): ModelError {
   return new ModelError({
