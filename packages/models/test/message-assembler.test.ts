@@ -25,7 +25,7 @@ function read(pieces: readonly Uint8Array[]): Read {
     if (events === 'too_long') break
     for (const { data } of events) {
       const progress = assembler.take(JSON.parse(data) as JsonObject)
-      if (progress.kind !== 'more' && progress.kind !== 'ping') ends.push(progress)
+      if (!['more', 'ping', 'last'].includes(progress.kind)) ends.push(progress)
       if (ends.length > 0) return { assembled: assembler.finish(), updates, ends }
     }
   }

@@ -21,9 +21,9 @@ export interface PartReaderOptions {
   readonly emit: (update: ModelUpdate) => void
 }
 
-/** What a part means for the reading of the stream. */
+/** What a part means for the reading of the stream: `more` was news of the reply, `ping` was none. */
 export type PartProgress =
-  | { readonly kind: 'more' | 'end' }
+  | { readonly kind: 'more' | 'ping' | 'end' }
   /** Something was lost or came twice. */
   | { readonly kind: 'violation'; readonly why: string }
   /** The service gave up. */
@@ -32,6 +32,7 @@ export type PartProgress =
   | { readonly kind: 'unusable'; readonly why: string }
 
 const more: PartProgress = { kind: 'more' }
+const ping: PartProgress = { kind: 'ping' }
 
 /**
  * Makes a message out of the parts of an AI SDK stream, by telling them to a `MessageAssembler` as the events of the
@@ -104,9 +105,9 @@ export class PartReader {
         return { kind: 'error', error: part.error }
       case 'tool-input-end':
       case 'raw':
-        return more
+        return ping
       case 'stream-start':
-        return Array.isArray(part.warnings) && part.warnings.length > 0 ? this.#tellOn(part) : more
+        return Array.isArray(part.warnings) && part.warnings.length > 0 ? this.#tellOn(part) : ping
       default:
         return this.#tellOn(part)
     }
@@ -135,7 +136,7 @@ export class PartReader {
     if (typeof part.delta !== 'string') return violation('a delta held no text')
     this.#log.note(index, part.providerMetadata)
     // Some providers tell a signature with a delta that says nothing else.
-    if (part.delta === '') return more
+    if (part.delta === '') return ping
     this.#hasContent ||= kind === 'text' && part.delta.trim() !== ''
     return this.#send({ type: 'content_block_delta', index, delta })
   }
@@ -162,7 +163,7 @@ export class PartReader {
 
   #addInput(part: JsonObject): PartProgress {
     const index = this.#inputs.add(stringOf(part.id), stringOf(part.delta))
-    if (index === undefined) return more
+    if (index === undefined || part.delta === '') return ping
     this.#log.note(index, part.providerMetadata)
     this.#tell(inputDelta(index, stringOf(part.delta)))
     return more
@@ -234,7 +235,7 @@ export class PartReader {
   #takeMetadata({ id, modelId }: JsonObject): PartProgress {
     this.#id = stringOf(id) || this.#id
     this.#model = stringOf(modelId) || this.#model
-    return more
+    return ping
   }
 
   #takeFinish(part: JsonObject): PartProgress {
@@ -298,7 +299,7 @@ export class PartReader {
   #tellOn(part: JsonObject): PartProgress {
     const copy = jsonCopyOf(part)
     if (copy !== undefined) this.#tell({ type: 'ai_sdk_part', part: copy })
-    return more
+    return ping
   }
 }
 

@@ -25,6 +25,8 @@ export interface PartSource {
   /** Of the HTTP answer, where there was one. */
   readonly headers: Headers
   next(): Promise<Read>
+  /** The last part was news of the reply. */
+  onProgress(): void
   /** The message is whole: what still comes is of no interest. */
   finished(): void
   /** Call it once, on every path. */
@@ -75,16 +77,12 @@ type Reader = ReadableStreamDefaultReader<unknown>
 function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSource {
   const cancel = (): void => void reader.cancel().catch(() => {})
   let end: 'none' | 'finished' | 'ended' = 'none'
-  // Every part is news: there are no signs of life among them.
-  const hear = (): void => {
-    scope.deadlines.onBytes()
-    scope.deadlines.onProgress()
-  }
   // Ends a pending read of a stream that does not heed the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
-  hear()
+  scope.deadlines.onBytes()
   return {
     headers,
+    onProgress: () => scope.deadlines.onProgress(),
     async next() {
       let piece: Awaited<ReturnType<Reader['read']>>
       try {
@@ -101,7 +99,7 @@ function sourceOf(reader: Reader, headers: Headers, scope: CallScope): PartSourc
         end = 'ended'
         return { kind: 'ended' }
       }
-      hear()
+      scope.deadlines.onBytes()
       return { kind: 'part', part: piece.value }
     },
     finished() {

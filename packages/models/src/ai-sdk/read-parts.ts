@@ -29,6 +29,9 @@ async function readToEnd(source: PartSource, reader: PartReader, provider: strin
     const progress = reader.take(read.part)
     switch (progress.kind) {
       case 'more':
+        source.onProgress()
+        break
+      case 'ping':
         break
       case 'end':
         source.finished()

@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@h
 import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
 import { isAbsent } from '../told-counts.ts'
-import { more, violation } from '../service/stream-reader.ts'
+import { more, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 import { applyDelta, closeBlock, messagesOrigin, openBlock } from './open-block.ts'
 import type { OpenBlock, OriginOf } from './open-block.ts'
@@ -54,11 +54,11 @@ export class MessageAssembler {
       case 'message_stop':
         return { kind: 'end' }
       case 'ping':
-        return { kind: 'ping' }
+        return ping
       case 'error':
         return { kind: 'error_event', error: event.error }
       default:
-        return more
+        return ping
     }
   }
 
@@ -114,8 +114,9 @@ export class MessageAssembler {
     if (outcome.kind === 'misfit') return violation('a delta came for a block of another kind')
     if (outcome.kind === 'text' || outcome.kind === 'thinking') {
       this.#emit({ type: `${outcome.kind}_delta`, index, text: outcome.text })
+      return outcome.text === '' ? ping : more
     }
-    return more
+    return outcome.kind === 'taken' ? more : ping
   }
 
   #takeBlockStop({ index }: JsonObject): Progress {
@@ -123,7 +124,8 @@ export class MessageAssembler {
     if (typeof index !== 'number' || (open === undefined && !this.#isClosed(index))) {
       return violation('a block ended that had not begun')
     }
-    if (open !== undefined) this.#close(index, open)
+    if (open === undefined) return ping
+    this.#close(index, open)
     return more
   }
 
@@ -131,9 +133,10 @@ export class MessageAssembler {
     if (this.#start === undefined) return violation('message_delta came before the message')
     this.#usage = mergeUsage(this.#usage, usage)
     this.#isUsageTold ||= isTold(usage)
-    if (!isJsonObject(delta)) return more
+    if (!isJsonObject(delta)) return ping
+    const isFirst = this.#stopReason === null
     this.#takeReason(delta)
-    return more
+    return isFirst && this.#stopReason !== null ? { kind: 'last' } : ping
   }
 
   #takeReason({ stop_reason, stop_sequence, stop_details, container }: JsonObject): void {

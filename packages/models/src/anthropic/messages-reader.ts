@@ -1,5 +1,3 @@
-import { isJsonObject } from '@halting/core/adapters'
-import type { JsonObject } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import type { StreamReader } from '../service/stream-reader.ts'
 import { MessageAssembler } from './message-assembler.ts'
@@ -10,8 +8,7 @@ export function messagesReader(emit: (update: ModelUpdate) => void): StreamReade
   const assembler = new MessageAssembler(emit)
   return {
     take(event, text) {
-      const progress = tellingEvent(emit, event, () => assembler.take(event, text))
-      return progress.kind === 'more' && tellsReason(event) ? { kind: 'last' } : progress
+      return tellingEvent(emit, event, () => assembler.take(event, text))
     },
     // It ends with an event of its own.
     end() {},
@@ -21,8 +18,4 @@ export function messagesReader(emit: (update: ModelUpdate) => void): StreamReade
     },
     finish: () => assembler.finish(),
   }
-}
-
-function tellsReason({ type, delta }: JsonObject): boolean {
-  return type === 'message_delta' && isJsonObject(delta) && typeof delta.stop_reason === 'string'
 }

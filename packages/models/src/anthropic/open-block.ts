@@ -29,12 +29,13 @@ export function openBlock(start: JsonObject, eventText?: string): OpenBlock {
   }
 }
 
-/** What a delta did to its block. A delta of a kind that this library does not know is left alone. */
+/** What a delta did to its block. One of a kind that this library does not know, or that holds nothing, changes nothing. */
 export type DeltaOutcome =
   | { readonly kind: 'text' | 'thinking'; readonly text: string }
-  | { readonly kind: 'taken' | 'unknown' | 'misfit' }
+  | { readonly kind: 'taken' | 'unchanged' | 'misfit' }
 
 const taken: DeltaOutcome = { kind: 'taken' }
+const unchanged: DeltaOutcome = { kind: 'unchanged' }
 const misfit: DeltaOutcome = { kind: 'misfit' }
 
 export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
@@ -50,12 +51,13 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
       return { kind: 'thinking', text: delta.thinking }
     case 'signature_delta':
       if (type !== 'thinking' || typeof delta.signature !== 'string') return misfit
+      if (block.signature === delta.signature) return unchanged
       block.signature = delta.signature
       return taken
     case 'input_json_delta':
       if (!takesInput(block) || typeof delta.partial_json !== 'string') return misfit
       block.inputJson += delta.partial_json
-      return taken
+      return delta.partial_json === '' ? unchanged : taken
     case 'citations_delta':
       if (type !== 'text' || delta.citation === undefined) return misfit
       block.citations.push(delta.citation)
@@ -63,9 +65,9 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
     case 'compaction_delta':
       if (type !== 'compaction') return misfit
       block.text += stringOf(delta.content)
-      return taken
+      return stringOf(delta.content) === '' ? unchanged : taken
     default:
-      return { kind: 'unknown' }
+      return unchanged
   }
 }
 

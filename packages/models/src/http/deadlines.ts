@@ -18,7 +18,7 @@ export interface DeadlineLimits {
 export interface Deadlines {
   /** A piece of the answer came. */
   onBytes(): void
-  /** It was news. */
+  /** It was news of the reply. Of no account once nothing is missing but the end. */
   onProgress(): void
   /** Nothing is missing any more but the end. */
   onFinishReason(): void
@@ -36,6 +36,7 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
     expire(isAnswered ? `Nothing but signs of life came for ${limit}.` : `No answer began within ${limit}.`),
   )
   let pieces: NodeJS.Timeout | undefined
+  let isEnding = false
 
   function dispose(): void {
     clearTimeout(news)
@@ -49,9 +50,10 @@ export function startDeadlines(limits: DeadlineLimits, onTimeout: (error: ModelE
       } else pieces.refresh()
     },
     onProgress() {
-      news?.refresh()
+      if (!isEnding) news?.refresh()
     },
     onFinishReason() {
+      isEnding = true
       clearTimeout(news)
       const limit = Math.min(limits.endTimeoutMs ?? 10_000, limits.requestTimeoutMs)
       news = startTimer(limit, (told) => expire(`The reply was whole, but the stream did not end for ${told}.`))

@@ -6,7 +6,7 @@ import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
 import { tellingEvent } from '../anthropic/telling-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import { violation } from '../service/stream-reader.ts'
+import { more, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { CallPieces, madeId } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
@@ -17,9 +17,6 @@ import { isCut, isFailure, meaningOf } from './finish-reason.ts'
 
 /** The `origin.api` of what this protocol wrote. */
 export const chatApi = 'chat_completions'
-
-const ping: Progress = { kind: 'ping' }
-const news: Progress = { kind: 'more' }
 
 /**
  * Reads a stream of chat completion chunks: puts it into the shape of the Messages API, event by event, and lets the
@@ -73,7 +70,7 @@ export class ChatReader implements StreamReader {
     this.#reports = mergeChatReports(this.#reports, report)
     if (!isJsonObject(choice)) {
       this.#isUsageTold ||= isReported
-      return isReported ? news : ping
+      return ping
     }
     const delta = isJsonObject(choice.delta) ? choice.delta : choice.message
     const parts = isJsonObject(delta) ? partsOf(delta) : []
@@ -83,12 +80,13 @@ export class ChatReader implements StreamReader {
     const isLast = reason !== '' || this.#isOver || (parts.length === 0 && this.#finishReason !== undefined)
     this.#isUsageTold ||= isLast && isReported
     if (!this.#hasBegun) this.#begin(chunk)
+    let progress = ping
     for (const part of parts) {
-      const progress = this.#takePart(part)
-      if (progress.kind !== 'more') return progress
+      const taken = this.#takePart(part)
+      if (taken.kind === 'violation') return taken
+      if (taken.kind === 'more') progress = more
     }
-    if (reason === '') return parts.length > 0 ? news : ping
-    return this.#takeReason(reason, choice)
+    return reason === '' ? progress : this.#takeReason(reason, choice, progress)
   }
 
   end(): void {
@@ -144,7 +142,7 @@ export class ChatReader implements StreamReader {
         this.#details = mergeDetails(this.#details, part.details)
         if (part.text !== '') return this.#say('thinking', part.text)
         this.#run('thinking')
-        return news
+        return part.details.some(holdsSomething) ? more : ping
       case 'refusal':
         this.#isRefusal = true
         return this.#say('text', part.text)
@@ -183,12 +181,13 @@ export class ChatReader implements StreamReader {
     const { call, isNew, added } = outcome
     if (call !== this.#held) this.#closeHeld()
     if (isNew || added !== '') this.#closeRunning()
-    if (call.name === '') return news
+    const progress = isNew || added !== '' ? more : ping
+    if (call.name === '') return progress
     const told = this.#begunCall(call)
-    if (call.isOpening) return news
+    if (call.isOpening) return progress
     this.#tellInput(told, told.hasInput ? added : call.input)
     if (call.scanner.isWhole()) this.#held = call
-    return news
+    return progress
   }
 
   /** R4 */
@@ -222,15 +221,17 @@ export class ChatReader implements StreamReader {
     this.#feed({ type: 'content_block_stop', index: told.index })
   }
 
-  #takeReason(reason: string, choice: JsonObject): Progress {
+  /** `came` is what else the chunk brought. */
+  #takeReason(reason: string, choice: JsonObject, came: Progress): Progress {
     if (isFailure(reason)) {
       return { kind: 'error_event', error: choice.error ?? { message: `it ended with "${reason}"` } }
     }
+    const isFirst = this.#finishReason === undefined
     // Some give a reason with every chunk, or another one at the very end: a cut stays a cut.
     if (!isCut(this.#finishReason)) this.#finishReason = reason
     this.#closeRunning()
     this.#closeHeld()
-    return { kind: 'last' }
+    return isFirst || came.kind === 'more' ? { kind: 'last' } : ping
   }
 
   /** R1: what is not whole in a reply that was cut was cut itself. */
@@ -283,6 +284,10 @@ interface ToldCall {
   readonly index: number
   hasInput: boolean
   isEnded: boolean
+}
+
+function holdsSomething(detail: JsonObject): boolean {
+  return ['text', 'summary', 'data', 'signature'].some((field) => stringOf(detail[field]) !== '')
 }
 
 /** A call must have a name to be answered; that there is no such tool is what the model is told. */

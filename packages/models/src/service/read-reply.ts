@@ -7,6 +7,7 @@ import { parseJson } from '../json-fields.ts'
 import { replyOf, wholeReplyOf } from './assembled-reply.ts'
 import { requestIdOf, streamError } from './service-error.ts'
 import type { ServiceLabels } from './service-error.ts'
+import { ping } from './stream-reader.ts'
 import type { Progress, StreamReader } from './stream-reader.ts'
 
 export interface ReadOptions {
@@ -61,10 +62,8 @@ export function readWhole(body: string, reader: StreamReader): ModelReply | unde
   return assembled.kind === 'complete' ? wholeReplyOf(assembled) : undefined
 }
 
-const nothingNew: Progress = { kind: 'ping' }
-
 function progressOf({ event: name, data }: ServerSentEvent, reader: StreamReader, labels: ServiceLabels): Progress {
-  if (data === '') return nothingNew
+  if (data === '') return ping
   if (data === '[DONE]') {
     reader.end()
     return { kind: 'end' }

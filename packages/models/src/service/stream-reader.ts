@@ -1,9 +1,9 @@
 import type { AssistantMessage, Json, JsonObject } from '@halting/core'
 
-/** What an event means for the reading of the stream. */
+/** What an event means for the reading of the stream: `more` was news of the reply, `ping` was none. */
 export type Progress =
   | { readonly kind: 'more' | 'ping' | 'end' }
-  /** Why the reply ended: what may still come is its accounting. */
+  /** Why the reply ended, for the first time: what may still come is its accounting. */
   | { readonly kind: 'last' }
   /** The service gave up after it had begun to answer. */
   | { readonly kind: 'error_event'; readonly error: Json | undefined }
@@ -11,6 +11,7 @@ export type Progress =
   | { readonly kind: 'violation'; readonly why: string }
 
 export const more: Progress = { kind: 'more' }
+export const ping: Progress = { kind: 'ping' }
 
 export function violation(why: string): Progress {
   return { kind: 'violation', why }

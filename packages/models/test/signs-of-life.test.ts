@@ -1,0 +1,151 @@
+// Holds R-WIRE-4a and R-WIRE-4b of docs/spec.md: only news of the reply lets a call go on.
+import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
+import { textOf } from '@halting/core/adapters'
+import type { JsonObject, Model } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { fromAiSdk } from '../src/ai-sdk/index.ts'
+import { anthropic, openaiCompatible } from '../src/index.ts'
+import { call, recordOf } from './support/call.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+
+const limits = { requestTimeoutMs: 250, idleTimeoutMs: 5_000, endTimeoutMs: 150 }
+
+/** A service that begins with these events and then says the others again and again. */
+async function repeating(begun: readonly JsonObject[], again: readonly JsonObject[]): Promise<string> {
+  const frames = (events: readonly JsonObject[]): string =>
+    events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+  const server = await startRawServer((response) => {
+    beginStream(response)
+    response.write(frames(begun))
+    const timer = setInterval(() => response.write(frames(again)), 10)
+    response.once('close', () => clearInterval(timer))
+  })
+  return server.url
+}
+
+const usage = { input_tokens: 5, output_tokens: 1 }
+const start = { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', content: [], usage } }
+const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
+const delta = (fields: JsonObject): JsonObject => ({ type: 'content_block_delta', index: 0, delta: fields })
+const text = delta({ type: 'text_delta', text: 'Hi' })
+const stop = { type: 'content_block_stop', index: 0 }
+const reason = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }
+const call1 = { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'a', name: 'b' } }
+
+const chunk = (choice: JsonObject, fields: JsonObject = {}): JsonObject => ({ choices: [{ index: 0, ...choice }], ...fields })
+const said = chunk({ delta: { content: 'Hi' } })
+const piece = (fields: JsonObject): JsonObject => chunk({ delta: { tool_calls: [{ index: 0, ...fields }] } })
+const named = piece({ id: 'a', function: { name: 'b', arguments: '{"c":1}' } })
+
+async function timedOut(model: Model): Promise<string> {
+  const { error, reply } = await call(model)
+  const failure = error === undefined ? reply?.streamError : error
+  const { kind, message } = recordOf(failure)
+  return `${kind}: ${message}`
+}
+
+describe('what is no news of the reply does not keep it alive', () => {
+  test.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
+    ['events of an unknown name', [start], [{ type: 'brand_new', index: 0 }]],
+    ['deltas of an unknown name', [start, block], [delta({ type: 'brand_new', text: 'x' })]],
+    ['deltas without a text', [start, block], [delta({ type: 'text_delta', text: '' })]],
+    ['pieces of an input without a text', [start, call1], [{ ...delta({ type: 'input_json_delta', partial_json: '' }), index: 1 }]],
+    ['the same signature', [start, { ...block, content_block: { type: 'thinking', thinking: '' } }], [delta({ type: 'signature_delta', signature: 's' })]],
+    ['usage without a reason', [start, block, text], [{ type: 'message_delta', delta: {}, usage }]],
+    ['the end of a block that has ended', [start, block, text, stop], [stop]],
+  ])('Messages API: %s', async (_name, begun, again) => {
+    const url = await repeating(begun, again)
+    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
+    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+  }, 2_000)
+
+  test.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
+    ['chunks of an unknown kind', [said], [{ object: 'brand_new', choices: [] }]],
+    ['chunks without a text', [said], [chunk({ delta: { content: '' } })]],
+    ['usage', [said], [{ choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }]],
+    ['empty details of what is thought', [said], [chunk({ delta: { reasoning_details: [{}] } })]],
+    ['pieces of a call without an input', [named], [piece({ function: { arguments: '' } })]],
+    ['the same call', [named], [named]],
+  ])('chat completions: %s', async (_name, begun, again) => {
+    const url = await repeating(begun, again)
+    const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits })
+    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+  }, 2_000)
+
+  const opened = { type: 'text-start', id: '1' } as const
+  const nothing = { type: 'text-delta', id: '1', delta: '' } as const
+  test.each<[string, readonly LanguageModelV3StreamPart[], LanguageModelV3StreamPart]>([
+    ['raw parts', [opened], { type: 'raw', rawValue: {} }],
+    ['texts without a text', [opened], nothing],
+    ['who answers', [opened], { type: 'response-metadata', id: 'x' }],
+    // A provider of a later version.
+    ['parts of an unknown kind', [opened], { type: 'brand-new' } as unknown as LanguageModelV3StreamPart],
+  ])('AI SDK: %s', async (_name, begun, again) => {
+    const model = fromAiSdk(partsModel(begun, again), limits)
+    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+  }, 2_000)
+})
+
+describe('once the service has said why the reply ended, nothing keeps it waiting', () => {
+  test.each<[string, readonly JsonObject[]]>([
+    ['the reason once more', [reason]],
+    ['usage', [{ type: 'message_delta', usage }]],
+    ['deltas', [text]],
+    ['pings', [{ type: 'ping' }]],
+  ])('Messages API: %s', async (_name, again) => {
+    const url = await repeating([start, block, text, reason], again)
+    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits, requestTimeoutMs: 5_000 })
+    const { reply } = await call(model)
+    expect(reply?.message.stop_reason).toBe('end_turn')
+  }, 2_000)
+
+  test.each<[string, JsonObject]>([
+    ['the reason once more', chunk({ delta: {}, finish_reason: 'stop' })],
+    ['usage', { choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }],
+    ['text', said],
+  ])('chat completions: %s', async (_name, again) => {
+    const url = await repeating([said, chunk({ delta: {}, finish_reason: 'stop' })], [again])
+    const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits, requestTimeoutMs: 5_000 })
+    const { reply } = await call(model)
+    expect(reply?.message.stop_reason).toBe('end_turn')
+  }, 2_000)
+
+  test('but a service that gives a reason with every piece of text is heard to its end', async () => {
+    const every = chunk({ delta: { content: 'a' }, finish_reason: 'stop' })
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      let count = 0
+      const timer = setInterval(() => {
+        response.write(`data: ${JSON.stringify(every)}\n\n`)
+        if (++count === 20) response.end('data: [DONE]\n\n')
+      }, 20)
+      response.once('close', () => clearInterval(timer))
+    })
+    const { reply } = await call(openaiCompatible({ model: 'test', baseUrl: server.url, ...limits }))
+    expect(textOf(reply?.message.content ?? [])).toBe('a'.repeat(20))
+  })
+})
+
+/** A model of the AI SDK that begins with these parts and then gives the other one again and again. */
+function partsModel(begun: readonly LanguageModelV3StreamPart[], again: LanguageModelV3StreamPart): LanguageModelV3 {
+  const doStream = async ({ abortSignal }: { readonly abortSignal?: AbortSignal }) => {
+    let timer: NodeJS.Timeout | undefined
+    const stream = new ReadableStream<LanguageModelV3StreamPart>({
+      start(controller) {
+        for (const part of begun) controller.enqueue(part)
+        timer = setInterval(() => controller.enqueue(again), 10)
+        abortSignal?.addEventListener('abort', () => clearInterval(timer))
+      },
+      cancel: () => clearInterval(timer),
+    })
+    return { stream }
+  }
+  return {
+    specificationVersion: 'v3',
+    provider: 'test',
+    modelId: 'test',
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new Error('not asked')),
+    doStream,
+  }
+}
