@@ -1,3 +1,5 @@
+import { endOfString } from '../json-fields.ts'
+
 /**
  * True when a value that was read from this text is written as the same text again, but for white space between its
  * parts. JavaScript's own values lose the rest: `1.0`, numbers beyond 2^53, the order of keys that are numbers, a key
@@ -60,13 +62,3 @@ const closeBrace = 0x7d
 const openBracket = 0x5b
 const closeBracket = 0x5d
 const commaSign = 0x2c
-
-/** The place after the closing quote of the string that begins here. */
-function endOfString(text: string, start: number): number {
-  for (let index = start + 1; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    if (unit === backslash) index++
-    else if (unit === quote) return index + 1
-  }
-  return text.length
-}
