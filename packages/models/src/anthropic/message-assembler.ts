@@ -3,7 +3,7 @@ import type { AssistantMessage, ContentBlock, Json, JsonObject, Usage } from '@h
 import type { ModelUpdate } from '@halting/core/adapters'
 import { listOf, stringOf } from '../json-fields.ts'
 import { isAbsent } from '../told-counts.ts'
-import { more, ping, violation } from '../service/stream-reader.ts'
+import { more, mostBlocks, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
 import { applyDelta, closeBlock, messagesOrigin, openBlock } from './open-block.ts'
 import type { OpenBlock, OriginOf } from './open-block.ts'
@@ -101,6 +101,7 @@ export class MessageAssembler {
       return violation('content_block_start holds no block')
     }
     if (this.#open.has(index) || this.#isClosed(index)) return violation(`block ${index} began twice`)
+    if (this.#open.size + this.#completed.size >= mostBlocks) return violation('it had too many blocks')
     this.#trustDoubtful()
     this.#open.set(index, openBlock(block, text))
     return more

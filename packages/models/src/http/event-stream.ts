@@ -19,6 +19,7 @@ export function createEventStream(maxEventLength: number = longestEvent): EventS
   const decoder = new TextDecoder()
   let completed: ServerSentEvent[] = []
   let isTooLong = false
+  let hasOpenReturn = false
   const parser = createParser({
     maxBufferSize: maxEventLength,
     onEvent(event) {
@@ -31,10 +32,17 @@ export function createEventStream(maxEventLength: number = longestEvent): EventS
   return {
     feed(bytes) {
       completed = []
-      parser.feed(decoder.decode(bytes, { stream: true }))
+      const text = (hasOpenReturn ? '\r' : '') + decoder.decode(bytes, { stream: true })
+      // The parser looks for both line endings anew at every line.
+      hasOpenReturn = text.endsWith('\r')
+      parser.feed(withLineFeeds(hasOpenReturn ? text.slice(0, -1) : text))
       return isTooLong ? 'too_long' : completed
     },
   }
+}
+
+function withLineFeeds(text: string): string {
+  return text.includes('\r') ? text.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : text
 }
 
 /** The same of a stream in which each line is the data of one event, and nothing else. */

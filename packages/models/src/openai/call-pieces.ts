@@ -1,6 +1,7 @@
 import { digestOf, isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { stringOf } from '../json-fields.ts'
+import { mostCalls } from '../service/stream-reader.ts'
 import { createObjectScanner } from './object-scanner.ts'
 import type { ObjectScanner } from './object-scanner.ts'
 
@@ -55,6 +56,7 @@ export class CallPieces {
   take(message: JsonObject): PieceOutcome {
     const piece = readPiece(message)
     const known = this.#find(piece)
+    if (known === undefined && this.#calls.length >= mostCalls) return { kind: 'misfit', why: 'it had too many calls' }
     const call = known ?? this.#begin(piece)
     const taken = (added: string): PieceOutcome => ({ kind: 'taken', call, isNew: known === undefined, added })
     if (call.name === '') call.name = piece.name

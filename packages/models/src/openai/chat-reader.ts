@@ -6,7 +6,7 @@ import { MessageAssembler } from '../anthropic/message-assembler.ts'
 import type { OpenBlock } from '../anthropic/open-block.ts'
 import { tellingEvent } from '../anthropic/telling-event.ts'
 import { listOf, stringOf } from '../json-fields.ts'
-import { more, ping, violation } from '../service/stream-reader.ts'
+import { more, mostCalls, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress, StreamReader } from '../service/stream-reader.ts'
 import { CallPieces, madeId } from './call-pieces.ts'
 import type { PieceCall } from './call-pieces.ts'
@@ -140,6 +140,7 @@ export class ChatReader implements StreamReader {
         return this.#say('thinking', part.text)
       case 'reasoning_details':
         this.#details = mergeDetails(this.#details, part.details)
+        if (this.#details.length > mostCalls) return violation('it had too many details of what was thought')
         if (part.text !== '') return this.#say('thinking', part.text)
         this.#run('thinking')
         return part.details.some(holdsSomething) ? more : ping

@@ -1,6 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
+import { pageText } from './page-text.ts'
 
 /** What a service says of a failure, whichever of the known shapes it says it in. */
 export interface Said {
@@ -24,7 +25,7 @@ export function readErrorBody(body: string): Said {
   const value = parseJson(body)
   const answer = Array.isArray(value) ? (value as unknown[])[0] : value
   const said = isJsonObject(answer) ? readError(answer) : undefined
-  return said ?? { type: '', code: '', message: plainText(body), requestId: null, isApi: false, isServices: false }
+  return said ?? { type: '', code: '', message: pageText(body), requestId: null, isApi: false, isServices: false }
 }
 
 /** Whether a body is an error of a service, in one of the known shapes. */
@@ -40,11 +41,11 @@ export function readErrorValue(error: Json | undefined): Said {
 
 function readError(answer: JsonObject): Said | undefined {
   const { error, message, detail } = answer
-  const requestId = typeof answer.request_id === 'string' ? answer.request_id : null
+  const requestId = typeof answer.request_id === 'string' ? nameOf(answer.request_id) : null
   if (isJsonObject(error)) return { ...readFields(error), requestId, isApi: true, isServices: true }
   const told = [error, message, detail].find((words) => wordsOf(words) !== '')
   if (told !== undefined) {
-    const type = stringOf(answer.type) || stringOf(answer.error_type)
+    const type = nameOf(answer.type) || nameOf(answer.error_type)
     const isServices = error !== undefined || answer.object === 'error' || answer.type !== undefined
     return { type, code: codeOf(answer), message: wordsOf(told), requestId, isApi: true, isServices }
   }
@@ -56,35 +57,40 @@ type Fields = Pick<Said, 'type' | 'code' | 'message'>
 
 function readFields(error: JsonObject): Fields {
   // Where others have a type Gemini has a status by name.
-  const type = stringOf(error.type) || stringOf(error.status)
+  const type = nameOf(error.type) || nameOf(error.status)
   const said: Fields = {
     type,
     code: codeOf(error),
-    message: wordsOf(error.message) || wordsOf(error.detail) || plainText(JSON.stringify(error)),
+    message: wordsOf(error.message) || wordsOf(error.detail) || pageText(JSON.stringify(error)),
   }
   // A router tells what the service behind it said in here.
   const raw = isJsonObject(error.metadata) ? stringOf(error.metadata.raw) : ''
   if (raw === '') return said
   const inner = readErrorBody(raw)
-  return { ...said, type: type || inner.code || inner.type, message: `${said.message}: ${inner.message}` }
+  return { ...said, type: type || inner.code || inner.type, message: bounded(`${said.message}: ${inner.message}`) }
 }
 
 function codeOf({ code }: JsonObject): string {
-  return typeof code === 'number' ? String(code) : stringOf(code)
+  return typeof code === 'number' ? String(code) : nameOf(code)
 }
 
 /** A text, or an object or a list that holds it somewhere. */
 function wordsOf(said: Json | undefined): string {
-  if (typeof said === 'string') return said
-  return typeof said === 'object' && said !== null ? plainText(JSON.stringify(said)) : ''
+  if (typeof said === 'string') return bounded(said)
+  return typeof said === 'object' && said !== null ? pageText(JSON.stringify(said)) : ''
 }
 
-/** The first words of a page that a proxy answered with. */
-function plainText(body: string): string {
-  const text = body
-    .replaceAll(/<(script|style)[\s\S]*?<\/\1>/gi, ' ')
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+/** Longest text of a service that is told, and looked through for what it means. */
+const longestMessage = 4_000
+const tailLength = 1_000
+const longestName = 100
+
+/** The beginning and the end of a text. */
+function bounded(text: string): string {
+  if (text.length <= longestMessage) return text
+  return `${text.slice(0, longestMessage - tailLength)} … ${text.slice(-tailLength)}`
+}
+
+function nameOf(value: Json | undefined): string {
+  return stringOf(value).slice(0, longestName)
 }

@@ -3,6 +3,7 @@
  * "Please retry after 26 seconds". Null when it does not say.
  */
 export function saidWaitMs(message: string): number | null {
+  if (message.length > longestMessage) return null
   const said = /\b(?:try again|retry) (?:in|after) (?<time>(?:[\d.]+ ?[a-z]+ ?)+)/i.exec(message)?.groups?.time
   if (said === undefined) return null
   let waitMs = 0
@@ -14,6 +15,9 @@ export function saidWaitMs(message: string): number | null {
   }
   return waitMs === 0 ? null : Math.ceil(waitMs)
 }
+
+/** Longer than what is read of any message. */
+const longestMessage = 4_096
 
 function msOf(unit: string): number | undefined {
   if (/^(ms|milliseconds?)$/.test(unit)) return 1

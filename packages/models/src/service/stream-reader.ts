@@ -13,6 +13,10 @@ export type Progress =
 export const more: Progress = { kind: 'more' }
 export const ping: Progress = { kind: 'ping' }
 
+/** Most calls that a reply may have, and most blocks: no model writes so many, and each of them is kept and told. */
+export const mostCalls = 1_000
+export const mostBlocks = 100_000
+
 export function violation(why: string): Progress {
   return { kind: 'violation', why }
 }

@@ -1,0 +1,139 @@
+// Holds R-WIRE-9 of docs/spec.md: what reading takes grows with what is read, and not with its square.
+import type { JsonObject } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { PartReader } from '../src/ai-sdk/part-reader.ts'
+import { messagesReader } from '../src/anthropic/messages-reader.ts'
+import { createEventStream, createLineStream } from '../src/http/event-stream.ts'
+import { retryAfterMsOf } from '../src/http/retry-after.ts'
+import { parseJson } from '../src/json-fields.ts'
+import { createObjectScanner } from '../src/openai/object-scanner.ts'
+import { ChatReader } from '../src/openai/chat-reader.ts'
+import { saidWaitMs } from '../src/service/said-wait.ts'
+import { serviceError, streamError } from '../src/service/service-error.ts'
+import { requestOf } from './support/call.ts'
+import { countSteps } from './support/count-steps.ts'
+import { text as textParts } from './support/scripted-parts.ts'
+
+const megabyte = 1_000_000
+/** So many times may each character be looked at. */
+const most = 40 * megabyte
+const longestSubject = 4_096
+
+function worst(unit: string): string {
+  return unit.repeat(Math.ceil(megabyte / unit.length)).slice(0, megabyte)
+}
+
+function expectLinear(read: () => void): void {
+  const steps = countSteps(read)
+  expect(steps.looked).toBeLessThan(most)
+  expect(steps.longestSubject).toBeLessThanOrEqual(longestSubject)
+}
+
+test('steps are counted: a pattern, a search and a list', () => {
+  expect(countSteps(() => void /a/.test('bb'))).toEqual({ looked: 2, longestSubject: 2 })
+  expect(countSteps(() => void 'bb'.replaceAll(/a/g, ''))).toEqual({ looked: 2, longestSubject: 2 })
+  expect(countSteps(() => void 'abc'.indexOf('c'))).toEqual({ looked: 3, longestSubject: 0 })
+  expect(countSteps(() => void [1, 2].find(() => false))).toEqual({ looked: 2, longestSubject: 0 })
+})
+
+const units = [
+  '<', '<script', '<script>', '<style><script>', '</script', '<a', '< ', '>', ' ', '\n', '\u{a0}', 'İ<SCRIPT>',
+  '1', '1.', 'retry in 1', 'retry in 1.1 ', 'try again in 1s1', 'https://', 'http://a', 'max_tokens ', 'tokens',
+  'exceeded your ', 'over the ', 'image', 'image does not match', 'credit ', 'token count ', 'prompt exceeds the ',
+  'range of input', 'context ', '{', '[', '"', '\\"', '{"a":',
+] as const // prettier-ignore
+
+const labels = { name: 'the service', baseUrlSetting: 'URL', keySetting: 'KEY' }
+
+describe.each(units)('a megabyte of %j', (unit) => {
+  const text = worst(unit)
+
+  test('as the body of an error, or in one', () => {
+    const error = { type: text, code: text, message: text, metadata: { raw: text } }
+    const bodies = [text, JSON.stringify({ error: { ...error, message: unit } }), JSON.stringify({ error }), JSON.stringify({ detail: [text] })]
+    for (const status of [200, 400, 403, 404, 429, 500, 503]) {
+      for (const body of bodies) {
+        const answer = { status, headers: new Headers(), body, url: 'https://service.example', nowMs: 0 }
+        expectLinear(() => expect(serviceError(answer, labels).message.length).toBeLessThan(10_000))
+      }
+    }
+  })
+
+  test('as an error in a stream', () => {
+    expectLinear(() => void streamError({ type: text, message: text, code: 429 }, null))
+    expectLinear(() => void streamError(text, null))
+  })
+
+  test('as JSON, as a call\'s input, as a wait, as a header', () => {
+    expectLinear(() => void parseJson(text))
+    expectLinear(() => createObjectScanner().feed(text))
+    expectLinear(() => void saidWaitMs(text))
+    expectLinear(() => void retryAfterMsOf(new Headers({ 'retry-after': encodeURIComponent(text) }), 0))
+  })
+})
+
+describe('a megabyte of a stream', () => {
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+  test.each(['\r', '\n', '\r\n', 'data', 'data:\r', 'data: x\r', ':', 'a', 'data: x\n', 'event: x\r\n'])('of %j', (unit) => {
+    const text = worst(unit)
+    expectLinear(() => void createEventStream().feed(bytes(text)))
+    expectLinear(() => void createLineStream().feed(bytes(text)))
+    const stream = createEventStream()
+    const lines = createLineStream()
+    expectLinear(() => {
+      for (let at = 0; at < text.length; at += 7) {
+        stream.feed(bytes(text.slice(at, at + 7)))
+        lines.feed(bytes(text.slice(at, at + 7)))
+      }
+    })
+  })
+
+  const seven = (index: number): string => index.toString(36)
+  const many = Array.from({ length: 20_000 }, (_, index) => index)
+  const request = requestOf()
+  const chunkOf = (delta: JsonObject): JsonObject => ({ choices: [{ index: 0, delta }] })
+
+  test.each<[string, (index: number) => JsonObject]>([
+    ['calls', (index) => chunkOf({ tool_calls: [{ id: seven(index), function: { name: 'a', arguments: '{}' } }] })],
+    ['calls at places of their own', (index) => chunkOf({ tool_calls: [{ index, function: { name: 'a' } }] })],
+    ['calls without anything', (index) => chunkOf({ tool_calls: [{ function: { name: `a${index}` } }] })],
+    ['pieces of a call', () => chunkOf({ tool_calls: [{ index: 0, function: { name: 'a', arguments: ' {' } }] })],
+    ['details', (index) => chunkOf({ reasoning_details: [{ type: 'a', index, text: 'b' }] })],
+    ['texts and thoughts', (index) => chunkOf(index % 2 === 0 ? { content: 'a' } : { reasoning: 'a' })],
+  ])('of chat completions: %s', (_name, eventOf) => {
+    expectLinear(() => {
+      const reader = new ChatReader('m', request, () => {})
+      for (const index of many) if (reader.take(eventOf(index)).kind === 'violation') break
+      reader.finish()
+    })
+  })
+
+  test.each<[string, (index: number) => JsonObject]>([
+    ['blocks', (index) => ({ type: 'content_block_start', index, content_block: { type: 'tool_use', id: 'a', name: 'b' } })],
+    ['blocks that end', (index) => (index % 2 === 0 ? { type: 'content_block_start', index: index / 2, content_block: { type: 'text' } } : { type: 'content_block_stop', index: (index - 1) / 2 })],
+    ['messages', () => ({ type: 'message_start', message: { content: [{ type: 'text', text: 'a' }] } })],
+  ])('of the Messages API: %s', (_name, eventOf) => {
+    expectLinear(() => {
+      const reader = messagesReader(() => {})
+      reader.take({ type: 'message_start', message: {} }, '{}')
+      for (const index of many) {
+        const event = eventOf(index)
+        if (reader.take(event, JSON.stringify(event)).kind === 'violation') break
+      }
+      reader.finish()
+    })
+  })
+
+  test('of the AI SDK', () => {
+    expectLinear(() => {
+      const reader = new PartReader({ provider: 'p', modelId: 'm', messageId: 'i', emit() {} })
+      for (const index of many) {
+        for (const part of [...textParts('a', seven(index)), { type: 'tool-input-start', id: `t${index}`, toolName: 'a' }]) {
+          if (reader.take(part).kind === 'violation') return void reader.finish()
+        }
+      }
+      reader.finish()
+    })
+  })
+})
