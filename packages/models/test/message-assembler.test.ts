@@ -230,7 +230,7 @@ describe('what is not as the API sends it ends the reading instead of being gues
       [start, blockStart(0, { type: 'tool_use', input: {} }), delta(0, { type: 'text_delta', text: 'x' })],
     ],
     ['a block before the message', [...text(0, 'x')]],
-    ['a second message', [start, start]],
+    ['a second message after the end of the first', [start, ...text(0, 'x'), end('end_turn'), start]],
     ['a block that is none', [start, { type: 'content_block_start', index: 0 }]],
   ]
   test.each(cases)('%s', (_, events) => {

@@ -16,12 +16,20 @@ import { mergeUsage, readUsage } from './usage.ts'
  * A2: a call that was cut off is never reported: neither one whose input is no JSON, nor one that has no input yet.
  * A3: the message is complete when a stop reason was told; nothing else makes it so.
  * A4: events of an unknown type and deltas of an unknown kind change nothing.
+ * A5: a second message goes on where the first one is: its blocks stand behind those that are complete, and what was
+ *     begun is dropped when it begins anew. A call that was told is not told again.
  */
 export class MessageAssembler {
   readonly #emit: (update: ModelUpdate) => void
   readonly #originOf: OriginOf
   readonly #open = new Map<number, OpenBlock>()
   readonly #completed = new Map<number, ContentBlock>()
+  /** Where the blocks stand in the message, by the numbers that the service gives them. */
+  readonly #places = new Map<number, number>()
+  /** Numbers that were given before the newest message began: it may give them again. */
+  #earlier = new Set<number>()
+  #highestPlace = -1
+  #hasCalls = false
   /** The newest call of which only what follows tells whether it was cut. */
   #doubtful: { readonly index: number; readonly block: ContentBlock } | undefined
   #start: JsonObject | undefined
@@ -81,18 +89,52 @@ export class MessageAssembler {
   }
 
   #takeStart(message: Json | undefined): Progress {
-    if (this.#start !== undefined) return violation('a second message began')
     if (!isJsonObject(message)) return violation('message_start holds no message')
-    this.#start = message
-    this.#usage = readUsage(message.usage)
+    const isFirst = this.#start === undefined
+    if (isFirst) this.#usage = readUsage(message.usage)
+    else if (this.#stopReason === null) this.#beginAnew(message.usage)
+    else return violation('a second message began')
+    // Blocks were told under the id of the message that they began in.
+    if (this.#completed.size === 0) this.#start = message
     this.#takeReason(message)
     this.#isUsageTold = this.#stopReason !== null && isTold(message.usage)
     // A reply that costs the service no thought, such as the next call of a running program, comes whole at the start.
-    for (const [index, block] of listOf(message.content).entries()) {
+    const content = listOf(message.content)
+    for (const [index, block] of content.entries()) {
       if (!isJsonObject(block) || typeof block.type !== 'string') return violation('message_start holds no content')
-      this.#close(index, openBlock(block))
+      const place = this.#placeFor(index)
+      if (typeof place !== 'number') return place
+      this.#close(place, openBlock(block))
     }
-    return more
+    return isFirst || content.length > 0 ? more : ping
+  }
+
+  /** A5 */
+  #beginAnew(usage: Json | undefined): void {
+    this.#earlier = new Set(this.#places.keys())
+    this.#usage = mergeUsage(this.#usage, usage)
+  }
+
+  /** Where the block stands that begins under this number. */
+  #placeFor(index: number): number | Progress {
+    const before = this.#places.get(index)
+    if (before !== undefined && !this.#earlier.delete(index)) return violation(`block ${index} began twice`)
+    if (this.#places.size + this.#completed.size >= mostBlocks) return violation('it had too many blocks')
+    const isAgain = before !== undefined && this.#completed.has(before)
+    if (isAgain && this.#hasCalls) return violation('a second message began')
+    if (before !== undefined && !isAgain) this.#drop(before)
+    const wanted = isAgain ? undefined : (before ?? index)
+    const isFree = wanted !== undefined && !this.#open.has(wanted) && !this.#completed.has(wanted)
+    const place = isFree ? wanted : this.#highestPlace + 1
+    this.#highestPlace = Math.max(this.#highestPlace, place)
+    this.#places.set(index, place)
+    return place
+  }
+
+  /** What was begun here begins anew. */
+  #drop(place: number): void {
+    this.#open.delete(place)
+    if (this.#doubtful?.index === place) this.#doubtful = undefined
   }
 
   #takeBlockStart({ index, content_block: block }: JsonObject, text: string | undefined): Progress {
@@ -100,16 +142,21 @@ export class MessageAssembler {
     if (typeof index !== 'number' || !isJsonObject(block) || typeof block.type !== 'string') {
       return violation('content_block_start holds no block')
     }
-    if (this.#open.has(index) || this.#isClosed(index)) return violation(`block ${index} began twice`)
-    if (this.#open.size + this.#completed.size >= mostBlocks) return violation('it had too many blocks')
+    const place = this.#placeFor(index)
+    if (typeof place !== 'number') return place
     this.#trustDoubtful()
-    this.#open.set(index, openBlock(block, text))
+    this.#open.set(place, openBlock(block, text))
     return more
   }
 
-  #takeBlockDelta({ index, delta }: JsonObject): Progress {
-    const block = typeof index === 'number' ? this.#open.get(index) : undefined
-    if (typeof index !== 'number' || block === undefined) return violation('a delta came for a block that is not open')
+  #placeOf(index: Json | undefined): number | undefined {
+    return typeof index === 'number' ? this.#places.get(index) : undefined
+  }
+
+  #takeBlockDelta({ index: number, delta }: JsonObject): Progress {
+    const index = this.#placeOf(number)
+    const block = index === undefined ? undefined : this.#open.get(index)
+    if (index === undefined || block === undefined) return violation('a delta came for a block that is not open')
     if (!isJsonObject(delta)) return violation('content_block_delta holds no delta')
     const outcome = applyDelta(block, delta)
     if (outcome.kind === 'misfit') return violation('a delta came for a block of another kind')
@@ -120,9 +167,10 @@ export class MessageAssembler {
     return outcome.kind === 'taken' ? more : ping
   }
 
-  #takeBlockStop({ index }: JsonObject): Progress {
-    const open = typeof index === 'number' ? this.#open.get(index) : undefined
-    if (typeof index !== 'number' || (open === undefined && !this.#isClosed(index))) {
+  #takeBlockStop({ index: number }: JsonObject): Progress {
+    const index = this.#placeOf(number)
+    const open = index === undefined ? undefined : this.#open.get(index)
+    if (index === undefined || (open === undefined && !this.#isClosed(index))) {
       return violation('a block ended that had not begun')
     }
     if (open === undefined) return ping
@@ -159,6 +207,7 @@ export class MessageAssembler {
 
   #complete(index: number, block: ContentBlock): void {
     this.#completed.set(index, block)
+    this.#hasCalls ||= block.type === 'tool_use'
     this.#emit({ type: 'block', index, block, messageId: this.#id() })
   }
 
