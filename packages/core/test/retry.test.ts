@@ -203,3 +203,56 @@ describe('a reply that says nothing', () => {
     }
   })
 })
+
+describe('a service that was never reached', () => {
+  const nowhere = { error: { kind: 'connection', message: 'No address is known.', neverConnected: true } } as const
+  const calls = (count: number) => Array.from({ length: count }, () => nowhere)
+
+  test('is tried twice again, and it is told at once what is tried', async () => {
+    const { terminal, model, events } = await run(() => nowhere)
+    expect([model.requests.length, terminal.reason]).toEqual([3, 'model_error'])
+    expect(terminal.error).toMatchObject({ code: 'retries_exhausted', attempts: 3 })
+    const retries = events.flatMap((event) => (event.type === 'retry' ? [event] : []))
+    expect(retries.map(({ attempt, maxRetries, error }) => [attempt, maxRetries, error.message])).toEqual([
+      [1, 2, 'No address is known.'],
+      [2, 2, 'No address is known.'],
+    ])
+    expect(terminal.durationMs).toBeLessThan(1_000)
+  })
+
+  test('is not tried more often than maxRetries', async () => {
+    for (const maxRetries of [0, 1]) {
+      expect((await run(() => nowhere, { maxRetries })).model.requests.length).toBe(maxRetries + 1)
+    }
+  })
+
+  test('is one no more once it answered, if only with an error', async () => {
+    const failed = { error: { kind: 'server_error', message: 'x', status: 500 } } as const
+    const { model, terminal } = await run([failed, ...calls(9), 'answer'])
+    expect([model.requests.length, terminal.reason]).toEqual([11, 'completed'])
+  })
+
+  test('is one no more in a later turn', async () => {
+    const { model, terminal } = await run([{ toolCalls: [{ name: 'Nothing' }] }, ...calls(9), 'answer'])
+    expect([model.requests.length, terminal.reason]).toEqual([11, 'completed'])
+  })
+})
+
+describe('a reply that breaks by what it says', () => {
+  const broken = (fingerprint: string) => ({ error: { kind: 'connection', message: 'x', fingerprint } }) as const
+
+  test('is not asked for a third time when it breaks twice the same way', async () => {
+    const { model, terminal } = await run(() => broken('same'))
+    expect([model.requests.length, terminal.reason]).toEqual([2, 'model_error'])
+  })
+
+  test('also with another failure in between', async () => {
+    const failed = { error: { kind: 'server_error', message: 'x', status: 500 } } as const
+    expect((await run([broken('a'), failed, broken('a'), 'answer'])).model.requests.length).toBe(3)
+  })
+
+  test('is asked for again while it breaks in other ways', async () => {
+    const { model, terminal } = await run([broken('a'), broken('b'), broken('c'), 'answer'])
+    expect([model.requests.length, terminal.reason]).toEqual([4, 'completed'])
+  })
+})

@@ -30,6 +30,10 @@ export type ModelErrorJson = {
   readonly usage: Usage | null
   /** `nothing` when the service refused the request; `unknown` when it may have worked on it: then the worst case is charged. */
   readonly billed: 'nothing' | 'unknown'
+  /** Set when no connection to the service ever came about. */
+  readonly neverConnected?: true
+  /** Of the bytes of a reply that broke by what it said, and how it broke: the same again will break again. */
+  readonly fingerprint?: string
 }
 
 /** What a `ModelError` is made of; what is absent follows from `kind` and `status`. */
@@ -45,6 +49,10 @@ export interface ModelErrorInit {
   readonly usage?: Usage | null
   /** `nothing` for an HTTP error status, else `unknown`, unless said otherwise. */
   readonly billed?: 'nothing' | 'unknown'
+  /** No connection to the service ever came about. */
+  readonly neverConnected?: true | undefined
+  /** Of the bytes of a reply that broke by what it said, and how it broke. */
+  readonly fingerprint?: string | undefined
   readonly cause?: unknown
 }
 
@@ -74,6 +82,8 @@ export class ModelError extends HaltingError {
   readonly requestId: string | null
   readonly usage: Usage | null
   readonly billed: 'nothing' | 'unknown'
+  readonly neverConnected: true | undefined
+  readonly fingerprint: string | undefined
 
   constructor(init: ModelErrorInit) {
     const { kind, status, requestId, ...own } = ownOf(init)
@@ -88,6 +98,8 @@ export class ModelError extends HaltingError {
     this.requestId = requestId
     this.usage = own.usage
     this.billed = own.billed
+    this.neverConnected = own.neverConnected
+    this.fingerprint = own.fingerprint
   }
 
   /** The recorded form, which is data: see `ModelErrorJson`. */
@@ -100,7 +112,7 @@ export class ModelError extends HaltingError {
 function ownOf(init: ModelErrorInit): ModelErrorJson {
   const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
   const status = Number.isFinite(init.status) ? (init.status ?? null) : null
-  const { requestId, usage, billed } = init
+  const { requestId, usage, billed, neverConnected, fingerprint } = init
   const retryable: unknown = init.retryable ?? isRetryable[kind]
   return {
     kind,
@@ -113,6 +125,8 @@ function ownOf(init: ModelErrorInit): ModelErrorJson {
     usage: typeof usage === 'object' && usage !== null ? (jsonOf(usage) as Usage) : null,
     billed:
       billed === 'nothing' || billed === 'unknown' ? billed : status !== null && status >= 400 ? 'nothing' : 'unknown',
+    ...(neverConnected === true && { neverConnected }),
+    ...(typeof fingerprint === 'string' && { fingerprint }),
   }
 }
 

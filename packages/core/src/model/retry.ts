@@ -11,6 +11,28 @@ export const longestRetryWaitMs: number = 600_000
 /** Overloads in a row after which a fallback model is taken, when there is one. */
 export const overloadsBeforeFallback = 3
 
+/** Further attempts while no connection ever came about: a name or an address that is wrong stays wrong (spec R-REQ-1a). */
+const retriesUnconnected = 2
+
+/** What the attempts at one request came to before the last one. */
+export interface Attempted {
+  /** Something of the session was answered, if only with an error. */
+  readonly isReached: boolean
+  /** How earlier replies to the same request broke. */
+  readonly fingerprints: ReadonlySet<string>
+}
+
+/** Most further attempts at a request that failed like this (spec R-REQ-1 to R-REQ-1b). */
+export function retriesAfter(
+  error: ModelErrorJson,
+  maxRetries: number,
+  { isReached, fingerprints }: Attempted,
+): number {
+  if (!error.retryable) return 0
+  if (error.fingerprint !== undefined && fingerprints.has(error.fingerprint)) return 0
+  return error.neverConnected === true && !isReached ? Math.min(maxRetries, retriesUnconnected) : maxRetries
+}
+
 /**
  * Milliseconds to wait after failed attempt number `attempt` (from 1). Up to a quarter is added so that many clients do not come back at once;
  * it is derived from `key`, since core draws no random number.

@@ -5,7 +5,7 @@ import type { ModelErrorInit } from '@halting/core/adapters'
 type Wording = (place: { readonly host: string; readonly origin: string; readonly code: string }) => ModelErrorInit
 
 /** The connection did not come about: no request was sent, so none is billed. */
-const notSent = { kind: 'connection', billed: 'nothing' } as const
+const notSent = { kind: 'connection', billed: 'nothing', neverConnected: true } as const
 /** Trying again without changing something would end the same way. */
 const notUsable = { ...notSent, retryable: false } as const
 
@@ -36,6 +36,13 @@ const notTls: Wording = ({ origin, code }) => ({
   message: `${origin} does not speak TLS (${code}). Should the base URL begin with http://?`,
 })
 
+const noHandshake: Wording = ({ host, code }) => ({
+  ...notSent,
+  message:
+    `${host} ended the connection before TLS was agreed on (${code}). ` +
+    'Is the base URL right, and is there a proxy or a firewall in between?',
+})
+
 const wordings: { readonly [code: string]: Wording } = {
   ENOTFOUND: noAddress,
   EAI_AGAIN: noAddress,
@@ -50,7 +57,7 @@ const wordings: { readonly [code: string]: Wording } = {
   ENETUNREACH: unreachable,
   ENETDOWN: unreachable,
   ETIMEDOUT: tooSlow,
-  UND_ERR_CONNECT_TIMEOUT: (place) => ({ ...tooSlow(place), billed: 'nothing' }),
+  UND_ERR_CONNECT_TIMEOUT: (place) => ({ ...tooSlow(place), billed: 'nothing', neverConnected: true }),
   UND_ERR_HEADERS_TIMEOUT: tooSlow,
   UND_ERR_BODY_TIMEOUT: tooSlow,
   CERT_HAS_EXPIRED: ({ host }) => ({
@@ -73,6 +80,12 @@ const wordings: { readonly [code: string]: Wording } = {
   ERR_SSL_WRONG_VERSION_NUMBER: notTls,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: notTls,
   EPROTO: notTls,
+  ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: noHandshake,
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: noHandshake,
+  ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR: noHandshake,
+  ERR_SSL_TLSV1_ALERT_ACCESS_DENIED: noHandshake,
+  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: noHandshake,
+  ERR_SSL_UNSUPPORTED_PROTOCOL: noHandshake,
 }
 
 /** What `fetch` or a body threw, in words that a person can act on. */
@@ -80,7 +93,11 @@ export function networkError(thrown: unknown, url: string): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { host, origin } = new URL(url)
   const { code, message } = rootOf(thrown)
-  const wording = Object.hasOwn(wordings, code) ? wordings[code] : undefined
+  const wording = message.includes('before secure TLS connection was established')
+    ? noHandshake
+    : Object.hasOwn(wordings, code)
+      ? wordings[code]
+      : undefined
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
   // The standard of `fetch` keeps requests from ports of other protocols.
   if (message === 'bad port') {

@@ -100,6 +100,7 @@ function failureOfProxy(thrown: unknown, { host, port }: Place, { variable }: Pr
       message: `The proxy at ${host} (${variable}) answered ${status} instead of connecting to the service.`,
       retryable: Number(status) >= 500 || status === '429',
       billed: 'nothing',
+      neverConnected: true,
       cause: thrown,
     })
   }
@@ -109,6 +110,7 @@ function failureOfProxy(thrown: unknown, { host, port }: Place, { variable }: Pr
     kind: 'connection',
     message: `The proxy at ${host} cannot be reached (${codeOf(cause)}). Is ${variable} right?`,
     billed: 'nothing',
+    neverConnected: true,
     cause: thrown,
   })
 }

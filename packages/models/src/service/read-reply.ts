@@ -1,8 +1,9 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { JsonObject, ModelReply } from '@halting/core'
+import { ByteDigest } from '../http/byte-digest.ts'
 import type { EventStream, ServerSentEvent } from '../http/event-stream.ts'
-import type { BodyEnd, Exchange } from '../http/exchange.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
 import { replyOf, wholeReplyOf } from './assembled-reply.ts'
 import { requestIdOf, streamError } from './service-error.ts'
@@ -29,6 +30,8 @@ export async function readReply(
   const requestId = requestIdOf(exchange.response.headers)
   let failure: ModelError | undefined
   let hasEvents = false
+  const digest = new ByteDigest()
+  const broken = (why: string): ModelError => brokenReply(why, requestId, `${why} ${String(digest)}`)
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
     hasEvents = true
@@ -36,21 +39,28 @@ export async function readReply(
     if (progress.kind === 'more') exchange.deadlines.onProgress()
     if (progress.kind === 'last') exchange.deadlines.onFinishReason()
     if (progress.kind === 'error_event') failure = streamError(progress.error, requestId)
-    if (progress.kind === 'violation') failure = broken(progress.why, requestId)
+    if (progress.kind === 'violation') failure = broken(progress.why)
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
   }
 
   const end = await exchange.read((bytes) => {
+    digest.add(bytes)
     const fed = events.feed(bytes)
     if (fed === 'too_long') {
-      failure = broken('one event was longer than any service sends', requestId)
+      failure = broken('one event was longer than any service sends')
       return 'enough'
     }
     return fed.some((event) => takeEvent(event) === 'enough') ? 'enough' : 'more'
   })
   return replyOf(
     reader.finish(),
-    () => failure ?? (hasEvents || end.kind === 'broken' ? undefined : ifNoEvent) ?? endError(end, requestId),
+    () => {
+      if (failure !== undefined) return failure
+      // What broke on the way says nothing about the reply, and neither does one of which nothing came.
+      if (end.kind === 'broken') return end.error
+      if (hasEvents) return broken(endedEarly)
+      return ifNoEvent ?? brokenReply(endedEarly, requestId)
+    },
   )
 }
 
@@ -80,11 +90,8 @@ function errorEvent(value: unknown, data: string): JsonObject {
   return { type: 'error', error: isJsonObject(value) ? value : { message: data } }
 }
 
-function endError(end: BodyEnd, requestId: string | null): ModelError {
-  if (end.kind === 'broken') return end.error
-  return broken('it ended before the reply did', requestId)
-}
+const endedEarly = 'it ended before the reply did'
 
-function broken(why: string, requestId: string | null): ModelError {
-  return new ModelError({ kind: 'connection', message: `The stream of the reply broke: ${why}.`, requestId })
+function brokenReply(why: string, requestId: string | null, fingerprint?: string): ModelError {
+  return new ModelError({ kind: 'connection', message: `The stream of the reply broke: ${why}.`, requestId, fingerprint })
 }

@@ -1,4 +1,5 @@
 import { ModelError } from '@halting/core'
+import { digestOf } from '@halting/core/adapters'
 import type { ModelCallOptions } from '@halting/core/adapters'
 import type { ModelReply, ModelRequest } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
@@ -163,7 +164,9 @@ async function readDocument(
   if (end.kind === 'broken') throw end.error
   if (body.trim() === '' || (isJson && parseJson(body) === undefined)) {
     const message = 'The reply broke off: what came is no whole answer.'
-    throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers) })
+    // The same text would be cut at the same place.
+    const fingerprint = body.trim() === '' ? undefined : `cut ${digestOf(body)}`
+    throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers), fingerprint })
   }
   throw tellsFailure(body) ? serviceError({ status, headers, body, url, nowMs: Date.now() }, labels) : otherwise
 }

@@ -2,7 +2,7 @@ import type { Emit, LoopEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { emptyReplyError, isEmptyReply } from '../../model/empty-reply.ts'
 import type { ModelUpdate } from '../../model/model.ts'
-import { longestRetryWaitMs, overloadsBeforeFallback, retryDelayMs } from '../../model/retry.ts'
+import { longestRetryWaitMs, overloadsBeforeFallback, retriesAfter, retryDelayMs } from '../../model/retry.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { makeAttempt, type Attempt, type RequestPlan } from './attempt.ts'
@@ -28,12 +28,14 @@ export type Asked =
   | Final
   | { readonly kind: 'failed' | 'overloaded'; readonly error: ModelErrorJson; readonly attempts: number }
 
-/** Asks a model: attempts until one is answered or the failure is final (spec R-REQ-1 to R-REQ-4). The one retry policy there is. */
+/** Asks a model: attempts until one is answered or the failure is final (spec R-REQ-1 to R-REQ-4a). The one retry policy there is. */
 export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
   const { maxRetries } = run.context.settings
   const { request } = run.spent
   let overloads = 0
   let hasAskedAgain = false
+  let isReached = wasAnswered(run)
+  const fingerprints = new Set<string>()
   for (let attempt = 1; ; attempt++) {
     const step = await makeAttempt(run, plan, attempt, asker.begin(attempt))
     asker.enter(attempt, step)
@@ -62,20 +64,27 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
         overloads = error.kind === 'overloaded' ? overloads + 1 : 0
         const key = run.key(`${asker.retryName}.${attempt}`)
         const delayMs = retryDelayMs(attempt, error, key)
-        const isFinal =
-          (!error.retryable || attempt > maxRetries || delayMs > longestRetryWaitMs) &&
-          !isNextRecorded(run, plan, attempt)
+        isReached ||= error.neverConnected !== true
+        const retries = retriesAfter(error, maxRetries, { isReached, fingerprints })
+        if (error.fingerprint !== undefined) fingerprints.add(error.fingerprint)
+        const isFinal = (attempt > retries || delayMs > longestRetryWaitMs) && !isNextRecorded(run, plan, attempt)
         // With few retries the last attempt may come first: then every attempt must have been an overload.
         const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
         if (isOverloaded && asker.canFallBack && !isNextRecorded(run, plan, attempt))
           return { kind: 'overloaded', error, attempts: attempt }
         if (isFinal) return { kind: 'failed', error, attempts: attempt }
-        asker.tell({ type: 'retry', request, attempt, maxRetries, delayMs, error })
+        asker.tell({ type: 'retry', request, attempt, maxRetries: retries, delayMs, error })
         await run.ports.steps.sleep(key, delayMs, { signal: run.ports.abort.signal })
         continue
       }
     }
   }
+}
+
+/** Whether a service ever answered in this session: on record, so a resume finds the same. A subagent is called by an answer. */
+function wasAnswered({ identity, spent, transcript }: Run): boolean {
+  if (identity.depth > 0 || spent.compactions > 0) return true
+  return transcript.messages().some(({ role }) => role === 'assistant')
 }
 
 /** A recorded attempt is read although `maxRetries` is lower now: the new limit counts from the first live attempt. */

@@ -1,0 +1,100 @@
+// Holds R-REQ-1a and R-REQ-1b of docs/spec.md over real connections: what cannot pass is soon given up.
+import { createServer } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import type { LoopEvent } from '@halting/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { anthropic, openaiCompatible } from '../src/index.ts'
+import { call, modelAt, recordOf } from './support/call.ts'
+import { answeringReply, framesOf } from './support/fault-reply.ts'
+import { runTo } from './support/fault-run.ts'
+import { beginStream, startRawServer } from './support/raw-server.ts'
+
+function retriesOf(events: readonly LoopEvent[]): readonly (readonly [number, number, string])[] {
+  return events.flatMap((event) =>
+    event.type === 'retry' ? [[event.attempt, event.maxRetries, event.error.message] as const] : [],
+  )
+}
+
+/** A server that treats every connection like this, and then is gone. */
+async function startSockets(treat: (socket: Socket) => void): Promise<{ readonly port: number; close(): Promise<void> }> {
+  const server = createServer((socket) => treat(socket.on('error', () => {})))
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const close = (): Promise<void> => new Promise((resolve) => void server.close(() => resolve()))
+  return { port: (server.address() as AddressInfo).port, close }
+}
+
+describe('a service that was never reached is tried twice again, and each time it is told why', () => {
+  test('nothing listens', async () => {
+    const { port, close } = await startSockets(() => {})
+    await close()
+    const { terminal, events } = await runTo('go', { model: modelAt(`http://127.0.0.1:${port}`) })
+    const why = `Nothing listens at http://127.0.0.1:${port} (ECONNREFUSED). Is the service running, and is the base URL right?`
+    expect(terminal.reason).toBe('model_error')
+    expect(retriesOf(events)).toEqual([[1, 2, why], [2, 2, why]]) // prettier-ignore
+  })
+
+  test('what listens ends the connection before TLS is agreed on', async () => {
+    const { port, close } = await startSockets((socket) => void socket.once('data', () => socket.destroy()))
+    onTestFinished(close)
+    const { terminal, events } = await runTo('go', { model: modelAt(`https://127.0.0.1:${port}`) })
+    expect([terminal.reason, retriesOf(events).length]).toEqual(['model_error', 2])
+    expect(retriesOf(events)[0]?.[2]).toBe(
+      `127.0.0.1:${port} ended the connection before TLS was agreed on (ECONNRESET). Is the base URL right, and is there a proxy or a firewall in between?`,
+    )
+  })
+
+  test('what listens speaks no TLS', async () => {
+    const { port, close } = await startSockets((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')))
+    onTestFinished(close)
+    const { error } = await call(modelAt(`https://127.0.0.1:${port}`))
+    expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: false, neverConnected: true, billed: 'nothing' })
+  })
+})
+
+describe('a reply that breaks twice with the same bytes is not asked for a third time', () => {
+  const frames = framesOf('messages', answeringReply).map(({ bytes }) => bytes)
+  const chat = framesOf('chat', answeringReply).map(({ bytes }) => bytes)
+  const bodies: readonly (readonly [string, 'messages' | 'chat', string])[] = [
+    ['no JSON', 'messages', `${frames[0] ?? ''}data: {"type": "content_bl\n\n`],
+    ['an event that cannot stand there', 'messages', frames.slice(1).join('')],
+    ['an early end', 'messages', frames[0] ?? ''],
+    ['no JSON', 'chat', 'data: {"choices": [\n\n'],
+    ['an early end', 'chat', chat[0] ?? ''],
+  ]
+  test.each(bodies)('%s (%s)', async (_name, protocol, body) => {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      // Where the network cuts it is no matter.
+      const at = server.bodies.length * 3
+      response.write(body.slice(0, at))
+      setTimeout(() => response.end(body.slice(at)), 20)
+    })
+    const options = { model: 'm', apiKey: 'key', baseUrl: server.url }
+    const model = protocol === 'messages' ? anthropic(options) : openaiCompatible(options)
+    const { terminal } = await runTo('go', { model })
+    expect([terminal.reason, server.bodies.length]).toEqual(['model_error', 2])
+  })
+
+  test('but one that breaks otherwise, or on its way, is', async () => {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      const count = server.bodies.length
+      response.write(frames[0] ?? '')
+      if (count < 4) response.write(`: ${count}\n\ndata: {"type": \n\n`, () => response.end())
+      else if (count < 8) setTimeout(() => response.socket?.resetAndDestroy(), 20)
+      else response.end(frames.slice(1).join(''))
+    })
+    const { terminal } = await runTo('go', { model: modelAt(server.url) })
+    expect([terminal.reason, server.bodies.length]).toEqual(['completed', 8])
+  })
+
+  test('and neither is an error that the service tells in the stream', async () => {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      const error = 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"x"}}\n\n'
+      response.end(server.bodies.length < 5 ? error : frames.join(''))
+    })
+    const { terminal } = await runTo('go', { model: modelAt(server.url) })
+    expect([terminal.reason, server.bodies.length]).toEqual(['completed', 5])
+  })
+})
