@@ -45,11 +45,7 @@ export const explored = [
   [
     'allowance: network retries',
     ['for ever: rate limited'],
-    [
-      'turn/request/ask-model.ts',
-      '!error.retryable || attempt > maxRetries',
-      '!error.retryable || attempt > 2 * maxRetries',
-    ],
+    ['turn/request/ask-model.ts', 'attempt > retries ||', 'attempt > 2 * retries ||'],
   ],
   [
     'allowance: subagents',

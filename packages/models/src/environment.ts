@@ -7,6 +7,7 @@ import { openaiCompatible } from './openai/openai.ts'
 import type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'
 import type { ServiceOptions } from './service/endpoint.ts'
 import { keyVariablesOf, withoutAlias } from './known-models.ts'
+import { refuseKeyAsName } from './service/endpoint.ts'
 import { chatServices, modelNamed } from './services.ts'
 import type { ChatService, NamedModel } from './services.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
@@ -41,7 +42,7 @@ export const defaultModelName = 'claude-sonnet-5-5'
  * @throws ConfigurationError for a name of no known service, and when the key or the address is missing.
  */
 export function modelFromEnvironment(name: string | undefined, env: Environment, settings: ModelSettings = {}): Model {
-  const named = namedOrThrow(wantedName(name, env))
+  const named = namedOrThrow(wantedName(name, env), env)
   const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
   return named.kind === 'anthropic'
     ? anthropicFromEnvironment(named.model, env, { ...common, ...forAnthropic })
@@ -58,7 +59,7 @@ export function serviceFromEnvironment(
   settings: ModelSettings = {},
 ): ModelService {
   const wanted = wantedName(name, env)
-  const named = namedOrThrow(wanted)
+  const named = namedOrThrow(wanted, env)
   const { anthropic: forAnthropic, openai: forOpenAi, ...common } = settings
   if (named.kind === 'anthropic') {
     const options = messagesOptions(named.model, env, { ...common, ...forAnthropic })
@@ -76,8 +77,9 @@ export function serviceFromEnvironment(
   return createModelService({ model: named.model, endpoint, options, keyHeader: chatKeyHeader })
 }
 
-function namedOrThrow(wanted: string): NamedModel {
+function namedOrThrow(wanted: string, env: Environment): NamedModel {
   const named = modelNamed(wanted)
+  refuseKeyAsName(wanted, { env, isKnownService: named !== undefined })
   if (named !== undefined) return named
   const prefixes = ['anthropic', ...chatServices.map(({ prefix }) => prefix)].map((prefix) => `${prefix}/`)
   throw new ConfigurationError(

@@ -1,4 +1,5 @@
 // Holds R-WIRE-1 and R-WIRE-5b of docs/spec.md: however deep a service nests, an attempt gives a reply or a ModelError.
+import { messageOf } from '@halting/core/adapters'
 import { loop, ModelError, startRun } from '@halting/core'
 import type { AnyTool, JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -32,7 +33,7 @@ async function serve(body: string, status = 200, type = 'text/event-stream'): Pr
 
 async function outcomeOf(model: Model): Promise<string> {
   const { reply, error, updates } = await call(model)
-  if (error !== undefined) return error instanceof ModelError ? 'error' : `a ${String(error)}`
+  if (error !== undefined) return error instanceof ModelError ? 'error' : `no ModelError: ${messageOf(error)}`
   // What it gives can be written, and told, by whoever gets it.
   JSON.stringify([reply?.message, updates])
   return reply?.streamError === undefined ? 'reply' : 'part'
@@ -57,9 +58,15 @@ describe.each(depths)('%i levels', (depth) => {
     ['the input at the start of a call', [start(), begin({ ...named, input: hole }), ...ends]],
     ['a block of an unknown kind', [start(), begin({ type: 'brand_new', it: hole }), ...ends]],
     ['the content of a message', [start([{ type: 'brand_new', it: hole }]), ...ends.slice(1)]],
-    ['a citation', [start(), begin({ type: 'text', text: 'x' }), delta({ type: 'citations_delta', citation: hole }), ...ends]],
+    [
+      'a citation',
+      [start(), begin({ type: 'text', text: 'x' }), delta({ type: 'citations_delta', citation: hole }), ...ends],
+    ],
     ['an error', [start(), { type: 'error', error: hole }]],
-    ['an event of an unknown kind', [start(), { type: 'brand_new', it: hole }, begin({ type: 'text', text: 'x' }), ...ends]],
+    [
+      'an event of an unknown kind',
+      [start(), { type: 'brand_new', it: hole }, begin({ type: 'text', text: 'x' }), ...ends],
+    ],
   ])('Messages API: %s', async (name, events) => {
     const url = await serve(frames(events, deep))
     const outcome = await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url }))
@@ -75,10 +82,26 @@ describe.each(depths)('%i levels', (depth) => {
   })
 
   test.each<[string, readonly JsonObject[], boolean]>([
-    ['an input that is text', [piece({ index: 0, id: 'a' }, { name: 'b', arguments: deep }), finish('tool_calls')], true],
-    ['an input that is an object', [piece({ index: 0, id: 'a' }, { name: 'b', arguments: hole }), finish('stop')], isTaken],
-    ['what is wanted back', [piece({ index: 0, id: 'a', extra_content: hole }, { name: 'b', arguments: '{}' }), finish('stop')], isTaken],
-    ['what was thought', [chunk({ reasoning_details: [{ type: 'x', it: hole }] }), chunk({ content: 'x' }), finish('stop')], isTaken],
+    [
+      'an input that is text',
+      [piece({ index: 0, id: 'a' }, { name: 'b', arguments: deep }), finish('tool_calls')],
+      true,
+    ],
+    [
+      'an input that is an object',
+      [piece({ index: 0, id: 'a' }, { name: 'b', arguments: hole }), finish('stop')],
+      isTaken,
+    ],
+    [
+      'what is wanted back',
+      [piece({ index: 0, id: 'a', extra_content: hole }, { name: 'b', arguments: '{}' }), finish('stop')],
+      isTaken,
+    ],
+    [
+      'what was thought',
+      [chunk({ reasoning_details: [{ type: 'x', it: hole }] }), chunk({ content: 'x' }), finish('stop')],
+      isTaken,
+    ],
     ['an error', [{ error: { message: hole } }], false],
   ])('chat completions: %s', async (_name, events, isReply) => {
     const url = await serve(frames([...events, usageChunk], deep))
@@ -88,7 +111,11 @@ describe.each(depths)('%i levels', (depth) => {
   test.each<[string, string, number]>([
     ['an error', `{"type":"error","error":{"type":"api_error","message":${deep}}}`, 500],
     ['an error that is none', deep, 400],
-    ['a whole answer', `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}]}`, 200],
+    [
+      'a whole answer',
+      `{"type":"message","content":[{"type":"x","it":${deep}}],"choices":[{"message":{"x":${deep}}}]}`,
+      200,
+    ],
   ])('either: %s in a body', async (_name, body, status) => {
     const baseUrl = await serve(body, status, 'application/json')
     expect(await outcomeOf(anthropic({ model: 'claude-test', apiKey: 'key', baseUrl }))).toBe('error')
@@ -99,8 +126,14 @@ describe.each(depths)('%i levels', (depth) => {
   const object = JSON.parse(deep) as unknown
   test.each<[string, readonly unknown[]]>([
     ['an input', [toolCall(deep), finishPart('tool-calls')]],
-    ['a result', [...textParts('x'), { type: 'tool-result', toolCallId: 'a', toolName: 'b', result: object }, finishPart()]],
-    ['metadata', [{ type: 'text-start', id: '0', providerMetadata: { x: object } }, ...textParts('y', '1'), finishPart()]],
+    [
+      'a result',
+      [...textParts('x'), { type: 'tool-result', toolCallId: 'a', toolName: 'b', result: object }, finishPart()],
+    ],
+    [
+      'metadata',
+      [{ type: 'text-start', id: '0', providerMetadata: { x: object } }, ...textParts('y', '1'), finishPart()],
+    ],
     ['usage', [...textParts('x'), finishPart('stop', { usage: { raw: object } })]],
     ['an error', [{ type: 'error', error: object }]],
     ['a part of an unknown kind', [{ type: 'brand-new', it: object }, ...textParts('x'), finishPart()]],

@@ -16,7 +16,9 @@ function retriesOf(events: readonly LoopEvent[]): readonly (readonly [number, nu
 }
 
 /** A server that treats every connection like this, and then is gone. */
-async function startSockets(treat: (socket: Socket) => void): Promise<{ readonly port: number; close(): Promise<void> }> {
+async function startSockets(
+  treat: (socket: Socket) => void,
+): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = createServer((socket) => treat(socket.on('error', () => {})))
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const close = (): Promise<void> => new Promise((resolve) => void server.close(() => resolve()))
@@ -44,10 +46,17 @@ describe('a service that was never reached is tried twice again, and each time i
   })
 
   test('what listens speaks no TLS', async () => {
-    const { port, close } = await startSockets((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')))
+    const { port, close } = await startSockets(
+      (socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    )
     onTestFinished(close)
     const { error } = await call(modelAt(`https://127.0.0.1:${port}`))
-    expect(recordOf(error)).toMatchObject({ kind: 'connection', retryable: false, neverConnected: true, billed: 'nothing' })
+    expect(recordOf(error)).toMatchObject({
+      kind: 'connection',
+      retryable: false,
+      neverConnected: true,
+      billed: 'nothing',
+    })
   })
 })
 

@@ -7,13 +7,28 @@ import { bytesOf } from './support/recordings.ts'
 
 const start = (id: string, content: readonly JsonObject[] = []): JsonObject => ({
   type: 'message_start',
-  message: { id, type: 'message', role: 'assistant', model: `model of ${id}`, content, usage: { input_tokens: 10, output_tokens: 1 } },
+  message: {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model: `model of ${id}`,
+    content,
+    usage: { input_tokens: 10, output_tokens: 1 },
+  },
 })
-const begin = (index: number, block: JsonObject): JsonObject => ({ type: 'content_block_start', index, content_block: block })
+const begin = (index: number, block: JsonObject): JsonObject => ({
+  type: 'content_block_start',
+  index,
+  content_block: block,
+})
 const delta = (index: number, fields: JsonObject): JsonObject => ({ type: 'content_block_delta', index, delta: fields })
 const say = (index: number, text: string): JsonObject => delta(index, { type: 'text_delta', text })
 const stop = (index: number): JsonObject => ({ type: 'content_block_stop', index })
-const text = (index: number, words: string): readonly JsonObject[] => [begin(index, { type: 'text', text: '' }), say(index, words), stop(index)]
+const text = (index: number, words: string): readonly JsonObject[] => [
+  begin(index, { type: 'text', text: '' }),
+  say(index, words),
+  stop(index),
+]
 const tool = (index: number, id: string): readonly JsonObject[] => [
   begin(index, { type: 'tool_use', id, name: 'Read', input: {} }),
   delta(index, { type: 'input_json_delta', partial_json: '{"path":"a"}' }),
@@ -34,7 +49,9 @@ async function asked(events: readonly JsonObject[]) {
   const { reply, error, updates } = await call(modelAt(server.url))
   const told = updates.flatMap((update) => (update.type === 'block' ? [update] : []))
   // R-WIRE-2
-  expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(error === undefined ? reply?.message.content : [])
+  expect(told.toSorted((a, b) => a.index - b.index).map(({ block }) => block)).toEqual(
+    error === undefined ? reply?.message.content : [],
+  )
   expect(new Set(told.map(({ index }) => index)).size).toBe(told.length)
   expect(told.every(({ messageId }) => messageId === reply?.message.id)).toBe(true)
   return { reply, error }
@@ -43,15 +60,62 @@ async function asked(events: readonly JsonObject[]) {
 describe('a second message goes on where the first one is', () => {
   test.each<[string, readonly JsonObject[], readonly JsonObject[], string]>([
     ['the first was only begun', [start('1'), start('2'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '2'],
-    ['the first had begun a text', [start('1'), ...text(0, 'Hal').slice(0, 2), start('2'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '2'],
-    ['the text of the first goes on', [start('1'), ...text(0, 'Hal').slice(0, 2), start('2'), say(0, 'lo'), stop(0), ...ends()], [words('Hallo')], '2'],
-    ['the first had ended a text', [start('1'), ...text(0, 'One'), start('2'), ...text(0, 'Two'), ...ends()], [words('One'), words('Two')], '1'],
-    ['and has a block in between', [start('1'), ...text(0, 'One'), start('2'), ...text(1, 'Two'), ...text(0, 'Three'), ...ends()], [words('One'), words('Two'), words('Three')], '1'],
-    ['the second has its content in it', [start('1'), ...text(0, 'One'), start('2', [words('Two')]), ...ends()], [words('One'), words('Two')], '1'],
-    ['calls go on behind it', [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'a'), ...ends('tool_use')], [words('One'), read('a')], '1'],
-    ['and a third', [start('1'), ...text(0, 'One'), start('2'), ...text(0, 'Two'), start('3'), ...text(0, 'Three'), ...ends()], [words('One'), words('Two'), words('Three')], '1'],
+    [
+      'the first had begun a text',
+      [start('1'), ...text(0, 'Hal').slice(0, 2), start('2'), ...text(0, 'Hi'), ...ends()],
+      [words('Hi')],
+      '2',
+    ],
+    [
+      'the text of the first goes on',
+      [start('1'), ...text(0, 'Hal').slice(0, 2), start('2'), say(0, 'lo'), stop(0), ...ends()],
+      [words('Hallo')],
+      '2',
+    ],
+    [
+      'the first had ended a text',
+      [start('1'), ...text(0, 'One'), start('2'), ...text(0, 'Two'), ...ends()],
+      [words('One'), words('Two')],
+      '1',
+    ],
+    [
+      'and has a block in between',
+      [start('1'), ...text(0, 'One'), start('2'), ...text(1, 'Two'), ...text(0, 'Three'), ...ends()],
+      [words('One'), words('Two'), words('Three')],
+      '1',
+    ],
+    [
+      'the second has its content in it',
+      [start('1'), ...text(0, 'One'), start('2', [words('Two')]), ...ends()],
+      [words('One'), words('Two')],
+      '1',
+    ],
+    [
+      'calls go on behind it',
+      [start('1'), ...text(0, 'One'), start('2'), ...tool(1, 'a'), ...ends('tool_use')],
+      [words('One'), read('a')],
+      '1',
+    ],
+    [
+      'and a third',
+      [start('1'), ...text(0, 'One'), start('2'), ...text(0, 'Two'), start('3'), ...text(0, 'Three'), ...ends()],
+      [words('One'), words('Two'), words('Three')],
+      '1',
+    ],
     ['the same once more', [start('1'), start('1'), ...text(0, 'Hi'), ...ends()], [words('Hi')], '1'],
-    ['a call without an input is begun anew', [start('1'), begin(0, { type: 'tool_use', id: 'a', name: 'Read', input: {} }), stop(0), start('2'), ...tool(0, 'b'), ...ends('tool_use')], [read('b')], '2'],
+    [
+      'a call without an input is begun anew',
+      [
+        start('1'),
+        begin(0, { type: 'tool_use', id: 'a', name: 'Read', input: {} }),
+        stop(0),
+        start('2'),
+        ...tool(0, 'b'),
+        ...ends('tool_use'),
+      ],
+      [read('b')],
+      '2',
+    ],
   ])('%s', async (_name, events, content, id) => {
     const { reply } = await asked(events)
     expect(reply?.message).toMatchObject({ id, model: `model of ${id}`, content })
@@ -60,7 +124,15 @@ describe('a second message goes on where the first one is', () => {
   })
 
   test('but no call is told twice: what is complete is kept, and more was to come', async () => {
-    const { reply } = await asked([start('1'), ...text(0, 'One'), ...tool(1, 'a'), start('2'), ...text(0, 'One'), ...tool(1, 'b'), ...ends()])
+    const { reply } = await asked([
+      start('1'),
+      ...text(0, 'One'),
+      ...tool(1, 'a'),
+      start('2'),
+      ...text(0, 'One'),
+      ...tool(1, 'b'),
+      ...ends(),
+    ])
     expect(reply?.message.content).toEqual([words('One'), read('a')])
     expect(reply?.streamError).toMatchObject({ kind: 'connection' })
   })

@@ -32,7 +32,10 @@ const stop = { type: 'content_block_stop', index: 0 }
 const reason = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }
 const call1 = { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'a', name: 'b' } }
 
-const chunk = (choice: JsonObject, fields: JsonObject = {}): JsonObject => ({ choices: [{ index: 0, ...choice }], ...fields })
+const chunk = (choice: JsonObject, fields: JsonObject = {}): JsonObject => ({
+  choices: [{ index: 0, ...choice }],
+  ...fields,
+})
 const said = chunk({ delta: { content: 'Hi' } })
 const piece = (fields: JsonObject): JsonObject => chunk({ delta: { tool_calls: [{ index: 0, ...fields }] } })
 const named = piece({ id: 'a', function: { name: 'b', arguments: '{"c":1}' } })
@@ -49,15 +52,27 @@ describe('what is no news of the reply does not keep it alive', () => {
     ['events of an unknown name', [start], [{ type: 'brand_new', index: 0 }]],
     ['deltas of an unknown name', [start, block], [delta({ type: 'brand_new', text: 'x' })]],
     ['deltas without a text', [start, block], [delta({ type: 'text_delta', text: '' })]],
-    ['pieces of an input without a text', [start, call1], [{ ...delta({ type: 'input_json_delta', partial_json: '' }), index: 1 }]],
-    ['the same signature', [start, { ...block, content_block: { type: 'thinking', thinking: '' } }], [delta({ type: 'signature_delta', signature: 's' })]],
+    [
+      'pieces of an input without a text',
+      [start, call1],
+      [{ ...delta({ type: 'input_json_delta', partial_json: '' }), index: 1 }],
+    ],
+    [
+      'the same signature',
+      [start, { ...block, content_block: { type: 'thinking', thinking: '' } }],
+      [delta({ type: 'signature_delta', signature: 's' })],
+    ],
     ['usage without a reason', [start, block, text], [{ type: 'message_delta', delta: {}, usage }]],
     ['the end of a block that has ended', [start, block, text, stop], [stop]],
-  ])('Messages API: %s', async (_name, begun, again) => {
-    const url = await repeating(begun, again)
-    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
-    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
-  }, 2_000)
+  ])(
+    'Messages API: %s',
+    async (_name, begun, again) => {
+      const url = await repeating(begun, again)
+      const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
+      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+    },
+    2_000,
+  )
 
   test.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
     ['chunks of an unknown kind', [said], [{ object: 'brand_new', choices: [] }]],
@@ -66,11 +81,15 @@ describe('what is no news of the reply does not keep it alive', () => {
     ['empty details of what is thought', [said], [chunk({ delta: { reasoning_details: [{}] } })]],
     ['pieces of a call without an input', [named], [piece({ function: { arguments: '' } })]],
     ['the same call', [named], [named]],
-  ])('chat completions: %s', async (_name, begun, again) => {
-    const url = await repeating(begun, again)
-    const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits })
-    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
-  }, 2_000)
+  ])(
+    'chat completions: %s',
+    async (_name, begun, again) => {
+      const url = await repeating(begun, again)
+      const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits })
+      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+    },
+    2_000,
+  )
 
   const opened = { type: 'text-start', id: '1' } as const
   const nothing = { type: 'text-delta', id: '1', delta: '' } as const
@@ -80,10 +99,14 @@ describe('what is no news of the reply does not keep it alive', () => {
     ['who answers', [opened], { type: 'response-metadata', id: 'x' }],
     // A provider of a later version.
     ['parts of an unknown kind', [opened], { type: 'brand-new' } as unknown as LanguageModelV3StreamPart],
-  ])('AI SDK: %s', async (_name, begun, again) => {
-    const model = fromAiSdk(partsModel(begun, again), limits)
-    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
-  }, 2_000)
+  ])(
+    'AI SDK: %s',
+    async (_name, begun, again) => {
+      const model = fromAiSdk(partsModel(begun, again), limits)
+      expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+    },
+    2_000,
+  )
 })
 
 describe('once the service has said why the reply ended, nothing keeps it waiting', () => {
@@ -92,23 +115,31 @@ describe('once the service has said why the reply ended, nothing keeps it waitin
     ['usage', [{ type: 'message_delta', usage }]],
     ['deltas', [text]],
     ['pings', [{ type: 'ping' }]],
-  ])('Messages API: %s', async (_name, again) => {
-    const url = await repeating([start, block, text, reason], again)
-    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits, requestTimeoutMs: 5_000 })
-    const { reply } = await call(model)
-    expect(reply?.message.stop_reason).toBe('end_turn')
-  }, 2_000)
+  ])(
+    'Messages API: %s',
+    async (_name, again) => {
+      const url = await repeating([start, block, text, reason], again)
+      const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits, requestTimeoutMs: 5_000 })
+      const { reply } = await call(model)
+      expect(reply?.message.stop_reason).toBe('end_turn')
+    },
+    2_000,
+  )
 
   test.each<[string, JsonObject]>([
     ['the reason once more', chunk({ delta: {}, finish_reason: 'stop' })],
     ['usage', { choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }],
     ['text', said],
-  ])('chat completions: %s', async (_name, again) => {
-    const url = await repeating([said, chunk({ delta: {}, finish_reason: 'stop' })], [again])
-    const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits, requestTimeoutMs: 5_000 })
-    const { reply } = await call(model)
-    expect(reply?.message.stop_reason).toBe('end_turn')
-  }, 2_000)
+  ])(
+    'chat completions: %s',
+    async (_name, again) => {
+      const url = await repeating([said, chunk({ delta: {}, finish_reason: 'stop' })], [again])
+      const model = openaiCompatible({ model: 'test', baseUrl: url, ...limits, requestTimeoutMs: 5_000 })
+      const { reply } = await call(model)
+      expect(reply?.message.stop_reason).toBe('end_turn')
+    },
+    2_000,
+  )
 
   test('but a service that gives a reason with every piece of text is heard to its end', async () => {
     const every = chunk({ delta: { content: 'a' }, finish_reason: 'stop' })

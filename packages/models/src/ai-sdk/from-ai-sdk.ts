@@ -4,6 +4,8 @@ import type { Model, ModelReply, ModelRequest } from '@halting/core'
 import type { ModelCallOptions } from '@halting/core/adapters'
 import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines.ts'
 import { sizesOf } from '../model-sizes.ts'
+import { callRedacted, createRedactor } from '../service/redactor.ts'
+import { secretsOf } from '../service/secrets.ts'
 import { callError } from './call-error.ts'
 import { callOptionsOf } from './call-options.ts'
 import { headersOf, openParts } from './part-source.ts'
@@ -40,34 +42,37 @@ export function fromAiSdk(model: LanguageModelV3, options: AiSdkOptions = {}): M
   const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs } = options
   const { maxServerToolUses, headers, providerOptions } = options
   const { provider, modelId } = model
+  const redactor = createRedactor(secretsOf({ headers }))
   return {
     id,
     ...sizesOf(id, options, { contextWindow: 128_000, maxOutputTokens: 16_384 }),
     ...(maxServerToolUses !== undefined && { maxServerToolUses }),
-    async call(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
-      const { signal } = call
-      const opened = await openParts(
-        (abortSignal) =>
-          model.doStream({ ...callOptionsOf(request, { id, provider, headers, providerOptions }), abortSignal }),
-        { signal, idleTimeoutMs, requestTimeoutMs },
-      )
-      if (opened.kind === 'failed') {
-        throw callError(opened.thrown, { provider, phase: 'opening', headers: headersOf({}), nowMs: Date.now() })
-      }
-      try {
-        return await readParts(opened.source, {
-          provider,
-          modelId,
-          messageId: `msg_${request.idempotencyKey}`,
-          // Nothing is told of a call that was aborted.
-          emit: (update) => {
-            if (!signal.aborted) call.emit(update)
-          },
-        })
-      } finally {
-        opened.source.dispose()
-      }
-    },
+    call: (request, call) => callRedacted(redactor, call, (redacted) => attempt(request, redacted)),
+  }
+
+  async function attempt(request: ModelRequest, call: ModelCallOptions): Promise<ModelReply> {
+    const { signal } = call
+    const opened = await openParts(
+      (abortSignal) =>
+        model.doStream({ ...callOptionsOf(request, { id, provider, headers, providerOptions }), abortSignal }),
+      { signal, idleTimeoutMs, requestTimeoutMs },
+    )
+    if (opened.kind === 'failed') {
+      throw callError(opened.thrown, { provider, phase: 'opening', headers: headersOf({}), nowMs: Date.now() })
+    }
+    try {
+      return await readParts(opened.source, {
+        provider,
+        modelId,
+        messageId: `msg_${request.idempotencyKey}`,
+        // Nothing is told of a call that was aborted.
+        emit: (update) => {
+          if (!signal.aborted) call.emit(update)
+        },
+      })
+    } finally {
+      opened.source.dispose()
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Model } from '@halting/core'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
-import { keyRingOf } from '../service/endpoint.ts'
+import { keyRingOf, withRedactor } from '../service/endpoint.ts'
+import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol } from '../service/service-model.ts'
 import { endpointOf, messagesKeyHeader } from './endpoint.ts'
@@ -27,6 +28,10 @@ export interface AnthropicOptions extends EndpointOptions, Omit<RequestBodyOptio
  * @throws ConfigurationError for an address, a key or a header that no request can be made with.
  */
 export function anthropic(options: AnthropicOptions): Model {
+  return withRedactor(options, (redactor) => makeModel(options, redactor))
+}
+
+function makeModel(options: AnthropicOptions, redactor: Redactor): Model {
   const id = options.id ?? options.model
   const keys = keyRingOf(options, messagesKeyHeader)
   const limits = limitsOf(options)
@@ -36,6 +41,7 @@ export function anthropic(options: AnthropicOptions): Model {
   const passes = extraPassesOf({ ...options, id, ...sizes, maxServerToolUses })
   const protocol: Protocol = {
     ...endpointOf(options),
+    redactor,
     labels: {
       name: 'the Messages API',
       baseUrlSetting: 'ANTHROPIC_BASE_URL',

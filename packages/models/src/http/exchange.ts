@@ -17,7 +17,7 @@ export interface ExchangeOptions extends DeadlineLimits {
 }
 
 /** How the reading of a body ended: by its end, because enough was read, or because something broke it. */
-export type BodyEnd = { readonly kind: 'ended' | 'enough' } | { readonly kind: 'broken'; readonly error: ModelError }
+type BodyEnd = { readonly kind: 'ended' | 'enough' } | { readonly kind: 'broken'; readonly error: ModelError }
 
 /**
  * One request and its answer.

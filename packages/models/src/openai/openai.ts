@@ -2,8 +2,9 @@ import type { JsonObject, Model } from '@halting/core'
 import { releaseBody } from '../bytes/bodies.ts'
 import { sizesOf } from '../model-sizes.ts'
 import type { KeyHeader } from '../service/credentials.ts'
-import { headersOf, keyRingOf, urlUnder } from '../service/endpoint.ts'
+import { headersOf, keyRingOf, urlUnder, withRedactor } from '../service/endpoint.ts'
 import type { ServiceOptions } from '../service/endpoint.ts'
+import type { Redactor } from '../service/redactor.ts'
 import { callService, limitsOf } from '../service/service-model.ts'
 import type { Protocol } from '../service/service-model.ts'
 import { createChatBody } from './chat-body.ts'
@@ -61,6 +62,10 @@ export function openai(options: OpenAiOptions): Model {
  * @throws ConfigurationError for an address, a key or a header that no request can be made with.
  */
 export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
+  return withRedactor(options, (redactor) => makeModel(options, redactor))
+}
+
+function makeModel(options: OpenAiCompatibleOptions, redactor: Redactor): Model {
   const { model, id = model, settings } = options
   const keys = keyRingOf(options, chatKeyHeader)
   const limits = limitsOf(options)
@@ -71,6 +76,7 @@ export function openaiCompatible(options: OpenAiCompatibleOptions): Model {
   const maxImageTokens = options.maxImageTokens ?? imageTokensOf(id) ?? imageTokensOf(model)
   const protocol: Protocol = {
     url,
+    redactor,
     headers: headersOf({}, options.headers),
     labels: {
       name: 'the chat completions API',

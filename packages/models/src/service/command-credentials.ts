@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { platform } from 'node:os'
 import type { CredentialSource } from './credential-source.ts'
+import { createRedactor } from './redactor.ts'
+import { withoutMixedWords } from './secret-shapes.ts'
 
 export interface CommandCredentialOptions {
   /** How long a key is used before the command is run again, in milliseconds; 300,000 when absent. */
@@ -29,6 +31,8 @@ export function commandCredentials(command: string, options: CommandCredentialOp
 }
 
 const longestKey = 65_536
+/** What is read of it; less is told. */
+const longestComplaint = 10_000
 /** How long output may still come when the command has ended, in milliseconds. */
 const afterExitMs = 250
 
@@ -56,14 +60,15 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
       if (printed.length < longestKey) printed += text
     })
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      if (complaint.length < 500) complaint += text
+      if (complaint.length < longestComplaint) complaint += text
     })
-    child.once('error', (error) => settle({ error }))
+    // The error of Node holds the command, and a command may hold a key.
+    child.once('error', (error) => settle({ error: new Error(error.message) }))
     const done = (code: number | null, ended: NodeJS.Signals | null): void => {
       const key = printed.trim()
       if (code === 0 && key !== '') return settle({ key })
       const how = code === 0 ? 'printed no key' : `failed with ${code === null ? String(ended) : `exit code ${code}`}`
-      const said = complaint.trim().slice(0, 300)
+      const said = complaintOf(complaint, printed)
       settle({ error: new Error(`apiKeyHelper ${how}${said === '' ? '' : `: ${said}`}`) })
     }
     child.once('close', done)
@@ -76,6 +81,12 @@ function runHelper(command: string, timeoutMs: number, signal: AbortSignal): Pro
       }, afterExitMs)
     })
   })
+}
+
+/** What the command said of its failure, without what it printed, which may be a key, and without what may be one. */
+function complaintOf(complaint: string, printed: string): string {
+  const redactor = createRedactor(printed.split(/\s+/).slice(0, 100))
+  return withoutMixedWords(redactor.text(complaint.trim())).slice(0, 300)
 }
 
 /** Ends the command and what it started. */

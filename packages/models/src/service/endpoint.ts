@@ -4,6 +4,10 @@ import { fixedKeys, renewableKeys } from './credentials.ts'
 import type { CredentialSource } from './credential-source.ts'
 import type { KeyHeader, KeyRing } from './credentials.ts'
 import { checkHeader } from './headers.ts'
+import { createRedactor } from './redactor.ts'
+import type { Redactor } from './redactor.ts'
+import { hasKeyPrefix, mayBeKey, shownUrl } from './secret-shapes.ts'
+import { secretsOf, secretsOfEnvironment } from './secrets.ts'
 
 /** How a service is reached; the same for every protocol. */
 export interface ServiceOptions {
@@ -40,6 +44,45 @@ export function keyRingOf(options: ServiceOptions, keyHeader: KeyHeader): KeyRin
 }
 
 /**
+ * Makes a model with what keeps its secrets out of whatever it tells.
+ * @throws ConfigurationError for a model's name that is a key, and what `make` throws, without secrets.
+ */
+export function withRedactor<Made>(
+  options: ServiceOptions & { readonly model: string; readonly id?: string | undefined },
+  make: (redactor: Redactor) => Made,
+): Made {
+  const redactor = createRedactor(secretsOf(options))
+  for (const name of [options.model, options.id ?? '']) {
+    if (hasKeyPrefix(name) || redactor.knows(name)) throw new ConfigurationError(keyAsName)
+  }
+  try {
+    return make(redactor)
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigurationError)) throw thrown
+    const message = redactor.text(thrown.message)
+    throw message === thrown.message ? thrown : new ConfigurationError(message)
+  }
+}
+
+/**
+ * For a name that somebody wrote, before anything is told of it.
+ * @throws ConfigurationError when it is a key: one of the environment, or by its shape. Names of an unknown service are looked at more closely.
+ */
+export function refuseKeyAsName(
+  name: string,
+  {
+    env,
+    isKnownService,
+  }: { readonly env: Readonly<Record<string, string | undefined>>; readonly isKnownService: boolean },
+): void {
+  const isKey = isKnownService ? hasKeyPrefix(name) : mayBeKey(name)
+  if (isKey || createRedactor(secretsOfEnvironment(env)).knows(name)) throw new ConfigurationError(keyAsName)
+}
+
+const keyAsName =
+  "What stands where a model's name belongs looks like a key, and is not repeated here. Give the key by its variable, such as ANTHROPIC_API_KEY."
+
+/**
  * Our own headers with those of the user over them.
  * @throws ConfigurationError for one that cannot be sent.
  */
@@ -65,7 +108,9 @@ export function headersOf(
 export function urlUnder(baseUrl: string, path: string, example: string): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new ConfigurationError(`The base URL "${baseUrl}" is not the address of a service. Write it like ${example}.`)
+    throw new ConfigurationError(
+      `The base URL "${shownUrl(baseUrl)}" is not the address of a service. Write it like ${example}.`,
+    )
   }
   if (url.username !== '' || url.password !== '') {
     throw new ConfigurationError(

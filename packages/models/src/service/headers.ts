@@ -1,4 +1,5 @@
 import { ConfigurationError } from '@halting/core'
+import { withoutMixedWords } from './secret-shapes.ts'
 
 /**
  * @throws ConfigurationError for a name or a value that cannot be sent. The value is not repeated in the message: it
@@ -7,7 +8,7 @@ import { ConfigurationError } from '@halting/core'
 export function checkHeader(name: string, value: string, meaning = `the header ${name}`): void {
   if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) {
     throw new ConfigurationError(
-      `"${name}" is no name for a header. ANTHROPIC_CUSTOM_HEADERS holds one "Name: value" a line.`,
+      `"${withoutMixedWords(name)}" is no name for a header. ANTHROPIC_CUSTOM_HEADERS holds one "Name: value" a line.`,
     )
   }
   if (!/^[\t\u{20}-\u{7e}\u{80}-\u{ff}]*$/u.test(value)) {

@@ -6,6 +6,8 @@ import { parseJson } from '../json-fields.ts'
 import type { KeyHeader } from './credentials.ts'
 import { keyRingOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
+import { createRedactor } from './redactor.ts'
+import { secretsOf } from './secrets.ts'
 
 /** What a service said when it was asked which models it has. It costs nothing. */
 export type ServiceAnswer =
@@ -38,6 +40,7 @@ interface ModelServiceInit {
 /** @throws ConfigurationError for a key that cannot be sent. */
 export function createModelService({ model, endpoint, options, keyHeader }: ModelServiceInit): ModelService {
   const keys = keyRingOf(options, keyHeader)
+  const redactor = createRedactor(secretsOf(options))
   const { apiKey, authToken, credentials, fetch = fetchFor } = options
   const { url, headers } = endpoint
   return {
@@ -49,6 +52,7 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
       const signal = AbortSignal.timeout(timeoutMs)
       try {
         const key = await keys.current(signal)
+        redactor.add(key.credential.apiKey, key.credential.authToken)
         const response = await fetch(url, {
           headers: { ...key.headers, ...headers, accept: 'application/json' },
           signal,
@@ -57,7 +61,7 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
         return answerOf(response.status, await textOf(response))
       } catch (thrown) {
         if (signal.aborted) return { kind: 'failed', message: `it did not answer within ${timeoutMs / 1_000} s` }
-        return { kind: 'failed', message: messageOf(networkError(thrown, url)) }
+        return { kind: 'failed', message: redactor.text(messageOf(networkError(thrown, url))) }
       }
     },
   }

@@ -28,7 +28,11 @@ export function pageText(body: string): string {
 }
 
 /** The place of the last character of the tag, or of the script or style, that begins here; below 0 when it has no end. */
-function endOfTag(page: string, index: number, { tag, script, style }: Readonly<Record<'tag' | 'script' | 'style', Finder>>): number {
+function endOfTag(
+  page: string,
+  index: number,
+  { tag, script, style }: Readonly<Record<'tag' | 'script' | 'style', Finder>>,
+): number {
   const name = page.slice(index + 1, index + 7).toLowerCase()
   const close = name === 'script' ? script(index) : name.startsWith('style') ? style(index) : -1
   return close >= 0 ? close : tag(index)

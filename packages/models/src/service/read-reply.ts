@@ -6,6 +6,7 @@ import type { EventStream, ServerSentEvent } from '../http/event-stream.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
 import { replyOf, wholeReplyOf } from './assembled-reply.ts'
+import type { Redactor } from './redactor.ts'
 import { requestIdOf, streamError } from './service-error.ts'
 import type { ServiceLabels } from './service-error.ts'
 import { ping } from './stream-reader.ts'
@@ -14,6 +15,7 @@ import type { Progress, StreamReader } from './stream-reader.ts'
 export interface ReadOptions {
   readonly labels: ServiceLabels
   readonly events: EventStream
+  readonly redactor: Redactor
   /** The error for an answer that did not say that it is a stream, and was none. */
   readonly ifNoEvent?: ModelError | undefined
 }
@@ -25,7 +27,7 @@ export interface ReadOptions {
 export async function readReply(
   exchange: Exchange,
   reader: StreamReader,
-  { labels, events, ifNoEvent }: ReadOptions,
+  { labels, events, redactor, ifNoEvent }: ReadOptions,
 ): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.response.headers)
   let failure: ModelError | undefined
@@ -38,7 +40,7 @@ export async function readReply(
     const progress = progressOf(received, reader, labels)
     if (progress.kind === 'more') exchange.deadlines.onProgress()
     if (progress.kind === 'last') exchange.deadlines.onFinishReason()
-    if (progress.kind === 'error_event') failure = streamError(progress.error, requestId)
+    if (progress.kind === 'error_event') failure = streamError(redactor.json(progress.error ?? null), requestId)
     if (progress.kind === 'violation') failure = broken(progress.why)
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
   }
@@ -52,16 +54,13 @@ export async function readReply(
     }
     return fed.some((event) => takeEvent(event) === 'enough') ? 'enough' : 'more'
   })
-  return replyOf(
-    reader.finish(),
-    () => {
-      if (failure !== undefined) return failure
-      // What broke on the way says nothing about the reply, and neither does one of which nothing came.
-      if (end.kind === 'broken') return end.error
-      if (hasEvents) return broken(endedEarly)
-      return ifNoEvent ?? brokenReply(endedEarly, requestId)
-    },
-  )
+  return replyOf(reader.finish(), () => {
+    if (failure !== undefined) return failure
+    // What broke on the way says nothing about the reply, and neither does one of which nothing came.
+    if (end.kind === 'broken') return end.error
+    if (hasEvents) return broken(endedEarly)
+    return ifNoEvent ?? brokenReply(endedEarly, requestId)
+  })
 }
 
 /** An answer that came whole; undefined when this is none. */
@@ -93,5 +92,10 @@ function errorEvent(value: unknown, data: string): JsonObject {
 const endedEarly = 'it ended before the reply did'
 
 function brokenReply(why: string, requestId: string | null, fingerprint?: string): ModelError {
-  return new ModelError({ kind: 'connection', message: `The stream of the reply broke: ${why}.`, requestId, fingerprint })
+  return new ModelError({
+    kind: 'connection',
+    message: `The stream of the reply broke: ${why}.`,
+    requestId,
+    fingerprint,
+  })
 }

@@ -4,6 +4,7 @@ import { retryAfterMsOf } from '../http/retry-after.ts'
 import { readErrorBody, readErrorValue } from './error-body.ts'
 import type { Said } from './error-body.ts'
 import { kindOf, statusOf } from './error-kind.ts'
+import { shownUrl } from './secret-shapes.ts'
 import { saidWaitMs } from './said-wait.ts'
 
 /** An answer that is no stream, as far as it was read. Some gateways answer 200 with an error in the body. */
@@ -91,8 +92,8 @@ interface Worded {
 function wordingOf({ status, said, headers, url }: Worded, labels: ServiceLabels): string {
   const location = headers.get('location')
   if (status >= 300 && status < 400) {
-    const place = location ?? 'nowhere'
-    return `${url} answered ${status} and points to ${place}. Set ${labels.baseUrlSetting} to where it leads.`
+    const place = location === null ? 'nowhere' : shownUrl(location)
+    return `${shownUrl(url)} answered ${status} and points to ${place}. Set ${labels.baseUrlSetting} to where it leads.`
   }
   if (said.isApi) {
     const name = [said.type, said.code].find((part) => part !== '') ?? ''
@@ -101,6 +102,6 @@ function wordingOf({ status, said, headers, url }: Worded, labels: ServiceLabels
   }
   const rest = said.message === '' ? 'an empty body' : `"${said.message}"`
   return status === 404 || status === notImplemented
-    ? `${url} answered ${status} with ${rest}, which is no answer of ${labels.name}. Is the base URL right?`
+    ? `${shownUrl(url)} answered ${status} with ${rest}, which is no answer of ${labels.name}. Is the base URL right?`
     : `The service, or something in front of it, answered ${status} with ${rest}.`
 }

@@ -14,6 +14,9 @@ import type { ServiceOptions } from './endpoint.ts'
 import { tellsFailure } from './error-body.ts'
 import { headerSafe } from './headers.ts'
 import { readReply, readWhole } from './read-reply.ts'
+import { callRedacted } from './redactor.ts'
+import type { Redactor } from './redactor.ts'
+import { shownUrl } from './secret-shapes.ts'
 import { mayBringReply, requestIdOf, serviceError } from './service-error.ts'
 import type { ServiceLabels } from './service-error.ts'
 import type { StreamReader } from './stream-reader.ts'
@@ -25,6 +28,8 @@ export interface Protocol {
   /** What stands above each of them, but for the credentials. */
   readonly headers: Readonly<Record<string, string>>
   readonly labels: ServiceLabels
+  /** Knows the secrets that the model is reached by: nothing that is told leaves without it. */
+  readonly redactor: Redactor
   body(request: ModelRequest): Uint8Array<ArrayBuffer>
   /** Nobody will read this body any more. */
   release(body: Uint8Array<ArrayBuffer>): void
@@ -46,7 +51,17 @@ export function limitsOf(options: ServiceOptions): CallLimits {
  * Makes one attempt at a request: sends it, and reads the answer to its end.
  * @throws ModelError, or the reason of the run's signal.
  */
-export async function callService(
+export function callService(
+  protocol: Protocol,
+  keys: KeyRing,
+  limits: CallLimits,
+  request: ModelRequest,
+  call: ModelCallOptions,
+): Promise<ModelReply> {
+  return callRedacted(protocol.redactor, call, (redacted) => makeCall(protocol, keys, limits, request, redacted))
+}
+
+async function makeCall(
   protocol: Protocol,
   keys: KeyRing,
   limits: CallLimits,
@@ -56,6 +71,7 @@ export async function callService(
   const { signal } = call
   signal.throwIfAborted()
   const key = await keys.current(signal)
+  protocol.redactor.add(key.credential.apiKey, key.credential.authToken)
   const body = protocol.body(request)
   try {
     const opened = await openExchange(
@@ -107,22 +123,23 @@ async function refused(
 async function read(
   exchange: Exchange,
   reader: StreamReader,
-  { url, labels }: Protocol,
+  { url, labels, redactor }: Protocol,
   { maxEventLength }: CallLimits,
 ): Promise<ModelReply> {
   const { headers } = exchange.response
   const type = headers.get('content-type')?.toLowerCase() ?? ''
   const events = createEventStream(maxEventLength)
-  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { labels, events })
+  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { labels, redactor, events })
   const otherwise = noStream(exchange, url, type)
   const ifNoEvent = otherwise
-  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { labels, events, ifNoEvent })
+  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { labels, redactor, events, ifNoEvent })
   const beginning = await exchange.beginning(longestField)
-  if (fields.some((field) => beginning.startsWith(field))) return readReply(exchange, reader, { labels, events })
+  if (fields.some((field) => beginning.startsWith(field)))
+    return readReply(exchange, reader, { labels, redactor, events })
   if (type.includes('ndjson') && beginning.startsWith('{')) {
-    return readReply(exchange, reader, { labels, events: createLineStream(maxEventLength) })
+    return readReply(exchange, reader, { labels, redactor, events: createLineStream(maxEventLength) })
   }
-  return readDocument(exchange, reader, { url, labels }, maxEventLength, otherwise)
+  return readDocument(exchange, reader, { url, labels, redactor }, maxEventLength, otherwise)
 }
 
 /** What stands first in the first line of a stream of events; a colon begins a comment. */
@@ -133,7 +150,7 @@ function noStream({ response }: Exchange, url: string, type: string): ModelError
   return new ModelError({
     kind: 'invalid_request',
     status: response.status,
-    message: `${url} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
+    message: `${shownUrl(url)} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
     requestId: requestIdOf(response.headers),
     // A page is that of another server: nobody worked on the request.
     ...(/html|xml/.test(type) && { billed: 'nothing' as const }),
@@ -142,9 +159,10 @@ function noStream({ response }: Exchange, url: string, type: string): ModelError
 
 const errorBodyBytes = 65_536
 
-async function failure(exchange: Exchange, { url, labels }: Protocol): Promise<ModelError> {
+async function failure(exchange: Exchange, { url, labels, redactor }: Protocol): Promise<ModelError> {
   const { status, headers } = exchange.response
-  const { text: body } = await exchange.text(errorBodyBytes)
+  const { text } = await exchange.text(errorBodyBytes)
+  const body = redactor.source(text)
   return serviceError({ status, headers, body, url, nowMs: Date.now() }, labels)
 }
 
@@ -152,7 +170,7 @@ async function failure(exchange: Exchange, { url, labels }: Protocol): Promise<M
 async function readDocument(
   exchange: Exchange,
   reader: StreamReader,
-  { url, labels }: Pick<Protocol, 'url' | 'labels'>,
+  { url, labels, redactor }: Pick<Protocol, 'url' | 'labels' | 'redactor'>,
   maxLength: number,
   otherwise: ModelError,
 ): Promise<ModelReply> {
@@ -168,5 +186,8 @@ async function readDocument(
     const fingerprint = body.trim() === '' ? undefined : `cut ${digestOf(body)}`
     throw new ModelError({ kind: 'connection', message, requestId: requestIdOf(headers), fingerprint })
   }
-  throw tellsFailure(body) ? serviceError({ status, headers, body, url, nowMs: Date.now() }, labels) : otherwise
+  const source = redactor.source(body)
+  throw tellsFailure(source)
+    ? serviceError({ status, headers, body: source, url, nowMs: Date.now() }, labels)
+    : otherwise
 }

@@ -24,38 +24,58 @@ export function countSteps(read: () => void): Steps {
   }
   let isInside = false
   for (const name of ['test', Symbol.replace, Symbol.match, Symbol.matchAll, Symbol.split, Symbol.search, 'exec']) {
-    replace(RegExp.prototype, name, (method) => function (this: unknown, ...given) {
-      // The methods of a pattern call each other.
-      if (isInside) return method.apply(this, given)
-      isInside = true
-      const { length } = String(given[0])
-      looked += length
-      longestSubject = Math.max(longestSubject, length)
-      try {
-        return method.apply(this, given)
-      } finally {
-        isInside = false
-      }
-    })
+    replace(
+      RegExp.prototype,
+      name,
+      (method) =>
+        function (this: unknown, ...given) {
+          // The methods of a pattern call each other.
+          if (isInside) return method.apply(this, given)
+          isInside = true
+          const { length } = String(given[0])
+          looked += length
+          longestSubject = Math.max(longestSubject, length)
+          try {
+            return method.apply(this, given)
+          } finally {
+            isInside = false
+          }
+        },
+    )
   }
-  replace(String.prototype, 'charCodeAt', (method) => function (this: unknown, ...given) {
-    looked++
-    return method.apply(this, given)
-  })
-  replace(String.prototype, 'indexOf', (method) => function (this: unknown, ...given) {
-    const found = Number(method.apply(this, given))
-    looked += Math.max(0, (found < 0 ? String(this).length : found) - Number(given[1] ?? 0)) + 1
-    return found
-  })
-  for (const name of ['find', 'findLast', 'findLastIndex', 'some', 'every', 'filter', 'map', 'toSorted'] as const) {
-    replace(Array.prototype, name, (method) => function (this: unknown, callback, ...rest) {
-      if (typeof callback !== 'function') return method.call(this, callback, ...rest)
-      const counting = function (this: unknown, ...given: unknown[]): unknown {
+  replace(
+    String.prototype,
+    'charCodeAt',
+    (method) =>
+      function (this: unknown, ...given) {
         looked++
-        return (callback as Method).apply(this, given)
-      }
-      return method.call(this, counting, ...rest)
-    })
+        return method.apply(this, given)
+      },
+  )
+  replace(
+    String.prototype,
+    'indexOf',
+    (method) =>
+      function (this: unknown, ...given) {
+        const found = Number(method.apply(this, given))
+        looked += Math.max(0, (found < 0 ? String(this).length : found) - Number(given[1] ?? 0)) + 1
+        return found
+      },
+  )
+  for (const name of ['find', 'findLast', 'findLastIndex', 'some', 'every', 'filter', 'map', 'toSorted'] as const) {
+    replace(
+      Array.prototype,
+      name,
+      (method) =>
+        function (this: unknown, callback, ...rest) {
+          if (typeof callback !== 'function') return method.call(this, callback, ...rest)
+          const counting = function (this: unknown, ...given: unknown[]): unknown {
+            looked++
+            return (callback as Method).apply(this, given)
+          }
+          return method.call(this, counting, ...rest)
+        },
+    )
   }
   try {
     read()

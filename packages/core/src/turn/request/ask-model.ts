@@ -42,6 +42,7 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
     const result = step.value
     switch (result.kind) {
       case 'answered': {
+        isReached = true
         if (!isEmptyReply(result.message)) return result
         const mayAskAgain = attempt <= maxRetries || isNextRecorded(run, plan, attempt)
         if (hasAskedAgain || !mayAskAgain) {

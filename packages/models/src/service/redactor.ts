@@ -1,0 +1,165 @@
+import { isJsonObject } from '@halting/core/adapters'
+import { ModelError } from '@halting/core'
+import type { Json, ModelReply } from '@halting/core'
+import type { ModelCallOptions, ModelUpdate } from '@halting/core/adapters'
+import { redactedCause } from './redacted-cause.ts'
+import { masked, withoutKeys } from './secret-shapes.ts'
+import { proxySecrets, secretsOfEnvironment } from './secrets.ts'
+
+/**
+ * Keeps secrets out of whatever leaves this package: the one place that knows those in use. A service may say a key back
+ * to us in any text, also cut, and in the forms in which a text may hold it.
+ */
+export interface Redactor {
+  /** Another one is in use from now on. */
+  add(...secrets: readonly (string | undefined)[]): void
+  /** Whether one that is no word stands in this text as it is. */
+  knows(text: string): boolean
+  text(text: string): string
+  /** A text that words are yet to be taken from, as it came. Tags taken out of a key would leave the rest of it. */
+  source(text: string): string
+  json(value: Json): Json
+  /** The same error where it holds none. */
+  error(error: ModelError): ModelError
+  reply(reply: ModelReply): ModelReply
+  update(update: ModelUpdate): ModelUpdate
+}
+
+/** Services that want no key are given a word, such as `ollama` or `local`: messages, and names of models, are made of such. */
+const shortestSecret = 8
+const noWord = 16
+const isWord = (secret: string): boolean => secret.length < noWord && /^[a-z-]*$/.test(secret)
+/** A key helper gives new ones as long as the program lives; older ones are of no use to anybody. */
+const mostSecrets = 64
+
+export function createRedactor(given: readonly (string | undefined)[]): Redactor {
+  let own: readonly string[] = []
+  const add = (...secrets: readonly (string | undefined)[]): void => {
+    const worth = secrets
+      .map((secret) => secret?.trim() ?? '')
+      .filter((secret) => secret.length >= shortestSecret && !isWord(secret))
+    const added = worth.filter((secret) => !own.includes(secret))
+    if (added.length > 0) own = [...own, ...added].slice(-mostSecrets)
+  }
+  add(...given)
+  const known = (): readonly string[] => [...own, ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]
+  const text = (said: string): string => withoutKeys(withoutSecrets(said, known()))
+
+  const error = (thrown: ModelError): ModelError => {
+    const record = thrown.toRecord()
+    const message = text(record.message)
+    const requestId = record.requestId === null ? null : text(record.requestId)
+    const cause = redactedCause(thrown.cause, text)
+    if (message === record.message && requestId === record.requestId && cause === thrown.cause) return thrown
+    return new ModelError({ ...record, message, requestId, cause })
+  }
+  return {
+    add,
+    knows: (said) => known().some((secret) => secret.length >= noWord && said.includes(secret)),
+    text,
+    source: (said) => withoutForms(said, known().flatMap(formsOf)),
+    json: (value) => redactedJson(value, (said) => withoutForms(said, known().flatMap(formsOf))),
+    error,
+    reply: (reply) => (reply.streamError === undefined ? reply : { ...reply, streamError: error(reply.streamError) }),
+    update(update) {
+      if (update.type !== 'api_event' || isOfReply(update.event.type)) return update
+      const event = redactedJson(update.event, text)
+      return isJsonObject(event) ? { ...update, event } : update
+    },
+  }
+}
+
+/** Makes an attempt, of which nothing is told that the redactor has not seen. */
+export async function callRedacted(
+  redactor: Redactor,
+  call: ModelCallOptions,
+  attempt: (call: ModelCallOptions) => Promise<ModelReply>,
+): Promise<ModelReply> {
+  try {
+    return redactor.reply(await attempt({ ...call, emit: (update) => call.emit(redactor.update(update)) }))
+  } catch (thrown) {
+    throw thrown instanceof ModelError ? redactor.error(thrown) : thrown
+  }
+}
+
+/** What a reply is made of is told byte for byte; errors, and what nobody knows, are not. */
+function isOfReply(type: Json | undefined): boolean {
+  return typeof type === 'string' && (type.startsWith('message_') || type.startsWith('content_block_'))
+}
+
+function redactedJson(value: Json, text: (said: string) => string): Json {
+  if (typeof value === 'string') return text(value)
+  if (Array.isArray(value)) return (value as readonly Json[]).map((part) => redactedJson(part, text))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, part]) =>
+      part === undefined ? [] : [[text(name), redactedJson(part, text)] as const],
+    ),
+  )
+}
+
+function withoutSecrets(said: string, secrets: readonly string[]): string {
+  const forms = secrets.flatMap(formsOf)
+  return withoutCutSecrets(withoutForms(said, forms), forms)
+}
+
+function withoutForms(said: string, forms: readonly string[]): string {
+  let text = said
+  for (const form of forms.toSorted((a, b) => b.length - a.length)) {
+    if (text.includes(form)) text = text.replaceAll(form, masked)
+  }
+  return text
+}
+
+/** A secret as it may stand in a text of another kind. */
+function formsOf(secret: string): readonly string[] {
+  const html = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const quoted = html.replaceAll('"', '&quot;')
+  return [
+    ...new Set([
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      encodeURIComponent(secret),
+      encodeURI(secret),
+      html,
+      quoted,
+      quoted.replaceAll("'", '&#39;'),
+      Buffer.from(secret).toString('base64'),
+    ]),
+  ]
+}
+
+const cut = '…'
+const mostCuts = 8
+
+/** Where a text was cut, or ends, a part of a secret may be left. */
+function withoutCutSecrets(text: string, forms: readonly string[]): string {
+  const parts = text.split(cut)
+  if (parts.length > mostCuts) return parts.slice(0, mostCuts).join(cut)
+  return parts
+    .map((part, index) => {
+      let left = part
+      for (const form of forms) {
+        left = withoutEnd(left, form)
+        if (index > 0) left = withoutStart(left, form)
+      }
+      return left
+    })
+    .join(cut)
+}
+
+function withoutEnd(text: string, form: string): string {
+  const end = text.trimEnd()
+  for (let length = form.length - 1; length >= shortestSecret / 2; length--) {
+    if (end.endsWith(form.slice(0, length))) return end.slice(0, -length) + masked
+  }
+  return text
+}
+
+function withoutStart(text: string, form: string): string {
+  const start = text.trimStart()
+  for (let length = form.length - 1; length >= shortestSecret / 2; length--) {
+    if (start.startsWith(form.slice(-length))) return ` ${masked}${start.slice(length)}`
+  }
+  return text
+}

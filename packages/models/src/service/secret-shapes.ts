@@ -1,0 +1,44 @@
+/** Beginnings that services give their keys. */
+const keyPrefixes = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'
+const prefixedKey = new RegExp(`(?<![\\w-])(?:${keyPrefixes})[\\w.+/=-]{12,}`, 'g')
+const bearer = /\b(Bearer|Basic) {1,4}[\w.+/=~-]{8,}/gi
+
+/** What stands in place of a secret. */
+export const masked = '***'
+
+/** A text without what has the shape of a key. */
+export function withoutKeys(text: string): string {
+  return text.replaceAll(prefixedKey, masked).replaceAll(bearer, `$1 ${masked}`)
+}
+
+export function hasKeyPrefix(text: string): boolean {
+  return withoutKeys(text) !== text
+}
+
+/** Whether it may be a key that somebody put where something else belongs: no name or place has so long a part of letters and digits. */
+export function mayBeKey(text: string): boolean {
+  return hasKeyPrefix(text) || text.split(/[-._:/@\s]/).some((part) => part.length >= 16 && isMixed(part))
+}
+
+/** Words of a text of which nobody knows what it may hold, without those that may be keys. Paths are left. */
+export function withoutMixedWords(text: string): string {
+  return withoutKeys(text).replaceAll(/[^\s"'=:,;()<>]{12,}/g, (word) =>
+    /^[/.~]/.test(word) || !isMixed(word) ? word : masked,
+  )
+}
+
+function isMixed(word: string): boolean {
+  return /\d/.test(word) && /[a-z]/i.test(word)
+}
+
+/** An address for people: what stands behind its path may be a secret, and so may a part that looks like one. */
+export function shownUrl(address: string): string {
+  const end = address.search(/[?#]/)
+  const place = end < 0 ? address : `${address.slice(0, end)}?…`
+  if (place.includes('@') && !/^[a-z+.-]*:\/\/[^/@]*\//i.test(place)) return masked
+  return place
+    .split('/')
+    .map((part) => (mayBeKey(part) && !part.includes('.') ? masked : withoutKeys(part)))
+    .join('/')
+    .slice(0, 300)
+}

@@ -1,0 +1,76 @@
+import { hasKeyPrefix, mayBeKey } from './secret-shapes.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+const secretName = /key|token|secret|auth|passw|credential|cookie|signature|^sig$/i
+
+/** What a model is reached by, as far as it may hold a secret. */
+export interface Access {
+  readonly apiKey?: string | undefined
+  readonly authToken?: string | undefined
+  readonly baseUrl?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export function secretsOf({ apiKey, authToken, baseUrl, headers = {} }: Access): readonly (string | undefined)[] {
+  return [apiKey, authToken, ...secretsOfHeaders(headers), ...(baseUrl === undefined ? [] : secretsOfUrl(baseUrl))]
+}
+
+function secretsOfHeaders(headers: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return Object.entries(headers).flatMap(([name, value = '']) => {
+    if (!secretName.test(name) && !hasKeyPrefix(value)) return []
+    const [, bare] = /^(?:bearer|basic) +(.*)$/i.exec(value.trim()) ?? []
+    return bare === undefined ? [value.trim()] : [value.trim(), bare]
+  })
+}
+
+/** What stands in its query or before its host, as it is written and as it is meant, and a part of its path that may be a key. */
+function secretsOfUrl(address: string): readonly string[] {
+  if (!URL.canParse(address)) return []
+  const { search, searchParams, pathname, username, password } = new URL(address)
+  const query = [...searchParams].flatMap(([name, value]) => (secretName.test(name) || mayBeKey(value) ? [value] : []))
+  const written = search
+    .slice(1)
+    .split('&')
+    .map((field) => field.slice(field.indexOf('=') + 1))
+    .filter((value) => mayBeKey(value))
+  const path = pathname.split('/').filter((part) => mayBeKey(part) && !part.includes('.'))
+  return [...query, ...written, ...path, ...userOf(username, password)]
+}
+
+function userOf(username: string, password: string): readonly string[] {
+  if (password === '') return mayBeKey(username) ? [username] : []
+  const [user, word] = [decoded(username), decoded(password)]
+  return [password, word, `${username}:${password}`, `${user}:${word}`]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'] as const
+
+/** A shorter one cannot be told from the letters of a message; with the name before it, it is longer. */
+const shortestPassword = 6
+
+/** The name and password that a proxy wants. */
+export function proxySecrets(env: Environment): readonly string[] {
+  return proxyVariables.flatMap((variable) => {
+    const value = env[variable]?.trim() ?? ''
+    if (!value.includes('@')) return []
+    const address = /^[a-z][a-z\d+.-]*:\/\//i.test(value) ? value : `http://${value}`
+    if (URL.canParse(address)) return secretsOfUrl(address).filter((secret) => secret.length >= shortestPassword)
+    return [value.slice(0, value.lastIndexOf('@')).replace(/^[a-z]*:\/\//i, '')]
+  })
+}
+
+/** Keys that somebody set for this program or another: a provider of the AI SDK reads its own. */
+export function secretsOfEnvironment(env: Environment): readonly string[] {
+  return Object.entries(env).flatMap(([name, value = '']) =>
+    /(key|token|secret|password|credentials?)$/i.test(name) && value.trim().length >= 16 ? [value.trim()] : [],
+  )
+}
