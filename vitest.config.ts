@@ -15,6 +15,8 @@ export default defineConfig({
   },
   test: {
     include: ['packages/*/test/**/*.test.ts'],
+    // Every core: left to itself, Vitest keeps one of two idle.
+    maxWorkers: '100%',
     testTimeout: 30_000,
     reporters: ['default', 'json'],
     outputFile: { json: '.tmp/vitest.json' },
