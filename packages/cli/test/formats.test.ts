@@ -98,6 +98,18 @@ test('json is the result message alone, on one line', async () => {
   expect(linesOf(stdout)).toEqual([result])
 })
 
+test('an empty reply is asked for once more, then told', async () => {
+  const [once, twice] = [script([{ content: '' }, { content: 'Hello.' }]), script([{ content: '' }, { content: '' }])]
+  expect(await run(['-p', 'hi', '--script', once])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
+  expect(await run(['-p', 'hi', '--script', twice])).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: 'halting: The model gave an empty answer.\n',
+  })
+  const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
+  expect(stderr).toBe('! The reply was empty: trying again in 0 ms (1 of 10)\n! The model gave an empty reply.\n')
+})
+
 test('json with --verbose is every message in one array, init first and the result last', async () => {
   const replies = script([{ content: 'Hello\u2028there.' }], 'claude-sonnet-5-5')
   const args = ['-p', 'hi', '--output-format', 'json', '--verbose', '--session-id', sessionId, '--script', replies]

@@ -95,8 +95,10 @@ export function createStepPrinter(
     }
   }
 
+  let whyAgain = ''
   const hear = (event: LoopEvent): void => {
     if (event.type === 'agent') hear(event.event)
+    if (event.type === 'retry') whyAgain = event.error.message.replace(/[.\s]+$/, '')
     if (event.type === 'tool_end') durations.set(event.callId, event.durationMs)
   }
 
@@ -109,7 +111,8 @@ export function createStepPrinter(
       if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
       if (message.subtype !== 'api_retry') return
       const { attempt, max_retries: most, retry_delay_ms: delayMs, error } = message
-      line(style.yellow(`! ${error}: trying again in ${elapsed(delayMs)} (${attempt} of ${most})`))
+      const why = error === 'unknown' ? oneLine(whyAgain, width() - 40) : error
+      line(style.yellow(`! ${why}: trying again in ${elapsed(delayMs)} (${attempt} of ${most})`))
     },
   }
 }

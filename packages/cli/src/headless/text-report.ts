@@ -41,6 +41,7 @@ export function textReport({ flags, output, style, toolbox, asked }: ReportConte
   const changes = followChanges()
   const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
   const failure = followFailure()
+  let isAnswered = true
   const tell = (text: string, paint: (shown: string) => string = (shown) => shown): void => {
     const shown = output.isTerminal.stderr ? wrapped(text, output.width) : text
     output.err(`${paint(shown)}\n`)
@@ -61,6 +62,7 @@ export function textReport({ flags, output, style, toolbox, asked }: ReportConte
       if (message.type !== 'result') return
       stopShowing()
       const text = message.result ?? message.last_answer ?? ''
+      isAnswered = text.trim() !== ''
       if (!answer.has(text)) say(text, output)
     },
     end(terminal) {
@@ -69,6 +71,9 @@ export function textReport({ flags, output, style, toolbox, asked }: ReportConte
       if (text !== '') tell(text)
       if (command !== '') output.err(`${command}\n`)
       if (endings[terminal.reason].exitCode === 0) {
+        // Where notices are shown it was told as it happened.
+        const isTold = isWatched || steps !== undefined
+        if (terminal.reason === 'completed' && !isAnswered && !isTold) tell('halting: The model gave an empty answer.')
         if (isWatched) tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
         const errorKind = failure.kindOf(terminal)
