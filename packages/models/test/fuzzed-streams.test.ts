@@ -80,10 +80,10 @@ function problemOf({ reply, error, updates }: Called, bytes: Uint8Array): string
   return message.content.length > 0 ? undefined : 'nothing is kept, and yet there is a reply'
 }
 
-/** The call of a service's own tool whose result did not come: it cannot be sent back. */
+/** The call of a service's own tool whose result did not come, or that lost its id: it cannot be sent back. */
 function isUnanswered(block: ContentBlock, all: readonly ContentBlock[]): boolean {
-  if (!block.type.endsWith('_tool_use') || !('id' in block)) return false
-  return !all.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
+  if (!block.type.endsWith('_tool_use')) return false
+  return !('id' in block) || !all.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id)
 }
 
 /** Whether an end is in there, by the plainest reading there is. */
