@@ -60,7 +60,7 @@ test('denials end with one command to paste that runs it again with what was mis
 test('edits of several files are missing a mode, and what was piped in is written out (spec R-TEXT-6)', async () => {
   const replies = script([{ content: [write('x.txt'), write('y.txt')] }, { content: 'I may not.' }])
   const { stderr } = await run(['-p', '--permission-mode', 'plan', '--script', replies], { stdin: 'piped in' })
-  expect(pasted(stderr)).toEqual(['piped in', '-p', '--script', replies, '--permission-mode', 'acceptEdits'])
+  expect(pasted(stderr)).toEqual(['-p', 'piped in', '--script', replies, '--permission-mode', 'acceptEdits'])
 })
 
 test('nothing is offered where a deny rule stands against it (spec R-TEXT-6)', async () => {

@@ -1,3 +1,4 @@
+import { parseFlags } from '../flags/parse.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 
 /** How the program was called, and what it was asked: the prompt as written, and what was piped in with it. */
@@ -24,18 +25,41 @@ export function rerun(
     ...(mode === undefined ? [] : ['--permission-mode', mode]),
     ...(rules.length === 0 ? [] : ['--allowedTools', rules.join(',')]),
   ]
-  const kept = mode === undefined ? argv : withoutMode(argv)
-  const command = `halting ${shellQuoted(inserted(withPrompt(kept, written, prompt), added))}`
-  if (command.length > longestCommand) return { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
+  const kept = withPrompt(mode === undefined ? argv : withoutMode(argv), written, prompt)
+  const command = `halting ${shellQuoted(inserted(kept, added))}`
+  if (command.length > longestCommand || holdsSettings(argv)) return { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
   return { text: 'Run it again with what was missing:', command: `  ${command}` }
 }
 
-/** What was piped in is gone: it is written out. */
+/** Behind `-p`, where no word is a command. What was piped in is gone: it is written out. */
 function withPrompt(argv: readonly string[], written: string, prompt: string): readonly string[] {
-  if (prompt === written) return argv
-  const place = written === '' ? -1 : argv.lastIndexOf(written)
-  if (place !== -1) return argv.with(place, prompt)
-  return prompt.startsWith('-') ? [...argv, '--', prompt] : [prompt, ...argv]
+  const isPrinted = argv.includes('-p') || argv.includes('--print')
+  if (prompt === written && isPrinted) return argv
+  const flags = withoutWord(argv, written).filter((argument) => !['-p', '--print', '--'].includes(argument))
+  return prompt.startsWith('-') ? ['-p', ...flags, '--', prompt] : ['-p', prompt, ...flags]
+}
+
+/** A flag may have the same value. */
+function withoutWord(argv: readonly string[], written: string): readonly string[] {
+  const hasWord = (tried: readonly string[]): boolean => {
+    try {
+      return parseFlags(tried).words.length > 0
+    } catch {
+      // It took a value from its flag.
+      return true
+    }
+  }
+  if (!hasWord(argv)) return argv
+  const place = argv.findIndex((argument, index) => argument === written && !hasWord(argv.toSpliced(index, 1)))
+  return place === -1 ? argv : argv.toSpliced(place, 1)
+}
+
+/** Settings that are written out as JSON may hold a key or the way to one, and what is shown here ends in logs. */
+function holdsSettings(argv: readonly string[]): boolean {
+  return argv.some(
+    (argument, index) =>
+      /^--settings=\s*\{/.test(argument) || (argv[index - 1] === '--settings' && argument.trimStart().startsWith('{')),
+  )
 }
 
 /** Behind everything but what comes after `--`, where no flag is one. */

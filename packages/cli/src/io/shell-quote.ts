@@ -6,16 +6,18 @@ export function shellQuoted(args: readonly string[]): string {
 function quoted(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument
   // A terminal that shows the command must not obey what is in it.
-  if (control.test(argument)) return `$'${argument.replaceAll(/['\\]|\p{Cc}/gu, escaped)}'`
+  if (steering.test(argument)) return `$'${[...argument].map(escaped).join('')}'`
   // In double quotes nothing but these means something to any shell.
   if (!/[$`"\\!]/.test(argument)) return `"${argument}"`
   return `'${argument.replaceAll("'", String.raw`'\''`)}'`
 }
 
-const control = /\p{Cc}/u
+/** Controls, what turns the direction of text around, and what ends lines. */
+const steering = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u
 
 function escaped(character: string): string {
   if (character === '\n') return String.raw`\n`
-  if (!control.test(character)) return `\\${character}`
+  if (character === "'" || character === '\\') return `\\${character}`
+  if (!steering.test(character)) return character
   return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }

@@ -1,0 +1,60 @@
+// Holds rules of docs/spec.md: R-TEXT-6, R-TEXT-6a, R-TEXT-6b.
+import { execFileSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { parseFlags } from '../src/flags/parse.ts'
+import { rerun } from '../src/headless/rerun.ts'
+import { shellQuoted } from '../src/io/shell-quote.ts'
+
+const missing = { rules: ['Bash(git push)'], mode: undefined }
+
+/** The arguments of a command, as bash reads them. */
+function argumentsOf(command: string): readonly string[] {
+  const read = execFileSync('bash', ['-c', `halting() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
+  return read.split('\0').slice(0, -1)
+}
+
+describe('the command to paste asks the same prompt behind -p, and nothing else', () => {
+  test.each<{ argv: readonly string[]; written: string; piped?: string }>([
+    { argv: ['-p', 'fix it'], written: 'fix it' },
+    { argv: ['fix it'], written: 'fix it' },
+    { argv: ['-p', '--quiet', '--', '--dashes'], written: '--dashes' },
+    { argv: ['-p'], written: '', piped: 'check' },
+    { argv: [], written: '', piped: 'doctor' },
+    { argv: ['--quiet'], written: '', piped: 'a sentence' },
+    { argv: ['-p', ''], written: '', piped: 'piped' },
+    { argv: ['-p', '--quiet', '--', ''], written: '', piped: '--dashes' },
+    { argv: ['-p'], written: '', piped: '--dashes' },
+    { argv: ['-p', 'review', '--append-system-prompt', 'review'], written: 'review', piped: 'a diff' },
+    { argv: ['--append-system-prompt', 'review', '-p', 'review'], written: 'review', piped: 'a diff' },
+  ])('$argv with "$piped" piped in', ({ argv, written, piped }) => {
+    const prompt = [written, piped].filter(Boolean).join('\n\n')
+    const again = argumentsOf(rerun({ argv, written, prompt }, missing).command)
+    const [first = ''] = again
+    expect(['check', 'demo', 'doctor', 'models']).not.toContain(first)
+    const before = parseFlags(argv)
+    expect(parseFlags(again)).toEqual({
+      flags: { ...before.flags, print: true, allowedTools: missing.rules },
+      words: [prompt],
+    })
+  })
+})
+
+test.each([
+  ['--settings', '{"apiKeyHelper":"echo sk-secret"}'],
+  ['--settings=  {"apiKeyHelper":"echo sk-secret"}'],
+])('settings that were written out are not written out again: they may hold secrets', (...settings) => {
+  const { text, command } = rerun({ argv: ['-p', 'x', ...settings], written: 'x', prompt: 'x' }, missing)
+  expect(text + command).not.toContain('sk-secret')
+  expect(command).toBe('  --allowedTools "Bash(git push)"')
+})
+
+test('a quoted argument steers no terminal, and turns no text around', () => {
+  const steering = 'a\u001B[2J\u0007\u009B31m\u202Eb\u2066c\u200Fd\u2028e\n"f" \'g\' !h $(i) \\'
+  const quoted = shellQuoted([steering])
+  expect(quoted).toMatch(/^[ -~]*$/)
+  const read = execFileSync('bash', ['-c', `printf '%s' ${quoted}`], {
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
+  })
+  expect(read).toBe(steering)
+})
