@@ -3,6 +3,7 @@ import { checkAgreement, warningsOf } from './flags/agreement.ts'
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
+import { told } from './io/figures.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
 import type { Program } from './program.ts'
 import { UsageError } from './usage-error.ts'
@@ -16,7 +17,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const home = new URL('../', import.meta.url)
   const exitCode = await (async () => dispatch({ argv, env, cwd: workingDirectory(), stdin, output, home }))().catch(
     (thrown: unknown) => {
-      output.err(`halting: ${toldError(thrown)}\n`)
+      output.err(told(toldError(thrown)))
       return isUsage(thrown) ? 2 : 1
     },
   )
@@ -78,7 +79,7 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
       'The interactive program is not available yet in this version. Use halting -p "PROMPT"; halting --help tells more.',
     )
   }
-  for (const warning of warningsOf(flags)) output.err(`halting: ${warning}\n`)
+  for (const warning of warningsOf(flags)) output.err(told(warning))
   const { headless } = await import('./headless/headless.ts')
   return headless(flags, words, program)
 }

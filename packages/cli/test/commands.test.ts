@@ -154,8 +154,24 @@ describe('halting doctor', () => {
     const absent = await run(['doctor', '--model', 'openai-compatible/mine'], { env: { OPENAI_BASE_URL: `${url}/v1` } })
     expect([absent.status, absent.stdout]).toEqual([
       0,
-      expect.stringContaining('Name one that it has with --model: other-1, other-2'),
+      expect.stringContaining(
+        'Name one that it has with --model: openai-compatible/other-1, openai-compatible/other-2',
+      ),
     ])
+  })
+
+  test('has what a service says steer no terminal, and make no line of its own', async () => {
+    const { url } = await startService(200, modelList('a\u001B[2J\u202Eb\n!!  fake'))
+    const { stdout } = await run(['doctor'], { env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'k' } })
+    expect(stdout).toContain('Name one that it has with --model: ab !! fake\n')
+  })
+
+  test('knows a model that its service lists with a folder before its name', async () => {
+    const { url } = await startService(200, modelList('models/mine'))
+    const { stdout } = await run(['doctor', '--model', 'openai-compatible/mine'], {
+      env: { OPENAI_BASE_URL: `${url}/v1` },
+    })
+    expect(stdout).toContain('answers, and has mine')
   })
 
   test('tells the settings that were found, and what of them is passed over', async () => {
@@ -170,6 +186,11 @@ describe('halting doctor', () => {
     expect([broken.status, broken.stdout]).toEqual([1, expect.stringMatching(/!! {2}settings .*is no JSON/)])
     expect(await run(['-p', 'hi'], { cwd: work })).toMatchObject({ status: 2, stdout: '' })
   })
+})
+
+test('a mistake that is told steers no terminal', async () => {
+  const { stderr } = await run(['-p', 'x', '--settings', '\u001B[2Jnowhere'])
+  expect(stderr).toBe('halting: --settings takes a file that is there, or JSON; "nowhere" is neither.\n')
 })
 
 test('a working directory that is gone is told', () => {

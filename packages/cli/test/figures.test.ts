@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { elapsed, moneyAtMost } from '../src/io/figures.ts'
+import { elapsed, moneyAtMost, oneLine, printable } from '../src/io/figures.ts'
 
 test.each([
   [0, '0 ms'],
@@ -23,4 +23,12 @@ test.each([
   [1.201, '$1.21'],
 ])('at most %f dollars are at most %s', (usd, shown) => {
   expect(moneyAtMost(usd)).toBe(shown)
+})
+
+test('what comes from elsewhere turns nothing around that stands on the same line', () => {
+  expect(oneLine('a\u001B[2J\u202Eb\u2066c\u200F\n\u2028d\u061C', 80)).toBe('abc d')
+})
+
+test('text of several lines keeps them, and its own direction', () => {
+  expect(printable('\u001B]0;title\u0007a\n\u200Fb\u009B31m\tc\r')).toBe(']0;titlea\n\u200Fb31m\tc')
 })

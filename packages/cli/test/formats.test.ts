@@ -110,6 +110,18 @@ test('an empty reply is asked for once more, then told', async () => {
   expect(stderr).toBe('! The reply was empty: trying again in 0 ms (1 of 10)\n! The model gave an empty reply.\n')
 })
 
+test('--verbose shows a name that a model made up in one line that steers nothing (spec R-TEXT-7)', async () => {
+  const name = `Tool\u001B[2J\u202E\n${'x'.repeat(300)}`
+  const { stderr } = await run([
+    '-p',
+    'hi',
+    '--verbose',
+    '--script',
+    script([{ content: [call(name, {})] }, { content: 'Done.' }]),
+  ])
+  expect(stderr).toMatch(/^● Tool x{58}… /)
+})
+
 test('json with --verbose is every message in one array, init first and the result last', async () => {
   const replies = script([{ content: 'Hello\u2028there.' }], 'claude-sonnet-5-5')
   const args = ['-p', 'hi', '--output-format', 'json', '--verbose', '--session-id', sessionId, '--script', replies]

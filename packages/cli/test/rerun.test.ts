@@ -39,14 +39,14 @@ describe('the command to paste asks the same prompt behind -p, and nothing else'
   })
 })
 
-test.each([
-  ['--settings', '{"apiKeyHelper":"echo sk-secret"}'],
-  ['--settings=  {"apiKeyHelper":"echo sk-secret"}'],
-])('settings that were written out are not written out again: they may hold secrets', (...settings) => {
-  const { text, command } = rerun({ argv: ['-p', 'x', ...settings], written: 'x', prompt: 'x' }, missing)
-  expect(text + command).not.toContain('sk-secret')
-  expect(command).toBe('  --allowedTools "Bash(git push)"')
-})
+test.each([['--settings', '{"apiKeyHelper":"echo sk-secret"}'], ['--settings=  {"apiKeyHelper":"echo sk-secret"}']])(
+  'settings that were written out are not written out again: they may hold secrets',
+  (...settings) => {
+    const { text, command } = rerun({ argv: ['-p', 'x', ...settings], written: 'x', prompt: 'x' }, missing)
+    expect(text + command).not.toContain('sk-secret')
+    expect(command).toBe('  --allowedTools "Bash(git push)"')
+  },
+)
 
 test('a quoted argument steers no terminal, and turns no text around', () => {
   const steering = 'a\u001B[2J\u0007\u009B31m\u202Eb\u2066c\u200Fd\u2028e\n"f" \'g\' !h $(i) \\'

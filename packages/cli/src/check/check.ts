@@ -1,7 +1,7 @@
 import { type Bound, type Certificate, certificate } from '@halting/core'
 import { forecast } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { counted, elapsed, money } from '../io/figures.ts'
+import { counted, elapsed, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { describeModels } from '../session/models.ts'
@@ -14,7 +14,7 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   const { output, env, cwd } = program
   const toolbox = openToolbox(flags, cwd, env)
   const models = await describeModels(flags, program)
-  for (const warning of models.warnings) output.err(`halting: ${warning}\n`)
+  for (const warning of models.warnings) output.err(told(warning))
   const options = await queryOptionsOf(flags, program, toolbox, models)
   const bounds = certificate(options)
   const likely = forecast(options)
@@ -23,7 +23,7 @@ export async function check(flags: Flags, program: Program): Promise<number> {
     isJson
       ? `${JSON.stringify({ ...bounds, forecast: likely })}\n`
       : [
-          certificateText(bounds, models.model.id, styleFor(output.isTerminal.stdout, env)),
+          certificateText(bounds, oneLine(models.model.id, 100), styleFor(output.isTerminal.stdout, env)),
           ...forecastText(likely, flags),
           '',
         ].join('\n'),

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import type { Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { type Finding, type Patient } from './finding.ts'
@@ -26,9 +27,11 @@ const marks = { good: 'ok', note: '--', broken: '!!' } as const
 function textOf(findings: readonly Finding[], style: Style): string {
   const paint = { good: style.green, note: style.yellow, broken: style.red }
   const width = Math.max(...findings.map(({ what }) => what.length))
+  // What a service, a file or a program says stays on its own line.
+  const line = (text: string): string => oneLine(text, Infinity)
   const lines = findings.flatMap(({ what, state, says, todo }) => [
-    `${paint[state](marks[state])}  ${what.padEnd(width)}  ${says}`,
-    ...(todo === undefined ? [] : [`${' '.repeat(width + 6)}${todo}`]),
+    `${paint[state](marks[state])}  ${what.padEnd(width)}  ${line(says)}`,
+    ...(todo === undefined ? [] : [`${' '.repeat(width + 6)}${line(todo)}`]),
   ])
   const broken = findings.filter(({ state }) => state === 'broken').length
   const verdict = broken === 0 ? 'A run can begin.' : 'A run cannot begin until what is marked !! is put right.'

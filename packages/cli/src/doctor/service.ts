@@ -109,16 +109,19 @@ async function answerFindings(name: string, service: ModelService, key: Finding)
       ]
     case 'answered': {
       const { models } = answer
+      const prefix = name.endsWith(model) ? name.slice(0, name.length - model.length) : ''
+      const asGiven = (own: string): string => `${prefix}${own}`
       if (models === undefined)
         return [{ what: 'service', state: 'good', says: `${origin} answers; it gives no list of models` }]
-      if (models.includes(model))
+      // One service has a folder before each name.
+      if (models.includes(model) || models.includes(`models/${model}`))
         return [{ what: 'service', state: 'good', says: `${origin} answers, and has ${model}` }]
       return [
         {
           what: 'service',
           state: 'note',
           says: `${origin} answers, and has no ${model} in its list of ${models.length}`,
-          todo: `Name one that it has with --model: ${models.slice(0, 5).join(', ')}${models.length > 5 ? ' …' : ''}`,
+          todo: `Name one that it has with --model: ${models.slice(0, 5).map(asGiven).join(', ')}${models.length > 5 ? ' …' : ''}`,
         },
       ]
     }

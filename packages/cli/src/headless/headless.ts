@@ -1,4 +1,5 @@
 import type { Flags } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
@@ -19,7 +20,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
   const piped = written.trim() === '' ? await promptOf(written, program) : undefined
   const models = await openModels(flags, program)
-  for (const warning of models.warnings) output.err(`halting: ${warning}\n`)
+  for (const warning of models.warnings) output.err(told(warning))
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
     const prompt = piped ?? (await promptOf(written, program))

@@ -27,7 +27,8 @@ export function rerun(
   ]
   const kept = withPrompt(mode === undefined ? argv : withoutMode(argv), written, prompt)
   const command = `halting ${shellQuoted(inserted(kept, added))}`
-  if (command.length > longestCommand || holdsSettings(argv)) return { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
+  if (command.length > longestCommand || holdsSettings(argv))
+    return { text: 'Run the same again with:', command: `  ${shellQuoted(added)}` }
   return { text: 'Run it again with what was missing:', command: `  ${command}` }
 }
 

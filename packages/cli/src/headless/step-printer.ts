@@ -21,6 +21,9 @@ interface Call {
   readonly about: string
 }
 
+/** A name that a model makes up may be of any length. */
+const longestName = 64
+
 /**
  * Tells each step of a run in a few short lines: what the model says, each call with its input, each result.
  * P1: a result stands below its call, or names it.
@@ -62,7 +65,8 @@ export function createStepPrinter(
       }
       if (block.type !== 'tool_use') continue
       release()
-      const { id, name } = block
+      const { id } = block
+      const name = oneLine(block.name, longestName)
       const about = oneLine(inputSummary(block.input), width() - name.length - 3)
       calls.set(id, { name, about })
       line(`${style.green('●')} ${style.bold(name)} ${about}`)
