@@ -30,6 +30,20 @@ test.each([
   expect(remedy(name, input)).toEqual({ told: expected, behavior: expected === undefined ? 'deny' : 'allow' })
 })
 
+test.each([
+  ['Write', { file_path: 'a [1]*.txt', content: '' }],
+  ['Write', { file_path: 'a\\b.txt', content: '' }],
+  ['Bash', { command: 'npm run x:*' }],
+])('%s %j names no rule that would not allow it', (name, input) => {
+  const cwd = temporaryFolder()
+  const tool = toolNamed(createCodingTools({ cwd }), name)
+  const request: PermissionRequest = { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly: false }
+  expect(createPermissions({ cwd }).decide(request)).toEqual({
+    behavior: 'ask',
+    message: expect.not.stringContaining('would allow it') as string,
+  })
+})
+
 test('plan mode is left for the default mode, with the rules that this needs', () => {
   expect(remedy('Bash', { command: 'npm test' }, { mode: 'plan' })).toEqual({
     told: { rules: ['Bash(npm test)'], mode: 'default' },

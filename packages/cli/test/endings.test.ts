@@ -227,7 +227,7 @@ test('model_error: 1, with what to check', async () => {
     reason: 'model_error',
   })
   expect(end.text.stderr).toContain('invalid x-api-key')
-  expect(end.text.stderr).toContain('Check ANTHROPIC_API_KEY')
+  expect(end.text.stderr).toContain('Check the key; halting doctor tells where it comes from.')
 })
 
 test('refusal: 1', async () => {

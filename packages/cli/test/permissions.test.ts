@@ -63,6 +63,13 @@ test('edits of several files are missing a mode, and what was piped in is writte
   expect(pasted(stderr)).toEqual(['-p', 'piped in', '--script', replies, '--permission-mode', 'acceptEdits'])
 })
 
+test('a rule that the flag would not read back is none to paste (spec R-TEXT-6)', async () => {
+  const replies = script([{ content: [write('a).txt'), write('b.txt')] }, { content: 'I may not.' }])
+  const { stderr } = await run(['-p', 'hi', '--script', replies])
+  expect(stderr).toContain('halting: 1 call denied. Write: Not allowed: no rule allows Write on')
+  expect(pasted(stderr).slice(-2)).toEqual(['--allowedTools', 'Edit(/b.txt)'])
+})
+
 test('nothing is offered where a deny rule stands against it (spec R-TEXT-6)', async () => {
   const replies = script([{ content: [write('never.txt')] }, { content: 'I may not.' }])
   const { stderr } = await run(['-p', 'hi', '--disallowedTools', 'Edit(./never.txt)', '--script', replies])

@@ -168,7 +168,19 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
 
 function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
   const found = coverageOf(request, subject, book)
-  return found.kind === 'allowed' ? allowed : ask(found.why, found.rules)
+  if (found.kind === 'allowed') return allowed
+  return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
+}
+
+/** Whether a call that is missing rules is allowed with these: what a call holds may mean something else in a rule. */
+function isEnough(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
+  try {
+    const allow = [...book.allow, ...parseRules({ allow: rules }, book.cwd).allow]
+    return coverageOf(request, subjectOf(request.call, book.cwd), { ...book, allow }).kind === 'allowed'
+  } catch {
+    // It cannot be written as a rule.
+    return false
+  }
 }
 
 /** Tried before it is told: with these rules the call is allowed (spec R-RULE-9). */

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AnyTool, LoopEvent, PermissionRequest } from '@halting/core'
 import type { Remedy } from '@halting/agent'
+import { list } from '../flags/values.ts'
 import { many, oneLine } from '../io/figures.ts'
 import type { Toolbox } from '../session/toolbox.ts'
 import { rerun, type Asked } from './rerun.ts'
@@ -28,7 +30,7 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
     if (event.type !== 'permission_denied') return
     const { callId: id, name, input, message } = event
     const request = requestOf(tools, { type: 'tool_use', id, name, input })
-    const remedy = request && permissions.remedyFor(request)
+    const remedy = flaggable(request && permissions.remedyFor(request))
     const decision = request && permissions.decide({ ...request, mode: 'acceptEdits' })
     const isEdit = decision !== undefined && 'behavior' in decision && decision.behavior === 'allow'
     denials.push({ name, input, message, remedy, isEdit })
@@ -48,6 +50,13 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
       return { text: [...final, told].join('\n'), command }
     },
   }
+}
+
+/** A rule that `--allowedTools` would not read back is none to paste. */
+function flaggable(remedy: Remedy | undefined): Remedy | undefined {
+  if (remedy === undefined) return undefined
+  const read = list(remedy.rules.join(','))
+  return 'value' in read && isDeepStrictEqual(read.value, remedy.rules) ? remedy : undefined
 }
 
 function linesOfFinal(denials: readonly Denial[]): readonly string[] {

@@ -49,12 +49,13 @@ function anotherModel({ model, fallbackModel }: Flags): string {
   return flags.length === 0 ? 'Run it again.' : `Run it again, or name another model with ${flags.join(' or ')}.`
 }
 
+/** Which variables hold the key and the address depends on the service: its messages and `halting doctor` name them. */
 const modelAdvice: Readonly<Record<string, string>> = {
-  authentication_failed: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN).',
+  authentication_failed: 'Check the key; halting doctor tells where it comes from.',
   billing_error: 'Look at the billing of your account.',
-  model_not_found: 'Check the name of the model, and ANTHROPIC_BASE_URL.',
-  connection: 'Check the network and ANTHROPIC_BASE_URL.',
-  invalid_request: 'Check the name of the model, ANTHROPIC_BASE_URL and what the message says.',
+  model_not_found: 'Check the name of the model, and the base URL; halting doctor tells what the service has.',
+  connection: 'Check the network and the base URL; halting doctor tells more.',
+  invalid_request: 'Check the name of the model, the base URL, and what the message says.',
 }
 
 /** The exit code of a run: the table of endings, unless a signal ended it. */
