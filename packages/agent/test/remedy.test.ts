@@ -1,4 +1,4 @@
-// Holds R-RULE-9 of docs/spec.md.
+// Holds R-RULE-9 and R-RULE-9a of docs/spec.md.
 import { createCodingTools, createPermissions, type PermissionOptions, type Remedy } from '@halting/agent'
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'

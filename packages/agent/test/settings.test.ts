@@ -34,6 +34,11 @@ test('without files there are no settings', async () => {
   expect(await load({})).toEqual({ settings: {}, warnings: [] })
 })
 
+test('a file may begin with the mark of its encoding', async () => {
+  const files = { '~/.halting/settings.json': '\uFEFF{"apiKeyHelper":"mine"}' }
+  expect((await load({ files })).settings).toEqual({ apiKeyHelper: 'mine' })
+})
+
 test("one's own settings count: those of ours first, then those of other agents", async () => {
   expect(
     await load({

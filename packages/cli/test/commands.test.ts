@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { installProgram, programPath, run } from './support/program.ts'
+import { installProgram, programPath, run, script } from './support/program.ts'
 
 installProgram()
 
@@ -166,6 +166,11 @@ describe('halting doctor', () => {
     expect(stdout).toContain('Name one that it has with --model: ab !! fake\n')
   })
 
+  test('says of a script that is not there, or is none, that no run can begin with it', async () => {
+    const { status, stdout } = await run(['doctor', '--script', 'nowhere.json'])
+    expect([status, stdout]).toEqual([1, expect.stringMatching(/^!! {2}model .*nowhere\.json/)])
+  })
+
   test('knows a model that its service lists with a folder before its name', async () => {
     const { url } = await startService(200, modelList('models/mine'))
     const { stdout } = await run(['doctor', '--model', 'openai-compatible/mine'], {
@@ -179,10 +184,10 @@ describe('halting doctor', () => {
     onTestFinished(() => rmSync(work, { recursive: true }))
     mkdirSync(join(work, '.claude'))
     writeFileSync(join(work, '.claude/settings.json'), '{"hooks":{},"permissions":{}}')
-    const found = await run(['doctor', '--script', 'any.json'], { cwd: work })
+    const found = await run(['doctor', '--script', script([{ content: 'Hi.' }])], { cwd: work })
     expect(found.stdout).toContain('.claude/settings.json: nothing in it counts; passed over: hooks, permissions')
     writeFileSync(join(work, '.claude/settings.json'), '{')
-    const broken = await run(['doctor', '--script', 'any.json'], { cwd: work })
+    const broken = await run(['doctor', '--script', script([{ content: 'Hi.' }])], { cwd: work })
     expect([broken.status, broken.stdout]).toEqual([1, expect.stringMatching(/!! {2}settings .*is no JSON/)])
     expect(await run(['-p', 'hi'], { cwd: work })).toMatchObject({ status: 2, stdout: '' })
   })
@@ -195,8 +200,8 @@ test('a mistake that is told steers no terminal', async () => {
 
 test('a working directory that is gone is told', () => {
   const gone = mkdtempSync(join(tmpdir(), 'halting-gone-'))
-  const script = `cd '${gone}' && rmdir '${gone}' && exec '${process.execPath}' '${programPath()}' -p hi`
-  const { status, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8' })
+  const commands = `cd '${gone}' && rmdir '${gone}' && exec '${process.execPath}' '${programPath()}' -p hi`
+  const { status, stderr } = spawnSync('sh', ['-c', commands], { encoding: 'utf8' })
   expect([status, stderr]).toEqual([
     2,
     'halting: The working directory is gone: it was deleted or moved. Change to one that is there.\n',

@@ -82,6 +82,10 @@ describe('what the table reads', () => {
     expect(parseFlags(['-p', '--', '--model'])).toEqual({ flags: { print: true }, words: ['--model'] })
   })
 
+  test('a prompt may be a list of points', () => {
+    expect(parseFlags(['-p', '- one\n- two'])).toEqual({ flags: { print: true }, words: ['- one\n- two'] })
+  })
+
   test('an empty list of tools means no tools', () => {
     expect(parseFlags(['--tools', ''])).toEqual({ flags: { tools: ['none'] }, words: [] })
   })

@@ -169,7 +169,8 @@ function parse(text: string, name: string): JsonObject {
   if (text.trim() === '') return {}
   let value: unknown
   try {
-    value = JSON.parse(text)
+    // Some editors begin a file with a mark of its encoding.
+    value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (thrown) {
     throw new ConfigurationError(`${name} is no JSON: ${messageOf(thrown)}. Mend it, or take it away.`)
   }

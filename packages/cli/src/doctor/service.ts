@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Settings } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import {
@@ -22,7 +23,7 @@ const patienceMs = 10_000
 export async function serviceFindings(patient: Patient, settings: Settings): Promise<readonly Finding[]> {
   const { flags, env } = patient
   if (flags.script !== undefined) {
-    return [{ what: 'model', state: 'good', says: `a script, ${flags.script}: no key and no network are needed` }]
+    return [await scriptFinding(flags.script, patient)]
   }
   const name = withoutAlias(flags.model ?? (env['ANTHROPIC_MODEL']?.trim() || defaultModelName))
   let service: ModelService
@@ -36,6 +37,16 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   const key = keyFinding(name, service, patient, settings)
   const found = [modelFinding(name, patient), key, ...proxyFindings(service)]
   return [...found, ...(await answerFindings(name, service, key))]
+}
+
+async function scriptFinding(path: string, { cwd }: Patient): Promise<Finding> {
+  const { readScript } = await import('@halting/models/scripted')
+  try {
+    await readScript(resolve(cwd, path))
+    return { what: 'model', state: 'good', says: `a script, ${path}: no key and no network are needed` }
+  } catch (thrown) {
+    return { what: 'model', state: 'broken', says: messageOf(thrown) }
+  }
 }
 
 function modelFinding(name: string, { flags, env }: Patient): Finding {

@@ -21,11 +21,16 @@ export function parseFlags(argv: readonly string[]): Parsed {
   const left = [...argv]
   for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
     if (argument === '--') words.push(...left.splice(0))
-    else if (argument === '-' || !argument.startsWith('-')) words.push(argument)
+    else if (isWord(argument)) words.push(argument)
     else takeFlag(argument, left, values)
   }
   // Every value was made by the reader of its row, and a row reads what `Flags` says.
   return { flags: values as Flags, words }
+}
+
+/** A list of points begins with a dash as well: no flag has a space behind it. */
+function isWord(argument: string): boolean {
+  return argument === '-' || !argument.startsWith('-') || /^-\s/.test(argument)
 }
 
 function takeFlag(argument: string, left: string[], values: Values): void {
