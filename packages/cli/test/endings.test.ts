@@ -169,7 +169,7 @@ test('a budget of tokens holds, however much the model has to say', async () => 
 test('a retry is told in units that people read', async () => {
   const replies = script([{ error: { status: 529, headers: { 'retry-after': '2' } } }, { content: 'ok' }])
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
-  expect(stderr).toMatch(/! overloaded(_error)?: trying again in 2\.0 s \(1 of \d+\)/)
+  expect(stderr).toMatch(/! 529 .* \(trying again in 2\.0 s, 1 of \d+\)/)
 })
 
 test('token_limit: 3', async () => {

@@ -98,7 +98,7 @@ test('json is the result message alone, on one line', async () => {
   expect(linesOf(stdout)).toEqual([result])
 })
 
-test('an empty reply is asked for once more, then told', async () => {
+test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async () => {
   const [once, twice] = [script([{ content: '' }, { content: 'Hello.' }]), script([{ content: '' }, { content: '' }])]
   expect(await run(['-p', 'hi', '--script', once])).toEqual({ status: 0, stdout: 'Hello.\n', stderr: '' })
   expect(await run(['-p', 'hi', '--script', twice])).toEqual({
@@ -107,7 +107,19 @@ test('an empty reply is asked for once more, then told', async () => {
     stderr: 'halting: The model gave an empty answer.\n',
   })
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
-  expect(stderr).toBe('! The reply was empty: trying again in 0 ms (1 of 10)\n! The model gave an empty reply.\n')
+  expect(stderr).toBe('! The reply was empty. (trying again at once, 1 of 10)\n! The model gave an empty reply.\n')
+})
+
+test('--verbose tells why a request is made again, and when (spec R-TEXT-7)', async () => {
+  const replies = script([
+    { error: { status: 529, message: 'We are overloaded.', headers: { 'retry-after': '0.1' } } },
+    { content: '' },
+    { content: 'Done.' },
+  ])
+  const { stderr } = await run(['-p', 'hi', '--verbose', '--script', replies])
+  expect(stderr).toMatch(
+    /^! 529 .*We are overloaded\. \(trying again in .+, 1 of 10\)\n! The reply was empty\. \(trying again at once, /,
+  )
 })
 
 test('--verbose shows a name that a model made up in one line that steers nothing (spec R-TEXT-7)', async () => {

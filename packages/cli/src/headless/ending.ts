@@ -54,7 +54,7 @@ const modelAdvice: Readonly<Record<string, string>> = {
   authentication_failed: 'Check the key; halting doctor tells where it comes from.',
   billing_error: 'Look at the billing of your account.',
   model_not_found: 'Check the name of the model, and the base URL; halting doctor tells what the service has.',
-  connection: 'Check the network and the base URL; halting doctor tells more.',
+  connection: 'halting doctor looks at the proxy, the key and the way to the service.',
   invalid_request: 'Check the name of the model, the base URL, and what the message says.',
 }
 

@@ -1,6 +1,6 @@
 import type { ContentBlock, LoopEvent, SdkMessage } from '@halting/core'
 import type { SdkAssistant, SdkUser } from '@halting/core/adapters'
-import { columnsOf } from '../io/columns.ts'
+import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
 import { inputSummary, lastLinesOfFailed, resultSummary } from './summaries.ts'
@@ -99,11 +99,14 @@ export function createStepPrinter(
     }
   }
 
-  let whyAgain = ''
   const hear = (event: LoopEvent): void => {
     if (event.type === 'agent') hear(event.event)
-    if (event.type === 'retry') whyAgain = event.error.message.replace(/[.\s]+$/, '')
     if (event.type === 'tool_end') durations.set(event.callId, event.durationMs)
+    if (event.type !== 'retry') return
+    const { attempt, maxRetries, delayMs, error } = event
+    const when = delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'
+    const why = oneLine(error.message, 3 * width())
+    line(style.yellow(wrapped(`! ${why} (trying again ${when}, ${attempt} of ${maxRetries})`, width())))
   }
 
   return {
@@ -113,10 +116,6 @@ export function createStepPrinter(
       if (message.type === 'user') printUser(message)
       if (message.type !== 'system') return
       if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
-      if (message.subtype !== 'api_retry') return
-      const { attempt, max_retries: most, retry_delay_ms: delayMs, error } = message
-      const why = error === 'unknown' ? oneLine(whyAgain, width() - 40) : error
-      line(style.yellow(`! ${why}: trying again in ${elapsed(delayMs)} (${attempt} of ${most})`))
     },
   }
 }
