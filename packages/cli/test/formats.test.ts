@@ -110,7 +110,7 @@ test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async 
   expect(stderr).toBe('! The reply was empty. (trying again at once, 1 of 10)\n! The model gave an empty reply.\n')
 })
 
-test('--verbose tells why a request is made again, and when (spec R-TEXT-7)', async () => {
+test('--verbose tells why a request is made again, and when (spec R-TEXT-7a)', async () => {
   const replies = script([
     { error: { status: 529, message: 'We are overloaded.', headers: { 'retry-after': '0.1' } } },
     { content: '' },
