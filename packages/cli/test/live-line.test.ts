@@ -195,6 +195,8 @@ test.each([
   ['한국어', 6],
   ['e\u0301', 1],
   ['👍', 2],
+  ['\u00AD\u0600', 2],
+  ['\u200B\u2060\uFEFF', 0],
   ['−…✓●', 4],
 ])('%s takes %i columns', (text, columns) => {
   expect(columnsOf(text)).toBe(columns)

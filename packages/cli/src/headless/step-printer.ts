@@ -67,7 +67,7 @@ export function createStepPrinter(
       release()
       const { id } = block
       const name = oneLine(block.name, longestName)
-      const about = oneLine(inputSummary(block.input), width() - name.length - 3)
+      const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
       calls.set(id, { name, about })
       line(`${style.green('●')} ${style.bold(name)} ${about}`)
       above = id

@@ -6,7 +6,7 @@ export function shellQuoted(args: readonly string[]): string {
 function quoted(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument
   // A terminal that shows the command must not obey what is in it.
-  if (steering.test(argument)) return `$'${[...argument].map(escaped).join('')}'`
+  if (steering.test(argument)) return `$'${argument.replaceAll(toEscape, escaped)}'`
   // In double quotes nothing but these means something to any shell.
   if (!/[$`"\\!]/.test(argument)) return `"${argument}"`
   return `'${argument.replaceAll("'", String.raw`'\''`)}'`
@@ -14,10 +14,10 @@ function quoted(argument: string): string {
 
 /** Controls, what turns the direction of text around, and what ends lines. */
 const steering = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u
+const toEscape = new RegExp(String.raw`['\\]|${steering.source}`, 'gu')
 
 function escaped(character: string): string {
   if (character === '\n') return String.raw`\n`
   if (character === "'" || character === '\\') return `\\${character}`
-  if (!steering.test(character)) return character
   return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`
 }
