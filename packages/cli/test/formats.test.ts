@@ -107,7 +107,7 @@ test('an empty reply is asked for once more, then told (spec R-TEXT-3b)', async 
     stderr: 'halting: The model gave an empty answer.\n',
   })
   const { stderr } = await run(['-p', 'hi', '--verbose', '--script', twice])
-  expect(stderr).toBe('! The reply was empty. (trying again at once, 1 of 10)\n! The model gave an empty reply.\n')
+  expect(stderr).toBe('! The reply was empty. (trying again at once, 1 of 1)\n! The model gave an empty reply.\n')
 })
 
 test('--verbose tells why a request is made again, and when (spec R-TEXT-7a)', async () => {

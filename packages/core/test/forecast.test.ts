@@ -63,3 +63,18 @@ test('a budget in which no request fits says so, in figures', async () => {
   const tokens = await run([], { model, maxTokens: 500 })
   expect(tokens.terminal.signal.message).toBe(`No request fits a limit of 500 tokens: the first one may need ${needed}`)
 })
+
+test('with a last answer it says that both do not fit: that answer is asked for all the same', async () => {
+  const both = needed + needed + 1_000 + 1_024
+  const limits = { maxBudgetUsd: both - 1, wrapUp: true }
+  const { terminal, model: asked } = await run([], {
+    model: scriptedModel(['last words'], { maxOutputTokens: 4_000 }),
+    prices,
+    ...limits,
+  })
+  expect([terminal.reason, terminal.signal.message, asked.requests.length]).toEqual([
+    'max_budget_usd',
+    `A turn and a last answer do not fit a budget of $${both - 1}: together they may cost up to $${both}`,
+    1,
+  ])
+})

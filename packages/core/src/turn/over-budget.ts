@@ -14,11 +14,10 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number): Draft 
   const budget = budgetSignal(run, 'ledger')
   const used = Number(budget.context['usedUsd'])
   const limit = Number(budget.context['limitUsd'])
-  const need = `may cost up to ${dollars(neededUsd)}`
   const message =
     used === 0
-      ? `No request fits a budget of $${limit}: the first one ${need}`
-      : `Reached maximum budget ($${limit}): ${dollars(used)} is used, and the next request ${need}`
+      ? `${nothingFits(run)} a budget of $${limit}: ${firstOne(run)} may cost up to ${dollars(neededUsd)}`
+      : `Reached maximum budget ($${limit}): ${dollars(used)} is used, and the next request may cost up to ${dollars(neededUsd)}`
   const figures = {
     neededUsd,
     availableUsd: Math.max(0, availableUsd),
@@ -28,17 +27,30 @@ function dollarsDraft(run: Run, neededUsd: number, availableUsd: number): Draft 
   return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }))
 }
 
-function tokensDraft({ spent, context: { settings } }: Run, needed: number, available: number): Draft {
-  const used = spent.totalTokens
-  const limit = settings.maxTokens
+function tokensDraft(run: Run, needed: number, available: number): Draft {
+  const used = run.spent.totalTokens
+  const limit = run.context.settings.maxTokens
   const message =
     used === 0
-      ? `No request fits a limit of ${limit} tokens: the first one may need ${needed}`
+      ? `${nothingFits(run)} a limit of ${limit} tokens: ${firstOne(run)} may need ${needed}`
       : `Token limit reached: ${used}/${limit} used, and the next request may need ${needed}`
   const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
   const context = { used, limit, ...figures }
   const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
   return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'] })
+}
+
+/** What is held back for a last answer is asked for all the same: then a request may fit, but no turn beside it. */
+function holdsBack({ context, spent }: Run): boolean {
+  return context.settings.wrapUp && spent.closing === null
+}
+
+function nothingFits(run: Run): string {
+  return holdsBack(run) ? 'A turn and a last answer do not fit' : 'No request fits'
+}
+
+function firstOne(run: Run): string {
+  return holdsBack(run) ? 'together they' : 'the first one'
 }
 
 /** Rounded up: what is not exceeded. */

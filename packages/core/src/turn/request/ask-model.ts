@@ -50,7 +50,7 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
           return result
         }
         hasAskedAgain = true
-        asker.tell({ type: 'retry', request, attempt, maxRetries, delayMs: 0, error: emptyReplyError })
+        asker.tell({ type: 'retry', request, attempt, maxRetries: attempt, delayMs: 0, error: emptyReplyError })
         continue
       }
       case 'over_budget':
