@@ -88,7 +88,7 @@ export class QueryEngine {
   #runs: number
   #current: Running | undefined
   #costUsd: number
-  #usage: { [model: string]: ModelFigures } = {}
+  readonly #usage = new Map<string, ModelFigures>()
   #terminal: Terminal | undefined
   /** What was set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
@@ -284,7 +284,7 @@ export class QueryEngine {
           this.#terminal = terminal
           this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(terminal.costUsd))
           this.#addUsage(terminal)
-          return { terminal, state, sessionCostUsd: this.#costUsd, sessionUsage: { ...this.#usage } }
+          return { terminal, state, sessionCostUsd: this.#costUsd, sessionUsage: Object.fromEntries(this.#usage) }
         })),
     }
     return current
@@ -328,11 +328,12 @@ export class QueryEngine {
 
   #addUsage(terminal: Terminal): void {
     for (const [model, { usage, costUsd }] of Object.entries(terminal.summary.modelUsage)) {
-      const before = this.#usage[model]
-      this.#usage[model] =
+      const before = this.#usage.get(model)
+      const figures =
         before === undefined
           ? { usage, costUsd }
           : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
+      this.#usage.set(model, figures)
     }
   }
 }

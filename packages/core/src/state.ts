@@ -207,7 +207,8 @@ export function withModelUsage(
   usage: Usage,
   nanos: number,
 ): RunProgress['modelUsage'] {
-  const before = modelUsage[model]
+  // The name is what a service says: it may be that of a part of every object.
+  const before = Object.hasOwn(modelUsage, model) ? modelUsage[model] : undefined
   const after =
     before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
   return { ...modelUsage, [model]: after }

@@ -1,7 +1,15 @@
 // Holds rules of docs/spec.md: R-BUD-2, R-BUD-2a, R-BUD-14 to R-BUD-15: what a service bills beside the reply is counted, and reserved for.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, noUsage, type UsageIteration } from '../../src/adapters/index.ts'
-import { certificate, ConfigurationError, replay, type Model, type Prices, type Usage } from '../../src/index.ts'
+import {
+  certificate,
+  ConfigurationError,
+  QueryEngine,
+  replay,
+  type Model,
+  type Prices,
+  type Usage,
+} from '../../src/index.ts'
 import { billedParts, lastPassOf } from '../../src/model/billed-parts.ts'
 import { scriptedModel, type ScriptedModel } from '../../src/testing/index.ts'
 import { dollarATokenPrices, json, reader, run, type Given, type Run } from '../support/harness.ts'
@@ -74,6 +82,26 @@ describe('what is billed is the sum over the passes, each at the price of its mo
       adviser: { usage: { ...noUsage, input_tokens: 2_728, output_tokens: 3_880 }, costUsd: 66_080 },
     })
     expect(json(state.spent)).toEqual(state.spent)
+  })
+
+  test.each(['__proto__', 'constructor', 'toString'])('with an adviser that is called %s', async (adviser) => {
+    const usage = told(1, 2, [pass('message', 1, 2), pass('advisor_message', 3, 4, { model: adviser })])
+    const options = { model: telling(usage), prices }
+    const whole = await run([], options)
+    expect([whole.terminal.reason, whole.terminal.costUsd]).toEqual(['completed', 10])
+    expect(Object.entries(whole.terminal.summary.modelUsage)).toEqual([
+      [adviser, { usage: { ...noUsage, input_tokens: 3, output_tokens: 4 }, costUsd: 7 }],
+      ['scripted', { usage: { ...noUsage, input_tokens: 1, output_tokens: 2 }, costUsd: 3 }],
+    ])
+    expect(json((await replay(whole.steps.records, options)).terminal)).toEqual(json(whole.terminal))
+
+    const engine = new QueryEngine({ ...options, model: telling(usage) })
+    for (const _ of ['first', 'second']) {
+      for await (const message of engine.submit('hi')) {
+        if (message.type !== 'result') continue
+        expect([message.subtype, Object.keys(message.modelUsage)]).toEqual(['success', [adviser, 'scripted']])
+      }
+    }
   })
 
   test('and a replay comes to the same', async () => {
