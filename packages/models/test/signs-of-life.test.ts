@@ -23,6 +23,20 @@ async function repeating(begun: readonly JsonObject[], again: readonly JsonObjec
   return server.url
 }
 
+/** The same, each time with another number. */
+async function numbering(again: (index: number) => readonly JsonObject[]): Promise<string> {
+  const server = await startRawServer((response) => {
+    beginStream(response)
+    response.write(`data: ${JSON.stringify(start)}\n\n`)
+    let index = 0
+    const timer = setInterval(() => {
+      for (const event of again(index++)) response.write(`data: ${JSON.stringify(event)}\n\n`)
+    }, 10)
+    response.once('close', () => clearInterval(timer))
+  })
+  return server.url
+}
+
 const usage = { input_tokens: 5, output_tokens: 1 }
 const start = { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', content: [], usage } }
 const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
@@ -32,12 +46,15 @@ const stop = { type: 'content_block_stop', index: 0 }
 const reason = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }
 const call1 = { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'a', name: 'b' } }
 
+const call0 = { ...call1, index: 0 }
+
 const chunk = (choice: JsonObject, fields: JsonObject = {}): JsonObject => ({
   choices: [{ index: 0, ...choice }],
   ...fields,
 })
 const said = chunk({ delta: { content: 'Hi' } })
 const piece = (fields: JsonObject): JsonObject => chunk({ delta: { tool_calls: [{ index: 0, ...fields }] } })
+const begun = piece({ id: 'a', function: { name: 'b', arguments: '{' } })
 const named = piece({ id: 'a', function: { name: 'b', arguments: '{"c":1}' } })
 
 async function timedOut(model: Model): Promise<string> {
@@ -64,6 +81,12 @@ describe('what is no news of the reply does not keep it alive', () => {
     ],
     ['usage without a reason', [start, block, text], [{ type: 'message_delta', delta: {}, usage }]],
     ['the end of a block that has ended', [start, block, text, stop], [stop]],
+    [
+      'white space in an input',
+      [start, call1],
+      [{ ...delta({ type: 'input_json_delta', partial_json: ' \n' }), index: 1 }],
+    ],
+    ['citations of nothing', [start, block], [delta({ type: 'citations_delta', citation: {} })]],
   ])(
     'Messages API: %s',
     async (_name, begun, again) => {
@@ -80,6 +103,7 @@ describe('what is no news of the reply does not keep it alive', () => {
     ['usage', [said], [{ choices: [], usage: { prompt_tokens: 5, completion_tokens: 1 } }]],
     ['empty details of what is thought', [said], [chunk({ delta: { reasoning_details: [{}] } })]],
     ['pieces of a call without an input', [named], [piece({ function: { arguments: '' } })]],
+    ['white space in an input', [begun], [piece({ function: { arguments: ' \n' } })]],
     ['the same call', [named], [named]],
   ])(
     'chat completions: %s',
@@ -90,6 +114,21 @@ describe('what is no news of the reply does not keep it alive', () => {
     },
     2_000,
   )
+
+  test('Messages API: one empty block after another', async () => {
+    const url = await numbering((index) => [
+      { ...block, index },
+      { ...stop, index },
+    ])
+    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
+    expect(await timedOut(model)).toBe('timeout: Nothing but signs of life came for 250 ms.')
+  }, 2_000)
+
+  test('Messages API: one message after another', async () => {
+    const url = await numbering((index) => [{ ...start, message: { ...start.message, id: `m${index}` } }, call0])
+    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: url, ...limits })
+    expect(await timedOut(model)).toBe('connection: The stream of the reply broke: message after message began.')
+  }, 2_000)
 
   const opened = { type: 'text-start', id: '1' } as const
   const nothing = { type: 'text-delta', id: '1', delta: '' } as const

@@ -5,7 +5,7 @@ import { listOf, stringOf } from '../json-fields.ts'
 import { isAbsent } from '../told-counts.ts'
 import { more, mostBlocks, ping, violation } from '../service/stream-reader.ts'
 import type { Assembled, Progress } from '../service/stream-reader.ts'
-import { applyDelta, closeBlock, messagesOrigin, openBlock } from './open-block.ts'
+import { applyDelta, closeBlock, isNews, messagesOrigin, openBlock } from './open-block.ts'
 import type { OpenBlock, OriginOf } from './open-block.ts'
 import { mergeUsage, readUsage } from './usage.ts'
 
@@ -29,6 +29,7 @@ export class MessageAssembler {
   /** Numbers that were given before the newest message began: it may give them again. */
   #earlier = new Set<number>()
   #highestPlace = -1
+  #starts = 1
   #hasCalls = false
   /** The newest call of which only what follows tells whether it was cut. */
   #doubtful: { readonly index: number; readonly block: ContentBlock } | undefined
@@ -92,8 +93,9 @@ export class MessageAssembler {
     if (!isJsonObject(message)) return violation('message_start holds no message')
     const isFirst = this.#start === undefined
     if (isFirst) this.#usage = readUsage(message.usage)
-    else if (this.#stopReason === null) this.#beginAnew(message.usage)
-    else return violation('a second message began')
+    else if (this.#stopReason !== null) return violation('a second message began')
+    else if (++this.#starts > mostStarts) return violation('message after message began')
+    else this.#beginAnew(message.usage)
     // Blocks were told under the id of the message that they began in.
     if (this.#completed.size === 0) this.#start = message
     this.#takeReason(message)
@@ -145,8 +147,9 @@ export class MessageAssembler {
     const place = this.#placeFor(index)
     if (typeof place !== 'number') return place
     this.#trustDoubtful()
-    this.#open.set(place, openBlock(block, text))
-    return more
+    const opened = openBlock(block, text)
+    this.#open.set(place, opened)
+    return isNews(opened) ? more : ping
   }
 
   #placeOf(index: Json | undefined): number | undefined {
@@ -173,9 +176,8 @@ export class MessageAssembler {
     if (index === undefined || (open === undefined && !this.#isClosed(index))) {
       return violation('a block ended that had not begun')
     }
-    if (open === undefined) return ping
-    this.#close(index, open)
-    return more
+    if (open !== undefined) this.#close(index, open)
+    return ping
   }
 
   #takeMessageDelta({ delta, usage }: JsonObject): Progress {
@@ -244,6 +246,9 @@ export class MessageAssembler {
     }
   }
 }
+
+/** Most messages that may begin in one stream: services are known to begin two. */
+const mostStarts = 8
 
 /** What is billed is told with the end of a reply: what its beginning said was a foretaste. */
 function isTold(usage: Json | undefined): boolean {

@@ -29,6 +29,17 @@ export function openBlock(start: JsonObject, eventText?: string): OpenBlock {
   }
 }
 
+/** Whether the block brought something when it began: a text or a thought that is yet to come is none. */
+export function isNews({ start }: OpenBlock): boolean {
+  const text = start.type === 'thinking' ? start.thinking : start.text
+  const isEmpty = stringOf(text) === '' && listOf(start.citations).length === 0 && stringOf(start.signature) === ''
+  return !isEmpty || (start.type !== 'text' && start.type !== 'thinking')
+}
+
+function holdsSomething(value: Json): boolean {
+  return isJsonObject(value) ? Object.keys(value).length > 0 : value !== null
+}
+
 /** What a delta did to its block. One of a kind that this library does not know, or that holds nothing, changes nothing. */
 export type DeltaOutcome =
   | { readonly kind: 'text' | 'thinking'; readonly text: string }
@@ -57,9 +68,11 @@ export function applyDelta(block: OpenBlock, delta: JsonObject): DeltaOutcome {
     case 'input_json_delta':
       if (!takesInput(block) || typeof delta.partial_json !== 'string') return misfit
       block.inputJson += delta.partial_json
-      return delta.partial_json === '' ? unchanged : taken
+      // White space alone is nothing that an input could want more of.
+      return delta.partial_json.trim() === '' ? unchanged : taken
     case 'citations_delta':
       if (type !== 'text' || delta.citation === undefined) return misfit
+      if (!holdsSomething(delta.citation)) return unchanged
       block.citations.push(delta.citation)
       return taken
     case 'compaction_delta':

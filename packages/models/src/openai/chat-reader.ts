@@ -182,7 +182,7 @@ export class ChatReader implements StreamReader {
     const { call, isNew, added } = outcome
     if (call !== this.#held) this.#closeHeld()
     if (isNew || added !== '') this.#closeRunning()
-    const progress = isNew || added !== '' ? more : ping
+    const progress = isNew || added.trim() !== '' ? more : ping
     if (call.name === '') return progress
     const told = this.#begunCall(call)
     if (call.isOpening) return progress
