@@ -57,6 +57,16 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     expect(reply?.message.content).toEqual(answeringReply.blocks)
   })
 
+  test('may be lines of JSON by another name', async () => {
+    const server = await startRawServer((response) => {
+      response.writeHead(200, { 'content-type': 'application/jsonl' })
+      const lines = streamOf(protocol).split('\n')
+      response.end(lines.flatMap((line) => (line.startsWith('data: {') ? [`${line.slice(6)}\n`] : [])).join(''))
+    })
+    const { reply } = await call(modelOf(protocol, server.url))
+    expect(reply?.message.content).toEqual(answeringReply.blocks)
+  })
+
   test('that is labelled as JSON and breaks tells of a broken connection', async () => {
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -66,6 +76,51 @@ describe.each(protocols)('a stream of %s', (protocol) => {
     expect(recordOf((await call(modelOf(protocol, server.url))).error)).toMatchObject({ kind: 'connection' })
   })
 })
+
+describe.each(protocols)('an answer of %s that comes whole', (protocol) => {
+  const labels = ['text/event-stream', 'text/plain', 'application/octet-stream', '']
+  const answering = (type: string, body: object) =>
+    startRawServer((response) => {
+      response.writeHead(200, type === '' ? {} : { 'content-type': type })
+      response.end(JSON.stringify(body))
+    })
+  const usage = { input_tokens: 5, output_tokens: 1, prompt_tokens: 5, completion_tokens: 1 }
+
+  test.each(labels)('is read whatever it is labelled: "%s"', async (type) => {
+    const server = await answering(type, {
+      ...(protocol === 'messages' && { type: 'message', role: 'assistant', stop_reason: 'end_turn' }),
+      content: [{ type: 'text', text: 'whole' }],
+      choices: [{ message: { content: 'whole' }, finish_reason: 'stop' }],
+      usage,
+    })
+    const { reply } = await call(modelOf(protocol, server.url))
+    expect(reply?.message.content).toMatchObject([{ type: 'text', text: 'whole' }])
+  })
+
+  test.each(labels)('is an error whatever it is labelled: "%s"', async (type) => {
+    const server = await answering(type, { type: 'error', error: { type: 'overloaded_error', message: 'Too much' } })
+    const { error } = await call(modelOf(protocol, server.url))
+    expect(recordOf(error)).toMatchObject({ kind: 'overloaded', message: '200 overloaded_error: Too much' })
+  })
+})
+
+test.each([401, 500])(
+  'what a %i says is not waited for longer than the end of a reply',
+  async (status) => {
+    const server = await startRawServer((response) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.write('{"error":')
+      const timer = setInterval(() => response.write(' '), 10)
+      response.once('close', () => clearInterval(timer))
+    })
+    const began = performance.now()
+    const model = anthropic({ model: 'claude-test', apiKey: 'key', baseUrl: server.url, endTimeoutMs: 100 })
+    const { error } = await call(model)
+    expect(recordOf(error)).toMatchObject({ status })
+    expect(performance.now() - began).toBeLessThan(3_000)
+  },
+  5_000,
+)
 
 /** A service on a bare socket that answers each request with these pieces of bytes. */
 async function startBytes(piecesOf: (request: number) => readonly string[]): Promise<{

@@ -117,8 +117,8 @@ async function refused(
 }
 
 /**
- * What an answer is: it says so, or it is a stream unless it says that it is a text for programs or people. That is not
- * taken from one that begins as a stream does.
+ * What an answer is shows in how it begins, and in what it says to be where that leaves it open: a stream, unless it is
+ * to be a text for programs or people.
  */
 async function read(
   exchange: Exchange,
@@ -129,17 +129,20 @@ async function read(
   const { headers } = exchange.response
   const type = headers.get('content-type')?.toLowerCase() ?? ''
   const events = createEventStream(maxEventLength)
-  if (type.startsWith('text/event-stream')) return readReply(exchange, reader, { labels, redactor, events })
   const otherwise = noStream(exchange, url, type)
-  const ifNoEvent = otherwise
-  if (!/json|html|xml/.test(type)) return readReply(exchange, reader, { labels, redactor, events, ifNoEvent })
-  const beginning = await exchange.beginning(longestField)
-  if (fields.some((field) => beginning.startsWith(field)))
-    return readReply(exchange, reader, { labels, redactor, events })
-  if (type.includes('ndjson') && beginning.startsWith('{')) {
+  const ifNoEvent = type.startsWith('text/event-stream') ? undefined : otherwise
+  const isDocument = /json|html|xml/.test(type)
+  const beginning = await exchange.beginning(isDocument ? longestField : 1)
+  const isJson = beginning.startsWith('{')
+  if (isJson && /ndjson|jsonl/.test(type)) {
     return readReply(exchange, reader, { labels, redactor, events: createLineStream(maxEventLength) })
   }
-  return readDocument(exchange, reader, { url, labels, redactor }, maxEventLength, otherwise)
+  // No line of a stream begins like that: some label whatever they answer as one.
+  const isStream = isDocument ? fields.some((field) => beginning.startsWith(field)) : !isJson
+  if (isStream) return readReply(exchange, reader, { labels, redactor, events, ifNoEvent })
+  const isMeantAsJson = isJson || type.includes('json')
+  const maxLength = isMeantAsJson ? maxEventLength : errorBodyBytes
+  return readDocument(exchange, reader, { url, labels, redactor }, { isMeantAsJson, maxLength, otherwise })
 }
 
 /** What stands first in the first line of a stream of events; a colon begins a comment. */
@@ -161,9 +164,18 @@ const errorBodyBytes = 65_536
 
 async function failure(exchange: Exchange, { url, labels, redactor }: Protocol): Promise<ModelError> {
   const { status, headers } = exchange.response
+  // What it came to is known: of what is said about it, what comes soon is enough.
+  exchange.deadlines.onFinishReason()
   const { text } = await exchange.text(errorBodyBytes)
   const body = redactor.source(text)
   return serviceError({ status, headers, body, url, nowMs: Date.now() }, labels)
+}
+
+interface DocumentOptions {
+  readonly isMeantAsJson: boolean
+  readonly maxLength: number
+  /** For one that is none of a service. */
+  readonly otherwise: ModelError
 }
 
 /** A whole answer, an error under a 200, a page, or one of these cut off. */
@@ -171,16 +183,14 @@ async function readDocument(
   exchange: Exchange,
   reader: StreamReader,
   { url, labels, redactor }: Pick<Protocol, 'url' | 'labels' | 'redactor'>,
-  maxLength: number,
-  otherwise: ModelError,
+  { isMeantAsJson, maxLength, otherwise }: DocumentOptions,
 ): Promise<ModelReply> {
   const { status, headers } = exchange.response
-  const isJson = headers.get('content-type')?.toLowerCase().includes('json') === true
-  const { text: body, end } = await exchange.text(isJson ? maxLength : errorBodyBytes)
+  const { text: body, end } = await exchange.text(maxLength)
   const whole = readWhole(body, reader)
   if (whole !== undefined) return whole
   if (end.kind === 'broken') throw end.error
-  if (body.trim() === '' || (isJson && parseJson(body) === undefined)) {
+  if (body.trim() === '' || (isMeantAsJson && parseJson(body) === undefined)) {
     const message = 'The reply broke off: what came is no whole answer.'
     // The same text would be cut at the same place.
     const fingerprint = body.trim() === '' ? undefined : `cut ${digestOf(body)}`
