@@ -365,3 +365,56 @@ test('what is no secret is told as before', async () => {
     requestId: 'req_011CSHoEeqs5C35K2UUqR7Fy',
   })
 })
+
+describe('a key is known', () => {
+  const spelled = (form: (code: string) => string) => (key: string) =>
+    [...Buffer.from(key)].map((code) => form(code.toString(16))).join('')
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const forms: readonly (readonly [string, (key: string) => string])[] = [
+    ['in capitals', (key) => key.toUpperCase()],
+    ['in small letters', (key) => key.toLowerCase()],
+    ['percent-encoded', spelled((code) => `%${code}`)],
+    ['percent-encoded in small letters', (key) => encodeURIComponent(key).toLowerCase()],
+    ['escaped twice', spelled((code) => `\\u00${code}`)],
+    ['with escaped strokes', (key) => key.replaceAll('/', '\\/')],
+    ['as entities', spelled((code) => `&#x${code};`)],
+    ['as entities in tens', (key) => [...Buffer.from(key)].map((code) => `&#${code};`).join('')],
+    ['in hexadecimal digits', (key) => Buffer.from(key).toString('hex')],
+    ['in base64', base64],
+    ['in base64 without its end', (key) => base64(key).replaceAll('=', '')],
+    ['in base64 for addresses', (key) => Buffer.from(key).toString('base64url')],
+    ['in base64 with a name before it', (key) => base64(`user:${key}`)],
+    ['in base64 as a header', (key) => base64(`Bearer ${key}`)],
+    ['by its beginning', (key) => `${key.slice(0, 14)}... is no key`],
+    ['by its end', (key) => `...${key.slice(-14)} is no key`],
+  ]
+  const keys = ['sk-ant-api03-SecretKeyabcdef1234567890XYZ', 'corp.Gateway/Secret+Key=0987']
+  test.each(keys.flatMap((key) => forms.map(([name, form]) => [name, key, form] as const)))(
+    '%s: %s',
+    async (_name, key, form) => {
+      const said = form(key)
+      const server = await startRawServer((response) => {
+        response.writeHead(401, { 'content-type': 'application/json' })
+        response.end(JSON.stringify({ error: { message: `no ${said} here`, type: 'authentication_error' } }))
+      })
+      const { error } = await call(anthropic({ model: 'claude-test', apiKey: key, baseUrl: server.url }))
+      const told = inspect(error)
+      expect(told).toContain('***')
+      expect(told).not.toContain(said)
+      for (let at = 0; at + 14 <= said.length; at++) expect(told).not.toContain(said.slice(at, at + 14))
+    },
+  )
+
+  test('and ordinary words are left, though they have parts of one', async () => {
+    const message = 'The local development server at http://localhost:8080/v1 takes no claude-test: check the key'
+    vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', 'http://localhost:8080/v1/credentials.json')
+    const server = await startRawServer((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
+    })
+    for (const apiKey of ['local', 'development', 'local-development-key-1', 'check-the-local-key-that-is-mine']) {
+      const { error } = await call(anthropic({ model: 'claude-test', apiKey, baseUrl: server.url }))
+      expect(String(error)).toContain(message)
+    }
+  })
+})

@@ -3,6 +3,7 @@ import { ModelError } from '@halting/core'
 import type { Json, ModelReply } from '@halting/core'
 import type { ModelCallOptions, ModelUpdate } from '@halting/core/adapters'
 import { redactedCause } from './redacted-cause.ts'
+import { withoutForms, withoutParts, writtenForms } from './secret-forms.ts'
 import { masked, withoutKeys } from './secret-shapes.ts'
 import { proxySecrets, secretsOfEnvironment } from './secrets.ts'
 
@@ -43,7 +44,7 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
   }
   add(...given)
   const known = (): readonly string[] => [...own, ...proxySecrets(process.env), ...secretsOfEnvironment(process.env)]
-  const text = (said: string): string => withoutKeys(withoutSecrets(said, known()))
+  const text = (said: string): string => withoutKeys(withoutSecrets(said, { own, known: known() }))
 
   const error = (thrown: ModelError): ModelError => {
     const record = thrown.toRecord()
@@ -57,8 +58,8 @@ export function createRedactor(given: readonly (string | undefined)[]): Redactor
     add,
     knows: (said) => known().some((secret) => secret.length >= noWord && said.includes(secret)),
     text,
-    source: (said) => withoutForms(said, known().flatMap(formsOf)),
-    json: (value) => redactedJson(value, (said) => withoutForms(said, known().flatMap(formsOf))),
+    source: (said) => withoutForms(said, known()),
+    json: (value) => redactedJson(value, (said) => withoutForms(said, known())),
     error,
     reply: (reply) => (reply.streamError === undefined ? reply : { ...reply, streamError: error(reply.streamError) }),
     update(update) {
@@ -98,35 +99,15 @@ function redactedJson(value: Json, text: (said: string) => string): Json {
   )
 }
 
-function withoutSecrets(said: string, secrets: readonly string[]): string {
-  const forms = secrets.flatMap(formsOf)
-  return withoutCutSecrets(withoutForms(said, forms), forms)
+interface Secrets {
+  /** Those that the model is reached by; the others of the environment may be addresses or paths, which share parts with any text. */
+  readonly own: readonly string[]
+  readonly known: readonly string[]
 }
 
-function withoutForms(said: string, forms: readonly string[]): string {
-  let text = said
-  for (const form of forms.toSorted((a, b) => b.length - a.length)) {
-    if (text.includes(form)) text = text.replaceAll(form, masked)
-  }
-  return text
-}
-
-/** A secret as it may stand in a text of another kind. */
-function formsOf(secret: string): readonly string[] {
-  const html = secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  const quoted = html.replaceAll('"', '&quot;')
-  return [
-    ...new Set([
-      secret,
-      JSON.stringify(secret).slice(1, -1),
-      encodeURIComponent(secret),
-      encodeURI(secret),
-      html,
-      quoted,
-      quoted.replaceAll("'", '&#39;'),
-      Buffer.from(secret).toString('base64'),
-    ]),
-  ]
+function withoutSecrets(said: string, { own, known }: Secrets): string {
+  const text = own.reduce(withoutParts, withoutForms(said, known))
+  return withoutCutSecrets(text, known.flatMap(writtenForms))
 }
 
 const cut = '…'
