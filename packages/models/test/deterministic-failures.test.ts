@@ -89,7 +89,7 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
       beginStream(response)
       const count = server.bodies.length
       response.write(frames[0] ?? '')
-      if (count < 4) response.write(`: ${count}\n\ndata: {"type": \n\n`, () => response.end())
+      if (count < 4) response.write(`data: {"type": ${count}\n\n`, () => response.end())
       else if (count < 8) setTimeout(() => response.socket?.resetAndDestroy(), 20)
       else response.end(frames.slice(1).join(''))
     })
@@ -106,4 +106,31 @@ describe('a reply that breaks twice with the same bytes is not asked for a third
     const { terminal } = await runTo('go', { model: modelAt(server.url) })
     expect([terminal.reason, server.bodies.length]).toEqual(['completed', 5])
   })
+})
+
+test('ids and times that differ make no other reply of one that breaks', async () => {
+  const bodyOf = (attempt: number): string =>
+    framesOf('messages', answeringReply)
+      .map(({ bytes }) => bytes)
+      .slice(0, 1)
+      .concat(
+        ...Array.from({ length: attempt }, () => 'event: ping\ndata: {"type": "ping"}\n\n'),
+        `data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_${attempt}","name":"b"}}\n\n`,
+        'data: {"type":"content_block_delta","index":7,"delta":{"type":"text_delta","text":"x"}}\n\n',
+      )
+      .join('')
+      .replaceAll(/"id":"msg[^"]*"/g, `"id": "msg_${attempt}", "created_at": ${1_700_000_000 + attempt}`)
+  const asked = async (end: (attempt: number) => string) => {
+    let attempt = 0
+    const server = await startRawServer((response) => {
+      beginStream(response, { 'request-id': `req_${++attempt}` })
+      response.end(end(attempt))
+    })
+    await runTo('go', { model: modelAt(server.url), maxRetries: 4 })
+    return server.bodies.length
+  }
+  expect(await asked(bodyOf)).toBe(2)
+  // A reply that says something else may be whole the next time, and so may one that just ended.
+  expect(await asked((attempt) => bodyOf(1).replace('"text":"x"', `"text":"${attempt}"`))).toBe(5)
+  expect(await asked((attempt) => bodyOf(attempt).slice(0, bodyOf(attempt).indexOf('event: ping')))).toBe(5)
 })

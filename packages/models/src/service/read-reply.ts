@@ -2,6 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { JsonObject, ModelReply } from '@halting/core'
 import { ByteDigest } from '../http/byte-digest.ts'
+import { EventDigest } from '../http/event-digest.ts'
 import type { EventStream, ServerSentEvent } from '../http/event-stream.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
@@ -33,15 +34,17 @@ export async function readReply(
   let failure: ModelError | undefined
   let hasEvents = false
   const digest = new ByteDigest()
+  const said = new EventDigest()
   const broken = (why: string): ModelError => brokenReply(why, requestId, `${why} ${String(digest)}`)
 
   const takeEvent = (received: ServerSentEvent): 'more' | 'enough' => {
     hasEvents = true
+    said.add(received)
     const progress = progressOf(received, reader, labels)
     if (progress.kind === 'more') exchange.deadlines.onProgress()
     if (progress.kind === 'last') exchange.deadlines.onFinishReason()
     if (progress.kind === 'error_event') failure = streamError(redactor.json(progress.error ?? null), requestId)
-    if (progress.kind === 'violation') failure = broken(progress.why)
+    if (progress.kind === 'violation') failure = brokenReply(progress.why, requestId, `${progress.why} ${String(said)}`)
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
   }
 
