@@ -219,3 +219,17 @@ function partsModel(begun: readonly LanguageModelV3StreamPart[], again: Language
     doStream,
   }
 }
+
+test.each(['messages', 'chat'] as const)(
+  'a reply of %s without an end breaks when it is too long',
+  async (protocol) => {
+    const url = await repeating(
+      protocol === 'messages' ? [start, block] : [],
+      protocol === 'messages' ? [text] : [said],
+    )
+    const options = { model: 'test', apiKey: 'key', baseUrl: url, ...limits, maxEventLength: 500 }
+    const { error } = await call(protocol === 'messages' ? anthropic(options) : openaiCompatible(options))
+    expect(recordOf(error).message).toBe('The stream of the reply broke: the reply was longer than any service sends.')
+  },
+  4_000,
+)

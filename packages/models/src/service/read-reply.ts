@@ -3,6 +3,7 @@ import { ModelError } from '@halting/core'
 import type { JsonObject, ModelReply } from '@halting/core'
 import { ByteDigest } from '../http/byte-digest.ts'
 import { EventDigest } from '../http/event-digest.ts'
+import { longestEvent } from '../http/event-stream.ts'
 import type { EventStream, ServerSentEvent } from '../http/event-stream.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { parseJson } from '../json-fields.ts'
@@ -17,9 +18,13 @@ export interface ReadOptions {
   readonly labels: ServiceLabels
   readonly events: EventStream
   readonly redactor: Redactor
+  /** Most characters of what is news of the reply; 256 million when absent. */
+  readonly maxLength?: number
   /** The error for an answer that did not say that it is a stream, and was none. */
   readonly ifNoEvent?: ModelError | undefined
 }
+
+const longestReply = 4 * longestEvent
 
 /**
  * Reads the stream of one answer to its end.
@@ -28,11 +33,12 @@ export interface ReadOptions {
 export async function readReply(
   exchange: Exchange,
   reader: StreamReader,
-  { labels, events, redactor, ifNoEvent }: ReadOptions,
+  { labels, events, redactor, ifNoEvent, maxLength = longestReply }: ReadOptions,
 ): Promise<ModelReply> {
   const requestId = requestIdOf(exchange.response.headers)
   let failure: ModelError | undefined
   let hasEvents = false
+  let length = 0
   const digest = new ByteDigest()
   const said = new EventDigest()
   const broken = (why: string): ModelError => brokenReply(why, requestId, `${why} ${String(digest)}`)
@@ -41,10 +47,13 @@ export async function readReply(
     hasEvents = true
     said.add(received)
     const progress = progressOf(received, reader, labels)
+    if (progress.kind !== 'ping') length += received.data.length
     if (progress.kind === 'more') exchange.deadlines.onProgress()
     if (progress.kind === 'last') exchange.deadlines.onFinishReason()
     if (progress.kind === 'error_event') failure = streamError(redactor.json(progress.error ?? null), requestId)
     if (progress.kind === 'violation') failure = brokenReply(progress.why, requestId, `${progress.why} ${String(said)}`)
+    if (length > maxLength) failure ??= broken('the reply was longer than any service sends')
+    if (failure !== undefined) return 'enough'
     return progress.kind === 'more' || progress.kind === 'ping' || progress.kind === 'last' ? 'more' : 'enough'
   }
 

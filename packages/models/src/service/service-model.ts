@@ -129,17 +129,18 @@ async function read(
   const { headers } = exchange.response
   const type = headers.get('content-type')?.toLowerCase() ?? ''
   const events = createEventStream(maxEventLength)
+  const options = { labels, redactor, maxLength: 4 * maxEventLength }
   const otherwise = noStream(exchange, url, type)
   const ifNoEvent = type.startsWith('text/event-stream') ? undefined : otherwise
   const isDocument = /json|html|xml/.test(type)
   const beginning = await exchange.beginning(isDocument ? longestField : 1)
   const isJson = beginning.startsWith('{')
   if (isJson && /ndjson|jsonl/.test(type)) {
-    return readReply(exchange, reader, { labels, redactor, events: createLineStream(maxEventLength) })
+    return readReply(exchange, reader, { ...options, events: createLineStream(maxEventLength) })
   }
   // No line of a stream begins like that: some label whatever they answer as one.
   const isStream = isDocument ? fields.some((field) => beginning.startsWith(field)) : !isJson
-  if (isStream) return readReply(exchange, reader, { labels, redactor, events, ifNoEvent })
+  if (isStream) return readReply(exchange, reader, { ...options, events, ifNoEvent })
   const isMeantAsJson = isJson || type.includes('json')
   const maxLength = isMeantAsJson ? maxEventLength : errorBodyBytes
   return readDocument(exchange, reader, { url, labels, redactor }, { isMeantAsJson, maxLength, otherwise })
