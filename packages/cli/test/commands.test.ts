@@ -55,6 +55,18 @@ describe('a word that is no command', () => {
   })
 })
 
+test.each([
+  ['as the name of a model', ['-p', 'hi', '--model']],
+  ['as that of a fallback', ['-p', 'hi', '--fallback-model']],
+  ['for the doctor', ['doctor', '--model']],
+  ['as a command', []],
+])('a key given %s is not repeated', async (_where, args) => {
+  const key = 'sk-ant-api03-aB3dE5gH7jK9mN1pQ3sT5vX7zA9'
+  const { stdout, stderr, status } = await run([...args, key])
+  expect(status).not.toBe(0)
+  expect(stdout + stderr).not.toContain(key.slice(14))
+})
+
 describe('halting models', () => {
   test('lists names, windows, prices and where a key is found', async () => {
     const { status, stdout } = await run(['models'], { env: { OPENAI_API_KEY: 'k' } })

@@ -77,6 +77,11 @@ export function serviceFromEnvironment(
   return createModelService({ model: named.model, endpoint, options, keyHeader: chatKeyHeader })
 }
 
+/** @throws ConfigurationError for a name that looks like a key, which is not repeated (spec R-WIRE-10a). */
+export function refuseKeyName(name: string, env: Environment): void {
+  refuseKeyAsName(name, { env, isKnownService: modelNamed(withoutAlias(name)) !== undefined })
+}
+
 function namedOrThrow(wanted: string, env: Environment): NamedModel {
   const named = modelNamed(wanted)
   refuseKeyAsName(wanted, { env, isKnownService: named !== undefined })

@@ -8,6 +8,7 @@ export {
   isOfMessagesApi,
   keySourceOf,
   modelFromEnvironment,
+  refuseKeyName,
   serviceFromEnvironment,
 } from './environment.ts'
 export type { Environment, ModelSettings } from './environment.ts'

@@ -28,7 +28,7 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   const name = withoutAlias(flags.model ?? (env['ANTHROPIC_MODEL']?.trim() || defaultModelName))
   let service: ModelService
   try {
-    checkModelName(name)
+    checkModelName(name, env)
     const credentials = helperOf(settings, env)
     service = serviceFromEnvironment(name, env, { anthropic: { credentials } })
   } catch (thrown) {

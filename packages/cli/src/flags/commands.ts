@@ -9,6 +9,8 @@ export function isCommand(word: string | undefined): word is Command {
   return commands.some((command) => command === word)
 }
 
+const longestWord = 24
+
 /** Words that other programs of this kind have as commands, and what serves here in their place. */
 const elsewhere: Readonly<Record<string, string>> = {
   help: 'halting --help',
@@ -31,6 +33,9 @@ const elsewhere: Readonly<Record<string, string>> = {
  * @throws UsageError that names the nearest command.
  */
 export function refuseUnknownCommand(word: string): never {
+  // A key that was pasted in the wrong place is not repeated.
+  if (word.length > longestWord)
+    throw new UsageError(`There is no such command. The commands are ${commands.join(', ')}.`)
   const instead = elsewhere[word.toLowerCase()]
   const meant = nearest(word, commands)
   const hint =

@@ -1,9 +1,11 @@
-import { keyVariablesOf, knownModels, modelAliases, withoutAlias } from '@halting/models'
+import { keyVariablesOf, knownModels, modelAliases, refuseKeyName, withoutAlias } from '@halting/models'
 import { nearest } from '../flags/nearest.ts'
+import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** @throws UsageError for a name of no known service, with the nearest known name. */
-export function checkModelName(name: string): void {
+export function checkModelName(name: string, env: Program['env']): void {
+  refuseKeyName(name, env)
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
   const meant = nearestModel(name)
   throw new UsageError(

@@ -82,7 +82,7 @@ async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded
 /** @throws UsageError for a name of no known service. */
 function checkNames({ model, fallbackModel }: Flags, env: Program['env']): void {
   for (const name of [model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined), fallbackModel]) {
-    if (name !== undefined) checkModelName(name)
+    if (name !== undefined) checkModelName(name, env)
   }
 }
 
