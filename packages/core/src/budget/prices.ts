@@ -24,11 +24,12 @@ export const noPrices: Prices = Object.freeze<Prices>({ cost: () => undefined, w
 export type NanoUsd = number
 
 export function nanosOf(usd: number): NanoUsd {
-  // A sum such as 0.1 + 0.2 has an error in its last digits, which is removed. Any real part of a nano-dollar is rounded up.
+  // A sum such as 0.1 + 0.2 has an error in its last digits, which is removed. Any real part of a nano-dollar is rounded up:
+  // rates are whole millionths of a dollar a million tokens, so the least that there is is a thousandth.
   if (usd === Infinity) return Infinity
   const exact = usd * 1e9
   const nearest = Math.round(exact)
-  return Math.abs(exact - nearest) < 1e-3 ? nearest : Math.ceil(exact)
+  return Math.abs(exact - nearest) < 5e-4 ? nearest : Math.ceil(exact)
 }
 
 export function usdOf(nanos: NanoUsd): number {

@@ -177,6 +177,8 @@ test('never exceeds a limit and never goes below zero, in any tree and any order
 
 describe('money', () => {
   test('is counted in whole nano-dollars, without the noise of sums and never too little', () => {
+    // The least real part: a token at a millionth of a dollar a million.
+    expect([nanosOf(0.018192500001), nanosOf(12.000000000001)]).toEqual([18_192_501, 12_000_000_001])
     expect([nanosOf(0.1 + 0.2), nanosOf(1e-9), nanosOf(1.5e-9), nanosOf(0), usdOf(300_000_000)]).toEqual([
       300_000_000, 1, 2, 0, 0.3,
     ])
