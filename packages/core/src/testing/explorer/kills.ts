@@ -9,7 +9,7 @@ export const everyKill: Kills = () => true
 export const noKill: Kills = () => false
 
 /** One kill in so many. */
-const oneIn = 24
+const oneIn = 60
 
 /**
  * A choice by a hash of the path and the record's number, the same every time, and the first record of every kind that a scenario comes to.
