@@ -43,11 +43,6 @@ export const explored = [
     ['turn/recover.ts', "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n", ''],
   ],
   [
-    'allowance: network retries',
-    ['for ever: rate limited'],
-    ['turn/request/ask-model.ts', 'attempt > retries ||', 'attempt > 2 * retries ||'],
-  ],
-  [
     'allowance: subagents',
     ['for ever: subagents'],
     ['turn/calls/prepare-call.ts', 'run.spent.subagents >= maxSubagents', 'maxSubagents < 0'],

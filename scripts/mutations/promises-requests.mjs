@@ -123,6 +123,11 @@ export const promisesOfRequests = [
     ],
   ],
   [
+    'allowance: network retries',
+    ['retry'],
+    ['turn/request/ask-model.ts', 'attempt > retries ||', 'attempt > 2 * retries ||'],
+  ],
+  [
     'broken stream: charged as if it had told its usage',
     ['budget/hard-budget'],
     ['turn/request/attempt.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
