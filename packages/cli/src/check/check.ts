@@ -1,6 +1,6 @@
 import { type Bound, type Certificate, certificate } from '@halting/core'
 import { forecast } from '@halting/core/adapters'
-import type { Flags } from '../flags/flags.ts'
+import { type Flags, wantsJson } from '../flags/flags.ts'
 import { counted, elapsed, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
@@ -18,9 +18,8 @@ export async function check(flags: Flags, program: Program): Promise<number> {
   const options = await queryOptionsOf(flags, program, toolbox, models)
   const bounds = certificate(options)
   const likely = forecast(options)
-  const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
   output.out(
-    isJson
+    wantsJson(flags)
       ? `${JSON.stringify({ ...bounds, forecast: likely })}\n`
       : [
           certificateText(bounds, oneLine(models.model.id, 100), styleFor(output.isTerminal.stdout, env)),

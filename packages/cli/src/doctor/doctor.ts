@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { Flags } from '../flags/flags.ts'
+import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
@@ -17,8 +17,9 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
   const patient: Patient = { flags, env, cwd, home: env['HOME'] ?? homedir() }
   const { findings: ofSettings, settings } = await settingsFindings(patient)
   const findings = [...(await serviceFindings(patient, settings)), ...(await programFindings(patient)), ...ofSettings]
-  const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
-  output.out(isJson ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)))
+  output.out(
+    wantsJson(flags) ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)),
+  )
   return findings.some(({ state }) => state === 'broken') ? 1 : 0
 }
 

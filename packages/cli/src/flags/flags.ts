@@ -10,6 +10,11 @@ export type ErrorPolicyName = (typeof errorPolicies)[number]
 export const efforts = ['low', 'medium', 'high', 'max'] as const
 type EffortName = (typeof efforts)[number]
 
+/** Whether a command prints JSON: it has one thing to say, so both formats of a run mean the same. */
+export function wantsJson({ outputFormat }: Pick<Flags, 'outputFormat'>): boolean {
+  return outputFormat === 'json' || outputFormat === 'stream-json'
+}
+
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
 export interface Flags {
   readonly print?: boolean

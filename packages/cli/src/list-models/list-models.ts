@@ -1,5 +1,5 @@
 import { type KnownModel, knownModels, modelAliases } from '@halting/models'
-import type { Flags } from '../flags/flags.ts'
+import { type Flags, wantsJson } from '../flags/flags.ts'
 import { nearestModel } from '../session/model-names.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
@@ -16,8 +16,7 @@ export async function listModels(flags: Flags, [part]: readonly string[], progra
       `No known model has "${part}" in its name.${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists all.`,
     )
   }
-  const isJson = flags.outputFormat === 'json' || flags.outputFormat === 'stream-json'
-  output.out(isJson ? jsonOf(wanted, env) : textOf(wanted, env, styleFor(output.isTerminal.stdout, env)))
+  output.out(wantsJson(flags) ? jsonOf(wanted, env) : textOf(wanted, env, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
 

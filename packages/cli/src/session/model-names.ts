@@ -5,8 +5,9 @@ import { UsageError } from '../usage-error.ts'
 
 /** @throws UsageError for a name of no known service, with the nearest known name. */
 export function checkModelName(name: string, env: Program['env']): void {
-  refuseKeyName(name, env)
+  // A name of a known service is looked at where its model is made.
   if (keyVariablesOf(withoutAlias(name)) !== undefined) return
+  refuseKeyName(name, env)
   const meant = nearestModel(name)
   throw new UsageError(
     `No known service has a model "${name}".${meant === undefined ? '' : ` Did you mean ${meant}?`} halting models lists them.`,
@@ -17,18 +18,13 @@ export function checkModelName(name: string, env: Program['env']): void {
 export function nearestModel(name: string): string | undefined {
   const given = name.toLowerCase()
   const names = [...knownModels().map((model) => model.name), ...Object.keys(modelAliases())]
-  return (
-    names.find((known) => known.split('/').at(-1) === given.split('/').at(-1)) ??
-    nearest(given, names) ??
-    names.find(
-      (known) =>
-        known.split('/').at(-1) ===
-        nearest(
-          given,
-          names.map((one) => one.split('/').at(-1) ?? one),
-        ),
-    )
-  )
+  const named = (model: string | undefined): string | undefined => names.find((known) => lastPart(known) === model)
+  return named(lastPart(given)) ?? nearest(given, names) ?? named(nearest(given, names.map(lastPart)))
+}
+
+/** The name of a model without its service. */
+function lastPart(name: string): string {
+  return name.slice(name.lastIndexOf('/') + 1)
 }
 
 /** A known name that is one or two letters away from one that is not known: most likely a slip. Other figures are another version. */

@@ -14,13 +14,9 @@ export function isExact(text: string, value: unknown): boolean {
 export function compact(text: string): string {
   let compacted = ''
   let from = 0
-  let isInString = false
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
-    if (isInString) {
-      if (unit === backslash) index++
-      else if (unit === quote) isInString = false
-    } else if (unit === quote) isInString = true
+    if (unit === quote) index = endOfString(text, index) - 1
     else if (unit === space || unit === lineFeed || unit === carriageReturn || unit === tab) {
       compacted += text.slice(from, index)
       from = index + 1
@@ -30,7 +26,6 @@ export function compact(text: string): string {
 }
 
 const quote = 0x22
-const backslash = 0x5c
 const space = 0x20
 const tab = 0x09
 const lineFeed = 0x0a

@@ -34,8 +34,8 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
   const { request } = run.spent
   let overloads = 0
   let hasAskedAgain = false
-  let isReached = wasAnswered(run)
-  const fingerprints = new Set<string>()
+  let isReached = false
+  let fingerprints = noFingerprints
   for (let attempt = 1; ; attempt++) {
     const step = await makeAttempt(run, plan, attempt, asker.begin(attempt))
     asker.enter(attempt, step)
@@ -65,9 +65,9 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
         overloads = error.kind === 'overloaded' ? overloads + 1 : 0
         const key = run.key(`${asker.retryName}.${attempt}`)
         const delayMs = retryDelayMs(attempt, error, key)
-        isReached ||= error.neverConnected !== true
+        isReached ||= error.neverConnected !== true || wasAnswered(run)
         const retries = retriesAfter(error, maxRetries, { isReached, fingerprints })
-        if (error.fingerprint !== undefined) fingerprints.add(error.fingerprint)
+        if (error.fingerprint !== undefined) fingerprints = new Set([...fingerprints, error.fingerprint])
         const isFinal = (attempt > retries || delayMs > longestRetryWaitMs) && !isNextRecorded(run, plan, attempt)
         // With few retries the last attempt may come first: then every attempt must have been an overload.
         const isOverloaded = overloads >= overloadsBeforeFallback || (isFinal && overloads === attempt)
@@ -81,6 +81,8 @@ export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promi
     }
   }
 }
+
+const noFingerprints: ReadonlySet<string> = new Set()
 
 /** Whether a service ever answered in this session: on record, so a resume finds the same. A subagent is called by an answer. */
 function wasAnswered({ identity, spent, transcript }: Run): boolean {
