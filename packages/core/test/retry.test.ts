@@ -165,6 +165,28 @@ test.each<[string, object, Partial<ModelErrorJson>]>([
   expect(JSON.parse(JSON.stringify(error))).toEqual(error.toJSON())
 })
 
+test.each<[string, unknown, unknown]>([
+  ['both figures', { used: 210_000, limit: 200_000 }, { used: 210_000, limit: 200_000 }],
+  ['the limit alone', { used: null, limit: 200_000, more: 1 }, { used: null, limit: 200_000 }],
+  ['a count that is none', { used: 0.5, limit: 200_000 }, { used: null, limit: 200_000 }],
+  ['a count below one', { used: 0, limit: 8 }, { used: null, limit: 8 }],
+  ['a limit of nothing', { used: 5, limit: 0 }, undefined],
+  ['a limit below nothing', { used: 5, limit: -1 }, undefined],
+  ['a limit in parts', { used: 5, limit: 1.5 }, undefined],
+  ['a limit without end', { used: 5, limit: Infinity }, undefined],
+  ['a limit as text', { used: 5, limit: '200000' }, undefined],
+  ['no figure', {}, undefined],
+  ['null', null, undefined],
+  ['a list', [5, 8], undefined],
+])('what a service said about its window is on record: %s', (_what, said, kept) => {
+  // Plain JavaScript may hand in anything.
+  const contextLimit = said as NonNullable<ModelErrorInit['contextLimit']>
+  const error = new ModelError({ kind: 'prompt_too_long', message: 'x', contextLimit })
+  expect([error.contextLimit, error.toRecord().contextLimit]).toEqual([kept, kept])
+  expect('contextLimit' in error.toRecord()).toBe(kept !== undefined)
+  expect(new ModelError(error.toRecord()).toRecord()).toEqual(error.toRecord())
+})
+
 test('a service that asks to wait without end is not waited for', async () => {
   const { terminal, clock } = await run([{ error: { kind: 'rate_limit', message: 'x', retryAfterMs: Infinity } }])
   expect([terminal.reason, clock.now()]).toEqual(['model_error', 0])

@@ -34,6 +34,8 @@ export type ModelErrorJson = {
   readonly neverConnected?: true
   /** Of the bytes of a reply that broke by what it said, and how it broke: the same again will break again. */
   readonly fingerprint?: string
+  /** What the service said about its window: tokens that the request had, null when it did not say, and the most that fit. */
+  readonly contextLimit?: { readonly used: number | null; readonly limit: number }
 }
 
 /** What a `ModelError` is made of; what is absent follows from `kind` and `status`. */
@@ -53,6 +55,8 @@ export interface ModelErrorInit {
   readonly neverConnected?: true | undefined
   /** Of the bytes of a reply that broke by what it said, and how it broke. */
   readonly fingerprint?: string | undefined
+  /** What the service said about its window; left out where `limit` is no positive whole number. */
+  readonly contextLimit?: ModelErrorJson['contextLimit'] | undefined
   readonly cause?: unknown
 }
 
@@ -84,6 +88,7 @@ export class ModelError extends HaltingError {
   readonly billed: 'nothing' | 'unknown'
   readonly neverConnected: true | undefined
   readonly fingerprint: string | undefined
+  readonly contextLimit: ModelErrorJson['contextLimit']
 
   constructor(init: ModelErrorInit) {
     const { kind, status, requestId, ...own } = ownOf(init)
@@ -100,6 +105,7 @@ export class ModelError extends HaltingError {
     this.billed = own.billed
     this.neverConnected = own.neverConnected
     this.fingerprint = own.fingerprint
+    this.contextLimit = own.contextLimit
   }
 
   /** The recorded form, which is data: see `ModelErrorJson`. */
@@ -113,6 +119,7 @@ function ownOf(init: ModelErrorInit): ModelErrorJson {
   const kind = Object.hasOwn(isRetryable, init.kind) ? init.kind : 'unknown'
   const status = Number.isFinite(init.status) ? (init.status ?? null) : null
   const { requestId, usage, billed, neverConnected, fingerprint } = init
+  const contextLimit = limitOf(init.contextLimit)
   const retryable: unknown = init.retryable ?? isRetryable[kind]
   return {
     kind,
@@ -127,6 +134,7 @@ function ownOf(init: ModelErrorInit): ModelErrorJson {
       billed === 'nothing' || billed === 'unknown' ? billed : status !== null && status >= 400 ? 'nothing' : 'unknown',
     ...(neverConnected === true && { neverConnected }),
     ...(typeof fingerprint === 'string' && { fingerprint }),
+    ...(contextLimit !== undefined && { contextLimit }),
   }
 }
 
@@ -134,6 +142,18 @@ function ownOf(init: ModelErrorInit): ModelErrorJson {
 function waitOf(ms: unknown): number | null {
   if (typeof ms !== 'number' || Number.isNaN(ms)) return null
   return Math.min(Math.max(0, ms), Number.MAX_SAFE_INTEGER)
+}
+
+/** A limit that is none says nothing; a count that is none was not said. */
+function limitOf(said: unknown): ModelErrorJson['contextLimit'] {
+  if (typeof said !== 'object' || said === null) return undefined
+  // Reading a field of an object gives something or undefined, which is all that is done with it.
+  const { used, limit } = said as { readonly used?: unknown; readonly limit?: unknown }
+  return isCount(limit) ? { used: isCount(used) ? used : null, limit } : undefined
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0
 }
 
 /** Every attempt at a request failed; `last` is the failure of the last one. */
