@@ -118,7 +118,8 @@ function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings)
   if (!laps.bounded) return laps
   const attempts = settings.maxRetries + 1
   if (attempts === Infinity) return { bounded: false, because: 'maxRetries is Infinity' }
-  const aLap = attempts * (1 + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
+  const beside = options.context?.stage === undefined ? 0 : 1
+  const aLap = attempts * (1 + beside + (hasPlainContext(options) ? 0 : compactionsALap * compactionRequests))
   const own = `laps, each with at most ${attempts} attempts`
   const { maxSubagents } = settings
   if (maxSubagents === 0 || !(options.tools ?? []).some(isAgentTool)) {

@@ -2,6 +2,7 @@ import { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
+import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { fieldsOf, isPrompt, refuse } from './given.ts'
@@ -24,6 +25,7 @@ import {
   type SettingsInForce,
 } from './settings/settings-change.ts'
 import { startRun } from './start.ts'
+import type { LearnedContext } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { ModelFigures, Terminal } from './stop/terminal.ts'
@@ -60,6 +62,9 @@ const defaultInit: SdkInitInfo = {
   claude_code_version: '2.1.0',
 }
 
+/** All layers: a session that is talked to for long makes room by itself. */
+const defaultContext = contextLayers()
+
 let sessionsMade = 0
 
 /** The run that goes on. */
@@ -90,6 +95,7 @@ export class QueryEngine {
   #costUsd: number
   readonly #usage = new Map<string, ModelFigures>()
   #terminal: Terminal | undefined
+  #learned: LearnedContext | undefined
   /** What was set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
 
@@ -99,7 +105,7 @@ export class QueryEngine {
     // Plain JavaScript may give it: the records of all runs would be one.
     if ((options as LoopOptions).steps !== undefined)
       throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
-    this.#options = options
+    this.#options = options.context === undefined ? { ...options, context: defaultContext } : options
     const transcript = options.transcript ?? Transcript.empty()
     this.#transcript = transcript
     this.#inbox = createInbox(() => inboxIdsOf(transcript))
@@ -193,7 +199,16 @@ export class QueryEngine {
   /** Runs one prompt. The last message is the result, always; leaving early aborts the run. @throws ConfigurationError for what is no prompt. */
   submit(prompt: MessageContent): AsyncGenerator<SdkMessage, void, undefined> {
     isPrompt('prompt', prompt)
-    return this.#run({ prompt })
+    const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
+    return command === null ? this.#run({ prompt }) : this.compact(command[1] ?? '')
+  }
+
+  /**
+   * Makes the conversation shorter: a run of its own, with a result like any other. `instructions` say what the summary should hold. The same as
+   * the prompt `/compact INSTRUCTIONS`. It rejects with a `ConfigurationError` where there is nothing to compact, or calls wait.
+   */
+  compact(instructions = ''): AsyncGenerator<SdkMessage, void, undefined> {
+    return this.#run({ compact: { instructions: instructions.trim() } })
   }
 
   /** Goes on after `needs_approval`, with what a person said to the calls that wait. */
@@ -204,6 +219,7 @@ export class QueryEngine {
   async *#run(what: {
     readonly prompt?: MessageContent
     readonly approvals?: { readonly [callId: string]: PermissionDecision }
+    readonly compact?: { readonly instructions: string }
   }): AsyncGenerator<SdkMessage, void, undefined> {
     // Another prompt may have come while this one waited.
     while (this.#current !== undefined) {
@@ -224,6 +240,7 @@ export class QueryEngine {
       runId,
       settings,
       executionCount: this.#runs,
+      ...(this.#learned !== undefined && { learned: this.#learned }),
     })
     const running = this.#start(start, runId)
     const current = this.#currentOf(running)
@@ -282,6 +299,8 @@ export class QueryEngine {
           if (this.#current === current) this.#current = undefined
           this.#transcript = state.transcript
           this.#terminal = terminal
+          const { tokenRatio, windows } = state.spent
+          this.#learned = { tokenRatio, windows }
           this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(terminal.costUsd))
           this.#addUsage(terminal)
           return { terminal, state, sessionCostUsd: this.#costUsd, sessionUsage: Object.fromEntries(this.#usage) }
@@ -337,6 +356,9 @@ export class QueryEngine {
     }
   }
 }
+
+/** A command that users of coding agents know. What is said behind it are instructions for the summary. */
+const compactCommand = /^\/compact(?:\s+([\s\S]*))?$/
 
 function runsBeforeOf({ runsBefore = 0 }: QueryOptions): number {
   if (Number.isSafeInteger(runsBefore) && runsBefore >= 0) return runsBefore

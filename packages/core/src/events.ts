@@ -1,5 +1,7 @@
 import type { AllowancesLeft, Ranking, Transition } from './allowance.ts'
 import type { BudgetCompletionEvent } from './budget/token-target.ts'
+import type { CompactionTrigger } from './context/port.ts'
+import type { WindowFigures } from './context/window.ts'
 import type { Checkpoint, GuardRemaining } from './guards/guard.ts'
 import type { HookOutcome, HookTrigger } from './hooks/hook-outcome.ts'
 import type { StopHookOutcome } from './hooks/stop-hooks.ts'
@@ -83,6 +85,10 @@ export type LoopEvent =
       readonly usedMs: number
       readonly leftMs: number | null
     }
+  /** After each reply that was counted: how full the window is, for a meter (spec R-CTX-11). */
+  | { readonly type: 'context'; readonly figures: WindowFigures }
+  /** Old results gave way to notes. */
+  | { readonly type: 'results_cleared'; readonly calls: number; readonly freedTokens: number }
   | {
       readonly type: 'retry'
       readonly request: number
@@ -133,10 +139,10 @@ export type LoopEvent =
     }
   | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint }
   | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
-  | { readonly type: 'compact_start'; readonly trigger: 'auto' | 'reactive' | 'collapse' }
+  | { readonly type: 'compact_start'; readonly trigger: CompactionTrigger }
   | {
       readonly type: 'compact_end'
-      readonly trigger: 'auto' | 'reactive' | 'collapse'
+      readonly trigger: CompactionTrigger
       readonly compacted: boolean
       readonly message: string
     }

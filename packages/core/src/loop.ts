@@ -2,6 +2,7 @@ import { decide } from './decide.ts'
 import type { Emit } from './events.ts'
 import { after, type Eventually } from './eventually.ts'
 import { finishBroken } from './finish.ts'
+import { joinStaging } from './turn/collapse.ts'
 import type { Ended, RunContext, RunPorts } from './run-context.ts'
 import type { RunState } from './state.ts'
 import { afterReply } from './turn/after-reply.ts'
@@ -18,7 +19,7 @@ export async function runLoop(context: RunContext, ports: RunPorts, start: RunSt
   const run = new Run(context, ports, start, emit)
   try {
     for (;;) {
-      const outcome = await turn(run)
+      const outcome = await after(turn(run), (came) => after(joinStaging(run), () => came))
       const ended = await decide(run, outcome) // signals, overrides, wrap-up; pays for the lap and records it
       if (ended !== undefined) return ended
       await run.ports.catchUp() // whoever reads the events, not whoever is slow

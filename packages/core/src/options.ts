@@ -29,6 +29,7 @@ import {
   isNumber,
   isNumberOrNull,
   isObject,
+  isPositive,
   isText,
   isYesOrNo,
   type Given,
@@ -94,7 +95,10 @@ export interface LoopOptions {
 
   readonly prices?: Prices
   readonly tokens?: Tokens
+  /** What keeps the conversation within the model's window; `plainContext` when absent, `contextLayers()` for all there is. */
   readonly context?: ContextDefence
+  /** Tokens of input that fit, in place of what the models say. A refusal that says less is believed all the same. */
+  readonly contextWindow?: number
   /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
   readonly steps?: Steps
   readonly clock?: Clock
@@ -148,6 +152,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   prices: isPrices,
   tokens: isTokens,
   context: isContext,
+  contextWindow: isPositive,
   steps: isDriver,
   clock: isClock,
   signal: isSignal,
@@ -171,6 +176,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
   const guard = guardBounds(options)
   const settings: RunSettings = {
     system: options.system ?? '',
+    contextWindow: options.contextWindow ?? null,
     maxTurns: options.maxTurns ?? 1_000,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,
     maxRunUsd: guard.usd ?? Infinity,

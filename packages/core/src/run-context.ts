@@ -40,6 +40,8 @@ export type ErrorPolicy = (failure: {
 /** The limits and choices of a run, with every default filled in. */
 export interface RunSettings {
   readonly system: string
+  /** Tokens of input that fit, in place of what the models say; null: as they say. */
+  readonly contextWindow: number | null
   readonly maxTurns: number
   /** The session's budget: what was spent before this run counts. */
   readonly maxBudgetUsd: number

@@ -1,4 +1,4 @@
-import { messageContentOf } from './content.ts'
+import { messageContentOf, plainTextOf } from './content.ts'
 import { isTranscript } from './check-options.ts'
 import { ConfigurationError } from './errors.ts'
 import { fieldsOf, isName, isObject, isPrompt, isText, optional, refuse, type Given } from './given.ts'
@@ -11,6 +11,7 @@ import {
   freshProgress,
   startState,
   withEntry,
+  type LearnedContext,
   type RunIdentity,
   type RunProgress,
   type RunState,
@@ -38,6 +39,10 @@ export interface StartOptions {
   readonly metadata?: JsonObject
   /** Answers to the calls that a run left waiting when it ended as `needs_approval`. */
   readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  /** In place of a prompt: the run makes the conversation shorter, and ends. */
+  readonly compact?: { readonly instructions?: string }
+  /** What an earlier run of the session has learned (`state.spent`). */
+  readonly learned?: LearnedContext
   /** What was set in an earlier run of the session and still holds. */
   readonly settings?: SettingsInForce | null
   /** Counters of a run that ended at a limit and goes on in this one. */
@@ -62,7 +67,14 @@ export function startRun(options: StartOptions = {}): RunState {
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
   const settings = options.settings ?? null
-  const spent = { ...freshProgress(0, jsonObjectOf(options.metadata)), ...carried, settings }
+  const spent: RunProgress = {
+    ...freshProgress(0, jsonObjectOf(options.metadata)),
+    ...carried,
+    ...(options.learned !== undefined && learnedOf(options.learned)),
+    compacting:
+      options.compact === undefined ? null : { instructions: plainTextOf(options.compact.instructions ?? '') },
+    settings,
+  }
   let state = startState(run, transcript, spent)
   if (options.approvals !== undefined && options.prompt !== undefined) {
     throw new ConfigurationError(
@@ -72,6 +84,7 @@ export function startRun(options: StartOptions = {}): RunState {
   if (options.approvals !== undefined && openCallsOf(state.transcript).length === 0) {
     throw new ConfigurationError('There is no call that waits for approval. Give a prompt instead.')
   }
+  if (options.compact !== undefined) checkCompact(options, transcript)
   if (options.approvals !== undefined)
     state = { ...state, spent: { ...spent, approvals: decisionsOf(options.approvals) } }
   else state = withCallsClosed(state)
@@ -91,7 +104,24 @@ const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[
   ['runId', isName],
   ['agentId', isText],
   ['approvals', isObject('an object')],
+  ['compact', isObject('an object')],
+  ['learned', isObject('an object')],
 ]
+
+function learnedOf({ tokenRatio, windows }: LearnedContext): LearnedContext {
+  return { tokenRatio: tokenRatio > 0 && Number.isFinite(tokenRatio) ? tokenRatio : 1, windows: windows ?? null }
+}
+
+/** @throws ConfigurationError where there is nothing to make shorter, or something else was asked for too. */
+function checkCompact({ prompt, approvals }: StartOptions, transcript: Transcript): void {
+  if (prompt !== undefined || approvals !== undefined)
+    throw new ConfigurationError(
+      'A run that compacts the conversation takes no prompt and no approvals. Start another one for these.',
+    )
+  if (transcript.messages().length === 0) throw new ConfigurationError('There is no conversation to compact yet.')
+  if (openCallsOf(transcript).length > 0)
+    throw new ConfigurationError('Calls wait for approval. Answer them before the conversation is compacted.')
+}
 
 /** Plain JavaScript may give anything. */
 function checkStart(options: StartOptions): void {

@@ -67,6 +67,12 @@ export type RunProgress = {
   readonly recentTurns: readonly number[]
   readonly lastStopReason: ModelStopReason | null
   readonly counted: PromptCount
+  /** What the provider counted, to what was estimated for the same: estimates are multiplied by it. 1 until it is known. */
+  readonly tokenRatio: number
+  /** Windows that turned out to be smaller than was thought, by model: what a refusal said. */
+  readonly windows: { readonly [model: string]: number } | null
+  /** A person asked for a compaction, which this run is for; until it is done. */
+  readonly compacting: { readonly instructions: string } | null
   readonly stillRunning: readonly string[]
   readonly subagents: number
   /** What a person set while it ran, in place of the options. The one limit that is state: whoever set it is gone at a resume. */
@@ -80,9 +86,20 @@ export type RunProgress = {
 }
 
 /** The provider's last count of input tokens, the number of messages that it covers, and a digest of what else it was of. */
-export type PromptCount = { readonly tokens: number; readonly length: number; readonly of: string }
+export type PromptCount = {
+  readonly tokens: number
+  readonly length: number
+  readonly of: string
+  /** Tokens of results that were cleared since, estimated; 0 when absent. The count itself stays what a request is reserved by. */
+  readonly freed?: number
+  /** Most tokens of the notes in their place; 0 when absent. */
+  readonly added?: number
+}
 
 export const noCount: PromptCount = Object.freeze({ tokens: 0, length: 0, of: '' })
+
+/** What a session has learned of its services, which its next run would otherwise learn anew. */
+export type LearnedContext = Pick<RunProgress, 'tokenRatio' | 'windows'>
 
 /** An ending that is decided but not reached. */
 type StoredEnding = {
@@ -143,6 +160,9 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     recentTurns: [],
     lastStopReason: null,
     counted: noCount,
+    tokenRatio: 1,
+    windows: null,
+    compacting: null,
     stillRunning: [],
     subagents: 0,
     settings: null,
@@ -182,6 +202,9 @@ export function copyOfProgress(spent: RunProgress): { -readonly [key in keyof Ru
     recentTurns: spent.recentTurns,
     lastStopReason: spent.lastStopReason,
     counted: spent.counted,
+    tokenRatio: spent.tokenRatio,
+    windows: spent.windows,
+    compacting: spent.compacting,
     stillRunning: spent.stillRunning,
     subagents: spent.subagents,
     settings: spent.settings,

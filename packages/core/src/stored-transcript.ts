@@ -80,7 +80,10 @@ export const isTranscript: Check = isListOf(
       trigger: isText,
       preTokens: isNumber,
       postTokens: isNumber,
+      personsWords: optional(isText),
     }),
+    results_cleared: isObject({ ...named, calls: isListOf(isText), freedTokens: isNumber }),
+    collapse_staged: isObject({ ...named, from: isNumber, to: isNumber, summary: isText, freedTokens: isNumber }),
     media_removed: isObject({ ...named, note: isText }),
   }),
 )

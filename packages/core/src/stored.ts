@@ -66,6 +66,11 @@ export function isListOf(check: Check): Check {
   }
 }
 
+/** True for a list of texts. */
+export function isStrings(value: unknown): value is readonly string[] {
+  return misfitOf(value, isListOf(isText)) === undefined
+}
+
 /** What an older version left out. */
 export function optional(check: Check): Check {
   return (value, path) => {

@@ -1,7 +1,15 @@
 import { CallIds } from './call-ids.ts'
 import { hashText } from './hash.ts'
 import type { Json } from './json.ts'
-import { isToolUse, type AssistantMessage, type ContentBlock, type ModelMessage, type UserMessage } from './messages.ts'
+import {
+  isToolResult,
+  isToolUse,
+  type AssistantMessage,
+  type ContentBlock,
+  type ModelMessage,
+  type ToolResultBlock,
+  type UserMessage,
+} from './messages.ts'
 import type { ModelErrorKind } from './model/model-error.ts'
 import { checkStored } from './stored.ts'
 import { isTranscript } from './stored-transcript.ts'
@@ -52,13 +60,43 @@ type CompactBoundaryEntry = {
   readonly trigger: 'auto' | 'manual' | 'reactive' | 'collapse' | 'hook'
   readonly preTokens: number
   readonly postTokens: number
+  /** `messages` hold what people said before, word for word: who makes them shorter again finds it in the entries before this one (spec R-CTX-14). */
+  readonly personsWords?: 'carried'
+}
+
+/** From here on the model is shown a note in place of the results of these calls. */
+type ResultsClearedEntry = {
+  readonly kind: 'results_cleared'
+  readonly id: string
+  readonly calls: readonly string[]
+  /** Tokens that this freed, estimated. */
+  readonly freedTokens: number
+}
+
+/** A summary of finished work, made beside a turn. The model is shown it once a compaction puts it in the place of these messages (spec R-CTX-16). */
+type CollapseStagedEntry = {
+  readonly kind: 'collapse_staged'
+  readonly id: string
+  /** The first of the messages that the model is shown, and the one after the last. */
+  readonly from: number
+  readonly to: number
+  readonly summary: string
+  /** Tokens that it frees, estimated. */
+  readonly freedTokens: number
 }
 
 /** From here on the model is shown a note in place of every image before. */
 type MediaRemovedEntry = { readonly kind: 'media_removed'; readonly id: string; readonly note: string }
 
 /** One entry of a transcript. JSON; its `id` is the same in every replay. */
-export type TranscriptEntry = UserEntry | AssistantEntry | AttachmentEntry | CompactBoundaryEntry | MediaRemovedEntry
+export type TranscriptEntry =
+  | UserEntry
+  | AssistantEntry
+  | AttachmentEntry
+  | CompactBoundaryEntry
+  | ResultsClearedEntry
+  | CollapseStagedEntry
+  | MediaRemovedEntry
 
 interface Log {
   readonly entries: TranscriptEntry[]
@@ -263,9 +301,12 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
       return messages
     }
     case 'attachment':
+    case 'collapse_staged':
       return messages
     case 'compact_boundary':
       return [...entry.messages]
+    case 'results_cleared':
+      return withoutResults(messages, new Set(entry.calls))
     case 'media_removed':
       return messages.map((message) => withoutMedia(message, entry.note))
   }
@@ -298,6 +339,25 @@ function sendable(content: readonly ContentBlock[]): readonly ContentBlock[] {
 
 function isEmptyText(block: ContentBlock): boolean {
   return block.type === 'text' && block.text === ''
+}
+
+/** Messages that hold none of these results stay the same objects: providers and adapters know them again. */
+function withoutResults(messages: readonly ModelMessage[], calls: ReadonlySet<string>): ModelMessage[] {
+  return messages.map((message) => {
+    const { role, content } = message
+    if (role !== 'user' || typeof content === 'string') return message
+    const isCleared = (block: ContentBlock): block is ToolResultBlock =>
+      isToolResult(block) && calls.has(block.tool_use_id)
+    if (!content.some(isCleared)) return message
+    return { ...message, content: content.map((block) => (isCleared(block) ? clearedResult(block) : block)) }
+  })
+}
+
+/** The result of a call as the model is shown it once it was cleared. */
+export function clearedResult(block: ToolResultBlock): ToolResultBlock {
+  const { length } = typeof block.content === 'string' ? block.content : JSON.stringify(block.content)
+  const content = `[This result was cleared to make room: ${length} characters. Call the tool again if you need it.]`
+  return { ...block, content }
 }
 
 function withoutMedia(message: ModelMessage, note: string): ModelMessage {

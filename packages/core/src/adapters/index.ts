@@ -10,13 +10,20 @@ export { abortCauseOf } from '../cancel/abort.ts'
 export type { InMemoryCancellationOptions } from '../cancel/source.ts'
 export {
   plainContext,
+  type ClearedResults,
+  type CollapseStage,
   type Compaction,
   type CompactionReply,
   type CompactionRequest,
   type CompactionResult,
   type CompactionScope,
+  type CompactionTrigger,
   type ContextView,
+  type Thrash,
 } from '../context/port.ts'
+export type { CarriedText, CarryOver } from '../context/compact.ts'
+export { contextLayers, type ContextLayersOptions } from '../context/layers.ts'
+export { windowFigures, type WindowFigures, type WindowThresholds } from '../context/window.ts'
 export { roughTokens, upperBoundOfText, type Tokens } from '../context/tokens.ts'
 export type { QueryInput } from '../engine.ts'
 export { messageOf, type HaltingErrorJson } from '../errors.ts'

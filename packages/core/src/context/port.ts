@@ -2,6 +2,7 @@ import type { AssistantMessage, ModelMessage } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model, ToolDefinition } from '../model/model.ts'
 import type { RunState } from '../state.ts'
+import { blockingLimitOf } from './window.ts'
 
 /** What a compaction came to: messages in place of everything before, or that it gave up. */
 export type CompactionResult =
@@ -11,12 +12,22 @@ export type CompactionResult =
       /** Tokens of the conversation before and after, as estimated or counted. */
       readonly preTokens: number
       readonly postTokens: number
+      /** For hooks: what was said of the messages that are gone. */
+      readonly summary?: string
+      /** `messages` hold what people said, word for word (`CompactBoundaryEntry`). */
+      readonly personsWords?: 'carried'
     }
   | { readonly kind: 'gave_up'; readonly message: string }
 
+/**
+ * Why a conversation is made shorter: before a request that would be too long, after one that was refused, from summaries that were made before, or
+ * since a person wants it.
+ */
+export type CompactionTrigger = 'auto' | 'reactive' | 'collapse' | 'manual'
+
 /** Makes room in the conversation, by itself or by asking a model. */
 export interface Compaction {
-  readonly trigger: 'auto' | 'reactive' | 'collapse'
+  readonly trigger: CompactionTrigger
   /**
    * Runs once for a request, and again in a resume that finds it unfinished; then what it asked before is answered from the record, so it should
    * ask the same in the same order. What it throws is a `gave_up`. A model is asked through `ask` alone: nothing else is in the budget.
@@ -30,6 +41,8 @@ export interface CompactionScope {
   readonly signal: AbortSignal
   /** Asks a model: reserved before and settled after, retried, on record and in the figures of the run (spec R-CTX-6). Never rejects. */
   readonly ask: (request: CompactionRequest) => Promise<CompactionReply>
+  /** What a person and hooks want of the summary; empty for nothing. */
+  readonly instructions: string
 }
 
 /** How often one compaction may ask: once, and three times more with less of the conversation (spec R-CTX-7). */
@@ -67,6 +80,35 @@ export interface ContextView {
   readonly tools: readonly ToolDefinition[]
   /** Tokens that the next request is estimated to have. */
   readonly estimatedTokens: number
+  /** Of these, what is no message: system prompt and tools. */
+  readonly fixedTokens: number
+  /** Tokens of input that fit into a request to the model: as it was made, as the options say, or less where a refusal said so. */
+  readonly contextWindow: number
+  /** About how many tokens messages have, by what is known of how the provider counts. */
+  readonly tokensOf: (messages: readonly ModelMessage[]) => number
+}
+
+/** Results that give way to short notes: the ids of their calls. */
+export interface ClearedResults {
+  readonly calls: readonly string[]
+  /** Tokens that this frees, estimated. */
+  readonly freedTokens: number
+}
+
+/** No compaction helps: the run ends as `compaction_thrash`, with this message. */
+export interface Thrash {
+  readonly kind: 'thrash'
+  readonly message: string
+}
+
+/** A span of finished work to summarize beside the next turn. */
+export interface CollapseStage {
+  /** The first of the messages that the model is shown, and the one after the last. */
+  readonly from: number
+  readonly to: number
+  /** Tokens that a summary frees, estimated. */
+  readonly freedTokens: number
+  readonly question: CompactionRequest
 }
 
 /** The four layers against a full context window (spec R-CTX-1), as a port. */
@@ -75,18 +117,21 @@ export interface ContextDefence {
   readonly autoCompact: boolean
   /** Models that its compactions ask beside those of the run: priced and counted like these. */
   readonly models?: readonly Model[]
+  /** Before a request, first: old results that give way to notes, or nothing. Where it is absent, none do. */
+  clear?(view: ContextView): ClearedResults | undefined
   /** Before a request: a compaction that is due, `thrash` when compacting again would not help, or nothing. */
-  beforeRequest(view: ContextView): Compaction | 'thrash' | undefined
+  beforeRequest(view: ContextView): Compaction | Thrash | 'thrash' | undefined
+  /** Before a request: finished work that is worth a summary, which is asked for beside the turn. Where it is absent, none is. */
+  stage?(view: ContextView): CollapseStage | undefined
   /** After a 413: staged collapses to commit. */
   drain(view: ContextView): Compaction | undefined
-  /** After a 413 with nothing to drain. */
-  compact(view: ContextView): Compaction | undefined
+  /** After a 413 with nothing to drain (`reactive`), and when a person wants it (`manual`). */
+  compact(view: ContextView, trigger: 'reactive' | 'manual'): Compaction | undefined
+  /** Tokens from which on a conversation is compacted, for meters; Infinity when absent. */
+  compactionThreshold?(model: Model, contextWindow: number): number
   /** Tokens from which on no request is made; Infinity for no limit. */
-  blockingLimit(model: Model): number
+  blockingLimit(model: Model, contextWindow: number): number
 }
-
-/** Tokens of the window that must be left for a reply; with fewer no request is made. */
-const blockingMargin = 3_000
 
 /** Only the blocking limit. Nothing is compacted, so a prompt that is too long ends the run. */
 export const plainContext: ContextDefence = Object.freeze<ContextDefence>({
@@ -94,5 +139,5 @@ export const plainContext: ContextDefence = Object.freeze<ContextDefence>({
   beforeRequest: () => undefined,
   drain: () => undefined,
   compact: () => undefined,
-  blockingLimit: (model) => model.contextWindow - blockingMargin,
+  blockingLimit: (_model, contextWindow) => blockingLimitOf(contextWindow),
 })

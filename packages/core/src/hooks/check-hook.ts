@@ -12,6 +12,8 @@ const triggers: { readonly [trigger in HookTrigger]: true } = {
   beforeToolUse: true,
   afterToolUse: true,
   onStop: true,
+  beforeCompact: true,
+  afterCompact: true,
   onError: true,
 }
 

@@ -1,5 +1,6 @@
 import type { AgentState } from '../agent-state.ts'
 import { plainTextOf } from '../content.ts'
+import type { CompactionTrigger } from '../context/port.ts'
 import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
 import type { ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
@@ -16,12 +17,23 @@ export interface HookContextInit {
   readonly toolCall?: ToolUseBlock
   /** afterToolUse: what the tool gave, as text; `isError` beside it. */
   readonly toolOutput?: { readonly text: string; readonly isError: boolean }
+  /** beforeCompact and afterCompact: the compaction. */
+  readonly compaction?: HookCompaction
   /** onError: what went wrong. */
   readonly error?: {
     readonly source: 'tool' | 'hook' | 'model' | 'run'
     readonly name: string
     readonly message: string
   }
+}
+
+/** A compaction as its hooks see it. Messages of a `beforeCompact` hook are instructions for the summary. */
+export interface HookCompaction {
+  readonly trigger: CompactionTrigger
+  /** What a person wants of the summary; empty for nothing. */
+  readonly instructions: string
+  /** afterCompact: what was said of the messages that are gone. */
+  readonly summary?: string
 }
 
 interface Changes {
@@ -59,6 +71,10 @@ export class HookContext {
     return this.#init.toolOutput
   }
 
+  get compaction(): HookCompaction | undefined {
+    return this.#init.compaction
+  }
+
   get error(): HookContextInit['error'] {
     return this.#init.error
   }
@@ -77,7 +93,9 @@ export class HookContext {
     return this.#with({ state: { value: state, transcript } })
   }
 
-  /** beforeToolUse: denies the call; the reason goes to the model. */
+  /**
+   * beforeToolUse: denies the call; the reason goes to the model. beforeCompact: skips a compaction that is not needed at once (`auto`, `manual`).
+   */
   withBlocked(reason: string): HookContext {
     return this.#with({ blocked: plainTextOf(reason) || denied })
   }

@@ -16,6 +16,10 @@ export type HookTrigger =
   | 'afterToolUse'
   /** The run is about to end: a hook may ask to go on. Not after an abort. */
   | 'onStop'
+  /** The conversation is about to be made shorter: a hook may say what the summary should hold, or skip it where there is room. */
+  | 'beforeCompact'
+  /** The conversation was made shorter. */
+  | 'afterCompact'
   /** A tool or a hook failed, or the run ends in a failure. */
   | 'onError'
 
@@ -35,7 +39,7 @@ export type HookOutcome = {
   /** Notes for people, which the model is not shown. */
   readonly attachments?: readonly Attachment[]
   readonly metadata?: JsonObject
-  /** beforeToolUse: the call is denied, with this reason for the model. */
+  /** beforeToolUse: the call is denied, with this reason for the model. beforeCompact: the compaction is skipped. */
   readonly blocked?: string
   /** beforeToolUse: a person is to be asked, or the hook vouches for the call (deny and ask rules still stand). */
   readonly permission?: 'allow' | 'ask'

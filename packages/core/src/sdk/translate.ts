@@ -186,6 +186,9 @@ function entryMessages(
       if (attachment.type === 'max_turns_reached') return nothing
       return [{ type: 'system', subtype: 'informational', message: attachment.message, ...base(entry.id) }]
     }
+    case 'results_cleared':
+    case 'collapse_staged':
+      return nothing
     case 'media_removed':
       return [{ type: 'system', subtype: 'informational', message: entry.note, ...base(entry.id) }]
   }

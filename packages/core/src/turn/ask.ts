@@ -1,4 +1,5 @@
 import { allowances } from '../allowance.ts'
+import { windowFigures } from '../context/window.ts'
 import type { HeldBack } from '../budget/ledger.ts'
 import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
@@ -17,6 +18,7 @@ import { estimateRequest } from './request/estimate.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import type { Grant, OverBudget } from './request/grant.ts'
 import { promptDigest } from './request/prompt-count.ts'
+import { windowOf } from './request/window.ts'
 import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
 import type { Run } from './run.ts'
@@ -181,7 +183,24 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
       ? { ...spent.counted, tokens: spent.counted.tokens + (lastPassOf(message.usage)?.outputTokens ?? 0), length }
       : spent.counted,
   })
+  if (run.ports.isHeard()) tellWindow(run)
 }
+
+/** How full the window is now, for a meter. */
+function tellWindow(run: Run): void {
+  const { contextDefence } = run.context
+  const model = currentModel(run)
+  const window = windowOf(run, model)
+  const compaction = contextDefence.compactionThreshold?.(model, window) ?? Infinity
+  const blocking = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(model, window)
+  const next = Math.min(compaction, blocking, window)
+  const warning = Math.max(0, next - Math.min(warningMargin, window * 0.1))
+  const figures = windowFigures(estimateRequest(run), window, { warning, compaction, blocking })
+  run.emit({ type: 'context', figures })
+}
+
+/** Tokens before the next threshold at which a person is told that little is left. */
+const warningMargin = 20_000
 
 /** Appends the part of an aborted reply that had arrived. */
 export function appendPartialReply(run: Run, message: AssistantMessage): void {

@@ -5,6 +5,7 @@ import {
   type CompactionReply,
   type CompactionRequest,
   type CompactionResult,
+  type CompactionTrigger,
 } from '../context/port.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
@@ -12,30 +13,31 @@ import { messageOf } from '../errors.ts'
 import type { LoopEvent } from '../events.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { jsonObjectOf, type Json } from '../json.ts'
-import type { ModelMessage } from '../messages.ts'
-import { ModelError } from '../model/model-error.ts'
-import type { Model } from '../model/model.ts'
+import { textOf, type ModelMessage } from '../messages.ts'
+import type { ModelErrorJson } from '../model/model-error.ts'
 import { checkReplaced } from '../replaced-messages.ts'
 import { noCount } from '../state.ts'
-import { misfitOf } from '../stored.ts'
-import { isModelMessages } from '../stored-transcript.ts'
-import { abortDraft } from './endings.ts'
+import { abortDraft, standingDraft } from './endings.ts'
 import type { Draft } from './outcome.ts'
-import { askModel, type Asked, type Asker } from './request/ask-model.ts'
-import type { RequestPlan } from './request/attempt.ts'
+import type { RecordPosition } from './record-position.ts'
+import { askModel, type Asker } from './request/ask-model.ts'
 import { chargeOf, type Charge } from './request/charge.ts'
 import { currentModel } from './request/current-model.ts'
-import { estimateRequest } from './request/estimate.ts'
-import { questionBoundOf } from './request/input-bound.ts'
-import { heldBackBy } from './request/reserve.ts'
+import { tokenRatioOf } from './request/estimate.ts'
+import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './request/question.ts'
+import { learnWindow } from './request/window.ts'
 import type { Run } from './run.ts'
+import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
 
 /** The recorded result of a compaction. Its model requests have records of their own, which are not read once this one exists. */
 type CompactionRecord = {
+  readonly trigger: CompactionTrigger
   readonly result: CompactionResult
   readonly charges: readonly Charge[]
   /** Events beside its start and its end: retries and notices. */
   readonly told: readonly LoopEvent[]
+  /** Refusals that said something about a window. */
+  readonly refusals: readonly { readonly model: string; readonly error: ModelErrorJson }[]
   /** It was aborted, or a request of it was. */
   readonly aborted?: AbortCause
 }
@@ -43,19 +45,27 @@ type CompactionRecord = {
 /** The result for the run. A draft when the compaction was aborted: the run ends with it. */
 export type Compacted = 'done' | 'gave_up' | Draft
 
-/** The name of the step that records the result of a compaction. */
-function compactionName({ spent }: Run, trigger: Compaction['trigger']): string {
-  return `compact:${spent.request}.${trigger}`
+/** Where in a request a compaction runs: its steps are named by it, whatever its trigger. */
+export type CompactionPlace = 'auto' | 'collapse' | 'reactive' | 'manual'
+
+function compactionName({ spent }: Run, place: CompactionPlace): string {
+  return `compact:${spent.request}.${place}`
 }
 
-/** A compaction before this request that is recorded as done. It is used again, whatever the context layers would decide now (spec R-RES-10). */
-export function recordedCompaction(run: Run): Compaction | undefined {
-  const isDone = run.ports.isResumed && isOnRecord(run, compactionName(run, 'auto'))
-  return isDone ? { trigger: 'auto', run: () => Promise.resolve(lost) } : undefined
+/** A compaction in this place that is recorded as done. It is used again, whatever the context layers would decide now (spec R-RES-10). */
+export function recordedCompaction(run: Run, place: CompactionPlace): Compaction | undefined {
+  const isDone = run.ports.isResumed && isOnRecord(run, compactionName(run, place))
+  return isDone ? { trigger: place, run: () => Promise.resolve(lost) } : undefined
 }
 
 const lost: CompactionResult = Object.freeze({ kind: 'gave_up', message: 'The record is gone.' })
-const lostRecord: CompactionRecord = Object.freeze({ result: lost, charges: [], told: [] })
+const lostRecord: CompactionRecord = Object.freeze({
+  trigger: 'auto',
+  result: lost,
+  charges: [],
+  told: [],
+  refusals: [],
+})
 
 function isOnRecord(run: Run, name: string): boolean {
   return run.ports.steps.peek(run.key(name)) === 'done'
@@ -63,43 +73,95 @@ function isOnRecord(run: Run, name: string): boolean {
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
 
-/**
- * Runs a compaction. Its model requests are steps of their own, and its result is one more step.
- * A compaction that gave up changes nothing but the cost of the run.
- */
-export function compactBy(run: Run, compaction: Compaction): Eventually<Compacted> {
-  const { trigger } = compaction
-  const name = compactionName(run, trigger)
-  run.emit({ type: 'compact_start', trigger })
-  if (isOnRecord(run, name)) {
-    return after(
-      run.step<CompactionRecord>(name, () => lostRecord, composite),
-      ({ value }) => {
-        for (const event of value.told) run.emit(event)
-        for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))
-        return enter(run, trigger, value)
-      },
-    )
-  }
-  return new Compacting(run, name).perform(compaction).then((record) =>
-    after(
-      run.step<CompactionRecord>(name, () => record, composite),
-      ({ value }) => enter(run, trigger, value),
-    ),
-  )
+/** How a compaction stands in the run. */
+export interface CompactionCall {
+  readonly place: CompactionPlace
+  /** Where its end lies in the record. */
+  readonly position: RecordPosition
+  /** What a person wants of the summary. */
+  readonly instructions?: string
 }
 
-function enter(run: Run, trigger: Compaction['trigger'], { result, aborted }: CompactionRecord): Compacted {
+/**
+ * Runs a compaction between its hooks. Its model requests are steps of their own, and its result is one more step.
+ * A compaction that gave up changes nothing but the cost of the run.
+ */
+export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): Eventually<Compacted> {
+  const { trigger } = compaction
+  const name = compactionName(run, call.place)
+  const { instructions = '' } = call
+  run.emit({ type: 'compact_start', trigger })
+  const isDone = isOnRecord(run, name)
+  const subject = { compaction: { trigger, instructions } }
+  return after(runHooks(run, 'beforeCompact', subject, isDone ? 'passed' : 'open'), (hooks) => {
+    if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')
+    const recorded = isDone
+      ? after(
+          run.step<CompactionRecord>(name, () => lostRecord, composite),
+          ({ value }) => {
+            for (const event of value.told) run.emit(event)
+            for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+            return value
+          },
+        )
+      : after(perform(run, name, compaction, hooks, instructions), (record) =>
+          after(
+            run.step<CompactionRecord>(name, () => record, composite),
+            ({ value }) => value,
+          ),
+        )
+    return after(recorded, (record) => enter(run, record, call))
+  })
+}
+
+function perform(
+  run: Run,
+  name: string,
+  compaction: Compaction,
+  { outcomes, messages }: HookRun,
+  instructions: string,
+): Eventually<CompactionRecord> {
+  const { trigger } = compaction
+  const blocked = isSkippable.has(trigger)
+    ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
+    : undefined
+  if (blocked !== undefined)
+    return { ...lostRecord, trigger, result: { kind: 'gave_up', message: `A hook skipped it: ${blocked}` } }
+  const wanted = [instructions, ...messages.map(textOf)].filter((text) => text.trim() !== '')
+  return new Compacting(run, name).perform(compaction, wanted.join('\n\n'))
+}
+
+/** What a hook may skip: not what makes room where there is none. */
+const isSkippable: ReadonlySet<CompactionTrigger> = new Set<CompactionTrigger>(['auto', 'manual'])
+
+function enter(run: Run, record: CompactionRecord, { position }: CompactionCall): Eventually<Compacted> {
+  const { trigger, result, aborted, refusals } = record
   const isDone = result.kind === 'compacted'
   const message = isDone ? `${result.preTokens} → ${result.postTokens} tokens` : result.message
   run.emit({ type: 'compact_end', trigger, compacted: isDone, message })
+  for (const { model, error } of refusals) learnWindow(run, model, error)
   if (isDone) {
-    const { messages, preTokens, postTokens } = result
-    run.append({ kind: 'compact_boundary', id: run.entryId('compact'), messages, trigger, preTokens, postTokens })
-    run.update({ compactions: run.spent.compactions + 1, counted: noCount })
+    const { messages, preTokens, postTokens, personsWords } = result
+    const id = run.entryId('compact')
+    // What was counted is gone with the messages; how the provider counts is not.
+    const tokenRatio = tokenRatioOf(run)
+    const boundary = { kind: 'compact_boundary', id, messages, trigger, preTokens, postTokens } as const
+    run.append(personsWords === undefined ? boundary : { ...boundary, personsWords })
+    run.update({ compactions: run.spent.compactions + 1, counted: noCount, tokenRatio })
   }
   if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')
-  return isDone ? 'done' : 'gave_up'
+  if (!isDone) return standing(run) ?? 'gave_up'
+  const subject = { compaction: { trigger, instructions: '', summary: result.summary ?? '' } }
+  return after(runHooks(run, 'afterCompact', subject, position), (hooks) => {
+    addHookMessages(run, hooks.messages)
+    if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')
+    return standing(run) ?? 'done'
+  })
+}
+
+/** What hooks raised ends the run here: a lap would take it for overridden. */
+function standing(run: Run): Draft | undefined {
+  return run.signals.hasAny() ? standingDraft(run, []) : undefined
 }
 
 /**
@@ -111,6 +173,7 @@ class Compacting {
   readonly #name: string
   readonly #charges: Charge[] = []
   readonly #told: LoopEvent[] = []
+  readonly #refusals: { model: string; error: ModelErrorJson }[] = []
   readonly #asking: Promise<unknown>[] = []
   #asked = 0
   #isOver = false
@@ -121,7 +184,7 @@ class Compacting {
     this.#name = name
   }
 
-  async perform(compaction: Compaction): Promise<CompactionRecord> {
+  async perform(compaction: Compaction, instructions: string): Promise<CompactionRecord> {
     const { signal } = this.#run.ports.abort
     let breakRun: (error: unknown) => void = () => {}
     const broken = new Promise<never>((_resolve, reject) => {
@@ -134,13 +197,14 @@ class Compacting {
       return reply
     }
     const working = this.#run.withGrace(
-      () => compaction.run({ signal, ask }),
+      () => compaction.run({ signal, ask, instructions }),
       (settled) => this.#resultOf(settled),
     )
     const result = await Promise.race([working, broken])
     this.#isOver = true
     await Promise.all(this.#asking)
-    const record = { result, charges: this.#charges, told: this.#told }
+    const { trigger } = compaction
+    const record = { trigger, result, charges: this.#charges, told: this.#told, refusals: this.#refusals }
     return this.#aborted === undefined ? record : { ...record, aborted: this.#aborted }
   }
 
@@ -149,12 +213,20 @@ class Compacting {
     if (this.#isOver) return { kind: 'aborted' }
     const number = ++this.#asked
     const problem =
-      number > compactionRequests ? `A compaction may ask ${compactionRequests} times.` : problemOf(run, request)
-    if (problem !== undefined) return refused(problem)
+      number > compactionRequests
+        ? `A compaction may ask ${compactionRequests} times.`
+        : problemOfQuestion(run, request)
+    if (problem !== undefined) return refusedQuestion(problem)
     const model = request.model ?? currentModel(run)
-    const asked = await askModel(run, this.#planOf(request, model, number), this.#askerOf(number))
+    const asked = await askModel(
+      run,
+      questionPlan(run, request, model, `${this.#name}/${number}`),
+      this.#askerOf(number),
+    )
     if (asked.kind === 'aborted') this.#aborted ??= asked.cause
-    return replyOf(asked)
+    if (asked.kind === 'failed' && asked.error.contextLimit !== undefined)
+      this.#refusals.push({ model: model.id, error: asked.error })
+    return replyTo(asked)
   }
 
   #resultOf(settled: Settled<CompactionResult>): CompactionResult {
@@ -162,26 +234,6 @@ class Compacting {
     if (settled.kind === 'threw') return { kind: 'gave_up', message: messageOf(settled.error) }
     this.#aborted ??= settled.cause
     return { kind: 'gave_up', message: 'aborted' }
-  }
-
-  #planOf(request: CompactionRequest, model: Model, number: number): RequestPlan {
-    const run = this.#run
-    const { system, messages, tools = [] } = request
-    const cap = request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens
-    return {
-      name: `${this.#name}/${number}`,
-      model,
-      cap: Math.min(cap, model.maxOutputTokens),
-      inputBound: (bounded) => questionBoundOf(run, request, bounded),
-      heldBack: () => heldBackBy(run),
-      digest: () => run.transcript.digest().toString(36),
-      promptDigest: () => '',
-      contextAfter: () => estimateRequest(run),
-      body: ({ maxTokens }, idempotencyKey) => {
-        const plain = { system, messages, tools, maxTokens, idempotencyKey }
-        return tools.length === 0 ? plain : { ...plain, toolChoice: 'none' }
-      },
-    }
   }
 
   #askerOf(number: number): Asker {
@@ -210,14 +262,21 @@ class Compacting {
 /** Checks what the compaction gave. A conversation that the service refuses would end every later run of the session. */
 function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   const result = jsonObjectOf(given)
-  const { kind, message, messages, preTokens, postTokens } = result
+  const { kind, message, messages, preTokens, postTokens, summary, personsWords } = result
   if (kind === 'gave_up') return { kind, message: plainTextOf(message) }
   if (kind !== 'compacted' || !Array.isArray(messages)) return noResult
   try {
     // `checkReplaced` looks at the shape of what it is given.
     const shown = messages as unknown as readonly ModelMessage[]
     checkReplaced(transcript, shown)
-    return { kind, messages: shown, preTokens: countOf(preTokens), postTokens: countOf(postTokens) }
+    return {
+      kind,
+      messages: shown,
+      preTokens: countOf(preTokens),
+      postTokens: countOf(postTokens),
+      ...(typeof summary === 'string' && { summary }),
+      ...(personsWords === 'carried' && { personsWords }),
+    }
   } catch (error) {
     return { kind: 'gave_up', message: messageOf(error) }
   }
@@ -231,40 +290,3 @@ const noResult: CompactionResult = Object.freeze({
   kind: 'gave_up',
   message: 'The compaction gave something that is no result.',
 })
-
-/** What is wrong with a request of a compaction; undefined when it can be made. */
-function problemOf(run: Run, request: CompactionRequest): string | undefined {
-  try {
-    const { system, messages, model } = request
-    const misfit = misfitOf(messages, isModelMessages)
-    if (typeof system !== 'string' || misfit !== undefined)
-      return `A question of a compaction is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
-    if (model === undefined || isNamed(run, model)) return undefined
-    return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
-  } catch (error) {
-    return messageOf(error)
-  }
-}
-
-function isNamed({ context }: Run, { id }: Model): boolean {
-  const { models, contextDefence } = context
-  return [...models, ...(contextDefence.models ?? [])].some((named) => named.id === id)
-}
-
-function refused(message: string): CompactionReply {
-  const error = new ModelError({ kind: 'invalid_request', message, retryable: false, billed: 'nothing' })
-  return { kind: 'failed', error: error.toRecord() }
-}
-
-function replyOf(asked: Asked): CompactionReply {
-  switch (asked.kind) {
-    case 'answered':
-      return { kind: 'answered', message: asked.message, streamError: asked.streamError }
-    case 'aborted':
-    case 'over_budget':
-      return { kind: asked.kind }
-    case 'failed':
-    case 'overloaded':
-      return { kind: 'failed', error: asked.error }
-  }
-}

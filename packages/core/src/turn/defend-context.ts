@@ -1,33 +1,109 @@
-import type { Compaction, ContextView } from '../context/port.ts'
+import type { ClearedResults, Compaction, ContextView, Thrash } from '../context/port.ts'
 import { HaltingError } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../stop/signal.ts'
+import { isStrings } from '../stored.ts'
+import { startStaging, recordedStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted } from './compaction.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
+import { calibratedTokens, estimateFixed, estimateRequest, tokenRatioOf } from './request/estimate.ts'
 import { isAsked } from './request/is-asked.ts'
 import { currentModel } from './request/current-model.ts'
-import { estimateRequest } from './request/estimate.ts'
+import { windowOf } from './request/window.ts'
 import type { Run } from './run.ts'
 
 /** Makes room for the request: auto-compact, then the blocking limit. Undefined when there is room; an outcome when the run ends. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
-  const recorded = recordedCompaction(run)
-  if (recorded !== undefined) return after(compactBy(run, recorded), goOnAfter)
+  const call = { place: 'auto', position: isAsked(run) ? 'passed' : 'open' } as const
+  const recorded = recordedCompaction(run, 'auto')
+  if (recorded !== undefined) return after(compactBy(run, recorded, call), goOnAfter)
   if (isAsked(run)) return undefined
   const { contextDefence } = run.context
   const view = contextViewOf(run)
-  const { estimatedTokens } = view
-  const due = compactionOf(contextDefence.beforeRequest(view))
-  if (due === 'thrash') return ends(thrashDraft(estimatedTokens))
-  if (due !== undefined) return after(compactBy(run, due), goOnAfter)
-  const limit = contextDefence.autoCompact ? Infinity : numberOf(contextDefence.blockingLimit(view.model))
+  const { estimatedTokens, model, contextWindow } = view
+  const due = contextDefence.beforeRequest(view)
+  const thrash = thrashOf(due)
+  if (thrash !== undefined) return ends(thrashDraft(thrash, estimatedTokens))
+  const compaction = compactionOf(due as Compaction | undefined)
+  if (compaction !== undefined) return after(compactBy(run, compaction, call), goOnAfter)
+  const limit = contextDefence.autoCompact ? Infinity : numberOf(contextDefence.blockingLimit(model, contextWindow))
   return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
 }
 
-/** The answer of a context layer. @throws HaltingError for anything else than a compaction, `thrash` or nothing. */
-export function compactionOf<T extends Compaction | 'thrash'>(given: T | undefined): T | undefined {
+/** A compaction that a person asked for: all that this run is for. */
+export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
+  const { compacting } = run.spent
+  if (compacting === null) return undefined
+  const compaction =
+    recordedCompaction(run, 'manual') ?? compactionOf(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
+  if (compaction === undefined) return ends(notCompactedDraft('There is nothing to make shorter yet.'))
+  const call = { place: 'manual', position: 'open', instructions: compacting.instructions } as const
+  return after(compactBy(run, compaction, call), (came) => {
+    if (came === 'gave_up') return ends(notCompactedDraft('The conversation could not be made shorter.'))
+    return ends(came === 'done' ? compactedDraft() : came)
+  })
+}
+
+/** Finished work that is worth a summary gets one while the turn goes on (spec R-CTX-16). */
+export function stageCollapse(run: Run): undefined {
+  const { contextDefence } = run.context
+  if (contextDefence.stage === undefined || recordedStaging(run) || isAsked(run)) return undefined
+  const due = contextDefence.stage(contextViewOf(run))
+  if (due !== undefined) startStaging(run, due)
+  return undefined
+}
+
+/** Old results give way to notes. What was decided is on record, since a later program may decide otherwise. */
+export function clearResults(run: Run): Eventually<undefined> {
+  const { contextDefence } = run.context
+  if (contextDefence.clear === undefined) return undefined
+  const name = `clear:${run.spent.request}`
+  if (!run.isRecorded(name)) {
+    if (isAsked(run)) return undefined
+    const cleared = clearedOf(contextDefence.clear(contextViewOf(run)))
+    if (cleared === undefined) return undefined
+    return after(
+      run.step<ClearedResults>(name, () => cleared),
+      ({ value }) => enterCleared(run, value),
+    )
+  }
+  return after(
+    run.step<ClearedResults>(name, () => ({ calls: [], freedTokens: 0 })),
+    ({ value }) => enterCleared(run, value),
+  )
+}
+
+/** Most tokens of the note in place of a result: one a byte. */
+const noteBound = 200
+
+function enterCleared(run: Run, { calls, freedTokens }: ClearedResults): undefined {
+  const { counted } = run.spent
+  // How the provider counts is known by what it counted, which is about to change.
+  const tokenRatio = tokenRatioOf(run)
+  run.append({ kind: 'results_cleared', id: run.entryId('results_cleared'), calls, freedTokens })
+  const freed = (counted.freed ?? 0) + freedTokens
+  const added = (counted.added ?? 0) + calls.length * noteBound
+  run.update({ tokenRatio, counted: counted.tokens === 0 ? counted : { ...counted, freed, added } })
+  run.emit({ type: 'results_cleared', calls: calls.length, freedTokens })
+  return undefined
+}
+
+function clearedOf(given: ClearedResults | undefined): ClearedResults | undefined {
+  if (given === undefined || given === null) return undefined
+  const { calls, freedTokens } = given
+  if (isStrings(calls) && typeof freedTokens === 'number' && freedTokens >= 0 && Number.isFinite(freedTokens))
+    return calls.length === 0 ? undefined : { calls: [...calls], freedTokens }
+  disregard(given)
+  throw new HaltingError(
+    'callback',
+    'A layer of the context defence gave something that is no list of cleared results.',
+  )
+}
+
+/** The answer of a context layer. @throws HaltingError for anything else than a compaction or nothing. */
+export function compactionOf(given: Compaction | undefined): Compaction | undefined {
   const layer: unknown = given ?? undefined
-  if (layer === undefined || layer === 'thrash') return given ?? undefined
+  if (layer === undefined) return undefined
   if (typeof layer === 'object' && layer !== null && 'trigger' in layer && 'run' in layer) {
     if (triggers.has(layer.trigger) && typeof layer.run === 'function') return given
   }
@@ -35,7 +111,19 @@ export function compactionOf<T extends Compaction | 'thrash'>(given: T | undefin
   throw new HaltingError('callback', 'A layer of the context defence gave something that is no compaction.')
 }
 
-const triggers: ReadonlySet<unknown> = new Set<Compaction['trigger']>(['auto', 'reactive', 'collapse'])
+const triggers: ReadonlySet<unknown> = new Set<Compaction['trigger']>(['auto', 'reactive', 'collapse', 'manual'])
+
+function thrashOf(given: Compaction | Thrash | 'thrash' | undefined): Thrash | undefined {
+  const layer: unknown = given ?? undefined
+  if (layer === 'thrash') return { kind: 'thrash', message: againMessage }
+  if (typeof layer !== 'object' || layer === null || !('kind' in layer) || layer.kind !== 'thrash') return undefined
+  return {
+    kind: 'thrash',
+    message: 'message' in layer && typeof layer.message === 'string' ? layer.message : againMessage,
+  }
+}
+
+const againMessage = 'Compacting the conversation again would not make room: what fills it came back at once.'
 
 function numberOf(limit: unknown): number {
   if (typeof limit === 'number' && !Number.isNaN(limit)) return limit
@@ -48,8 +136,7 @@ function goOnAfter(came: Compacted): Outcome | undefined {
   return typeof came === 'string' ? undefined : ends(came)
 }
 
-function thrashDraft(estimatedTokens: number) {
-  const message = 'Compacting the conversation again would not make room: what fills it came back at once.'
+function thrashDraft({ message }: Thrash, estimatedTokens: number) {
   const signal = new StopSignal({ reason: 'no_progress', message, context: { estimatedTokens }, source: 'context' })
   return draftOf('compaction_thrash', signal)
 }
@@ -60,14 +147,33 @@ function blockingDraft(used: number, limit: number) {
   return draftOf('blocking_limit', signal, { say: { error: 'invalid_request', message } })
 }
 
+const compactedDraft = () =>
+  draftOf(
+    'completed',
+    new StopSignal({ reason: 'completed', message: 'The conversation was made shorter.', source: 'context' }),
+    { overridable: false },
+  )
+
+function notCompactedDraft(message: string) {
+  const signal = new StopSignal({ reason: 'error', message, source: 'context' })
+  return draftOf('error', signal, { overridable: false, say: { type: 'informational', message } })
+}
+
 /** The run as the layers of the context defence see it. */
 export function contextViewOf(run: Run): ContextView {
   const { settings, toolDefinitions: tools } = run.context
+  const model = currentModel(run)
+  let tokensOf: ContextView['tokensOf'] | undefined
   return {
     state: run.state,
-    model: currentModel(run),
+    model,
     system: settings.system,
     tools,
     estimatedTokens: estimateRequest(run),
+    contextWindow: windowOf(run, model),
+    get fixedTokens() {
+      return Math.ceil(tokenRatioOf(run) * estimateFixed(run))
+    },
+    tokensOf: (messages) => (tokensOf ??= calibratedTokens(run))(messages),
   }
 }

@@ -1,6 +1,6 @@
 import { after, firstOf, type Eventually } from '../eventually.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
-import { defendContext } from './defend-context.ts'
+import { clearResults, compactForPerson, defendContext, stageCollapse } from './defend-context.ts'
 import { abortDraft, standingDraft } from './endings.ts'
 import { loweredLimits } from './lowered-limit.ts'
 import { ends, type Outcome } from './outcome.ts'
@@ -12,7 +12,17 @@ import { addHookMessages, noSubject, runHooks, type HookRun } from './run-hooks.
 type Stage = (run: Run) => Eventually<Outcome | undefined>
 
 /** Before a turn, in this order. (The reservation is part of the request's own step.) */
-const beforeTurn: readonly Stage[] = [control, loweredLimits, standing, steering, inference, defendContext]
+const beforeTurn: readonly Stage[] = [
+  control,
+  loweredLimits,
+  compactForPerson,
+  standing,
+  steering,
+  inference,
+  clearResults,
+  defendContext,
+  stageCollapse,
+]
 
 /** Prepares a request. Undefined when it can be made; an outcome when the run ends before it. */
 export function prepare(run: Run): Eventually<Outcome | undefined> {

@@ -1,3 +1,4 @@
+import type { Compaction, ContextView } from '../context/port.ts'
 import { after, type Eventually } from '../eventually.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { noCount } from '../state.ts'
@@ -5,7 +6,7 @@ import { StopSignal } from '../stop/signal.ts'
 import { holdsMedia } from '../transcript.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
 import { closeAbortedCalls } from './calls/close-calls.ts'
-import { compactBy } from './compaction.ts'
+import { compactBy, recordedCompaction } from './compaction.ts'
 import { compactionOf, contextViewOf } from './defend-context.ts'
 import {
   abortDraft,
@@ -17,7 +18,8 @@ import {
 } from './endings.ts'
 import { overBudgetDraft } from './over-budget.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
-import { canEscalate } from './request/current-model.ts'
+import { canEscalate, currentModel } from './request/current-model.ts'
+import { learnFromRefusal } from './request/window.ts'
 import type { Run } from './run.ts'
 
 /** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
@@ -30,13 +32,14 @@ export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Out
     case 'overloaded':
       return goesOn([fallback], () => modelErrorDraft(reply.error, reply.attempts))
     case 'failed':
-      return recoverFailure(reply.error, reply.attempts)
+      return recoverFailure(run, reply.error, reply.attempts)
   }
 }
 
-function recoverFailure(error: ModelErrorJson, attempts: number): Outcome {
+function recoverFailure(run: Run, error: ModelErrorJson, attempts: number): Outcome {
   switch (error.kind) {
     case 'prompt_too_long':
+      learnFromRefusal(run, currentModel(run), error)
       return goesOn(roomRoutes, () => promptTooLongDraft(error))
     case 'image':
       return goesOn([mediaRoute(error)], () => imageErrorDraft(error))
@@ -47,17 +50,24 @@ function recoverFailure(error: ModelErrorJson, attempts: number): Outcome {
 
 /** After a 413: drain staged collapses, then compact. */
 const roomRoutes: readonly Route[] = [
-  roomRoute('collapse_drain_retry', 'drain'),
-  roomRoute('reactive_compact_retry', 'compact'),
+  roomRoute('collapse_drain_retry', 'collapse', ({ context }, view) => context.contextDefence.drain(view)),
+  roomRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>
+    context.contextDefence.compact(view, 'reactive'),
+  ),
 ]
 
-function roomRoute(transition: 'collapse_drain_retry' | 'reactive_compact_retry', layer: 'drain' | 'compact'): Route {
+function roomRoute(
+  transition: 'collapse_drain_retry' | 'reactive_compact_retry',
+  place: 'collapse' | 'reactive',
+  layer: (run: Run, view: ContextView) => Compaction | undefined,
+): Route {
   return {
     transition,
     take(run) {
-      const compaction = compactionOf(run.context.contextDefence[layer](contextViewOf(run)))
+      const compaction = recordedCompaction(run, place) ?? compactionOf(layer(run, contextViewOf(run)))
       if (compaction === undefined) return 'declined'
-      return after(compactBy(run, compaction), (came) => (came === 'done' ? 'taken' : came))
+      const call = { place, position: run.turnEnd }
+      return after(compactBy(run, compaction, call), (came) => (came === 'done' ? 'taken' : came))
     },
   }
 }

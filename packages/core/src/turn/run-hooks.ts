@@ -37,7 +37,7 @@ const noHooks: HookRun = Object.freeze<HookRun>({
   aborted: undefined,
 })
 
-export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'error'> & {
+export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'compaction' | 'error'> & {
   readonly callIndex?: number
   /** onError for a hook: the trigger at which it failed. */
   readonly failedAt?: HookTrigger
@@ -145,7 +145,8 @@ function withChanges(subject: HookSubject, { input, output }: HookOutcome): Hook
 
 function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger, subject: HookSubject): string {
   const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
-  const about = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
+  const failed = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
+  const about = subject.compaction === undefined ? failed : `${failed}${subject.compaction.trigger}:`
   return `hook:${trigger}:${spent.request}:${call}:${about}${id}`
 }
 
@@ -154,7 +155,7 @@ function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: Hoo
     const { cause } = run.ports.abort
     // After an abort only hooks that report an ending are called.
     if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: cause }
-    const { toolCall, toolOutput, error } = subject
+    const { toolCall, toolOutput, compaction, error } = subject
     const context = new HookContext({
       trigger,
       state: run.agentState,
@@ -162,6 +163,7 @@ function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: Hoo
       estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
       ...(toolCall !== undefined && { toolCall }),
       ...(toolOutput !== undefined && { toolOutput }),
+      ...(compaction !== undefined && { compaction }),
       ...(error !== undefined && { error }),
     })
     return run.withGrace(

@@ -19,6 +19,7 @@ import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../tra
 import { agentStateOf } from './agent-view.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { ContextEstimate } from './request/context-estimate.ts'
+import type { Staging } from './collapse.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
 /** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
@@ -49,6 +50,8 @@ export class Run {
   readonly emit: Emit
   /** The tool calls of this turn. When the run breaks, results for open calls are made from it. */
   tools: ToolPhase | undefined
+  /** A summary that is being made beside this turn. */
+  staging: Staging | undefined
   /** What the conversation was last estimated at. */
   estimate: ContextEstimate | undefined
   readonly #given: RunContext
@@ -73,6 +76,7 @@ export class Run {
     this.startLength = start.startLength
     this.emit = emit
     this.tools = undefined
+    this.staging = undefined
     this.estimate = undefined
     // Whoever began it may begin another from the same state, at the same time.
     this.#transcript = start.transcript.fork()

@@ -67,7 +67,7 @@ describe('the requests of a compaction', () => {
   })
 })
 
-test('after a compaction the tokens of the next request are estimated anew, and what the provider counted is forgotten', async () => {
+test('after a compaction the tokens of the next request are estimated anew, and what the provider counted is forgotten, but not how it counts', async () => {
   const estimates: number[] = []
   let left = 1
   const context: ContextDefence = {
@@ -81,7 +81,8 @@ test('after a compaction the tokens of the next request are estimated anew, and 
   const counted: ScriptedReply = { ...calls('Look'), usage: usage(50_000, 20) }
   const script = [counted, { ...calls('Look'), usage: usage(0, 0) }, 'done']
   await run(script, { context, tokens: { estimate: () => 7 }, tools: [reader('Look')] })
-  // 7 for every text, 4 around a message and 8 around a result.
-  const [text, result] = [4 + 7, 4 + 8 + 7]
-  expect(estimates).toEqual([7 + text, 50_000 + 20 + result, 7 + text + text + result])
+  // 7 for every text, 4 around a message and 8 around a result; system prompt and tools are a text each.
+  const [fixed, text, result] = [7 + 7, 4 + 7, 4 + 8 + 7]
+  // That the provider counts far more than is estimated is not forgotten: 8 times as much is believed.
+  expect(estimates).toEqual([fixed + text, 50_000 + 20 + result, 8 * (fixed + text + text + result)])
 })

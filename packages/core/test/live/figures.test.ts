@@ -69,8 +69,8 @@ describe('the figures', () => {
   test('tell how full the window is: estimated before, counted after', async () => {
     const { events } = await limited([look, done], { system: 's'.repeat(4_000) })
     expect(figuresOf(events).map(({ contextTokens, contextWindow }) => [contextTokens, contextWindow])).toEqual([
-      // 1,000 tokens of the system prompt, and a word.
-      [1_005, 50_000],
+      // 1,000 tokens of the system prompt, 21 of the tool, and a word.
+      [1_026, 50_000],
       [120, 50_000],
       // What was counted, the call's result of 400 characters, and the frames of both.
       [232, 50_000],

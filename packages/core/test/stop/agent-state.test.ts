@@ -193,7 +193,7 @@ describe('an agent state', () => {
       [
         ['transcript', 0, 'kind'],
         'x',
-        'transcript[0].kind must be one of user, assistant, attachment, compact_boundary, media_removed, but it is "x"',
+        'transcript[0].kind must be one of user, assistant, attachment, compact_boundary, results_cleared, collapse_staged, media_removed, but it is "x"',
       ],
       [['transcript', 0, 'id'], 1, 'transcript[0].id must be a text, but it is a number'],
       [['transcript', 0, 'origin'], undefined, 'transcript[0].origin must be a text, but it is absent'],

@@ -155,7 +155,8 @@ describe('preemptive endings: no request is made', () => {
   })
 
   test('terminal: blocking_limit', async () => {
-    const asked = await ask(['never'], { model: scriptedModel(['never'], { contextWindow: 3_005 }) })
+    const model = scriptedModel(['never'], { contextWindow: 3_005 })
+    const asked = await ask(['never'], { model, context: plainContext })
     const message = 'Prompt is too long: about 5 tokens, and 5 fit. Compact the conversation or start a new one.'
     expectEnding(asked, 'blocking_limit', {
       message,

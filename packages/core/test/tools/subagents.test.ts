@@ -79,6 +79,7 @@ describe('a subagent', () => {
       'figures',
       'model_end',
       'message',
+      'context',
       'run_end',
     ] satisfies LoopEvent['type'][])
   })

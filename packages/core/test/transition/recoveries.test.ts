@@ -145,11 +145,11 @@ describe('transition: model_fallback', () => {
     const fallbackModel = scriptedModel(['answer'], { id: 'fallback' })
     await run([], { model, fallbackModel, tools, context, tokens })
     // 7 for every text, 4 around a message and 8 around a result.
-    const [prompt, call, result] = [4 + 7, 4 + 7, 4 + 8 + 7]
+    const [fixed, prompt, call, result] = [7 + 7, 4 + 7, 4 + 7, 4 + 8 + 7]
     expect(estimates).toEqual([
-      ['scripted', 7 + prompt],
+      ['scripted', fixed + prompt],
       ['scripted', 50_000 + 20 + result],
-      ['fallback', 7 + prompt + call + result],
+      ['fallback', fixed + prompt + call + result],
     ])
   })
 

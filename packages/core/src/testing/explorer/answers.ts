@@ -103,6 +103,8 @@ const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = 
   beforeToolUse: [...common, 'block', 'ask', 'input'],
   afterToolUse: [...common, 'output', 'prevent'],
   onStop: common,
+  beforeCompact: [...common, 'block'],
+  afterCompact: common,
   onError: common,
 }
 

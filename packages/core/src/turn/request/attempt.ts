@@ -47,6 +47,8 @@ export type Attempt =
 
 /** One request as it is asked and paid, whatever the number of the attempt. */
 export interface RequestPlan extends RequestBounds {
+  /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */
+  readonly isBeside?: true
   /** Of its steps; the number of the attempt comes behind it. */
   readonly name: string
   /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */
@@ -69,7 +71,8 @@ export function makeAttempt(
 ): Eventually<StepResult<Attempt>> {
   const { ledger } = run.ports
   let reserved: ReturnType<typeof reserveRequest> | undefined
-  return run.step<Attempt>(
+  const step = plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
+  return step<Attempt>(
     `${plan.name}.${attempt}`,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')

@@ -1,5 +1,7 @@
-import { estimateMessages } from '../../context/tokens.ts'
-import type { Model } from '../../model/model.ts'
+import { estimateMessages, type Tokens } from '../../context/tokens.ts'
+import type { ModelMessage } from '../../messages.ts'
+import type { Model, ToolDefinition } from '../../model/model.ts'
+import type { PromptCount } from '../../state.ts'
 import type { Run } from '../run.ts'
 import { currentModel } from './current-model.ts'
 import { promptCountFor } from './prompt-count.ts'
@@ -18,9 +20,58 @@ export function estimateRequest(run: Run): number {
 }
 
 function estimateAnew(run: Run, model: Model): number {
-  const { settings, tokens } = run.context
+  const { context, spent } = run
   const counted = promptCountFor(run, model)
   const messages = run.transcript.messages()
-  if (counted !== undefined) return counted.tokens + estimateMessages(tokens, messages, counted.length)
-  return tokens.estimate(settings.system) + estimateMessages(tokens, messages)
+  const ratio = spent.tokenRatio
+  if (counted === undefined) return Math.ceil(ratio * (estimateFixed(run) + estimateMessages(context.tokens, messages)))
+  const added = Math.ceil(ratio * estimateMessages(context.tokens, messages, counted.length))
+  return Math.max(0, counted.tokens - (counted.freed ?? 0)) + added
+}
+
+/** What every request has beside the messages: system prompt and tools. Not multiplied by what is known of estimates. */
+export function estimateFixed({ context }: Pick<Run, 'context'>): number {
+  const { settings, toolDefinitions, tokens } = context
+  return tokens.estimate(settings.system) + estimateTools(tokens, toolDefinitions)
+}
+
+function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): number {
+  const known = toolEstimates.get(definitions)
+  if (known?.tokens === tokens) return known.estimate
+  const estimate = definitions.length === 0 ? 0 : tokens.estimate(JSON.stringify(definitions))
+  toolEstimates.set(definitions, { tokens, estimate })
+  return estimate
+}
+
+const toolEstimates = new WeakMap<readonly ToolDefinition[], { readonly tokens: Tokens; readonly estimate: number }>()
+
+/**
+ * What the provider counted to what is estimated for the same: by its last count where that holds, else as the run knows it. It takes all
+ * messages to say, so only those who are about to make room ask for it.
+ */
+export function tokenRatioOf(run: Run): number {
+  const counted = promptCountFor(run, currentModel(run))
+  if (counted === undefined) return run.spent.tokenRatio
+  const known = ratios.get(counted)
+  if (known !== undefined) return known
+  const covered = run.transcript.messages().slice(0, counted.length)
+  const estimate = estimateFixed(run) + estimateMessages(run.context.tokens, covered)
+  const ratio = ratioOf(counted.tokens - (counted.freed ?? 0), estimate)
+  ratios.set(counted, ratio)
+  return ratio
+}
+
+const ratios = new WeakMap<PromptCount, number>()
+
+/** Within what can be meant: a service that says something absurd is not believed. */
+export function ratioOf(told: number, estimated: number): number {
+  const ratio = told / Math.max(1, estimated)
+  return Number.isFinite(ratio) ? Math.min(8, Math.max(0.25, ratio)) : 1
+}
+
+/** About how many tokens messages have, by what is known of the provider's count. */
+export function calibratedTokens(run: Run): (messages: readonly ModelMessage[]) => number {
+  const ratio = tokenRatioOf(run)
+  const { tokens } = run.context
+  return (messages) => Math.ceil(ratio * estimateMessages(tokens, messages))
 }

@@ -17,7 +17,7 @@ export function inputBoundOf(run: Asking, model: Model): number {
   const messages = run.transcript.messages()
   return withServerTools(
     counted !== undefined
-      ? counted.tokens + upperBoundOfMessages(messages, model, counted.length)
+      ? counted.tokens + (counted.added ?? 0) + upperBoundOfMessages(messages, model, counted.length)
       : requestOverhead +
           upperBoundOfText(run.context.settings.system) +
           boundOfTools(run.context.toolDefinitions) +
@@ -37,7 +37,7 @@ export function questionBoundOf(run: Run, { system, messages, tools = [] }: Comp
   if (counted === undefined) return withServerTools(own + byBytes, model)
   const covered = new Set(run.transcript.messages().slice(0, counted.length))
   const rest = messages.filter((message) => !covered.has(message))
-  const byCount = counted.tokens + upperBoundOfMessages(rest, model)
+  const byCount = counted.tokens + (counted.added ?? 0) + upperBoundOfMessages(rest, model)
   return withServerTools(own + Math.min(byBytes, byCount), model)
 }
 

@@ -2,6 +2,7 @@ import { usdOf } from '../../budget/prices.ts'
 import type { Emit } from '../../events.ts'
 import type { Run } from '../run.ts'
 import { currentModel } from './current-model.ts'
+import { windowOf } from './window.ts'
 
 /**
  * Tells what stands on the ledger of the whole run, how full the window is, and how much time is left (spec R-FIG-1).
@@ -20,7 +21,7 @@ export function tellFigures(run: Run, emit: Emit, contextTokens: number): void {
     reservedTokens: reserved.tokens,
     leftTokens: leftOf(available.tokens),
     contextTokens,
-    contextWindow: leftOf(currentModel(run).contextWindow),
+    contextWindow: leftOf(windowOf(run, currentModel(run))),
     usedMs,
     leftMs: leftOf(limitMs - usedMs),
   })

@@ -1,0 +1,144 @@
+import type { ModelMessage } from '../messages.ts'
+import type { Model } from '../model/model.ts'
+import type { TranscriptEntry } from '../transcript.ts'
+import { isCutPoint } from './groups.ts'
+import type { CollapseStage, Compaction, ContextView } from './port.ts'
+
+type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>
+
+/** Share of the threshold from which on finished work is summarized beside the turns. */
+const stageFrom = 0.45
+/** Share of the threshold that a span of finished work has at least, and about. */
+const spanShare = 0.2
+/** Share of the threshold that the newest messages have, which are not finished yet. */
+const openShare = 0.25
+/** Most tokens of such a summary. */
+const summaryTokens = 1_000
+
+/** Summaries that were made beside turns since the conversation was last made shorter, in order. */
+function stagedOf({ state }: ContextView): readonly Staged[] {
+  const staged: Staged[] = []
+  for (let index = state.transcript.length - 1; index >= 0; index--) {
+    const entry = state.transcript.at(index)
+    if (entry?.kind === 'compact_boundary') break
+    if (entry?.kind === 'collapse_staged') staged.push(entry)
+  }
+  return staged.reverse()
+}
+
+/** The oldest work that has no summary yet, if there is enough of it and it is finished. */
+export function nextCollapse(
+  view: ContextView,
+  threshold: number,
+  model: Model | undefined,
+): CollapseStage | undefined {
+  if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * stageFrom) return undefined
+  const messages = view.state.transcript.messages()
+  const start = stagedOf(view).at(-1)?.to ?? firstOfWork(messages)
+  const end = newestStart(view, messages, threshold * openShare)
+  const span = nextSpan(view, messages, { start, end, wanted: threshold * spanShare })
+  if (span === undefined) return undefined
+  const freedTokens = view.tokensOf(messages.slice(span.from, span.to)) - summaryTokens
+  if (freedTokens <= 0) return undefined
+  return { ...span, freedTokens, question: questionOf(view, messages, span, model) }
+}
+
+/** The first message is the task, or what was left by a compaction: it stays. */
+function firstOfWork(messages: readonly ModelMessage[]): number {
+  for (let index = 1; index < messages.length; index++) if (isCutPoint(messages, index)) return index
+  return messages.length
+}
+
+function newestStart({ tokensOf }: ContextView, messages: readonly ModelMessage[], budget: number): number {
+  let left = budget
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index]
+    if (message !== undefined) left -= tokensOf([message])
+    if (left < 0) return index
+  }
+  return 0
+}
+
+/** Whole groups until there are enough of them; undefined when there are not. What a person or the program said ends a span: it stays as it is. */
+function nextSpan(
+  { tokensOf }: ContextView,
+  messages: readonly ModelMessage[],
+  { start, end, wanted }: { readonly start: number; readonly end: number; readonly wanted: number },
+): { readonly from: number; readonly to: number } | undefined {
+  let from = start
+  let last = start
+  let tokens = 0
+  for (let index = start; index <= end; index++) {
+    if (!isCutPoint(messages, index)) continue
+    if (index > from) tokens += tokensOf(messages.slice(last, index))
+    last = index
+    const isSaid = messages[index]?.role === 'user'
+    if (tokens >= wanted || (isSaid && tokens >= wanted / 2)) return { from, to: index }
+    if (!isSaid) continue
+    from = index + 1
+    last = from
+    tokens = 0
+  }
+  return undefined
+}
+
+/** With a model of its own it is shown the span alone; the run's own is shown all, which its provider has in its cache. */
+function questionOf(
+  { model: current, system, tools }: ContextView,
+  messages: readonly ModelMessage[],
+  { from, to }: { readonly from: number; readonly to: number },
+  model: Model | undefined,
+): CollapseStage['question'] {
+  if (model !== undefined && model !== current) {
+    const span = messages.slice(from, to)
+    const shown = span[0]?.role === 'user' ? span : [opening, ...span]
+    return {
+      model,
+      system,
+      tools,
+      maxTokens: summaryTokens,
+      messages: [...shown, { role: 'user', content: instruction }],
+    }
+  }
+  const content = `${instruction}\n\nSummarize only messages ${from + 1} to ${to} of the ${messages.length} above.`
+  return { system, tools, maxTokens: summaryTokens, messages: [...messages, { role: 'user', content }] }
+}
+
+const opening: ModelMessage = Object.freeze({ role: 'user', content: '[The conversation goes on from here.]' })
+
+const instruction =
+  'Summarize the work above in at most 300 words, for somebody who goes on with it and no longer sees it: what was done and found out, which files and names matter (exactly as written), what failed and why. Call no tool and answer nothing else.'
+
+/** Tokens that the staged summaries free. */
+export function stagedTokens(view: ContextView): number {
+  return stagedOf(view).reduce((sum, { freedTokens }) => sum + freedTokens, 0)
+}
+
+/** Puts all staged summaries in the place of what they are of; undefined when there are none. It asks nobody. */
+export function drainCollapses(view: ContextView): Compaction | undefined {
+  const staged = stagedOf(view)
+  if (staged.length === 0) return undefined
+  return {
+    trigger: 'collapse',
+    run() {
+      const messages = collapsed(view.state.transcript.messages(), staged)
+      const postTokens = view.fixedTokens + view.tokensOf(messages)
+      const summary = staged.map((each) => each.summary).join('\n\n')
+      const preTokens = view.estimatedTokens
+      return Promise.resolve({ kind: 'compacted', messages, preTokens, postTokens, summary, personsWords: 'carried' })
+    },
+  }
+}
+
+function collapsed(messages: readonly ModelMessage[], staged: readonly Staged[]): readonly ModelMessage[] {
+  const shown: ModelMessage[] = []
+  let next = 0
+  for (const { from, to, summary } of staged) {
+    shown.push(...messages.slice(next, from), {
+      role: 'user',
+      content: `[${to - from} messages were replaced by this summary of what was done in them.]\n\n<summary>\n${summary}\n</summary>`,
+    })
+    next = to
+  }
+  return [...shown, ...messages.slice(next)]
+}

@@ -1,0 +1,126 @@
+import type { Eventually } from '../eventually.ts'
+import type { ModelMessage, TextBlock } from '../messages.ts'
+import type { Model } from '../model/model.ts'
+import type { CompactionPlan } from './compaction-plan.ts'
+import { planCompaction } from './compaction-plan.ts'
+import { personsWordsOf, wordsWithin } from './persons-words.ts'
+import type { Compaction, CompactionResult, CompactionScope, CompactionTrigger, ContextView } from './port.ts'
+import { shortenText } from './shorten.ts'
+import { plainSummary, summarize } from './summarize.ts'
+
+/** A text that is carried over a compaction: the state of a file that is worked on, a list of things to do. */
+export interface CarriedText {
+  readonly title: string
+  readonly text: string
+}
+
+/** What a program carries over a compaction by itself, read at that moment. What it throws is nothing carried. */
+export type CarryOver = (scope: {
+  readonly signal: AbortSignal
+  readonly messages: readonly ModelMessage[]
+  /** About how many tokens all of it may have. */
+  readonly maxTokens: number
+}) => Eventually<readonly CarriedText[]>
+
+export interface CompactionParts {
+  /** Asked for the summary in place of the run's own. */
+  readonly model?: Model | undefined
+  readonly carryOver?: CarryOver | undefined
+}
+
+/** A full compaction: a summary, what people said, what the program carries over, and the newest messages. Undefined when it would gain nothing. */
+export function fullCompaction(
+  view: ContextView,
+  trigger: CompactionTrigger,
+  parts: CompactionParts,
+): Compaction | undefined {
+  const plan = planCompaction(view, trigger)
+  if (plan === undefined) return undefined
+  return { trigger, run: (scope) => compact(scope, { view, plan, trigger, parts }) }
+}
+
+interface Work {
+  readonly view: ContextView
+  readonly plan: CompactionPlan
+  readonly trigger: CompactionTrigger
+  readonly parts: CompactionParts
+}
+
+async function compact(scope: CompactionScope, work: Work): Promise<CompactionResult> {
+  const { view, plan, trigger, parts } = work
+  const { replaced, kept } = plan
+  const summarized =
+    replaced.length === 0
+      ? undefined
+      : await summarize(scope, view, replaced, { model: parts.model, maxTokens: plan.summaryTokens })
+  if (scope.signal.aborted) return gaveUp('aborted')
+  // Nobody was there to ask, and there is still room: it is tried again before the next request.
+  if (summarized?.kind === 'failed' && trigger !== 'reactive' && !isFull(view)) return gaveUp(summarized.message)
+  const summary =
+    summarized === undefined
+      ? 'Only long results of the newest calls were shortened.'
+      : summarized.kind === 'summary'
+        ? summarized.text
+        : plainSummary(replaced, summarized.message)
+  const carried = await carry(scope, work)
+  const first: ModelMessage = {
+    role: 'user',
+    content: [block(heading(replaced.length, summary)), ...wordsOf(work), ...carried.map(carriedBlock)],
+  }
+  const messages = [first, ...kept]
+  const postTokens = view.fixedTokens + view.tokensOf(messages)
+  if (postTokens >= view.estimatedTokens && trigger !== 'reactive') return gaveUp('it would be no shorter')
+  return { kind: 'compacted', messages, preTokens: view.estimatedTokens, postTokens, summary, personsWords: 'carried' }
+}
+
+/** Share of the window from which on waiting for a better moment is no longer possible. */
+const fullShare = 0.97
+
+function isFull({ estimatedTokens, contextWindow }: ContextView): boolean {
+  return estimatedTokens >= contextWindow * fullShare
+}
+
+function gaveUp(message: string): CompactionResult {
+  return { kind: 'gave_up', message }
+}
+
+function block(text: string): TextBlock {
+  return { type: 'text', text }
+}
+
+function heading(count: number, summary: string): string {
+  return `This conversation was made shorter: ${count} messages before the next ones were replaced by this summary.\n\n<summary>\n${summary}\n</summary>`
+}
+
+function wordsOf({ view, plan }: Work): readonly TextBlock[] {
+  const all = personsWordsOf(view.state.transcript, new Set(plan.kept))
+  if (all.length === 0) return []
+  const tokensOf = (text: string): number => view.tokensOf([{ role: 'user', content: text }])
+  const { words, isShortened } = wordsWithin(all, plan.wordsTokens, tokensOf)
+  const said = isShortened
+    ? 'What the person has said so far, in order and word for word; where it was too much, places that were left out are marked:'
+    : 'Everything that the person has said so far, in order and word for word:'
+  return [block(`${said}\n\n${words.map((text) => `<message>\n${text}\n</message>`).join('\n')}`)]
+}
+
+async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly CarriedText[]> {
+  if (parts.carryOver === undefined) return []
+  const messages = view.state.transcript.messages()
+  let left = plan.carriedTokens
+  try {
+    const given = await parts.carryOver({ signal, messages, maxTokens: left })
+    return given.flatMap(({ title, text }) => {
+      // Four characters a token: what is carried is cut, whoever gave it.
+      const shown = shortenText(String(text), Math.max(0, left) * 4)
+      left -= view.tokensOf([{ role: 'user', content: shown }])
+      return shown === '' ? [] : [{ title: String(title), text: shown }]
+    })
+  } catch {
+    // What cannot be read now, the model can read when it needs it.
+    return []
+  }
+}
+
+function carriedBlock({ title, text }: CarriedText): TextBlock {
+  return block(`${title}, as of now:\n\n${text}`)
+}

@@ -1,0 +1,41 @@
+import { isToolResult, type ModelMessage } from '../messages.ts'
+
+/**
+ * Whether a conversation may be cut before this message: what comes behind it stands by itself. Never between a call and its result, nor inside a
+ * reply that the service paused.
+ */
+export function isCutPoint(messages: readonly ModelMessage[], index: number): boolean {
+  const message = messages[index]
+  if (message === undefined || index === 0) return false
+  if (message.role === 'assistant') return messages[index - 1]?.role === 'user'
+  return typeof message.content === 'string' || !message.content.some(isToolResult)
+}
+
+/** Where a conversation may be cut, from the first to the last. */
+export function cutPointsOf(messages: readonly ModelMessage[]): readonly number[] {
+  const points: number[] = []
+  for (let index = 1; index < messages.length; index++) if (isCutPoint(messages, index)) points.push(index)
+  return points
+}
+
+/**
+ * The newest messages that have at most so many tokens, cut where they may be: the index of the first of them. The last group is among them,
+ * whatever it has.
+ */
+export function newestWithin(
+  messages: readonly ModelMessage[],
+  budget: number,
+  tokensOf: (messages: readonly ModelMessage[]) => number,
+): number {
+  let start = messages.length
+  let end = messages.length
+  let left = budget
+  for (let index = messages.length - 1; index > 0; index--) {
+    if (!isCutPoint(messages, index)) continue
+    left -= tokensOf(messages.slice(index, end))
+    end = index
+    if (left < 0) return start === messages.length ? index : start
+    start = index
+  }
+  return start === messages.length ? 0 : start
+}

@@ -1,0 +1,50 @@
+import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolResultBlock } from '../messages.ts'
+
+/** The beginning and the end of a text, with a line between that says how much is left out; the text itself where it is short enough. */
+export function shortenText(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text
+  const head = wholeUnits(text.slice(0, Math.ceil(maxLength * 0.6)), 'end')
+  const tail = wholeUnits(text.slice(text.length - Math.floor(maxLength * 0.4)), 'start')
+  return `${head}\n[… ${text.length - head.length - tail.length} characters were left out here …]\n${tail}`
+}
+
+/** A pair of surrogates is one character: it is not cut in the middle. */
+function wholeUnits(text: string, cutAt: 'start' | 'end'): string {
+  if (cutAt === 'end') return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text
+  return /^[\uDC00-\uDFFF]/.test(text) ? text.slice(1) : text
+}
+
+/** The messages with every text of a result no longer than this; those without such a result stay the same objects. */
+export function withShortResults(messages: readonly ModelMessage[], maxLength: number): readonly ModelMessage[] {
+  return messages.map((message) => {
+    const { role, content } = message
+    if (role !== 'user' || typeof content === 'string') return message
+    const shorter = content.map((block) => (isToolResult(block) ? shortResult(block, maxLength) : block))
+    return shorter.every((block, index) => block === content[index]) ? message : { ...message, content: shorter }
+  })
+}
+
+function shortResult(block: ToolResultBlock, maxLength: number): ToolResultBlock {
+  const { content } = block
+  if (typeof content === 'string')
+    return content.length <= maxLength ? block : { ...block, content: shortenText(content, maxLength) }
+  const shorter = content.map((part): ContentBlock =>
+    isText(part) && part.text.length > maxLength ? { ...part, text: shortenText(part.text, maxLength) } : part,
+  )
+  return shorter.every((part, index) => part === content[index]) ? block : { ...block, content: shorter }
+}
+
+/**
+ * The messages with their results shortened until they have at most so many tokens, or until no result has more than 500 characters: the
+ * longest give way first.
+ */
+export function shortenedTo(
+  messages: readonly ModelMessage[],
+  budget: number,
+  tokensOf: (messages: readonly ModelMessage[]) => number,
+): readonly ModelMessage[] {
+  let shorter = messages
+  for (let maxLength = 32_000; maxLength >= 500 && tokensOf(shorter) > budget; maxLength = Math.floor(maxLength / 2))
+    shorter = withShortResults(messages, maxLength)
+  return shorter
+}

@@ -1,0 +1,145 @@
+import { isToolUse, textOf, type ModelMessage } from '../messages.ts'
+import type { ModelErrorJson } from '../model/model-error.ts'
+import type { Model } from '../model/model.ts'
+import { cutPointsOf } from './groups.ts'
+import type { CompactionReply, CompactionScope, ContextView } from './port.ts'
+import { shortenText, withShortResults } from './shorten.ts'
+import { usableSummary } from './summary-text.ts'
+
+/** What came of asking for a summary. `unable`: nobody can summarize it; `failed`: nobody was there to do it, or to pay for it. */
+export type Summarized =
+  | { readonly kind: 'summary'; readonly text: string }
+  | { readonly kind: 'unable'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** Share of the room that the question may fill, at each try: what a service counts may be far from what is estimated. */
+const shares = [1, 0.6, 0.3, 0.12] as const
+/** Most characters that a result keeps in a question that was too long. */
+const shortResultLength = 2_000
+
+/**
+ * Asks a model for a summary of the oldest messages. A question that is too long drops the oldest groups and is asked again, 3 times at most
+ * (spec R-CTX-7). A model of its own that cannot answer is stood in for by the run's own.
+ */
+export async function summarize(
+  scope: CompactionScope,
+  view: ContextView,
+  messages: readonly ModelMessage[],
+  { model: own, maxTokens }: { readonly model?: Model | undefined; readonly maxTokens: number },
+): Promise<Summarized> {
+  const instruction: ModelMessage = { role: 'user', content: instructionWith(scope.instructions) }
+  let model = own ?? view.model
+  let learned = Infinity
+  let last: Summarized = { kind: 'unable', message: 'the question was too long' }
+  let step = 0
+  for (const _try of shares) {
+    const share = shares[step] ?? shares[0]
+    const window = Math.min(model === view.model ? view.contextWindow : model.contextWindow, learned)
+    const room = (window - maxTokens - view.fixedTokens - view.tokensOf([instruction])) * 0.97 * share
+    const asked = within(step > 0 ? withShortResults(messages, shortResultLength) : messages, room, view)
+    if (asked === undefined) return last
+    const { system, tools } = view
+    const reply = await scope.ask({ model, system, tools, messages: [...asked, instruction], maxTokens })
+    const came = read(reply)
+    if (came.kind !== 'too_long' && came.kind !== 'refused') return came
+    last = { kind: 'unable', message: came.error.message }
+    if (came.kind === 'too_long') {
+      step++
+      learned = Math.min(learned, came.error.contextLimit?.limit ?? Infinity)
+    } else if (model === view.model) return last
+    else model = view.model
+  }
+  return last
+}
+
+type Read =
+  | Summarized
+  | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
+  | { readonly kind: 'refused'; readonly error: ModelErrorJson }
+
+function read(reply: CompactionReply): Read {
+  switch (reply.kind) {
+    case 'answered': {
+      const text = usableSummary(reply.message)
+      return text === undefined ? { kind: 'unable', message: 'the model gave no summary' } : { kind: 'summary', text }
+    }
+    case 'over_budget':
+      return { kind: 'failed', message: 'the budget has no room for a summary' }
+    case 'aborted':
+      return { kind: 'failed', message: 'aborted' }
+    case 'failed':
+      if (reply.error.kind === 'prompt_too_long') return { kind: 'too_long', error: reply.error }
+      return reply.error.retryable
+        ? { kind: 'failed', message: reply.error.message }
+        : { kind: 'refused', error: reply.error }
+  }
+}
+
+/** The newest of the messages that fit, with the summary that stands first, if one does; undefined when there is room for none. */
+function within(
+  messages: readonly ModelMessage[],
+  room: number,
+  { tokensOf }: ContextView,
+): readonly ModelMessage[] | undefined {
+  if (tokensOf(messages) <= room) return messages
+  const first = messages.slice(0, 1)
+  const left = room - tokensOf(first) - tokensOf([leftOut])
+  let start: number | undefined
+  let tokens = 0
+  for (const point of cutPointsOf(messages).toReversed()) {
+    tokens += tokensOf(messages.slice(point, start))
+    if (tokens > left) break
+    start = point
+  }
+  return start === undefined ? undefined : [...first, leftOut, ...messages.slice(start)]
+}
+
+const leftOut: ModelMessage = Object.freeze({
+  role: 'user',
+  content: '[Messages were left out here: there was no room for them.]',
+})
+
+function instructionWith(wanted: string): string {
+  return wanted === '' ? instruction : `${instruction}\n\nThis was asked for as well:\n${wanted}`
+}
+
+const instruction = `The conversation so far is about to be replaced by a summary, so that there is room to go on. Write that summary now. Call no tool, and answer nothing that was asked above.
+
+Whoever goes on knows nothing but your summary, the person's own messages (they are carried over word for word: do not repeat them) and the newest messages. Write under these headings, and leave out what there is nothing to say about:
+
+## Task
+What is to be achieved, and how it will be known that it is done.
+
+## Decisions
+What was decided, each with its reason, and what was ruled out.
+
+## Files
+Each file that was read, changed or made: its path, what matters in it, and its state. Names, signatures and values exactly as they stand.
+
+## What failed
+What was tried and did not work, with the error, so that it is not tried again.
+
+## Open work
+What is under way, in which step exactly, and what comes next.
+
+Be exact and short. Copy identifiers, paths, commands and error messages as they are.`
+
+/** What can be said of messages without asking anybody: the calls that were made, and the last words. */
+export function plainSummary(messages: readonly ModelMessage[], why: string): string {
+  const lines: string[] = []
+  for (const { role, content } of messages) {
+    if (role !== 'assistant' || typeof content === 'string') continue
+    const text = textOf(content).trim()
+    if (text !== '') lines.push(`- said: ${shortenText(text, 300).replaceAll('\n', ' ')}`)
+    for (const block of content)
+      if (isToolUse(block)) lines.push(`- called ${block.name} ${shortenText(JSON.stringify(block.input) ?? '', 160)}`)
+  }
+  const newest = lines.slice(-60)
+  const gone = lines.length - newest.length
+  const list = newest.length === 0 ? ['- nothing'] : newest
+  return [
+    `There is no summary (${why}). What was done, the newest last:`,
+    ...(gone > 0 ? [`- (${gone} earlier steps are not listed)`] : []),
+    ...list,
+  ].join('\n')
+}

@@ -1,0 +1,124 @@
+import type { CollapseStage } from '../context/port.ts'
+import { usableSummary } from '../context/summary-text.ts'
+import { after, type Eventually } from '../eventually.ts'
+import type { LoopEvent } from '../events.ts'
+import { plus, type HeldBack } from '../budget/ledger.ts'
+import type { Run } from './run.ts'
+import { askModel, type Asked, type Asker } from './request/ask-model.ts'
+import { chargeOf, worstCase, type Charge } from './request/charge.ts'
+import { currentModel, outputCap } from './request/current-model.ts'
+import { inputBoundOf } from './request/input-bound.ts'
+import { problemOfQuestion, questionPlan } from './request/question.ts'
+import { heldBackBy } from './request/reserve.ts'
+
+/** What a question beside a turn came to, as recorded. Its attempts have steps of their own. */
+type StagingRecord = {
+  readonly from: number
+  readonly to: number
+  readonly freedTokens: number
+  /** Absent when there is none that could be used. */
+  readonly summary?: string
+  readonly charges: readonly Charge[]
+  readonly told: readonly LoopEvent[]
+}
+
+/** A summary of finished work that is made beside a turn: joined, and entered, at its end. */
+export interface Staging {
+  readonly name: string
+  /** Compactions when it began: with another since, its messages are no more. */
+  readonly compactions: number
+  readonly record: Promise<StagingRecord>
+}
+
+const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
+const lostRecord: StagingRecord = Object.freeze({ from: 0, to: 0, freedTokens: 0, charges: [], told: [] })
+
+function stagingName({ spent }: Run): string {
+  return `stage:${spent.request}`
+}
+
+/** True when a resumed run has a summary of this turn on record; it is entered again when the turn ends. */
+export function recordedStaging(run: Run): boolean {
+  const name = stagingName(run)
+  if (!run.ports.isResumed || run.ports.steps.peek(run.key(name)) !== 'done') return false
+  run.staging = { name, compactions: run.spent.compactions, record: Promise.resolve(lostRecord) }
+  return true
+}
+
+/** Begins to ask for a summary. Nobody waits for it before the end of the turn. */
+export function startStaging(run: Run, stage: CollapseStage): void {
+  const name = stagingName(run)
+  const record = ask(run, stage, name)
+  // Who joins it hears of a driver that fails; a run that breaks before does not.
+  record.catch(() => {})
+  run.staging = { name, compactions: run.spent.compactions, record }
+}
+
+async function ask(run: Run, { from, to, freedTokens, question }: CollapseStage, name: string): Promise<StagingRecord> {
+  const charges: Charge[] = []
+  const told: LoopEvent[] = []
+  const span = { from, to, freedTokens, charges, told }
+  if (problemOfQuestion(run, question) !== undefined) return span
+  const model = question.model ?? currentModel(run)
+  const plan = questionPlan(run, question, model, `${name}/1`)
+  const heldBack = withNextRequest(run)
+  const asker: Asker = {
+    retryName: `${name}/retry:1`,
+    canFallBack: false,
+    begin: () => () => {},
+    tell: (event) => void told.push(event),
+    enter: (_attempt, { value }) => {
+      if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
+      charges.push(value.charge)
+      if (value.charge.note !== undefined) told.push({ type: 'notice', message: value.charge.note })
+    },
+  }
+  const asked = await askModel(run, { ...plan, isBeside: true, heldBack: () => heldBack }, asker)
+  const summary = summaryOf(asked)
+  return summary === undefined ? span : { ...span, summary }
+}
+
+/** It leaves room for the turn's own request: a summary that nobody waits for ends no run. */
+function withNextRequest(run: Run): HeldBack {
+  const model = currentModel(run)
+  const next = run.ports.ledger.limited
+    ? worstCase(run, model, inputBoundOf(run, model), outputCap(run, model))
+    : { nanos: 0, tokens: 0 }
+  const held = heldBackBy(run)
+  return (output) => (held === undefined ? next : plus(held(output), next))
+}
+
+function summaryOf(asked: Asked): string | undefined {
+  return asked.kind === 'answered' ? usableSummary(asked.message) : undefined
+}
+
+/** Waits for the summary that is made beside this turn, if there is one, and enters it. */
+export function joinStaging(run: Run): Eventually<undefined> {
+  const { staging } = run
+  if (staging === undefined) return undefined
+  run.staging = undefined
+  return staging.record.then((record) =>
+    after(
+      run.step<StagingRecord>(staging.name, () => record, composite),
+      ({ value }) => enter(run, staging, value),
+    ),
+  )
+}
+
+/** The run broke: what the summary cost is entered, and nothing is recorded any more. */
+export async function leaveStaging(run: Run): Promise<void> {
+  const { staging } = run
+  if (staging === undefined) return
+  run.staging = undefined
+  const record = await staging.record.catch(() => lostRecord)
+  for (const charge of record.charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+}
+
+function enter(run: Run, { compactions }: Staging, record: StagingRecord): undefined {
+  const { charges, told, from, to, freedTokens, summary } = record
+  for (const event of told) run.emit(event)
+  for (const charge of charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+  if (summary === undefined || run.spent.compactions !== compactions) return undefined
+  run.append({ kind: 'collapse_staged', id: run.entryId('collapse'), from, to, summary, freedTokens })
+  return undefined
+}

@@ -1,0 +1,72 @@
+import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
+import { messageOf } from '../../errors.ts'
+import { ModelError } from '../../model/model-error.ts'
+import type { Model } from '../../model/model.ts'
+import { misfitOf } from '../../stored.ts'
+import { isModelMessages } from '../../stored-transcript.ts'
+import type { Run } from '../run.ts'
+import type { Asked } from './ask-model.ts'
+import type { RequestPlan } from './attempt.ts'
+import { estimateRequest } from './estimate.ts'
+import { questionBoundOf } from './input-bound.ts'
+import { heldBackBy } from './reserve.ts'
+
+// Questions about the conversation, which its own requests do not ask: a compaction's, and those that are asked beside a turn.
+
+/** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
+export function questionPlan(run: Run, request: CompactionRequest, model: Model, name: string): RequestPlan {
+  const { system, messages, tools = [] } = request
+  const cap = request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens
+  const digest = run.transcript.digest().toString(36)
+  return {
+    name,
+    model,
+    cap: Math.min(cap, model.maxOutputTokens),
+    inputBound: (bounded) => questionBoundOf(run, request, bounded),
+    heldBack: () => heldBackBy(run),
+    digest: () => digest,
+    promptDigest: () => '',
+    contextAfter: () => estimateRequest(run),
+    body: ({ maxTokens }, idempotencyKey) => {
+      const plain = { system, messages, tools, maxTokens, idempotencyKey }
+      return tools.length === 0 ? plain : { ...plain, toolChoice: 'none' }
+    },
+  }
+}
+
+/** What is wrong with a question; undefined when it can be asked. */
+export function problemOfQuestion(run: Run, request: CompactionRequest): string | undefined {
+  try {
+    const { system, messages, model } = request
+    const misfit = misfitOf(messages, isModelMessages)
+    if (typeof system !== 'string' || misfit !== undefined)
+      return `A question of a compaction is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
+    if (model === undefined || isNamed(run, model)) return undefined
+    return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+function isNamed({ context }: Run, { id }: Model): boolean {
+  const { models, contextDefence } = context
+  return [...models, ...(contextDefence.models ?? [])].some((named) => named.id === id)
+}
+
+export function refusedQuestion(message: string): CompactionReply {
+  const error = new ModelError({ kind: 'invalid_request', message, retryable: false, billed: 'nothing' })
+  return { kind: 'failed', error: error.toRecord() }
+}
+
+export function replyTo(asked: Asked): CompactionReply {
+  switch (asked.kind) {
+    case 'answered':
+      return { kind: 'answered', message: asked.message, streamError: asked.streamError }
+    case 'aborted':
+    case 'over_budget':
+      return { kind: asked.kind }
+    case 'failed':
+    case 'overloaded':
+      return { kind: 'failed', error: asked.error }
+  }
+}
