@@ -321,13 +321,13 @@ describe('an answer that is an error', () => {
       '400 for a long prompt',
       'claude',
       { status: 400, body: anthropicBody('invalid_request_error', 'prompt is too long: 9 tokens > 8 maximum') },
-      { kind: 'prompt_too_long', retryable: false },
+      { kind: 'prompt_too_long', retryable: false, contextLimit: { used: 9, limit: 8 } },
     ],
     [
       '400 for a long prompt',
       'chat',
       { status: 400, body: openAiBody("This model's maximum context length is 8 tokens.", 'context_length_exceeded') },
-      { kind: 'prompt_too_long', retryable: false },
+      { kind: 'prompt_too_long', retryable: false, contextLimit: { used: null, limit: 8 } },
     ],
     [
       '400',
@@ -358,6 +358,16 @@ describe('an answer that is an error', () => {
     })
     const { error } = await call(claudeAt(server.url))
     expect(recordOf(error)).toMatchObject({ kind: 'rate_limit', status: null, retryable: true, billed: 'unknown' })
+  })
+
+  test('under a 200, first in the stream, tells of the window', async () => {
+    const server = await startRawServer((response) => {
+      beginStream(response)
+      const message = 'prompt is too long: 9 tokens > 8 maximum'
+      response.end(sse([{ type: 'error', error: { type: 'invalid_request_error', message } }]))
+    })
+    const { error } = await call(claudeAt(server.url))
+    expect(recordOf(error)).toMatchObject({ kind: 'prompt_too_long', contextLimit: { used: 9, limit: 8 } })
   })
 
   test('under a 200, after a completed block, keeps the block', async () => {

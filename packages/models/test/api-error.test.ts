@@ -13,12 +13,22 @@ type Row = readonly [
   headers: Readonly<Record<string, string>>,
   kind: string,
   retryable: boolean,
-  retryAfterMs?: number,
+  retryAfterMs?: number | null,
+  contextLimit?: { readonly used: number; readonly limit: number },
 ]
 
 const table: readonly Row[] = [
   [400, 'invalid_request_error', 'messages: at least one is needed', {}, 'invalid_request', false],
-  [400, 'invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum', {}, 'prompt_too_long', false],
+  [
+    400,
+    'invalid_request_error',
+    'prompt is too long: 210000 tokens > 200000 maximum',
+    {},
+    'prompt_too_long',
+    false,
+    null,
+    { used: 210_000, limit: 200_000 },
+  ],
   [
     400,
     'invalid_request_error',
@@ -26,6 +36,8 @@ const table: readonly Row[] = [
     {},
     'prompt_too_long',
     false,
+    null,
+    { used: 9, limit: 10 },
   ],
   [
     400,
@@ -70,9 +82,9 @@ const table: readonly Row[] = [
 const keyHint = ' (the key comes from ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or apiKeyHelper)'
 
 describe('an HTTP error has the kind of its status and of what the service says', () => {
-  const cases = table.map(([status, type, message, headers, kind, retryable, retryAfterMs = null]) => ({
+  const cases = table.map(([status, type, message, headers, kind, retryable, retryAfterMs = null, contextLimit]) => ({
     said: { status, type, message, headers },
-    expected: { kind, retryable, retryAfterMs },
+    expected: { kind, retryable, retryAfterMs, ...(contextLimit !== undefined && { contextLimit }) },
   }))
   test.each(cases)('$said.status $said.type: $said.message $said.headers', async ({ said, expected }) => {
     const { status, type, message, headers } = said

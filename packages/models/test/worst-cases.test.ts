@@ -42,7 +42,8 @@ const units = [
   '<', '<script', '<script>', '<style><script>', '</script', '<a', '< ', '>', ' ', '\n', '\u{a0}', 'İ<SCRIPT>',
   '1', '1.', 'retry in 1', 'retry in 1.1 ', 'try again in 1s1', 'https://', 'http://a', 'max_tokens ', 'tokens',
   'exceeded your ', 'over the ', 'image', 'image does not match', 'credit ', 'token count ', 'prompt exceeds the ',
-  'range of input', 'context ', '{', '[', '"', '\\"', '{"a":',
+  'range of input', 'context ', 'prompt is too long: ', 'prompt is too long: 1', '1,000', 'maximum context length is ',
+  'maximum context length is 9 tokens. ', 'you requested ', '1 in the ', '{', '[', '"', '\\"', '{"a":',
 ] as const // prettier-ignore
 
 const labels = { name: 'the service', baseUrlSetting: 'URL', keySetting: 'KEY' }

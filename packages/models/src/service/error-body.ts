@@ -1,6 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import { listOf, parseJson, stringOf } from '../json-fields.ts'
+import { contextLimitOf } from './context-limit.ts'
+import type { ContextLimit } from './context-limit.ts'
 import { pageText } from './page-text.ts'
 
 /** What a service says of a failure, whichever of the known shapes it says it in. */
@@ -14,6 +16,8 @@ export interface Said {
   readonly isApi: boolean
   /** Whether the service itself must have written it: gateways write a bare `message`, too. */
   readonly isServices: boolean
+  /** What it says of the window. */
+  readonly contextLimit: ContextLimit | undefined
 }
 
 /**
@@ -24,8 +28,12 @@ export interface Said {
 export function readErrorBody(body: string): Said {
   const value = parseJson(body)
   const answer = Array.isArray(value) ? (value as unknown[])[0] : value
-  const said = isJsonObject(answer) ? readError(answer) : undefined
-  return said ?? { type: '', code: '', message: pageText(body), requestId: null, isApi: false, isServices: false }
+  return (isJsonObject(answer) ? readError(answer) : undefined) ?? pageOf(pageText(body))
+}
+
+function pageOf(message: string): Said {
+  const contextLimit = contextLimitOf(message, undefined)
+  return { type: '', code: '', message, requestId: null, isApi: false, isServices: false, contextLimit }
 }
 
 /** Whether a body is an error of a service, in one of the known shapes. */
@@ -35,8 +43,7 @@ export function tellsFailure(body: string): boolean {
 
 /** The same of what came as an object already, in the middle of a stream. */
 export function readErrorValue(error: Json | undefined): Said {
-  const said = isJsonObject(error) ? readError({ error }) : readError({ error: stringOf(error) })
-  return said ?? { type: '', code: '', message: '', requestId: null, isApi: false, isServices: false }
+  return readError({ error: isJsonObject(error) ? error : stringOf(error) }) ?? pageOf('')
 }
 
 function readError(answer: JsonObject): Said | undefined {
@@ -47,27 +54,31 @@ function readError(answer: JsonObject): Said | undefined {
   if (told !== undefined) {
     const type = nameOf(answer.type) || nameOf(answer.error_type)
     const isServices = error !== undefined || answer.object === 'error' || answer.type !== undefined
-    return { type, code: codeOf(answer), message: wordsOf(told), requestId, isApi: true, isServices }
+    const said = wordsOf(told)
+    const contextLimit = contextLimitOf(said, answer)
+    return { type, code: codeOf(answer), message: said, requestId, isApi: true, isServices, contextLimit }
   }
   const choice = listOf(answer.choices).find((one) => isJsonObject(one) && isJsonObject(one.error))
   return isJsonObject(choice) ? readError({ error: choice.error }) : undefined
 }
 
-type Fields = Pick<Said, 'type' | 'code' | 'message'>
+type Fields = Pick<Said, 'type' | 'code' | 'message' | 'contextLimit'>
 
 function readFields(error: JsonObject): Fields {
   // Where others have a type Gemini has a status by name.
   const type = nameOf(error.type) || nameOf(error.status)
-  const said: Fields = {
-    type,
-    code: codeOf(error),
-    message: wordsOf(error.message) || wordsOf(error.detail) || pageText(JSON.stringify(error)),
-  }
+  const message = wordsOf(error.message) || wordsOf(error.detail) || pageText(JSON.stringify(error))
+  const said: Fields = { type, code: codeOf(error), message, contextLimit: contextLimitOf(message, error) }
   // A router tells what the service behind it said in here.
   const raw = isJsonObject(error.metadata) ? stringOf(error.metadata.raw) : ''
   if (raw === '') return said
   const inner = readErrorBody(raw)
-  return { ...said, type: type || inner.code || inner.type, message: bounded(`${said.message}: ${inner.message}`) }
+  return {
+    ...said,
+    type: type || inner.code || inner.type,
+    message: bounded(`${message}: ${inner.message}`),
+    contextLimit: inner.contextLimit ?? said.contextLimit,
+  }
 }
 
 function codeOf({ code }: JsonObject): string {

@@ -1,4 +1,5 @@
 import type { ModelErrorKind } from '@halting/core/adapters'
+import { shorterWouldFit } from './context-limit.ts'
 import type { Said } from './error-body.ts'
 
 /** The status that an error without one of its own amounts to. */
@@ -35,6 +36,7 @@ const kindOfName: { readonly [name: string]: ModelErrorKind } = {
   billing_not_active: 'billing_error',
   context_length_exceeded: 'prompt_too_long',
   exceed_context_size_error: 'prompt_too_long',
+  model_max_prompt_tokens_exceeded: 'prompt_too_long',
   invalid_api_key: 'authentication_failed',
   model_not_found: 'model_not_found',
 }
@@ -48,9 +50,9 @@ function byName<Value>(table: { readonly [name: string]: Value }, name: string):
 const capTooLarge = /max_(completion_)?tokens\W.{0,60}too large/i
 const promptTooLong = new RegExp(
   [
-    /prompt (is too long|exceeds)/,
+    /prompt ((is )?too long|exceeds)|reduce the length of the (messages|prompt|input)/,
     /(exceeds?|exceeded|greater than) (the |this model's |your )?(available |maximum |model )?(context|token limit|number of tokens)/,
-    /maximum (context|prompt) length|context ?window|request_too_large/,
+    /maximum (context|prompt) length|max context length|context ?window|request_too_large/,
     /input (is too long|tokens exceed)|too large for model|too many tokens|token count.{0,30} exceeds/,
     /tokens \+ `?max_new_tokens|range of input length/,
   ]
@@ -124,17 +126,25 @@ function limitKind({ code, message, asksToWait }: Failed): ModelErrorKind {
 }
 
 /** Some services blame themselves for what was asked of them. */
-function serverKind({ status, isApi, message }: Failed): ModelErrorKind {
+function serverKind(failed: Failed): ModelErrorKind {
+  const { status, isApi, message } = failed
   if (!isApi) return 'server_error'
-  if (promptTooLong.test(message)) return 'prompt_too_long'
+  if (isPromptTooLong(failed)) return 'prompt_too_long'
   if (status === 503) return atCapacity.test(message) ? 'overloaded' : 'server_error'
   return status === 500 && imageRefused.test(message) ? 'image' : 'server_error'
 }
 
-function requestKind({ code, message }: Failed): ModelErrorKind {
-  if (capTooLarge.test(message)) return 'invalid_request'
-  if (promptTooLong.test(message)) return 'prompt_too_long'
+function requestKind(failed: Failed): ModelErrorKind {
+  const { code, message } = failed
+  // vLLM says it also of a cap that is too large for what the prompt leaves of the window.
+  if (capTooLarge.test(message)) return shorterWouldFit(message) ? 'prompt_too_long' : 'invalid_request'
+  if (isPromptTooLong(failed)) return 'prompt_too_long'
   if (/image/i.test(code) || imageRefused.test(message) || wantsText.test(message)) return 'image'
   if (noCredit.test(message)) return 'billing_error'
   return wrongKey.test(message) ? 'authentication_failed' : 'invalid_request'
+}
+
+/** Whoever says what fits says that this did not. */
+function isPromptTooLong({ message, contextLimit }: Failed): boolean {
+  return contextLimit !== undefined || promptTooLong.test(message)
 }

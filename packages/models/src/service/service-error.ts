@@ -1,6 +1,8 @@
 import { ModelError } from '@halting/core'
+import type { ModelErrorKind } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { retryAfterMsOf } from '../http/retry-after.ts'
+import type { ContextLimit } from './context-limit.ts'
 import { readErrorBody, readErrorValue } from './error-body.ts'
 import type { Said } from './error-body.ts'
 import { kindOf, statusOf } from './error-kind.ts'
@@ -40,6 +42,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
     requestId: requestIdOf(headers) ?? said.requestId,
     ...retryableOf(headers, status),
     billed: mayBeBilled(said, status) ? 'unknown' : 'nothing',
+    contextLimit: limitToTell(kind, said),
   })
 }
 
@@ -67,11 +70,18 @@ function mayBeBilled(said: Said, status: number): boolean {
 /** The error that came in a stream, after a 200: there is no status that would say anything. */
 export function streamError(error: Json | undefined, requestId: string | null): ModelError {
   const said = readErrorValue(error)
+  const kind = kindOf({ ...said, status: statusOf(said), asksToWait: true })
   return new ModelError({
-    kind: kindOf({ ...said, status: statusOf(said), asksToWait: true }),
+    kind,
     message: `The service gave up while it was answering: ${said.message || said.type || 'it did not say why'}.`,
     requestId,
+    contextLimit: limitToTell(kind, said),
   })
+}
+
+/** A figure in any other failure is not about this request's size. */
+function limitToTell(kind: ModelErrorKind, { contextLimit }: Said): ContextLimit | undefined {
+  return kind === 'prompt_too_long' ? contextLimit : undefined
 }
 
 /** The service's own word on whether to try again outranks the rule of the kind. A conflict (409) may pass. */

@@ -1,0 +1,167 @@
+import type { ModelErrorJson } from '@halting/core/adapters'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json } from '@halting/core'
+
+/**
+ * What a refusal says of the window: the most tokens that fit, and what the request had. `limit` is what the service counts against: for most the window,
+ * which holds the reply too, for some the input alone or a minute's allowance. So `used` may be below it: then the input
+ * fits, but not with the cap on the reply, and a lower cap helps as much as a shorter conversation.
+ */
+export type ContextLimit = NonNullable<ModelErrorJson['contextLimit']>
+
+/** A limit with what the request left for the reply, where that was said. */
+interface SaidLimit extends ContextLimit {
+  readonly output: number | null
+}
+
+/**
+ * How services say what fits. A hole is a number: `used` of the input, `output` of the reply, `total` of both. Each stands
+ * between fixed words, so that a text is gone through in time that grows with it.
+ */
+const limitWordings = [
+  // Anthropic, also on Bedrock and Vertex
+  'prompt is too long: {used} tokens > {limit} maximum',
+  'exceed context limit: {used} + {output} > {limit}',
+  // OpenAI, Azure
+  'exceed the configured limit of {limit} tokens',
+  // OpenAI, Groq: a minute's allowance, which is the largest request that can ever pass
+  '(TPM): Limit {limit}, Requested {used}',
+  // OpenAI, Azure, DeepSeek, vLLM, OpenRouter
+  'maximum context length is {limit}',
+  // vLLM
+  "model's context length is only {limit} tokens",
+  'prompt (length {used}) is longer than the maximum model length of {limit}',
+  'prompt ({used} tokens) is too long and exceeds limit of {limit}',
+  // SGLang, Together, LiteLLM
+  "input ({used} tokens) is longer than the model's context length ({limit}",
+  "input length ({used}) exceeds model's maximum context length ({limit})",
+  "exceeds the model's maximum context length of {limit}",
+  // Poolside
+  'input length {used} exceeds the maximum allowed input length of {limit}',
+  // Text Generation Inference, Together
+  'max_new_tokens` must be <= {limit}',
+  '`inputs` must have less than {limit} tokens. Given: {used}',
+  // Gemini, Vertex
+  'input token count ({used}) exceeds the maximum number of tokens allowed ({limit})',
+  'input token count exceeds the maximum number of tokens allowed ({limit})',
+  'input token count exceeds the maximum number of tokens allowed {limit}',
+  'input token count is {used} but model only supports up to {limit}',
+  // Mistral
+  'prompt contains {used} tokens and {output} draft tokens, too large for model with {limit} maximum context length',
+  'prompt contains {used} tokens, too large for model with {limit} maximum context length',
+  // xAI
+  'maximum prompt length is {limit} but the request contains {used} tokens',
+  // llama.cpp, its Python package, and LM Studio
+  'request ({used} tokens) exceeds the available context size ({limit} tokens)',
+  'requested tokens ({used}) exceed context window of {limit}',
+  'n_keep: {used}>= n_ctx: {limit}',
+  'loaded with context length of only {limit} tokens',
+  // Moonshot
+  'exceeded model token limit: {limit} (requested: {used})',
+  'exceeded model token limit: {limit}',
+  // Cerebras
+  'current length is {used} while limit is {limit}',
+  // GitHub Copilot
+  'prompt token count of {used} exceeds the limit of {limit}',
+  // Fireworks, Ollama's cloud
+  'prompt is too long: {used}, model maximum context length: {limit}',
+  // SiliconFlow
+  'length of prompt_tokens ({used}) must be less than max_seq_len ({limit})',
+  // Qwen
+  'range of input length should be [1, {limit}]',
+  // Cohere
+  'tokens in the prompt exceeds the limit of {limit}',
+].map(patternOf)
+
+/**
+ * How they say what the request had, where the limit stands in another sentence. vLLM stops counting where it is too much
+ * and says "at least": that is no count of the request.
+ */
+const countWordings = [
+  // OpenAI, Azure
+  'messages resulted in {used} tokens',
+  // vLLM
+  'your request has {used} input tokens',
+  'your prompt contains {used} input tokens',
+  'you passed {used} input tokens',
+  // SGLang
+  '{used} tokens from the input messages',
+  // Text Generation Inference, Together
+  'given: {used} `inputs` tokens',
+  // LM Studio
+  'keep the first {used} tokens',
+  // OpenAI, DeepSeek, vLLM, OpenRouter
+  'you requested {total} tokens',
+  'you requested about {total} tokens',
+].map(patternOf)
+
+const outputWordings = [
+  '{output} in the completion',
+  '{output} for the completion',
+  '{output} in the output',
+  // vLLM
+  'is too large: {output}',
+].map(patternOf)
+
+function patternOf(wording: string): RegExp {
+  const source = wording
+    .split(/(\{\w+\})/)
+    .map((part) => (part.startsWith('{') ? numberNamed(part.slice(1, -1)) : escaped(part)))
+    .join('')
+  return new RegExp(source, 'i')
+}
+
+/** Whole, perhaps with separators of thousands; no part of a longer number or of a name, such as "1.5" or "128k". */
+function numberNamed(name: string): string {
+  return String.raw`(?<![\d.,])(?<${name}>\d{1,3}(?:[,._'\u00a0\u2009\u202f]\d{3}){1,4}|\d{1,15})(?!\w|[.,]\d)`
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
+}
+
+/** What a message says of the window; undefined when it names no limit. */
+function limitIn(message: string): SaidLimit | undefined {
+  const found = firstOf(limitWordings, message)
+  const limit = countOf(found?.limit)
+  if (limit === null) return undefined
+  const output = countOf(found?.output ?? firstOf(outputWordings, message)?.output)
+  const count = found?.used === undefined ? firstOf(countWordings, message) : found
+  const total = countOf(count?.total)
+  // Without the share of the reply the total is all that is known of the input.
+  const used = countOf(count?.used) ?? (total === null ? null : positive(total - (output ?? 0)))
+  return { used, limit, output }
+}
+
+type Figures = { readonly [name: string]: string | undefined }
+
+function firstOf(patterns: readonly RegExp[], message: string): Figures | undefined {
+  for (const pattern of patterns) {
+    const groups = pattern.exec(message)?.groups
+    if (groups !== undefined) return groups
+  }
+  return undefined
+}
+
+function countOf(digits: string | undefined): number | null {
+  return digits === undefined ? null : positive(Number(digits.replaceAll(/\D/g, '')))
+}
+
+function positive(count: unknown): number | null {
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : null
+}
+
+/** What a refusal says of the window: in its words, or as llama.cpp does beside them. */
+export function contextLimitOf(message: string, fields: Json | undefined): ContextLimit | undefined {
+  const { n_ctx, n_prompt_tokens } = isJsonObject(fields) ? fields : {}
+  const limit = positive(n_ctx)
+  if (limit !== null) return { used: positive(n_prompt_tokens), limit }
+  const said = limitIn(message)
+  return said && { used: said.used, limit: said.limit }
+}
+
+/** Whether a shorter conversation would do: the cap on the reply alone is not over the limit. */
+export function shorterWouldFit(message: string): boolean {
+  const said = limitIn(message)
+  return said !== undefined && said.output !== null && said.output < said.limit
+}
