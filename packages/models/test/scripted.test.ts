@@ -110,6 +110,83 @@ describe('a script is played over real HTTP, reply after reply', () => {
   })
 })
 
+describe('a script may have a small window, and its service a count of its own', () => {
+  const long = (length: number) => requestOf({ messages: [{ role: 'user', content: 'x'.repeat(length) }] })
+  const refused = (used: number, limit: number) => ({
+    kind: 'prompt_too_long',
+    status: 400,
+    retryable: false,
+    billed: 'nothing',
+    message: `400 invalid_request_error: prompt is too long: ${used} tokens > ${limit} maximum`,
+    contextLimit: { used, limit },
+  })
+
+  test('what is over it is refused with both figures, and uses up no reply', async () => {
+    const { model, server } = await play({ contextWindow: 1_000, replies: [{ content: 'one' }, { content: 'two' }] })
+    const texts: unknown[] = []
+    for (const length of [10, 8_000, 8_000, 10]) {
+      const { reply, error } = await call(model, { request: long(length) })
+      texts.push(reply === undefined ? recordOf(error) : textOf(reply.message))
+    }
+    const used = Math.ceil((server.requests[1]?.text.length ?? 0) / 4)
+    expect(texts).toEqual(['one', expect.objectContaining(refused(used, 1_000)), expect.anything(), 'two'])
+    expect([server.requests.length, server.remaining()]).toEqual([4, 0])
+    expect(used).toBeGreaterThan(2_000)
+  })
+
+  test('what fills it to the last token fits, and one character more does not', async () => {
+    const first = await play({ replies: [{ content: 'measured' }] })
+    await call(first.model, { request: long(4_000) })
+    const size = first.server.requests[0]?.text.length ?? 0
+    const whole = 4_000 - (size % 4)
+    const { model } = await play({ contextWindow: (size - (size % 4)) / 4, replies: [{ content: 'fits', repeat: 2 }] })
+    expect((await call(model, { request: long(whole) })).reply).toBeDefined()
+    expect(recordOf((await call(model, { request: long(whole + 1) })).error).kind).toBe('prompt_too_long')
+  })
+
+  test('its factor is in what is refused, in what is billed, and in what is counted beforehand', async () => {
+    const { model, server } = await play({ tokenFactor: 1.4, contextWindow: 1_000, replies: [{ content: 'one' }] })
+    const { reply } = await call(model, { request: long(1_000) })
+    const size = server.requests[0]?.text.length ?? 0
+    const content = JSON.stringify(reply?.message.content).length
+    const tokens = (length: number) => Math.ceil((length / 4) * 1.4)
+    expect(reply?.message.usage).toMatchObject({ input_tokens: tokens(size), output_tokens: tokens(content) })
+    // Over by the service's count alone.
+    const { error } = await call(model, { request: long(3_000) })
+    const longer = server.requests[1]?.text.length ?? 0
+    expect(longer / 4).toBeLessThan(1_000)
+    expect(recordOf(error)).toMatchObject(refused(tokens(longer), 1_000))
+    const counted = await fetch(`${server.url}/v1/messages/count_tokens`, { method: 'POST', body: 'x'.repeat(40) })
+    expect(await counted.json()).toEqual({ input_tokens: 14 })
+  })
+
+  test('no factor makes a token shorter than a byte', async () => {
+    const { model, server } = await play({ tokenFactor: 4, replies: [{ content: 'one' }] })
+    const { reply } = await call(model, { request: long(1_001) })
+    expect(reply?.message.usage.input_tokens).toBe(server.requests[0]?.text.length)
+  })
+
+  test('a 413 in a script tells the window that its message names', async () => {
+    const error = { status: 413, message: 'prompt is too long: 210000 tokens > 200000 maximum' }
+    const { model } = await play({ replies: [{ error }, { error: { status: 413 } }] })
+    expect(recordOf((await call(model)).error)).toMatchObject({
+      kind: 'prompt_too_long',
+      status: 413,
+      contextLimit: { used: 210_000, limit: 200_000 },
+    })
+    expect(recordOf((await call(model)).error).contextLimit).toBeUndefined()
+  })
+
+  test.each([
+    [{ contextWindow: 0 }, 'contextWindow must be a whole number above 0, not 0.'],
+    [{ contextWindow: '8k' }, 'contextWindow must be a whole number above 0, not "8k".'],
+    [{ tokenFactor: 0 }, 'tokenFactor must be a number above 0, 4 at most, not 0.'],
+    [{ tokenFactor: 4.1 }, 'tokenFactor must be a number above 0, 4 at most, not 4.1.'],
+  ])('%j is told to be wrong', (fields, message) => {
+    expect(() => parseScript({ ...fields, replies: [] })).toThrow(new ConfigurationError(`script: ${message}`))
+  })
+})
+
 describe("a reply keeps the request's max_tokens, as the service does", () => {
   const long = '日本 "quoted" 😀\n'.repeat(1_000)
   const ask = async (reply: unknown, maxTokens = 100) => {
@@ -285,7 +362,11 @@ describe('a script that is not right is refused with the place and what is right
   test.each([
     ['a list', [], 'script must be an object, not [].'],
     ['no replies', {}, 'script: replies must be a list, not left out.'],
-    ['a stranger', { replies: [], reply: 1 }, 'script: reply is no field here. There are: model, replies.'],
+    [
+      'a stranger',
+      { replies: [], reply: 1 },
+      'script: reply is no field here. There are: model, contextWindow, tokenFactor, replies.',
+    ],
     [
       'no content',
       { replies: [{}] },

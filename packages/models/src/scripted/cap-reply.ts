@@ -16,9 +16,13 @@ export interface CappedReply {
  * Ends a reply where its tokens do, as the service does. A reply of `declared` tokens, more than `maxTokens`, is cut in
  * that proportion. Nothing of a block but text and the input of a call is sent in part; nothing comes after the cut.
  */
-export function capReply(blocks: readonly JsonObject[], declared: number | undefined, maxTokens: number): CappedReply {
+export function capReply(
+  blocks: readonly JsonObject[],
+  declared: number | undefined,
+  { maxTokens, tokenFactor }: { readonly maxTokens: number; readonly tokenFactor: number },
+): CappedReply {
   const whole = JSON.stringify(blocks)
-  const outputTokens = declared ?? estimatedTokens(whole)
+  const outputTokens = declared ?? estimatedTokens(whole, tokenFactor)
   if (outputTokens <= maxTokens) return { blocks, broken: undefined, isCut: false, outputTokens }
   const kept: JsonObject[] = []
   // Of the characters of the whole as JSON: what the estimate counts. Two are the brackets.

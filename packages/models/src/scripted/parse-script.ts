@@ -10,8 +10,10 @@ import type { Script } from './script.ts'
  */
 export function parseScript(value: unknown, source = 'script'): Script {
   const check = checker(source)
-  const script = check.object(value, '', ['model', 'replies'])
+  const script = check.object(value, '', ['model', 'contextWindow', 'tokenFactor', 'replies'])
   check.optional(script, '', 'model', 'text')
+  check.optional(script, '', 'contextWindow', 'count')
+  check.optional(script, '', 'tokenFactor', 'factor')
   check.list(script.replies, 'replies').forEach((reply, index) => checkReply(check, reply, `replies[${index}]`))
   // Every field was just looked at.
   return script as unknown as Script
@@ -117,6 +119,11 @@ const kinds = {
   text: { what: 'a text', fits: (value: unknown) => typeof value === 'string' },
   number: { what: 'a number, 0 or more', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
   count: { what: 'a whole number above 0', fits: (value: unknown) => Number.isInteger(value) && Number(value) > 0 },
+  // No token is shorter than a byte.
+  factor: {
+    what: 'a number above 0, 4 at most',
+    fits: (value: unknown) => typeof value === 'number' && value > 0 && value <= 4,
+  },
 } as const
 
 function checker(source: string) {

@@ -20,6 +20,8 @@ export interface ReplyContext {
   readonly requestText: string
   /** The request's `max_tokens`; Infinity when it has none. */
   readonly maxTokens: number
+  /** How many tokens are counted for four characters. */
+  readonly tokenFactor: number
 }
 
 /** The message as the API would give it in one piece. */
@@ -78,7 +80,7 @@ function event(event: JsonObject): StreamStep {
 }
 
 function cappedOf(reply: ScriptedMessage, context: ReplyContext): CappedReply {
-  return capReply(blocksOf(reply, context), reply.usage?.output_tokens, context.maxTokens)
+  return capReply(blocksOf(reply, context), reply.usage?.output_tokens, context)
 }
 
 function blocksOf({ content }: ScriptedMessage, { request }: ReplyContext): readonly JsonObject[] {
@@ -139,6 +141,12 @@ function pieces(text: string): readonly string[] {
   return all
 }
 
-function usageOf(reply: ScriptedMessage, { outputTokens }: CappedReply, { requestText }: ReplyContext): Usage {
-  return { ...noUsage, input_tokens: estimatedTokens(requestText), ...reply.usage, output_tokens: outputTokens }
+function usageOf(reply: ScriptedMessage, { outputTokens }: CappedReply, context: ReplyContext): Usage {
+  const { requestText, tokenFactor } = context
+  return {
+    ...noUsage,
+    input_tokens: estimatedTokens(requestText, tokenFactor),
+    ...reply.usage,
+    output_tokens: outputTokens,
+  }
 }

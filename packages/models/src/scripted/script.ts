@@ -13,12 +13,19 @@ import type { ContentBlock, Usage } from '@halting/core'
  * }
  * ```
  *
- * The n-th request gets the n-th reply, whatever it asks, retries too. When none is left, the answer is a 400 that
+ * The n-th request that fits gets the n-th reply, whatever it asks, retries too. When none is left, the answer is a 400 that
  * says so. docs/guide/scripts.md describes every field.
  */
 export interface Script {
   /** By which id the scripted model is priced and reported; `scripted`, which has no price, when absent. */
   readonly model?: string
+  /**
+   * Most tokens that a request may have, as the service estimates it. A larger one is refused with 400
+   * `prompt is too long: N tokens > M maximum`, and uses up no reply. No limit when absent.
+   */
+  readonly contextWindow?: number
+  /** How many tokens the service counts for four characters, up to 4; 1 when absent. A client may estimate otherwise. */
+  readonly tokenFactor?: number
   readonly replies: readonly ScriptedReply[]
 }
 
@@ -41,8 +48,8 @@ export interface ScriptedMessage extends Reply {
   readonly stop_reason?: string
   readonly stop_sequence?: string
   /**
-   * Input is a quarter of the request's characters and output a quarter of the content's, where nothing is said. Output
-   * beyond the request's `max_tokens` is cut there; more input than the request has bytes is refused.
+   * Input is a quarter of the request's characters and output a quarter of the content's, times `tokenFactor`, where
+   * nothing is said. Output beyond the request's `max_tokens` is cut there; more input than the request has bytes is refused.
    */
   readonly usage?: Partial<Usage>
   /** Milliseconds between two events. */

@@ -25,7 +25,7 @@ export interface ScriptedServer {
   readonly url: string
   /** Every request for a message so far, in the order of arrival. */
   readonly requests: readonly SeenRequest[]
-  /** How many replies no request has come for. */
+  /** How many replies no request has taken. */
   remaining(): number
   /** Cuts what is open and frees the port. */
   close(): Promise<void>
@@ -39,7 +39,7 @@ export interface ScriptedServerOptions {
 }
 
 /**
- * A service on this machine that speaks the Messages API and answers from a script, one reply a request.
+ * A service on this machine that speaks the Messages API and answers from a script, one reply a request that fits.
  * It does not keep a process alive that has nothing else to do.
  * @throws ConfigurationError for a script that is not right.
  */
@@ -49,7 +49,9 @@ export async function startScriptedServer(
 ): Promise<ScriptedServer> {
   const parsed = withVariables(parseScript(script, options.source), options.variables ?? {})
   const replies = parsed.replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
+  const { contextWindow = Infinity, tokenFactor = 1 } = parsed
   const requests: SeenRequest[] = []
+  let taken = 0
   const closing = new AbortController()
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -59,11 +61,16 @@ export async function startScriptedServer(
       return refuse(response, 404, 'not_found_error', `There is no ${seen.method} ${seen.path} here.`)
     }
     if (path === '/v1/messages/count_tokens') {
-      return sendJson(response, 200, { input_tokens: estimatedTokens(seen.text) })
+      return sendJson(response, 200, { input_tokens: estimatedTokens(seen.text, tokenFactor) })
     }
     requests.push(seen)
-    const reply = replies[requests.length - 1]
-    const problem = problemOf(reply, seen, requests.length, replies.length)
+    const inputTokens = estimatedTokens(seen.text, tokenFactor)
+    if (inputTokens > contextWindow) {
+      const message = `prompt is too long: ${inputTokens} tokens > ${contextWindow} maximum`
+      return refuse(response, 400, 'invalid_request_error', message)
+    }
+    const reply = replies[taken++]
+    const problem = problemOf(reply, seen, taken, replies.length)
     if (reply === undefined || problem !== undefined) {
       return refuse(response, 400, 'invalid_request_error', problem ?? '')
     }
@@ -72,6 +79,7 @@ export async function startScriptedServer(
       model: stringOf(seen.body.model) || 'scripted',
       requestText: seen.text,
       maxTokens: maxTokensOf(seen.body),
+      tokenFactor,
       isStreamed: seen.body.stream === true,
       signal: closing.signal,
     })
@@ -87,7 +95,7 @@ export async function startScriptedServer(
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    remaining: () => Math.max(0, replies.length - requests.length),
+    remaining: () => Math.max(0, replies.length - taken),
     async close() {
       closing.abort()
       server.closeAllConnections()
