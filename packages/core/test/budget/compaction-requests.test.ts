@@ -194,7 +194,11 @@ describe('a compaction that asks a model', () => {
           const reply = await ask({ ...question, model: small })
           heard.push(reply)
           if (reply.kind === 'answered')
-            return summarizing('auto', []).run({ ask: async () => reply, signal: new AbortController().signal })
+            return summarizing('auto', []).run({
+              ask: async () => reply,
+              signal: new AbortController().signal,
+              instructions: '',
+            })
           if (reply.kind !== 'failed' || reply.error.kind !== 'prompt_too_long')
             return { kind: 'gave_up', message: reply.kind }
         }
@@ -313,7 +317,9 @@ describe('an abort in the middle of it', () => {
       trigger: 'collapse',
       run: ({ ask }) => (
         (isCompacting = true),
-        asks ? summarizing('collapse').run({ ask, signal: new AbortController().signal }) : new Promise(() => {})
+        asks
+          ? summarizing('collapse').run({ ask, signal: new AbortController().signal, instructions: '' })
+          : new Promise(() => {})
       ),
     }
     const context = { ...plainContext, drain: () => hanging, compact: () => summarizing('reactive') }
@@ -549,6 +555,7 @@ describe('the most that a question can be billed for', () => {
         summarizing('auto', [], [question]).run({
           ask: (request) => ask({ ...request, messages: shown.slice(0, 1) }),
           signal: new AbortController().signal,
+          instructions: '',
         }),
     }
     let shown: readonly { readonly role: 'user'; readonly content: string }[] = []

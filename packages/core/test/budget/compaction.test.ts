@@ -22,7 +22,7 @@ const compaction = (trigger: Compaction['trigger']): Compaction => ({
 const small = () => scriptedModel([{ text: 'summary', usage: usage(300, 40) }], { id: 'small' })
 
 /** Compacts once: before the first request, or when the service says that it is too long. */
-function once(trigger: Compaction['trigger']): ContextDefence {
+function once(trigger: 'auto' | 'reactive' | 'collapse'): ContextDefence {
   let left = 1
   const take = (): Compaction | undefined => (left-- > 0 ? compaction(trigger) : undefined)
   const layer = { auto: 'beforeRequest', reactive: 'compact', collapse: 'drain' } as const
