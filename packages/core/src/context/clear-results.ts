@@ -1,15 +1,14 @@
-import { isToolResult, type ModelMessage, type ToolResultBlock } from '../messages.ts'
+import { isToolResult, type ModelMessage } from '../messages.ts'
 import { clearedResult } from '../transcript.ts'
 import type { ClearedResults, ContextView } from './port.ts'
+import { longResultsOf } from './sizes.ts'
 
-/** A result is worth a note in its place when it has more characters than this. */
-const leastLength = 1_000
 /** Share of the threshold at which old results begin to give way. */
 const clearFrom = 0.7
 /** Share of the threshold that must come free: each time costs the provider's cache from the first note on. */
-const leastFreed = 0.25
+const leastFreed = 0.4
 /** Share of the threshold that the newest results may keep. */
-const newestKept = 0.15
+const newestKept = 0.1
 
 /**
  * Old results that give way to notes, once the conversation is that long and enough comes free at once; the newest stay. In steps and
@@ -18,10 +17,12 @@ const newestKept = 0.15
 export function clearedResults(view: ContextView, threshold: number): ClearedResults | undefined {
   if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * clearFrom) return undefined
   const messages = view.state.transcript.messages()
+  const end = newestFrom(view, messages, threshold * newestKept)
+  // All of these messages is more than their results: most often it is not enough, and nothing more is looked at.
+  if (view.clearableBefore(end) < threshold * leastFreed) return undefined
   const calls: string[] = []
   let freedTokens = 0
-  for (const block of resultsBefore(messages, newestFrom(view, messages, threshold * newestKept))) {
-    if (lengthOf(block) < leastLength) continue
+  for (const block of messages.slice(0, end).flatMap(longResultsOf)) {
     const [before, after] = [block, clearedResult(block)].map((result) =>
       view.tokensOf([{ role: 'user', content: [result] }]),
     )
@@ -40,7 +41,7 @@ function newestFrom(view: ContextView, messages: readonly ModelMessage[], budget
   for (let index = messages.length - 1; index >= 0; index--) {
     const message = messages[index]
     if (message === undefined || !holdsResults(message)) continue
-    left -= view.tokensOf([message])
+    left -= view.tokensBetween(index, index + 1)
     if (left < 0 && !isLast) return index + 1
     isLast = false
   }
@@ -49,16 +50,4 @@ function newestFrom(view: ContextView, messages: readonly ModelMessage[], budget
 
 function holdsResults({ role, content }: ModelMessage): boolean {
   return role === 'user' && typeof content !== 'string' && content.some(isToolResult)
-}
-
-function* resultsBefore(messages: readonly ModelMessage[], end: number): Iterable<ToolResultBlock> {
-  for (let index = 0; index < end; index++) {
-    const content = messages[index]?.content
-    if (content === undefined || typeof content === 'string') continue
-    for (const block of content) if (isToolResult(block)) yield block
-  }
-}
-
-function lengthOf({ content }: ToolResultBlock): number {
-  return typeof content === 'string' ? content.length : JSON.stringify(content).length
 }

@@ -7,11 +7,11 @@ import type { CollapseStage, Compaction, ContextView } from './port.ts'
 type Staged = Extract<TranscriptEntry, { readonly kind: 'collapse_staged' }>
 
 /** Share of the threshold from which on finished work is summarized beside the turns. */
-const stageFrom = 0.45
+const stageFrom = 0.85
 /** Share of the threshold that a span of finished work has at least, and about. */
-const spanShare = 0.2
+const spanShare = 0.6
 /** Share of the threshold that the newest messages have, which are not finished yet. */
-const openShare = 0.25
+const openShare = 0.2
 /** Most tokens of such a summary. */
 const summaryTokens = 1_000
 
@@ -36,9 +36,11 @@ export function nextCollapse(
   const messages = view.state.transcript.messages()
   const start = stagedOf(view).at(-1)?.to ?? firstOfWork(messages)
   const end = newestStart(view, messages, threshold * openShare)
-  const span = nextSpan(view, messages, { start, end, wanted: threshold * spanShare })
+  const wanted = threshold * spanShare
+  if (view.tokensBetween(start, end) < wanted / 2) return undefined
+  const span = nextSpan(view, messages, { start, end, wanted })
   if (span === undefined) return undefined
-  const freedTokens = view.tokensOf(messages.slice(span.from, span.to)) - summaryTokens
+  const freedTokens = view.tokensBetween(span.from, span.to) - summaryTokens
   if (freedTokens <= 0) return undefined
   return { ...span, freedTokens, question: questionOf(view, messages, span, model) }
 }
@@ -49,11 +51,10 @@ function firstOfWork(messages: readonly ModelMessage[]): number {
   return messages.length
 }
 
-function newestStart({ tokensOf }: ContextView, messages: readonly ModelMessage[], budget: number): number {
+function newestStart({ tokensBetween }: ContextView, messages: readonly ModelMessage[], budget: number): number {
   let left = budget
   for (let index = messages.length - 1; index >= 0; index--) {
-    const message = messages[index]
-    if (message !== undefined) left -= tokensOf([message])
+    left -= tokensBetween(index, index + 1)
     if (left < 0) return index
   }
   return 0
@@ -61,7 +62,7 @@ function newestStart({ tokensOf }: ContextView, messages: readonly ModelMessage[
 
 /** Whole groups until there are enough of them; undefined when there are not. What a person or the program said ends a span: it stays as it is. */
 function nextSpan(
-  { tokensOf }: ContextView,
+  { tokensBetween }: ContextView,
   messages: readonly ModelMessage[],
   { start, end, wanted }: { readonly start: number; readonly end: number; readonly wanted: number },
 ): { readonly from: number; readonly to: number } | undefined {
@@ -70,7 +71,7 @@ function nextSpan(
   let tokens = 0
   for (let index = start; index <= end; index++) {
     if (!isCutPoint(messages, index)) continue
-    if (index > from) tokens += tokensOf(messages.slice(last, index))
+    if (index > from) tokens += tokensBetween(last, index)
     last = index
     const isSaid = messages[index]?.role === 'user'
     if (tokens >= wanted || (isSaid && tokens >= wanted / 2)) return { from, to: index }

@@ -86,6 +86,10 @@ export interface ContextView {
   readonly contextWindow: number
   /** About how many tokens messages have, by what is known of how the provider counts. */
   readonly tokensOf: (messages: readonly ModelMessage[]) => number
+  /** The same for the messages that the model is shown, from one to before another, at no cost that grows with their number. */
+  readonly tokensBetween: (from: number, to: number) => number
+  /** The same for those before one that hold long results. */
+  readonly clearableBefore: (index: number) => number
 }
 
 /** Results that give way to short notes: the ids of their calls. */

@@ -6,7 +6,7 @@ import { isStrings } from '../stored.ts'
 import { startStaging, recordedStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted } from './compaction.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
-import { calibratedTokens, estimateFixed, estimateRequest, tokenRatioOf } from './request/estimate.ts'
+import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from './request/estimate.ts'
 import { isAsked } from './request/is-asked.ts'
 import { currentModel } from './request/current-model.ts'
 import { windowOf } from './request/window.ts'
@@ -163,7 +163,9 @@ function notCompactedDraft(message: string) {
 export function contextViewOf(run: Run): ContextView {
   const { settings, toolDefinitions: tools } = run.context
   const model = currentModel(run)
-  let tokensOf: ContextView['tokensOf'] | undefined
+  // Most turns ask for none of these.
+  let known: ReturnType<typeof calibratedSizes> | undefined
+  const sizes = () => (known ??= calibratedSizes(run))
   return {
     state: run.state,
     model,
@@ -174,6 +176,8 @@ export function contextViewOf(run: Run): ContextView {
     get fixedTokens() {
       return Math.ceil(tokenRatioOf(run) * estimateFixed(run))
     },
-    tokensOf: (messages) => (tokensOf ??= calibratedTokens(run))(messages),
+    tokensOf: (messages) => sizes().tokensOf(messages),
+    tokensBetween: (from, to) => sizes().tokensBetween(from, to),
+    clearableBefore: (index) => sizes().clearableBefore(index),
   }
 }

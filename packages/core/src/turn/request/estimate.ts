@@ -1,7 +1,7 @@
+import type { ContextView } from '../../context/port.ts'
+import { sizesOf } from '../../context/sizes.ts'
 import { estimateMessages, type Tokens } from '../../context/tokens.ts'
-import type { ModelMessage } from '../../messages.ts'
 import type { Model, ToolDefinition } from '../../model/model.ts'
-import type { PromptCount } from '../../state.ts'
 import type { Run } from '../run.ts'
 import { currentModel } from './current-model.ts'
 import { promptCountFor } from './prompt-count.ts'
@@ -46,22 +46,16 @@ function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): 
 const toolEstimates = new WeakMap<readonly ToolDefinition[], { readonly tokens: Tokens; readonly estimate: number }>()
 
 /**
- * What the provider counted to what is estimated for the same: by its last count where that holds, else as the run knows it. It takes all
- * messages to say, so only those who are about to make room ask for it.
+ * What the provider counted to what is estimated for the same: by its last count where that holds, else as the run knows it. It looks at
+ * messages that nobody asked for before, so only those who are about to make room ask for it.
  */
 export function tokenRatioOf(run: Run): number {
   const counted = promptCountFor(run, currentModel(run))
   if (counted === undefined) return run.spent.tokenRatio
-  const known = ratios.get(counted)
-  if (known !== undefined) return known
-  const covered = run.transcript.messages().slice(0, counted.length)
-  const estimate = estimateFixed(run) + estimateMessages(run.context.tokens, covered)
-  const ratio = ratioOf(counted.tokens - (counted.freed ?? 0), estimate)
-  ratios.set(counted, ratio)
-  return ratio
+  const { tokens } = run.context
+  const estimate = estimateFixed(run) + sizesOf(tokens, run.transcript.messages()).before(counted.length)
+  return ratioOf(counted.tokens - (counted.freed ?? 0), estimate)
 }
-
-const ratios = new WeakMap<PromptCount, number>()
 
 /** Within what can be meant: a service that says something absurd is not believed. */
 export function ratioOf(told: number, estimated: number): number {
@@ -69,9 +63,14 @@ export function ratioOf(told: number, estimated: number): number {
   return Number.isFinite(ratio) ? Math.min(8, Math.max(0.25, ratio)) : 1
 }
 
-/** About how many tokens messages have, by what is known of the provider's count. */
-export function calibratedTokens(run: Run): (messages: readonly ModelMessage[]) => number {
+/** About how many tokens parts of the conversation have, and other messages, by what is known of the provider's count. */
+export function calibratedSizes(run: Run): Pick<ContextView, 'tokensOf' | 'tokensBetween' | 'clearableBefore'> {
   const ratio = tokenRatioOf(run)
   const { tokens } = run.context
-  return (messages) => Math.ceil(ratio * estimateMessages(tokens, messages))
+  const sizes = sizesOf(tokens, run.transcript.messages())
+  return {
+    tokensOf: (messages) => Math.ceil(ratio * estimateMessages(tokens, messages)),
+    tokensBetween: (from, to) => Math.ceil(ratio * (sizes.before(to) - sizes.before(from))),
+    clearableBefore: (index) => Math.ceil(ratio * sizes.clearableBefore(index)),
+  }
 }

@@ -1,0 +1,54 @@
+import { isText, isToolResult, type ModelMessage, type ToolResultBlock } from '../messages.ts'
+import { estimateMessages, type Tokens } from './tokens.ts'
+
+/** A result is worth a note in its place when it has more characters than this. */
+const leastLength = 1_000
+
+/** Results of a message that are long enough to give way to a note. */
+export function longResultsOf({ role, content }: ModelMessage): readonly ToolResultBlock[] {
+  if (role !== 'user' || typeof content === 'string') return none
+  return content.filter(isToolResult).filter(isLong)
+}
+
+const none: readonly ToolResultBlock[] = []
+
+function isLong({ content }: ToolResultBlock): boolean {
+  if (typeof content === 'string') return content.length >= leastLength
+  return content.some((part) => !isText(part) || part.text.length >= leastLength)
+}
+
+/** How long the parts of a conversation are estimated to be, in tokens before anything is known of how the provider counts. */
+export interface Sizes {
+  /** Of the messages before this one. */
+  before(index: number): number
+  /** Of the messages before this one, those that hold results which may give way to notes. */
+  clearableBefore(index: number): number
+}
+
+interface Sums extends Sizes {
+  readonly all: number[]
+  readonly clearable: number[]
+}
+
+const known = new WeakMap<readonly ModelMessage[], Sums>()
+
+/** Costs what was added since it was asked for last: a list of messages only grows while it is the same one. */
+export function sizesOf(tokens: Tokens, messages: readonly ModelMessage[]): Sizes {
+  let sums = known.get(messages)
+  if (sums === undefined) known.set(messages, (sums = newSums()))
+  const { all, clearable } = sums
+  for (let index = all.length - 1; index < messages.length; index++) {
+    const message = messages[index]
+    if (message === undefined) break
+    const size = estimateMessages(tokens, [message])
+    all.push((all.at(-1) ?? 0) + size)
+    clearable.push((clearable.at(-1) ?? 0) + (longResultsOf(message).length > 0 ? size : 0))
+  }
+  return sums
+}
+
+function newSums(): Sums {
+  const all = [0]
+  const clearable = [0]
+  return { all, clearable, before: (index) => all[index] ?? 0, clearableBefore: (index) => clearable[index] ?? 0 }
+}
