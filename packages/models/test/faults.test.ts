@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { ModelError } from '@halting/core'
 import type { Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { fetchFor } from '../src/http/fetch.ts'
 import { anthropic, openaiCompatible } from '../src/index.ts'
 import type { ServiceOptions } from '../src/service/endpoint.ts'
 import { call } from './support/call.ts'
@@ -50,7 +49,7 @@ async function exchange(
   planned: PlannedExchange,
   options: ServiceOptions = {},
 ): Promise<Exchanged> {
-  const ear = createEar(fetchFor)
+  const ear = createEar()
   const server = await startFaultServer({ protocol, plan: [planned], taken: ear.taken })
   try {
     const called = await call(modelOf(protocol, { baseUrl: server.url, fetch: ear.fetch, ...options }))
@@ -165,10 +164,9 @@ describe('what the table cannot say', () => {
 
   test('a cut connection is told by what cut it, with the id of the request where there was an answer', async () => {
     const failed = async (fault: StreamFault) => failureOf(await exchange('messages', { fault, at: 'text' }))
-    expect((await failed('reset'))?.message).toMatch(
-      /^127\.0\.0\.1:\d+ closed the connection \((ECONNRESET|UND_ERR_SOCKET)\)/,
-    )
-    expect((await failed('closed'))?.message).toMatch(/^127\.0\.0\.1:\d+ closed the connection \(UND_ERR_SOCKET\)/)
+    for (const fault of ['reset', 'closed'] as const) {
+      expect((await failed(fault))?.message).toMatch(/^127\.0\.0\.1:\d+ closed the connection \(ECONNRESET\)/)
+    }
     expect(await failed('ended')).toMatchObject({
       message: 'The stream of the reply broke: it ended before the reply did.',
       requestId: 'req_fault',

@@ -158,21 +158,3 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     })
   })
 })
-
-test('the client that the program has set is used, without limits of its own on how long an answer may take', async () => {
-  const symbol = Symbol.for('undici.globalDispatcher.1')
-  void globalThis.Headers
-  const own = Reflect.get(globalThis, symbol) as { dispatch(options: object, handler: unknown): boolean }
-  const limits: unknown[] = []
-  const recorder = {
-    dispatch(options: { headersTimeout?: number; bodyTimeout?: number }, handler: unknown) {
-      limits.push([options.headersTimeout, options.bodyTimeout])
-      return own.dispatch(options, handler)
-    },
-  }
-  Reflect.set(globalThis, symbol, recorder)
-  onTestFinished(() => void Reflect.set(globalThis, symbol, own))
-  const service = await startService()
-  expect((await call(modelAt(service.url))).reply).toEqual({ message: messageOf(events) })
-  expect(limits).toEqual([[0, 0]])
-})

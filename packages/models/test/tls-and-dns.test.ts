@@ -1,13 +1,17 @@
-import { Agent, fetch as undiciFetch } from 'undici'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import dns from 'node:dns'
+import tls from 'node:tls'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { pem, startTls } from './support/tls-server.ts'
 
-/** A client that trusts these certificates, and looks names up as it is told. */
-function fetchWith(connect: NonNullable<Agent.Options['connect']>): typeof globalThis.fetch {
-  const dispatcher = new Agent({ connect })
-  onTestFinished(() => dispatcher.destroy())
-  return (input, init) => undiciFetch(input as string, { ...(init as object), dispatcher })
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** Has this process trust a certificate, as NODE_EXTRA_CA_CERTS has a whole one: it is read only at its start. */
+function trust(certificate: string): void {
+  const create = tls.createSecureContext.bind(tls)
+  vi.spyOn(tls, 'createSecureContext').mockImplementation((options) => create({ ...options, ca: certificate }))
 }
 
 const useless = { kind: 'connection', retryable: false, billed: 'nothing', status: null }
@@ -25,8 +29,8 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
 
   test('one for another name', async () => {
     const url = await startTls('other-name')
-    const fetch = fetchWith({ ca: pem('other-name.cert') })
-    expect(recordOf((await call(modelAt(url, { fetch }))).error)).toMatchObject({
+    trust(pem('other-name.cert'))
+    expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
       ...useless,
       message: expect.stringMatching(
         /^The certificate at localhost:\d+ is for another name .*Is the base URL right\?$/,
@@ -36,8 +40,8 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
 
   test('one that has expired', async () => {
     const url = await startTls('expired')
-    const fetch = fetchWith({ ca: pem('expired.cert') })
-    expect(recordOf((await call(modelAt(url, { fetch }))).error)).toMatchObject({
+    trust(pem('expired.cert'))
+    expect(recordOf((await call(modelAt(url))).error)).toMatchObject({
       ...useless,
       message: expect.stringMatching(/^The certificate of localhost:\d+ has expired .*Check the clock/),
     })
@@ -45,13 +49,10 @@ describe('a certificate that cannot be trusted is told with what to do, and not 
 })
 
 test('a name without an address is told, and tried again', async () => {
-  const fetch = fetchWith({
-    lookup: (hostname, _options, answer) => {
-      const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
-      answer(error, '', 4)
-    },
-  })
-  expect(recordOf((await call(modelAt('https://api.example', { fetch }))).error)).toMatchObject({
+  vi.spyOn(dns, 'lookup').mockImplementation(((hostname: string, _options: unknown, answer: (error: Error) => void) => {
+    answer(Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' }))
+  }) as typeof dns.lookup)
+  expect(recordOf((await call(modelAt('https://api.example'))).error)).toMatchObject({
     kind: 'connection',
     retryable: true,
     billed: 'nothing',
@@ -59,9 +60,18 @@ test('a name without an address is told, and tried again', async () => {
   })
 })
 
-test('a port that no request may go to is told, and not tried again', async () => {
-  expect(recordOf((await call(modelAt('http://127.0.0.1:1'))).error)).toMatchObject({
+test('a port that the `fetch` of a program refuses is told, and not tried again', async () => {
+  const model = modelAt('http://127.0.0.1:1', { fetch: globalThis.fetch })
+  expect(recordOf((await call(model)).error)).toMatchObject({
     ...useless,
     message: 'No request may go to the port of 127.0.0.1:1. Is the base URL right?',
+  })
+})
+
+test('without one, a service may be at any port', async () => {
+  expect(recordOf((await call(modelAt('http://127.0.0.1:1'))).error)).toMatchObject({
+    retryable: true,
+    message:
+      'Nothing listens at http://127.0.0.1:1 (ECONNREFUSED). Is the service running, and is the base URL right?',
   })
 })

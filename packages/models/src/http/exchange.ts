@@ -3,17 +3,11 @@ import { startCallScope } from './call-scope.ts'
 import type { CallScope } from './call-scope.ts'
 import type { DeadlineLimits, Deadlines } from './deadlines.ts'
 import { networkError } from './network-error.ts'
-
-export interface HttpRequest {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  /** Sent as one buffer. */
-  readonly body: Uint8Array<ArrayBuffer>
-}
+import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
 
 export interface ExchangeOptions extends DeadlineLimits {
   readonly signal: AbortSignal
-  readonly fetch: typeof globalThis.fetch
+  readonly transport: Transport
 }
 
 /** How the reading of a body ended: by its end, because enough was read, or because something broke it. */
@@ -23,11 +17,11 @@ type BodyEnd = { readonly kind: 'ended' | 'enough' } | { readonly kind: 'broken'
  * One request and its answer.
  *
  * E1: when the run's signal aborts, whatever is awaited here rejects with the signal's reason at once, also when
- *     `fetch` or the body does not heed the signal.
+ *     the transport or the body does not heed the signal.
  * E2: everything else that goes wrong is a ModelError and a value.
  */
 export interface Exchange {
-  readonly response: Response
+  readonly answer: Pick<HttpAnswer, 'status' | 'headers'>
   /** `onProgress()` is the reader's to call: only it can tell news from a sign of life. */
   readonly deadlines: Deadlines
   /** How the body begins, without white space: as many characters, or fewer where it ends. `read` gives them again. */
@@ -46,49 +40,48 @@ export type Opened =
 
 /** Sends a request and waits for the answer to begin. */
 export async function openExchange(request: HttpRequest, options: ExchangeOptions): Promise<Opened> {
-  const { url, headers, body } = request
+  const { url } = request
   options.signal.throwIfAborted()
   const scope = startCallScope(options)
-  let answer: Promise<Response> | undefined
+  let answer: Promise<HttpAnswer> | undefined
   try {
-    answer = options.fetch(url, { method: 'POST', headers, body, signal: scope.signal, redirect: 'manual' })
-    const response = await Promise.race([answer, scope.aborted])
-    return { kind: 'open', exchange: exchangeOf(response, scope, url) }
+    answer = options.transport(request, scope.signal)
+    return { kind: 'open', exchange: exchangeOf(await Promise.race([answer, scope.aborted]), scope, url) }
   } catch (thrown) {
     scope.dispose()
-    // A fetch that does not heed the signal may still answer: nobody reads it.
-    answer?.then((late) => late.body?.cancel()).catch(() => {})
+    // A `fetch` that does not heed the signal may still answer: nobody reads it.
+    answer?.then((late) => late.cancel()).catch(() => {})
     options.signal.throwIfAborted()
     return { kind: 'failed', error: networkError(scope.timeout() ?? thrown, url) }
   }
 }
 
-function exchangeOf(response: Response, scope: CallScope, url: string): Exchange {
-  const reader = response.body?.getReader()
-  const cancel = (): void => void reader?.cancel().catch(() => {})
-  let isRead = reader === undefined
+function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange {
+  const cancel = (): void => answer.cancel()
+  let isRead = false
   // Ends a pending read of a body that does not heed the signal.
   scope.signal.addEventListener('abort', cancel, { once: true })
   scope.deadlines.onBytes()
 
   const next = async (): Promise<Uint8Array | BodyEnd> => {
-    if (reader === undefined) return { kind: 'ended' }
-    let piece: Awaited<ReturnType<typeof reader.read>>
+    let piece: Uint8Array | undefined
     try {
-      piece = await reader.read()
+      piece = await answer.next()
     } catch (thrown) {
+      isRead = true
+      cancel()
       scope.outer.throwIfAborted()
       return { kind: 'broken', error: scope.timeout() ?? networkError(thrown, url) }
     }
     scope.outer.throwIfAborted()
     const error = scope.timeout()
     if (error !== undefined) return { kind: 'broken', error }
-    if (piece.done) {
+    if (piece === undefined) {
       isRead = true
       return { kind: 'ended' }
     }
     scope.deadlines.onBytes()
-    return piece.value
+    return piece
   }
   /** What was read to see how the body begins. */
   const seen: (Uint8Array | BodyEnd)[] = []
@@ -101,7 +94,7 @@ function exchangeOf(response: Response, scope: CallScope, url: string): Exchange
     }
   }
   return {
-    response,
+    answer,
     deadlines: scope.deadlines,
     read,
     async beginning(length) {
@@ -129,7 +122,10 @@ function exchangeOf(response: Response, scope: CallScope, url: string): Exchange
     dispose() {
       scope.dispose()
       scope.signal.removeEventListener('abort', cancel)
-      if (!isRead && reader !== undefined) void drain(reader)
+      if (isRead) return
+      // What is still going out is no longer ours.
+      if (answer.isSent() && !scope.signal.aborted) void drain(answer)
+      else cancel()
     },
   }
 }
@@ -137,16 +133,16 @@ function exchangeOf(response: Response, scope: CallScope, url: string): Exchange
 /** How long an answer that was read as far as it matters may take to end, so that its connection can be used again. */
 const drainMs = 250
 
-async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const cancel = (): void => void reader.cancel().catch(() => {})
+async function drain(answer: HttpAnswer): Promise<void> {
+  const cancel = (): void => answer.cancel()
   const timer = setTimeout(cancel, drainMs)
   timer.unref()
   try {
     let bytesLeft = 65_536
     for (;;) {
-      const piece = await reader.read()
-      if (piece.done) return
-      bytesLeft -= piece.value.length
+      const piece = await answer.next()
+      if (piece === undefined) return
+      bytesLeft -= piece.length
       if (bytesLeft < 0) return cancel()
     }
   } catch {

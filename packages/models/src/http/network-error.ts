@@ -25,6 +25,15 @@ const tooSlow: Wording = ({ host, code }) => ({
   kind: 'timeout',
   message: `${host} did not answer in time (${code}). Check the network, and for a proxy or a firewall in the way.`,
 })
+const neverReached: Wording = (place) => ({ ...tooSlow(place), billed: 'nothing', neverConnected: true })
+const longHeaders: Wording = ({ host, code }) => ({
+  kind: 'connection',
+  message: `${host} sent longer headers than Node reads (${code}). NODE_OPTIONS=--max-http-header-size=65536 has it read more.`,
+})
+const noHttp: Wording = ({ host, code }) => ({
+  kind: 'connection',
+  message: `${host} sent something that is no HTTP (${code}). Is the base URL right, and is there a proxy in between?`,
+})
 const untrusted: Wording = ({ host, code }) => ({
   ...notUsable,
   message:
@@ -57,9 +66,16 @@ const wordings: { readonly [code: string]: Wording } = {
   ENETUNREACH: unreachable,
   ENETDOWN: unreachable,
   ETIMEDOUT: tooSlow,
-  UND_ERR_CONNECT_TIMEOUT: (place) => ({ ...tooSlow(place), billed: 'nothing', neverConnected: true }),
+  ERR_CONNECT_TIMEOUT: neverReached,
+  UND_ERR_CONNECT_TIMEOUT: neverReached,
   UND_ERR_HEADERS_TIMEOUT: tooSlow,
   UND_ERR_BODY_TIMEOUT: tooSlow,
+  HPE_HEADER_OVERFLOW: longHeaders,
+  UND_ERR_HEADERS_OVERFLOW: longHeaders,
+  ERR_CONTENT_DECODING: ({ host, code }) => ({
+    kind: 'connection',
+    message: `What ${host} sent cannot be unpacked (${code}). If it happens again, look for a proxy in between that cuts it.`,
+  }),
   CERT_HAS_EXPIRED: ({ host }) => ({
     ...notUsable,
     message: `The certificate of ${host} has expired (CERT_HAS_EXPIRED). Check the clock of this machine first.`,
@@ -88,16 +104,12 @@ const wordings: { readonly [code: string]: Wording } = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: noHandshake,
 }
 
-/** What `fetch` or a body threw, in words that a person can act on. */
+/** What a transport or a body threw, in words that a person can act on. */
 export function networkError(thrown: unknown, url: string): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { host, origin } = new URL(url)
   const { code, message } = rootOf(thrown)
-  const wording = message.includes('before secure TLS connection was established')
-    ? noHandshake
-    : Object.hasOwn(wordings, code)
-      ? wordings[code]
-      : undefined
+  const wording = wordingOf(code, message)
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
   // The standard of `fetch` keeps requests from ports of other protocols.
   if (message === 'bad port') {
@@ -114,9 +126,18 @@ export function networkError(thrown: unknown, url: string): ModelError {
   })
 }
 
+function wordingOf(code: string, message: string): Wording | undefined {
+  if (message.includes('before secure TLS connection was established')) return noHandshake
+  if (Object.hasOwn(wordings, code)) return wordings[code]
+  // Node's parser has some thirty codes.
+  return code.startsWith('HPE_') ? noHttp : undefined
+}
+
 /** A mistake in a program, such as a `fetch` of its own that throws: nothing that passes by itself. */
 function isMistake(thrown: unknown, code: string): boolean {
-  if (code !== '' || !(thrown instanceof Error) || thrown.cause !== undefined) return false
+  if (!(thrown instanceof Error) || thrown.cause !== undefined) return false
+  // What Node says of parameters that it does not take, such as a header with a line break.
+  if (code !== '') return thrown instanceof TypeError && code.startsWith('ERR_')
   const isFetchs = thrown.message === 'fetch failed' || thrown.message === 'terminated'
   return !isFetchs && ['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError'].includes(thrown.name)
 }

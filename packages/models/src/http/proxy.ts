@@ -1,6 +1,5 @@
-import { messageOf } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
-import { withDispatcher } from './dispatcher.ts'
+import { networkError } from './network-error.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -44,96 +43,84 @@ function isExempt({ hostname, port, protocol }: URL, noProxy: string): boolean {
   })
 }
 
-const dispatchers = new Map<string, object>()
-
-/** @throws ModelError when the proxy is what failed. */
-export async function proxiedFetch(proxy: Proxy, url: URL, init: RequestInit | undefined): Promise<Response> {
-  const place = placeOf(proxy)
-  // Loaded late: only who is behind a proxy pays for it. Bundled, a CommonJS package has its default export alone.
-  const {
-    default: { ProxyAgent, fetch },
-  } = await import('undici')
-  let dispatcher = dispatchers.get(proxy.url)
-  if (dispatcher === undefined) {
-    // Without TLS the proxy is handed the request itself, as by curl: tunnels to port 80 are often forbidden.
-    const limits = { headersTimeout: 0, bodyTimeout: 0, connectTimeout: 10_000 }
-    dispatcher = new ProxyAgent({ uri: place.uri, proxyTunnel: false, ...limits })
-    dispatchers.set(proxy.url, dispatcher)
-  }
-  // The same interfaces of the web, declared twice.
-  const proxied = fetch as unknown as typeof globalThis.fetch
-  try {
-    return await proxied(url, withDispatcher(init, dispatcher))
-  } catch (thrown) {
-    throw failureOfProxy(thrown, place, proxy) ?? thrown
-  }
-}
-
-interface Place {
-  readonly uri: string
+/** Where a proxy is. */
+export interface Place {
+  /** With the password, if there is one. */
+  readonly url: URL
   readonly host: string
+  /** Without the brackets of an address of IPv6. */
+  readonly hostname: string
   readonly port: string
 }
 
 /** @throws ModelError for what is no address of a proxy that can be used. The address may hold a password: it is not repeated. */
-function placeOf({ url, variable }: Proxy): Place {
+export function placeOf({ url, variable }: Proxy): Place {
   const uri = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `http://${url}`
   const parsed = URL.canParse(uri) ? new URL(uri) : undefined
-  if (parsed?.protocol === 'http:' || parsed?.protocol === 'https:') {
-    const { host, port, protocol } = parsed
-    return { uri, host, port: port === '' ? (protocol === 'https:' ? '443' : '80') : port }
+  if (parsed !== undefined && (parsed.protocol === 'http:' || parsed.protocol === 'https:') && hasName(parsed)) {
+    const { host, hostname, port, protocol } = parsed
+    const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port
+    return { url: parsed, host, hostname: hostname.replaceAll(/[[\]]/g, ''), port: own }
   }
-  const kind = parsed === undefined ? 'is no address' : `begins with ${parsed.protocol}//`
+  const kind = parsed === undefined || hasHttp(parsed) ? 'is no address' : `begins with ${parsed.protocol}//`
   throw notUsable(`The proxy in ${variable} ${kind}. Write it like http://proxy.example:8080, or unset the variable.`)
 }
 
-/** What the proxy did wrong; undefined when it was the service behind it. */
-function failureOfProxy(thrown: unknown, { host, port }: Place, { variable }: Proxy): ModelError | undefined {
-  const causes = causesOf(thrown)
-  const status = causes.map((cause) => /^Proxy response \((\d+)\)/.exec(messageOf(cause))?.[1]).find(Boolean)
-  if (status === '407') {
-    return notUsable(`The proxy at ${host} wants a user name and a password. Put them into ${variable}.`, thrown)
+function hasHttp({ protocol }: URL): boolean {
+  return protocol === 'http:' || protocol === 'https:'
+}
+
+/** A `%` in a user name or a password that stands for nothing cannot be sent. */
+function hasName({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password)
+    return true
+  } catch {
+    return false
   }
-  if (status !== undefined) {
-    return new ModelError({
-      kind: 'connection',
-      message: `The proxy at ${host} (${variable}) answered ${status} instead of connecting to the service.`,
-      retryable: Number(status) >= 500 || status === '429',
-      billed: 'nothing',
-      neverConnected: true,
-      cause: thrown,
-    })
+}
+
+/** The proxy answered something else than that it has connected. */
+export function refusingProxy(status: number, { host }: Place, { variable }: Proxy): ModelError {
+  if (status === 407) {
+    return notUsable(`The proxy at ${host} wants a user name and a password. Put them into ${variable}.`)
   }
-  const cause = causes.find((one) => isConnectError(one, port))
-  if (cause === undefined) return undefined
   return new ModelError({
-    kind: 'connection',
-    message: `The proxy at ${host} cannot be reached (${codeOf(cause)}). Is ${variable} right?`,
-    billed: 'nothing',
-    neverConnected: true,
-    cause: thrown,
+    ...notConnected,
+    message: `The proxy at ${host} (${variable}) answered ${status} instead of connecting to the service.`,
+    retryable: status >= 500 || status === 429,
   })
 }
 
-/** What was thrown, what that was caused by, and so on. */
-function causesOf(thrown: unknown): readonly unknown[] {
-  const causes: unknown[] = []
-  for (let cause = thrown; cause instanceof Error && causes.length < 8; cause = cause.cause) causes.push(cause)
-  return causes
+/** No connection to the proxy came about; undefined for an error that says something else. */
+export function unreachableProxy(thrown: Error, { host }: Place, { variable }: Proxy): ModelError | undefined {
+  const code = codeOf(thrown)
+  if (!isConnectError(thrown, code)) return undefined
+  const message = `The proxy at ${host} cannot be reached (${code}). Is ${variable} right?`
+  return new ModelError({ ...notConnected, message, cause: thrown })
 }
 
-/** A failure to connect, to the port of the proxy or to a name that is not known: only the proxy's is looked up here. */
-function isConnectError(cause: unknown, port: string): boolean {
-  if (!(cause instanceof Error) || !('code' in cause)) return false
-  if (cause.code === 'ENOTFOUND' || cause.code === 'EAI_AGAIN' || cause.code === 'UND_ERR_CONNECT_TIMEOUT') return true
-  if (!('syscall' in cause) || cause.syscall !== 'connect') return false
-  return !('port' in cause) || String(cause.port) === port
+/** The proxy was reached, and then the connection to it broke. */
+export function brokenProxy(thrown: Error, { host, url }: Place, { variable }: Proxy): ModelError {
+  const worded = networkError(thrown, url.origin)
+  if (!worded.retryable) return worded
+  const message = `The proxy at ${host} (${variable}) broke off before it had connected to the service (${codeOf(thrown)}).`
+  return new ModelError({ ...notConnected, message, cause: thrown })
 }
 
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+const notConnected = { kind: 'connection', billed: 'nothing', neverConnected: true } as const
+
+function isConnectError(thrown: Error, code: string): boolean {
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ERR_CONNECT_TIMEOUT') return true
+  // Of a name with several addresses each failure is in a list.
+  const errors: readonly unknown[] = thrown instanceof AggregateError ? thrown.errors : [thrown]
+  return errors.some((error) => error instanceof Error && 'syscall' in error && error.syscall === 'connect')
 }
 
-function notUsable(message: string, cause?: unknown): ModelError {
-  return new ModelError({ kind: 'connection', message, retryable: false, billed: 'nothing', cause })
+function codeOf(thrown: Error): string {
+  return 'code' in thrown ? String(thrown.code) : 'unknown'
+}
+
+function notUsable(message: string): ModelError {
+  return new ModelError({ kind: 'connection', message, retryable: false, billed: 'nothing' })
 }

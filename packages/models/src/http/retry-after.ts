@@ -1,9 +1,11 @@
+import type { AnswerHeaders } from './transport.ts'
+
 /**
  * How long a service asks to wait, in milliseconds: `retry-after-ms`, or `retry-after` as seconds or as a date. A date
  * is read against the `date` of the same answer: the clocks of two machines differ. Of several numbers the longest
  * counts. Null when it does not say, or says what is neither.
  */
-export function retryAfterMsOf(headers: Headers, nowMs: number): number | null {
+export function retryAfterMsOf(headers: AnswerHeaders, nowMs: number): number | null {
   const milliseconds = numberOf(headers.get('retry-after-ms'))
   if (milliseconds !== null) return milliseconds
   const value = headers.get('retry-after')

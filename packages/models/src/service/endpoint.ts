@@ -1,5 +1,8 @@
 import { ConfigurationError } from '@halting/core'
 import { defaultRequestTimeoutMs } from '../http/deadlines.ts'
+import { fetchTransport } from '../http/fetch-transport.ts'
+import { nodeTransport } from '../http/node-transport.ts'
+import type { Transport } from '../http/transport.ts'
 import { fixedKeys, renewableKeys } from './credentials.ts'
 import type { CredentialSource } from './credential-source.ts'
 import type { KeyHeader, KeyRing } from './credentials.ts'
@@ -30,10 +33,14 @@ export interface ServiceOptions {
   /** Most characters that one event of a stream, or an answer that comes whole, may have; 64 million when absent. */
   readonly maxEventLength?: number | undefined
   /**
-   * Stands in for `fetch`. Without it proxies are taken from the environment. A body is lent: one that is kept beyond the
-   * call, to send it again by itself, must be copied.
+   * Makes the requests. Without it `node:http` does, through the proxy that the environment names. A body is lent: one that
+   * is kept beyond the call, to send it again by itself, must be copied.
    */
   readonly fetch?: typeof globalThis.fetch | undefined
+}
+
+export function transportOf({ fetch }: Pick<ServiceOptions, 'fetch'>): Transport {
+  return fetch === undefined ? nodeTransport : fetchTransport(fetch)
 }
 
 /** @throws ConfigurationError for a key that cannot be sent. */

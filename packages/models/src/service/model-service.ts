@@ -1,10 +1,10 @@
 import { isJsonObject, messageOf } from '@halting/core/adapters'
-import { fetchFor } from '../http/fetch.ts'
 import { networkError } from '../http/network-error.ts'
 import { proxyFor } from '../http/proxy.ts'
+import type { HttpAnswer } from '../http/transport.ts'
 import { parseJson } from '../json-fields.ts'
 import type { KeyHeader } from './credentials.ts'
-import { keyRingOf } from './endpoint.ts'
+import { keyRingOf, transportOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
 import { createRedactor } from './redactor.ts'
 import { secretsOf } from './secrets.ts'
@@ -41,7 +41,8 @@ interface ModelServiceInit {
 export function createModelService({ model, endpoint, options, keyHeader }: ModelServiceInit): ModelService {
   const keys = keyRingOf(options, keyHeader)
   const redactor = createRedactor(secretsOf(options))
-  const { apiKey, authToken, credentials, fetch = fetchFor } = options
+  const { apiKey, authToken, credentials } = options
+  const transport = transportOf(options)
   const { url, headers } = endpoint
   return {
     model,
@@ -53,12 +54,9 @@ export function createModelService({ model, endpoint, options, keyHeader }: Mode
       try {
         const key = await keys.current(signal)
         redactor.add(key.credential.apiKey, key.credential.authToken)
-        const response = await fetch(url, {
-          headers: { ...key.headers, ...headers, accept: 'application/json' },
-          signal,
-          redirect: 'manual',
-        })
-        return answerOf(response.status, await textOf(response))
+        const asked = { ...key.headers, ...headers, accept: 'application/json' }
+        const answer = await transport({ url, headers: asked }, signal)
+        return answerOf(answer.status, await textOf(answer))
       } catch (thrown) {
         if (signal.aborted) return { kind: 'failed', message: `it did not answer within ${timeoutMs / 1_000} s` }
         return { kind: 'failed', message: redactor.text(messageOf(networkError(thrown, url))) }
@@ -84,14 +82,15 @@ function answerOf(status: number, body: string): ServiceAnswer {
 
 const longestList = 4 * 1024 * 1024
 
-async function textOf(response: Response): Promise<string> {
+async function textOf(answer: HttpAnswer): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
-  let left = longestList
-  for await (const piece of response.body ?? []) {
+  for (let left = longestList; left > 0; ) {
+    const piece = await answer.next()
+    if (piece === undefined) return text
     text += decoder.decode(piece.subarray(0, left), { stream: true })
     left -= piece.length
-    if (left <= 0) break
   }
+  answer.cancel()
   return text
 }

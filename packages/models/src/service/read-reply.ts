@@ -35,7 +35,7 @@ export async function readReply(
   reader: StreamReader,
   { labels, events, redactor, ifNoEvent, maxLength = longestReply }: ReadOptions,
 ): Promise<ModelReply> {
-  const requestId = requestIdOf(exchange.response.headers)
+  const requestId = requestIdOf(exchange.answer.headers)
   let failure: ModelError | undefined
   let hasEvents = false
   let length = 0

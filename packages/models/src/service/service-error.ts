@@ -2,6 +2,7 @@ import { ModelError } from '@halting/core'
 import type { ModelErrorKind } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { retryAfterMsOf } from '../http/retry-after.ts'
+import type { AnswerHeaders } from '../http/transport.ts'
 import type { ContextLimit } from './context-limit.ts'
 import { readErrorBody, readErrorValue } from './error-body.ts'
 import type { Said } from './error-body.ts'
@@ -12,7 +13,7 @@ import { saidWaitMs } from './said-wait.ts'
 /** An answer that is no stream, as far as it was read. Some gateways answer 200 with an error in the body. */
 export interface FailedAnswer {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: AnswerHeaders
   readonly body: string
   readonly url: string
   readonly nowMs: number
@@ -46,7 +47,7 @@ export function serviceError({ status, headers, body, url, nowMs }: FailedAnswer
   })
 }
 
-export function requestIdOf(headers: Headers): string | null {
+export function requestIdOf(headers: AnswerHeaders): string | null {
   return headers.get('request-id') ?? headers.get('x-request-id')
 }
 
@@ -85,7 +86,7 @@ function limitToTell(kind: ModelErrorKind, { contextLimit }: Said): ContextLimit
 }
 
 /** The service's own word on whether to try again outranks the rule of the kind. A conflict (409) may pass. */
-function retryableOf(headers: Headers, status: number): { readonly retryable?: boolean } {
+function retryableOf(headers: AnswerHeaders, status: number): { readonly retryable?: boolean } {
   const said = headers.get('x-should-retry')
   if (said === 'true' || said === 'false') return { retryable: said === 'true' }
   if (status === notImplemented) return { retryable: false }
@@ -95,7 +96,7 @@ function retryableOf(headers: Headers, status: number): { readonly retryable?: b
 interface Worded {
   readonly status: number
   readonly said: Said
-  readonly headers: Headers
+  readonly headers: AnswerHeaders
   readonly url: string
 }
 

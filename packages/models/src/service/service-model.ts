@@ -7,9 +7,9 @@ import { defaultIdleTimeoutMs, defaultRequestTimeoutMs } from '../http/deadlines
 import { createEventStream, createLineStream, longestEvent } from '../http/event-stream.ts'
 import { openExchange } from '../http/exchange.ts'
 import type { Exchange, ExchangeOptions } from '../http/exchange.ts'
-import { fetchFor } from '../http/fetch.ts'
 import { parseJson } from '../json-fields.ts'
 import type { KeyRing } from './credentials.ts'
+import { transportOf } from './endpoint.ts'
 import type { ServiceOptions } from './endpoint.ts'
 import { tellsFailure } from './error-body.ts'
 import { headerSafe } from './headers.ts'
@@ -43,8 +43,8 @@ export interface CallLimits extends Omit<ExchangeOptions, 'signal'> {
 
 export function limitsOf(options: ServiceOptions): CallLimits {
   const { idleTimeoutMs = defaultIdleTimeoutMs, requestTimeoutMs = defaultRequestTimeoutMs, endTimeoutMs } = options
-  const { maxEventLength = longestEvent, fetch = fetchFor } = options
-  return { idleTimeoutMs, requestTimeoutMs, endTimeoutMs, maxEventLength, fetch }
+  const { maxEventLength = longestEvent } = options
+  return { idleTimeoutMs, requestTimeoutMs, endTimeoutMs, maxEventLength, transport: transportOf(options) }
 }
 
 /**
@@ -83,14 +83,14 @@ async function makeCall(
       },
       { ...limits, signal },
     )
-    if (opened.kind === 'open' && opened.exchange.response.status === 401) {
+    if (opened.kind === 'open' && opened.exchange.answer.status === 401) {
       throw await refused(opened.exchange, protocol, (error) => keys.refused(key, error, signal))
     }
     keys.used(key)
     if (opened.kind === 'failed') throw opened.error
     const { exchange } = opened
     try {
-      if (!mayBringReply(exchange.response.status)) throw await failure(exchange, protocol)
+      if (!mayBringReply(exchange.answer.status)) throw await failure(exchange, protocol)
       // Nothing is told of a call that was aborted.
       const reader = protocol.reader(request, (update) => {
         if (!signal.aborted) call.emit(update)
@@ -126,7 +126,7 @@ async function read(
   { url, labels, redactor }: Protocol,
   { maxEventLength }: CallLimits,
 ): Promise<ModelReply> {
-  const { headers } = exchange.response
+  const { headers } = exchange.answer
   const type = headers.get('content-type')?.toLowerCase() ?? ''
   const events = createEventStream(maxEventLength)
   const options = { labels, redactor, maxLength: 4 * maxEventLength }
@@ -150,12 +150,12 @@ async function read(
 const fields = ['data:', 'event:', 'id:', 'retry:', ':'] as const
 const longestField = 6
 
-function noStream({ response }: Exchange, url: string, type: string): ModelError {
+function noStream({ answer }: Exchange, url: string, type: string): ModelError {
   return new ModelError({
     kind: 'invalid_request',
-    status: response.status,
+    status: answer.status,
     message: `${shownUrl(url)} answered with ${type || 'nothing'} instead of a stream of events. Is the base URL right?`,
-    requestId: requestIdOf(response.headers),
+    requestId: requestIdOf(answer.headers),
     // A page is that of another server: nobody worked on the request.
     ...(/html|xml/.test(type) && { billed: 'nothing' as const }),
   })
@@ -164,7 +164,7 @@ function noStream({ response }: Exchange, url: string, type: string): ModelError
 const errorBodyBytes = 65_536
 
 async function failure(exchange: Exchange, { url, labels, redactor }: Protocol): Promise<ModelError> {
-  const { status, headers } = exchange.response
+  const { status, headers } = exchange.answer
   // What it came to is known: of what is said about it, what comes soon is enough.
   exchange.deadlines.onFinishReason()
   const { text } = await exchange.text(errorBodyBytes)
@@ -186,7 +186,7 @@ async function readDocument(
   { url, labels, redactor }: Pick<Protocol, 'url' | 'labels' | 'redactor'>,
   { isMeantAsJson, maxLength, otherwise }: DocumentOptions,
 ): Promise<ModelReply> {
-  const { status, headers } = exchange.response
+  const { status, headers } = exchange.answer
   const { text: body, end } = await exchange.text(maxLength)
   const whole = readWhole(body, reader)
   if (whole !== undefined) return whole

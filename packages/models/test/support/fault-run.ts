@@ -2,7 +2,6 @@ import { loop, startRun } from '@halting/core'
 import type { Clock } from '@halting/core/steps'
 import type { LoopEvent, LoopOptions, MessageContent, Model, ModelMessage, Terminal } from '@halting/core'
 import { createFakeClock } from '@halting/core/testing'
-import { fetchFor } from '../../src/http/fetch.ts'
 import { anthropic, openaiCompatible } from '../../src/index.ts'
 import type { ServiceOptions } from '../../src/service/endpoint.ts'
 import { createEar } from './fault-ear.ts'
@@ -22,7 +21,7 @@ export async function faultyService(
   plan: readonly PlannedExchange[],
   options: ServiceOptions = {},
 ): Promise<FaultyService> {
-  const ear = createEar(fetchFor)
+  const ear = createEar()
   const server = await startFaultServer({ protocol, plan, taken: ear.taken })
   const named = { model: id, apiKey: 'key', baseUrl: server.url, fetch: ear.fetch, ...options }
   return { server, model: protocol === 'messages' ? anthropic(named) : openaiCompatible(named) }

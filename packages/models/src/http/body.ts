@@ -1,0 +1,56 @@
+import type { IncomingMessage } from 'node:http'
+import { codedError } from './coded-error.ts'
+
+/** The next piece of a body, undefined at its end; rejects when it broke. */
+export type Pieces = () => Promise<Uint8Array | undefined>
+
+interface BodyOptions {
+  /** What went wrong with the request that the body answers: it says more than that the body was cut. */
+  readonly failure: () => Error | undefined
+  readonly onEnd: () => void
+}
+
+/** Bytes that are held for a reader who does not come; the rest waits on the other side. */
+const mostHeld = 65_536
+
+/** The body of an answer, as it is asked for. */
+export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions): Pieces {
+  let held: Buffer[] = []
+  let heldBytes = 0
+  let end: { readonly error?: Error } | undefined
+  let wake = (): void => {}
+  const over = (how: { readonly error?: Error }): void => {
+    end ??= how
+    wake()
+  }
+  message.on('data', (piece: Buffer) => {
+    held.push(piece)
+    heldBytes += piece.length
+    if (heldBytes >= mostHeld) message.pause()
+    wake()
+  })
+  message.once('end', () => {
+    // Node ends what is read until the connection closes also where it was cut.
+    over(message.complete ? {} : { error: failure() ?? cut() })
+    onEnd()
+  })
+  message.on('error', (error) => over({ error: failure() ?? error }))
+  message.once('close', () => over({ error: failure() ?? cut() }))
+  return async () => {
+    while (heldBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
+    if (heldBytes === 0) {
+      if (end?.error !== undefined) throw end.error
+      return undefined
+    }
+    const [first, ...others] = held
+    const piece = first !== undefined && others.length === 0 ? first : Buffer.concat(held)
+    held = []
+    heldBytes = 0
+    if (message.isPaused()) message.resume()
+    return piece
+  }
+}
+
+function cut(): Error {
+  return codedError('ECONNRESET', 'The connection was closed before the body was whole.')
+}

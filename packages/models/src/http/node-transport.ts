@@ -1,0 +1,117 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { bodyOf } from './body.ts'
+import { codedError } from './coded-error.ts'
+import { decoded } from './decoded.ts'
+import { routeTo } from './route.ts'
+import type { Route } from './route.ts'
+import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
+
+/**
+ * Requests by `node:http` and `node:https`, through the proxy that the environment names. `fetch` would compile a client
+ * of its own first, which is a third of what a short run costs.
+ */
+export const nodeTransport: Transport = async (request, signal) => {
+  const route = await routeTo(new URL(request.url))
+  signal.throwIfAborted()
+  const sent = await send(request, route, signal)
+  if (sent !== 'not taken') return sent
+  route.dropIdle()
+  const again = await send(request, route, signal)
+  if (again === 'not taken') throw codedError('ECONNRESET', 'The connection was closed twice.')
+  return again
+}
+
+/**
+ * Sends a request once. `not taken`: its connection, which an earlier request had left, was closed before all of it had
+ * gone out. No service has worked on half a request, so it may go out again. One that went out as a whole may have been
+ * read, worked on and billed: trying that again is for whoever counts what it costs.
+ */
+function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal): Promise<HttpAnswer | 'not taken'> {
+  return new Promise((resolve, reject) => {
+    const request = route.request({
+      method: body === undefined ? 'GET' : 'POST',
+      headers: framed(headers, body),
+      tunnelSignal: signal,
+    })
+    let failure: Error | undefined
+    let isSent = false
+    const onAbort = (): void => {
+      // The reason is handed through as it is.
+      failure ??= signal.reason as Error
+      reject(failure)
+      request.destroy()
+    }
+    const connection = watchConnection(request, route.isSecure)
+    // It is told of a connection that failed, too.
+    request.once('finish', () => (isSent = request.socket?.destroyed !== true))
+    // There may be several, also after the answer or an abort: the first one tells.
+    request.on('error', (error) => {
+      failure ??= error
+      if (request.reusedSocket && !isSent && isCut(error)) resolve('not taken')
+      else reject(connection.isMade() ? failure : route.failureToConnect(failure))
+    })
+    request.once('response', (message) => {
+      resolve(answerOf(message, request, { isSent: () => isSent, failure: () => failure }))
+    })
+    request.once('close', () => {
+      signal.removeEventListener('abort', onAbort)
+      reject(failure ?? codedError('ECONNRESET', 'The connection was closed.'))
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
+    request.end(body)
+  })
+}
+
+/** How the body is framed is not for a user's headers to say. What is sent as it is needs no time to be decoded. */
+function framed(headers: HttpRequest['headers'], body: Uint8Array | undefined): Record<string, string | number> {
+  const framing = new Set(['transfer-encoding', 'content-length', 'te', 'trailer', 'upgrade'])
+  const own = Object.entries(headers).filter(([name]) => !framing.has(name.toLowerCase()))
+  return {
+    'accept-encoding': 'identity',
+    ...Object.fromEntries(own),
+    ...(body !== undefined && { 'content-length': body.length }),
+  }
+}
+
+function isCut(error: Error): boolean {
+  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+}
+
+const connectTimeoutMs = 10_000
+
+/** Ends a request whose connection takes too long to come about, from its name to the end of the TLS handshake. */
+function watchConnection(request: ClientRequest, isSecure: boolean): { isMade(): boolean } {
+  let isMade = false
+  request.once('socket', (socket) => {
+    isMade = request.reusedSocket
+    if (isMade) return
+    const timer = setTimeout(() => request.destroy(connectTimeout()), connectTimeoutMs)
+    socket.once(isSecure ? 'secureConnect' : 'connect', () => {
+      isMade = true
+      clearTimeout(timer)
+    })
+    request.once('close', () => clearTimeout(timer))
+  })
+  return { isMade: () => isMade }
+}
+
+function connectTimeout(): Error {
+  return codedError('ERR_CONNECT_TIMEOUT', `No connection came about within ${connectTimeoutMs / 1_000} s.`)
+}
+
+interface Sending {
+  readonly isSent: () => boolean
+  readonly failure: () => Error | undefined
+}
+
+function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, failure }: Sending): HttpAnswer {
+  const { statusCode = 0, headersDistinct } = message
+  const cancel = (): void => void request.destroy()
+  const plain = bodyOf(message, {
+    failure,
+    // Who has answered already reads no more of it.
+    onEnd: () => (isSent() ? undefined : cancel()),
+  })
+  const headers = { get: (name: string) => headersDistinct[name]?.join(', ') ?? null }
+  return { status: statusCode, headers, next: decoded(plain, headers.get('content-encoding')), isSent, cancel }
+}

@@ -1,0 +1,82 @@
+import type { Agent, ClientRequest, RequestOptions } from 'node:http'
+import { placeOf, proxyFor, unreachableProxy } from './proxy.ts'
+import { connectThrough, credentialsOf } from './tunnel.ts'
+
+export interface SendOptions extends Pick<RequestOptions, 'method'> {
+  readonly headers: Readonly<Record<string, string | number>>
+  /** Ends the way to the service through a proxy. */
+  readonly tunnelSignal: AbortSignal
+}
+
+/** How a request comes to its service. */
+export interface Route {
+  readonly isSecure: boolean
+  request(options: SendOptions): ClientRequest
+  /** What is told when no connection came about. */
+  failureToConnect(error: Error): Error
+  /** Closes the connections that no request uses. */
+  dropIdle(): void
+}
+
+/** Those that were in use are used again for `timeout`: after it they may be gone without a word, as for `fetch`. */
+const pooled = { keepAlive: true, keepAliveMsecs: 60_000, timeout: 4_000 } as const
+
+const agents = new Map<string, Agent>()
+
+function agentFor(name: string, make: () => Agent): Agent {
+  const agent = agents.get(name) ?? make()
+  agents.set(name, agent)
+  return agent
+}
+
+/** @throws ModelError when the environment names a proxy that cannot be used. */
+export async function routeTo(url: URL): Promise<Route> {
+  const proxy = proxyFor(url, process.env)
+  const isSecure = url.protocol === 'https:'
+  if (proxy === undefined) {
+    // Only one of them is loaded: the other brings all of TLS.
+    const { request, Agent: Pool } = isSecure ? await import('node:https') : await import('node:http')
+    const agent = agentFor(url.protocol, () => new Pool(pooled))
+    const send = (options: SendOptions): ClientRequest => request(url, { ...options, agent })
+    return routeBy(agent, { isSecure, request: send, failureToConnect: (error) => error })
+  }
+  const place = placeOf(proxy)
+  const failureToConnect = (error: Error): Error => unreachableProxy(error, place, proxy) ?? error
+  if (isSecure) {
+    const https = await import('node:https')
+    const agent = agentFor(`tunnel ${place.url.href}`, () => connectThrough({ place, proxy }, new https.Agent(pooled)))
+    return routeBy(agent, {
+      isSecure,
+      request: (options) => https.request(url, { ...options, agent }),
+      // Whatever goes wrong with the proxy is told by the tunnel.
+      failureToConnect: (error) => error,
+    })
+  }
+  // Without TLS the proxy is handed the request itself, as by curl: tunnels to port 80 are often forbidden.
+  const isProxySecure = place.url.protocol === 'https:'
+  const { request, Agent: Pool } = isProxySecure ? await import('node:https') : await import('node:http')
+  const agent = agentFor(`proxy ${place.url.href}`, () => new Pool(pooled))
+  return routeBy(agent, {
+    isSecure: isProxySecure,
+    request: ({ headers, ...options }) =>
+      request({
+        ...options,
+        protocol: place.url.protocol,
+        hostname: place.hostname,
+        port: place.port,
+        path: url.href,
+        headers: { host: url.host, ...headers, ...credentialsOf(place) },
+        agent,
+      }),
+    failureToConnect,
+  })
+}
+
+function routeBy(agent: Agent, parts: Omit<Route, 'dropIdle'>): Route {
+  return {
+    ...parts,
+    dropIdle() {
+      for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+    },
+  }
+}
