@@ -1,32 +1,39 @@
 import { createServer, request as httpRequest } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { createServer as createTlsServer } from 'node:https'
+import { connect, createServer as createTcpServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { nodeTransport } from '../src/http/node-transport.ts'
 import { proxyFor } from '../src/http/proxy.ts'
 import { call, modelAt, recordOf } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, messageOf, recordings } from './support/recordings.ts'
-import { startTls } from './support/tls-server.ts'
+import { pem, startTls, trust } from './support/tls-server.ts'
 
 const { events } = recordings[0]!
 
 afterEach(() => {
   vi.unstubAllEnvs()
+  vi.restoreAllMocks()
 })
 
 /** A proxy that leads every name to one port of this machine, and remembers what it was asked. */
-async function startProxy(port: number, answer: 'leads' | number = 'leads') {
+async function startProxy(port: number, answer: 'leads' | number = 'leads', certificate?: string) {
   const asked: string[] = []
   const sockets = new Set<Socket>()
-  const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
+  const lead = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     asked.push(`${incoming.method} ${incoming.url}`)
     if (answer !== 'leads') return void outgoing.writeHead(answer).end()
     const { method, headers } = incoming
     const onward = httpRequest({ port, host: '127.0.0.1', method, headers, path: new URL(incoming.url!).pathname })
     onward.on('response', (response) => response.pipe(outgoing.writeHead(response.statusCode!, response.headers)))
     incoming.pipe(onward)
-  })
+  }
+  const server =
+    certificate === undefined
+      ? createServer(lead)
+      : createTlsServer({ key: pem(`${certificate}.key`), cert: pem(`${certificate}.cert`) }, lead)
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     asked.push(`CONNECT ${request.url} ${request.headers['proxy-authorization'] ?? 'without a password'}`)
     sockets.add(socket)
@@ -79,6 +86,43 @@ describe('a request goes through the proxy that the environment names', () => {
         /^The certificate of models\.example is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
       ),
     })
+  })
+
+  const ask = async (url: string): Promise<string> => {
+    const answer = await nodeTransport({ url, headers: {}, body: new Uint8Array(3) }, new AbortController().signal)
+    const pieces: Uint8Array[] = []
+    for (let piece = await answer.next(); piece !== undefined; piece = await answer.next()) pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  }
+
+  test('which may itself speak TLS, around the TLS of the service', async () => {
+    trust(pem('self-signed.cert'))
+    const secure = await startTls('self-signed', 'through both')
+    const proxy = await startProxy(Number(new URL(secure).port), 'leads', 'self-signed')
+    const proxyUrl = `https://m%40e:se%20cret@localhost:${proxy.host.split(':')[1]}`
+    vi.stubEnv('HTTPS_PROXY', proxyUrl)
+    // The certificate is for this name; a request to it would not go through a proxy.
+    expect(await ask(secure.replace('localhost', 'LOCALHOST.'))).toBe('through both')
+    expect(proxy.asked).toEqual([expect.stringMatching(`^CONNECT localhost\\.:\\d+ Basic ${btoa('m@e:se cret')}$`)])
+  })
+
+  test('whose tunnel is used again', async () => {
+    trust(pem('self-signed.cert'))
+    const secure = await startTls('self-signed', 'through it')
+    const proxy = await startProxy(Number(new URL(secure).port))
+    vi.stubEnv('HTTPS_PROXY', proxy.host)
+    const url = secure.replace('localhost', 'LOCALHOST.')
+    for (let count = 0; count < 3; count++) expect(await ask(url)).toBe('through it')
+    expect(proxy.asked).toHaveLength(1)
+  })
+
+  test('which may speak TLS where the service does not', async () => {
+    trust(pem('self-signed.cert'))
+    const service = await startService()
+    const proxy = await startProxy(service.port, 'leads', 'self-signed')
+    vi.stubEnv('HTTP_PROXY', `https://localhost:${proxy.host.split(':')[1]}`)
+    expect((await call(modelAt('http://models.example'))).reply).toEqual({ message: messageOf(events) })
+    expect(proxy.asked).toEqual(['POST http://models.example/v1/messages'])
   })
 
   test('not to this machine itself, which a proxy cannot reach', async () => {
@@ -147,6 +191,43 @@ describe('a proxy that fails is told as what it is, without its password', () =>
     expect(await failWith(`http://${host}`)).toMatchObject({
       retryable: true,
       message: `The proxy at ${host} (HTTPS_PROXY) answered 502 instead of connecting to the service.`,
+    })
+  })
+
+  test('one that cuts the connection', async () => {
+    const server = createTcpServer((socket) => void socket.once('data', () => socket.resetAndDestroy()))
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+    expect(await failWith(`http://me:secret@${host}`)).toMatchObject({
+      retryable: true,
+      billed: 'nothing',
+      message: `The proxy at ${host} (HTTPS_PROXY) broke off before it had connected to the service (ECONNRESET).`,
+    })
+  })
+
+  test('one whose certificate is not trusted', async () => {
+    const { host } = await startProxy(1, 'leads', 'self-signed')
+    expect(await failWith(`https://me:secret@${host}`)).toMatchObject({
+      retryable: false,
+      billed: 'nothing',
+      message: expect.stringMatching(`^The certificate of ${host} is not trusted`),
+    })
+  })
+
+  test('one that is not there, where the service speaks no TLS', async () => {
+    vi.stubEnv('HTTP_PROXY', 'http://me:secret@127.0.0.1:1')
+    expect(recordOf((await call(modelAt('http://models.example'))).error)).toMatchObject({
+      billed: 'nothing',
+      message: 'The proxy at 127.0.0.1:1 cannot be reached (ECONNREFUSED). Is HTTP_PROXY right?',
+    })
+  })
+
+  test('one whose password cannot be sent', async () => {
+    expect(await failWith('http://me:secret%ff%@127.0.0.1:1')).toMatchObject({
+      retryable: false,
+      message:
+        'The proxy in HTTPS_PROXY is no address. Write it like http://proxy.example:8080, or unset the variable.',
     })
   })
 

@@ -1,18 +1,11 @@
 import dns from 'node:dns'
-import tls from 'node:tls'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { call, modelAt, recordOf } from './support/call.ts'
-import { pem, startTls } from './support/tls-server.ts'
+import { pem, startTls, trust } from './support/tls-server.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
 })
-
-/** Has this process trust a certificate, as NODE_EXTRA_CA_CERTS has a whole one: it is read only at its start. */
-function trust(certificate: string): void {
-  const create = tls.createSecureContext.bind(tls)
-  vi.spyOn(tls, 'createSecureContext').mockImplementation((options) => create({ ...options, ca: certificate }))
-}
 
 const useless = { kind: 'connection', retryable: false, billed: 'nothing', status: null }
 

@@ -30,8 +30,9 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
     wake()
   })
   message.once('end', () => {
-    // Node ends what is read until the connection closes also where it was cut.
-    over(message.complete ? {} : { error: failure() ?? cut() })
+    // One that goes on until the connection closes is over for Node also where that was cut.
+    const error = isFramed(message) ? undefined : failure()
+    over(error === undefined ? {} : { error })
     onEnd()
   })
   message.on('error', (error) => over({ error: failure() ?? error }))
@@ -49,6 +50,11 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
     if (message.isPaused()) message.resume()
     return piece
   }
+}
+
+/** Whether its own bytes tell where it ends. */
+function isFramed({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 function cut(): Error {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { ModelError } from '@halting/core'
 import { networkError } from './network-error.ts'
 
@@ -48,9 +49,14 @@ export interface Place {
   /** With the password, if there is one. */
   readonly url: URL
   readonly host: string
-  /** Without the brackets of an address of IPv6. */
-  readonly hostname: string
-  readonly port: string
+  /** Where requests go: for a request by node:http. */
+  readonly address: {
+    readonly protocol: string
+    readonly hostname: string
+    readonly port: string
+    /** Whose certificate it has; else Node would take the name in the `host` header, which is the service's. */
+    readonly servername: string
+  }
 }
 
 /** @throws ModelError for what is no address of a proxy that can be used. The address may hold a password: it is not repeated. */
@@ -58,9 +64,12 @@ export function placeOf({ url, variable }: Proxy): Place {
   const uri = /^[a-z][a-z\d+.-]*:\/\//i.test(url) ? url : `http://${url}`
   const parsed = URL.canParse(uri) ? new URL(uri) : undefined
   if (parsed !== undefined && (parsed.protocol === 'http:' || parsed.protocol === 'https:') && hasName(parsed)) {
-    const { host, hostname, port, protocol } = parsed
+    const { host, port, protocol } = parsed
     const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port
-    return { url: parsed, host, hostname: hostname.replaceAll(/[[\]]/g, ''), port: own }
+    // An address of IPv6 stands in brackets.
+    const hostname = parsed.hostname.replaceAll(/[[\]]/g, '')
+    const servername = isIP(hostname) === 0 ? hostname : ''
+    return { url: parsed, host, address: { protocol, hostname, port: own, servername } }
   }
   const kind = parsed === undefined || hasHttp(parsed) ? 'is no address' : `begins with ${parsed.protocol}//`
   throw notUsable(`The proxy in ${variable} ${kind}. Write it like http://proxy.example:8080, or unset the variable.`)

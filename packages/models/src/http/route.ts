@@ -1,4 +1,5 @@
 import type { Agent, ClientRequest, RequestOptions } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { placeOf, proxyFor, unreachableProxy } from './proxy.ts'
 import { connectThrough, credentialsOf } from './tunnel.ts'
 
@@ -24,9 +25,25 @@ const pooled = { keepAlive: true, keepAliveMsecs: 60_000, timeout: 4_000 } as co
 const agents = new Map<string, Agent>()
 
 function agentFor(name: string, make: () => Agent): Agent {
-  const agent = agents.get(name) ?? make()
+  const known = agents.get(name)
+  if (known !== undefined) return known
+  const agent = make()
   agents.set(name, agent)
+  // What comes while no request waits would be taken for an answer to the next one: such a connection is not used again.
+  const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)]
+  agent.keepSocketAlive = (socket) => {
+    socket.once('data', closeOnData)
+    return keep(socket)
+  }
+  agent.reuseSocket = (socket, request) => {
+    socket.off('data', closeOnData)
+    reuse(socket, request)
+  }
   return agent
+}
+
+function closeOnData(this: Duplex): void {
+  this.destroy()
 }
 
 /** @throws ModelError when the environment names a proxy that cannot be used. */
@@ -61,9 +78,7 @@ export async function routeTo(url: URL): Promise<Route> {
     request: ({ headers, ...options }) =>
       request({
         ...options,
-        protocol: place.url.protocol,
-        hostname: place.hostname,
-        port: place.port,
+        ...place.address,
         path: url.href,
         headers: { host: url.host, ...headers, ...credentialsOf(place) },
         agent,

@@ -40,9 +40,7 @@ async function openTunnel({ place, proxy }: Through, target: string, signal: Abo
   const { request } = place.url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   return new Promise((resolve, reject) => {
     const asked = request({
-      protocol: place.url.protocol,
-      hostname: place.hostname,
-      port: place.port,
+      ...place.address,
       method: 'CONNECT',
       path: target,
       headers: { host: target, ...credentialsOf(place) },

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import tls from 'node:tls'
+import { onTestFinished, vi } from 'vitest'
 
 /** A key or a certificate among the fixtures, such as `self-signed.cert`. */
 export function pem(name: string): string {
@@ -9,11 +10,17 @@ export function pem(name: string): string {
 }
 
 /** A service behind TLS with one of the certificates among the fixtures; gone when the test has finished. */
-export async function startTls(name: string): Promise<string> {
+export async function startTls(name: string, text = 'no one gets here'): Promise<string> {
   const server = createServer({ key: pem(`${name}.key`), cert: pem(`${name}.cert`) }, (_request, response) => {
-    response.end('no one gets here')
+    response.end(text)
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())))
   return `https://localhost:${(server.address() as AddressInfo).port}`
+}
+
+/** Has this process trust a certificate until mocks are restored; NODE_EXTRA_CA_CERTS is read at its start alone. */
+export function trust(certificate: string): void {
+  const create = tls.createSecureContext.bind(tls)
+  vi.spyOn(tls, 'createSecureContext').mockImplementation((options) => create({ ...options, ca: certificate }))
 }
