@@ -1,5 +1,6 @@
 // What it costs to begin: the import of the library, `halting --version`, and a prompt that is answered at once. See README.md.
-// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--only=prompt]; the prompt alone needs none of the peers.
+// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--only=prompt]; the prompt alone needs none of the peers. Where
+// NODE_EXTRA_CA_CERTS is set, the prompt is measured with it as well: Node reads those certificates before anything else.
 import { fork, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -77,29 +78,38 @@ async function reportPrompt() {
   try {
     const port = await new Promise((resolve) => service.once('message', resolve))
     const env = { PATH: process.env.PATH, HOME: home, ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` }
-    const bare = 'node -e 0'
-    const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'] }
-    const samples = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
-    // The first of each is not counted: what is kept for later runs is made in it.
-    for (let round = 0; round <= runs; round++) {
-      for (const [name, parameters] of Object.entries(commands)) {
-        const cost = costOf(node, parameters, { env, cwd: home })
-        if (round > 0) samples[name].push(cost)
-      }
-    }
-    const least = (name) => Math.min(...samples[name].map(({ cpuMs }) => cpuMs))
-    const rows = Object.keys(commands).map((name) => {
-      const { cpuMs, maxRssMb } = medians(samples[name])
-      const ratios = [least(name) / least(bare), cpuMs / medians(samples[bare]).cpuMs]
-      return [name, ms(least(name)), ms(cpuMs), ...ratios.map((ratio) => ratio.toFixed(2)), maxRssMb.toFixed(0)]
-    })
     const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' })
-    console.log(`\n### A prompt that is answered at once, ${runs} fresh processes each, Node ${stdout.trim().slice(1)}\n`)
-    console.log(table(['', 'CPU, min, ms', 'CPU, median, ms', 'ratio of mins', 'ratio of medians', 'max RSS, MB'], rows))
+    const title = `A prompt that is answered at once, ${runs} fresh processes each, Node ${stdout.trim().slice(1)}`
+    reportPromptIn(title, node, { env, cwd: home })
+    const { NODE_EXTRA_CA_CERTS } = process.env
+    if (NODE_EXTRA_CA_CERTS === undefined) return
+    reportPromptIn(`${title}, with NODE_EXTRA_CA_CERTS`, node, { env: { ...env, NODE_EXTRA_CA_CERTS }, cwd: home })
   } finally {
     service.kill()
     rmSync(home, { recursive: true, force: true })
   }
+}
+
+/** @param {string} title @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
+function reportPromptIn(title, node, options) {
+  const bare = 'node -e 0'
+  const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'] }
+  const samples = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
+  // The first of each is not counted: what is kept for later runs is made in it.
+  for (let round = 0; round <= runs; round++) {
+    for (const [name, parameters] of Object.entries(commands)) {
+      const cost = costOf(node, parameters, options)
+      if (round > 0) samples[name].push(cost)
+    }
+  }
+  const least = (name) => Math.min(...samples[name].map(({ cpuMs }) => cpuMs))
+  const rows = Object.keys(commands).map((name) => {
+    const { cpuMs, maxRssMb } = medians(samples[name])
+    const ratios = [least(name) / least(bare), cpuMs / medians(samples[bare]).cpuMs]
+    return [name, ms(least(name)), ms(cpuMs), ...ratios.map((ratio) => ratio.toFixed(2)), maxRssMb.toFixed(0)]
+  })
+  console.log(`\n### ${title}\n`)
+  console.log(table(['', 'CPU, min, ms', 'CPU, median, ms', 'ratio of mins', 'ratio of medians', 'max RSS, MB'], rows))
 }
 
 /** @param {string} node @param {readonly string[]} parameters @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */

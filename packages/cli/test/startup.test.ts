@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -57,10 +57,31 @@ test('a run of one prompt loads only what it uses', async () => {
   const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url })
   const sources = sourcesIn(texts)
   const strangers = sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
-  // Not undici, zod or diff.
+  // Not zod or diff.
   expect([...new Set(strangers)].toSorted()).toEqual(['eventsource-parser', 'unbash'])
   const unused = /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/testing\/|(?:^|cli\/)src\/(?:check|demo)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
   expect(texts.join('').length).toBeLessThan(950_000)
+})
+
+test('it asks its model without the client of `fetch`, and over plain HTTP without TLS', async () => {
+  const list = join(here(), 'modules.txt')
+  const told = join(here(), 'tell-modules.cjs')
+  writeFileSync(
+    told,
+    `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(list)}, process.moduleLoadList.join('\\n')))`,
+  )
+  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url, NODE_OPTIONS: `--require ${JSON.stringify(told)}` }
+  expect((await run(['-p', 'hi'], { env })).stdout).toBe('Hello.\n')
+  const loaded = readFileSync(list, 'utf8')
+  expect(loaded).toContain('NativeModule _http_client')
+  expect(loaded.split('\n').filter((name) => /undici|tls_wrap|zlib/.test(name))).toEqual([])
+})
+
+test('it ends at once although its connection would stay open', async () => {
+  const began = performance.now()
+  await run(['-p', 'hi'], { env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url } })
+  // Both sides keep an idle connection for longer.
+  expect(performance.now() - began).toBeLessThan(3_500)
 })

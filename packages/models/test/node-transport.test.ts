@@ -1,4 +1,4 @@
-// Holds decision 0022: what requests by node:http do on the wire, and what a connection that fails comes to.
+// Holds R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec.md, and decision 0022: what requests by node:http do on the wire.
 import dns from 'node:dns'
 import { getEventListeners } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
@@ -73,7 +73,9 @@ async function startTcp(onSocket: (socket: Socket, number: number) => void, allo
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     sockets,
     async gone() {
-      await Promise.all(sockets.map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))))
+      for (const socket of sockets) {
+        if (!socket.closed) await new Promise<void>((resolve) => void socket.once('close', () => resolve()))
+      }
     },
   }
 }
@@ -100,7 +102,13 @@ describe('what goes out', () => {
     const headers = { 'x-api-key': 'key', 'Transfer-Encoding': 'chunked', 'content-length': '1' }
     expect(await readAll(await post(`${server.url}/v1/messages?a=b`, { body, headers }))).toEqual({ text: 'ok' })
     const { host } = new URL(server.url)
-    const sent = { 'accept-encoding': 'identity', 'x-api-key': 'key', 'content-length': '13', host, 'connection': 'keep-alive' }
+    const sent = {
+      'accept-encoding': 'identity',
+      'x-api-key': 'key',
+      'content-length': '13',
+      host,
+      connection: 'keep-alive',
+    }
     expect(seen).toEqual([['POST', sent, ['accept-encoding', 'x-api-key', 'content-length', 'Host', 'Connection']]])
     expect(server.bodies).toEqual([Buffer.from(body)])
   })
@@ -226,7 +234,9 @@ describe('an answer', () => {
   })
 
   test('that switches to another protocol is a failure', async () => {
-    const server = await startTcp(answering('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'))
+    const server = await startTcp(
+      answering('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    )
     await expect(post(server.url)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
@@ -309,7 +319,9 @@ describe('a body that is cut never ends as if it were whole; what came is given'
   })
 
   test('by what is no HTTP', async () => {
-    const server = await startTcp(answering('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\nxyz\r\n'))
+    const server = await startTcp(
+      answering('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\nxyz\r\n'),
+    )
     const { text, broke } = await readAll(await post(server.url))
     expect(text).toBe('some')
     expect(networkError(broke, server.url).message).toMatch(
@@ -321,7 +333,9 @@ describe('a body that is cut never ends as if it were whole; what came is given'
 test('headers without an end are told with what has more of them read', async () => {
   const server = await startTcp(answering(`HTTP/1.1 200 OK\r\nx-a: ${'a'.repeat(100_000)}\r\n\r\n`))
   const thrown = await post(server.url).catch((error: unknown) => error)
-  expect(networkError(thrown, server.url).message).toMatch(/sent longer headers than Node reads \(HPE_HEADER_OVERFLOW\)/)
+  expect(networkError(thrown, server.url).message).toMatch(
+    /sent longer headers than Node reads \(HPE_HEADER_OVERFLOW\)/,
+  )
 })
 
 describe('a reader that stops reading', () => {
@@ -329,7 +343,10 @@ describe('a reader that stops reading', () => {
     let written = 0
     const server = await startRawServer((response) => {
       response.writeHead(200, { 'content-encoding': coding })
-      const piece = Buffer.alloc(65_536, coding === 'identity' ? 'x' : gzipSync(Buffer.alloc(50_000_000)).subarray(0, 40_000))
+      const piece = Buffer.alloc(
+        65_536,
+        coding === 'identity' ? 'x' : gzipSync(Buffer.alloc(50_000_000)).subarray(0, 40_000),
+      )
       const more = (): void => {
         if (response.destroyed) return
         written += piece.length
@@ -437,7 +454,7 @@ describe('an abort ends the connection at once, with its reason', () => {
   const reason = new Error('enough')
   const slow = {
     'while its name is looked up': async (signal: AbortSignal) => {
-      vi.spyOn(dns, 'lookup').mockImplementation((() => {}) as unknown as typeof dns.lookup)
+      vi.spyOn(dns, 'lookup').mockImplementation(() => {})
       return { asked: post('http://service.example', { signal }) }
     },
     'before anything was done': async (signal: AbortSignal) => {
@@ -454,7 +471,9 @@ describe('an abort ends the connection at once, with its reason', () => {
       return { server, asked: post('https://service.example', { signal }) }
     },
     'during the TLS handshake in a tunnel': async (signal: AbortSignal) => {
-      const server = await startTcp((socket) => socket.once('data', () => socket.resume().write('HTTP/1.1 200 OK\r\n\r\n')))
+      const server = await startTcp((socket) =>
+        socket.once('data', () => socket.resume().write('HTTP/1.1 200 OK\r\n\r\n')),
+      )
       vi.stubEnv('HTTPS_PROXY', new URL(server.url).origin)
       return { server, asked: post('https://service.example', { signal }) }
     },
@@ -515,7 +534,7 @@ describe('an abort ends the connection at once, with its reason', () => {
 
 describe('a connection that does not come about in time', () => {
   test('is told after 10 s, and nothing is billed', async () => {
-    vi.spyOn(dns, 'lookup').mockImplementation((() => {}) as unknown as typeof dns.lookup)
+    vi.spyOn(dns, 'lookup').mockImplementation(() => {})
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const called = call(modelAt('http://service.example'))
     await vi.waitFor(() => expect(dns.lookup).toHaveBeenCalled(), { interval: 1 })
@@ -547,5 +566,7 @@ test('an answer that takes longer than any limit of Node is waited for', async (
   const server = createHttpServer((_request, response) => setTimeout(() => response.end('ok'), 5_500))
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
-  expect(await readAll(await post(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))).toEqual({ text: 'ok' })
+  expect(await readAll(await post(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))).toEqual({
+    text: 'ok',
+  })
 }, 10_000)

@@ -64,7 +64,6 @@ test('a port that the `fetch` of a program refuses is told, and not tried again'
 test('without one, a service may be at any port', async () => {
   expect(recordOf((await call(modelAt('http://127.0.0.1:1'))).error)).toMatchObject({
     retryable: true,
-    message:
-      'Nothing listens at http://127.0.0.1:1 (ECONNREFUSED). Is the service running, and is the base URL right?',
+    message: 'Nothing listens at http://127.0.0.1:1 (ECONNREFUSED). Is the service running, and is the base URL right?',
   })
 })

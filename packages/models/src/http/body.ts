@@ -38,7 +38,7 @@ export function bodyOf(message: IncomingMessage, { failure, onEnd }: BodyOptions
   message.on('error', (error) => over({ error: failure() ?? error }))
   message.once('close', () => over({ error: failure() ?? cut() }))
   return async () => {
-    while (heldBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
+    if (heldBytes === 0 && end === undefined) await new Promise<void>((resolve) => (wake = resolve))
     if (heldBytes === 0) {
       if (end?.error !== undefined) throw end.error
       return undefined

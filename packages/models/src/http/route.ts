@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { placeOf, proxyFor, unreachableProxy } from './proxy.ts'
 import { connectThrough, credentialsOf } from './tunnel.ts'
 
-export interface SendOptions extends Pick<RequestOptions, 'method'> {
+interface SendOptions extends Pick<RequestOptions, 'method'> {
   readonly headers: Readonly<Record<string, string | number>>
   /** Ends the way to the service through a proxy. */
   readonly tunnelSignal: AbortSignal

@@ -85,7 +85,7 @@ const longestList = 4 * 1024 * 1024
 async function textOf(answer: HttpAnswer): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
-  for (let left = longestList; left > 0; ) {
+  for (let left = longestList; left > 0;) {
     const piece = await answer.next()
     if (piece === undefined) return text
     text += decoder.decode(piece.subarray(0, left), { stream: true })
