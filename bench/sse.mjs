@@ -223,6 +223,8 @@ function serve(count) {
   process.once('disconnect', () => process.exit())
 }
 
+const sourceOf = (path) => fileURLToPath(new URL(`../packages/core/src/${path}`, import.meta.url))
+
 /** The adapters from their sources, as one module to import. */
 async function bundledSources() {
   const { outputFiles } = await build({
@@ -233,7 +235,8 @@ async function bundledSources() {
     platform: 'node',
     target: 'node20.19',
     external: ['undici'],
-    alias: { '@halting/core': fileURLToPath(new URL('../packages/core/src/index.ts', import.meta.url)) },
+    // The longer name first: an alias stands for what begins with it, too.
+    alias: { '@halting/core/adapters': sourceOf('adapters/index.ts'), '@halting/core': sourceOf('index.ts') },
   })
   return `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
 }

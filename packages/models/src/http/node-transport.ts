@@ -11,8 +11,8 @@ import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
  * of its own first, which is a third of what a short run costs.
  */
 export const nodeTransport: Transport = async (request, signal) => {
-  const route = await routeTo(new URL(request.url))
   signal.throwIfAborted()
+  const route = routeTo(new URL(request.url))
   const sent = await send(request, route, signal)
   if (sent !== 'not taken') return sent
   route.dropIdle()
@@ -112,6 +112,6 @@ function answerOf(message: IncomingMessage, request: ClientRequest, { isSent, fa
     // Who has answered already reads no more of it.
     onEnd: () => (isSent() ? undefined : cancel()),
   })
-  const headers = { get: (name: string) => headersDistinct[name]?.join(', ') ?? null }
+  const headers = { get: (name: string) => headersDistinct[name.toLowerCase()]?.join(', ') ?? null }
   return { status: statusCode, headers, next: decoded(plain, headers.get('content-encoding')), isSent, cancel }
 }

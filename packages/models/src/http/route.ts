@@ -1,5 +1,6 @@
 import type { Agent, ClientRequest, RequestOptions } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { clientFor } from './client-for.ts'
 import { placeOf, proxyFor, unreachableProxy } from './proxy.ts'
 import { connectThrough, credentialsOf } from './tunnel.ts'
 
@@ -47,12 +48,11 @@ function closeOnData(this: Duplex): void {
 }
 
 /** @throws ModelError when the environment names a proxy that cannot be used. */
-export async function routeTo(url: URL): Promise<Route> {
+export function routeTo(url: URL): Route {
   const proxy = proxyFor(url, process.env)
   const isSecure = url.protocol === 'https:'
   if (proxy === undefined) {
-    // Only one of them is loaded: the other brings all of TLS.
-    const { request, Agent: Pool } = isSecure ? await import('node:https') : await import('node:http')
+    const { request, Agent: Pool } = clientFor(url.protocol)
     const agent = agentFor(url.protocol, () => new Pool(pooled))
     const send = (options: SendOptions): ClientRequest => request(url, { ...options, agent })
     return routeBy(agent, { isSecure, request: send, failureToConnect: (error) => error })
@@ -60,7 +60,7 @@ export async function routeTo(url: URL): Promise<Route> {
   const place = placeOf(proxy)
   const failureToConnect = (error: Error): Error => unreachableProxy(error, place, proxy) ?? error
   if (isSecure) {
-    const https = await import('node:https')
+    const https = process.getBuiltinModule('node:https')
     const agent = agentFor(`tunnel ${place.url.href}`, () => connectThrough({ place, proxy }, new https.Agent(pooled)))
     return routeBy(agent, {
       isSecure,
@@ -71,7 +71,7 @@ export async function routeTo(url: URL): Promise<Route> {
   }
   // Without TLS the proxy is handed the request itself, as by curl: tunnels to port 80 are often forbidden.
   const isProxySecure = place.url.protocol === 'https:'
-  const { request, Agent: Pool } = isProxySecure ? await import('node:https') : await import('node:http')
+  const { request, Agent: Pool } = clientFor(place.url.protocol)
   const agent = agentFor(`proxy ${place.url.href}`, () => new Pool(pooled))
   return routeBy(agent, {
     isSecure: isProxySecure,

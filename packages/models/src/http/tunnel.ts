@@ -2,6 +2,7 @@ import type { RequestOptions } from 'node:http'
 import type { Agent } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { clientFor } from './client-for.ts'
 import { codedError } from './coded-error.ts'
 import { brokenProxy, refusingProxy, unreachableProxy } from './proxy.ts'
 import type { Place, Proxy } from './proxy.ts'
@@ -36,8 +37,8 @@ export function credentialsOf({ url: { username, password } }: Place): Readonly<
 const connectTimeoutMs = 10_000
 
 /** A connection to the service, on which nothing was said yet. Rejects with a ModelError that names the proxy. */
-async function openTunnel({ place, proxy }: Through, target: string, signal: AbortSignal): Promise<Socket> {
-  const { request } = place.url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+function openTunnel({ place, proxy }: Through, target: string, signal: AbortSignal): Promise<Socket> {
+  const { request } = clientFor(place.url.protocol)
   return new Promise((resolve, reject) => {
     const asked = request({
       ...place.address,
