@@ -19,7 +19,7 @@ export const packedFiles = {
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 240 * kilobyte, unpacked: 950 * kilobyte },
+    mostBytes: { packed: 265 * kilobyte, unpacked: 1_030 * kilobyte },
   },
   '@halting/agent': {
     holds: [...library, /^dist\/index\.js(?:\.map)?$/],
@@ -35,6 +35,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 640 * kilobyte, unpacked: 3_100 * kilobyte },
+    mostBytes: { packed: 460 * kilobyte, unpacked: 2_150 * kilobyte },
   },
 }
