@@ -43,6 +43,8 @@ export interface CarriedWords {
 
 /** How long what is in the middle may stay, in characters, the longest first; then it is left out. */
 const middleLengths = [4_000, 1_000, 300] as const
+/** How long the first and the newest stay in any case, in characters. */
+const leastOfEnds = 400
 
 /**
  * Words within a budget of tokens: all of them where they fit. Else the oldest in the middle are shortened, then left out; the first, which is the
@@ -71,9 +73,12 @@ export function wordsWithin(
   }
   for (let index = 1; index < words.length - 1 && total > budget; index++) put(index, undefined)
   for (const index of [0, words.length - 1]) {
-    const text = kept[index]
-    for (let { length } = text ?? ''; total > budget && length > 400; length = Math.floor(length / 2))
-      put(index, shortenText(text ?? '', length))
+    const text = kept[index] ?? ''
+    let { length } = text
+    while (total > budget && length > leastOfEnds) {
+      length = Math.max(leastOfEnds, Math.floor(length / 2))
+      put(index, shortenText(text, length))
+    }
   }
   return { words: withGaps(kept), isShortened: true }
 }
@@ -87,7 +92,7 @@ function withGaps(kept: readonly (string | undefined)[]): readonly string[] {
       missing++
       continue
     }
-    if (missing > 0) words.push(`[${missing} messages were left out here.]`)
+    if (missing > 0) words.push(`[${missing} ${missing === 1 ? 'message was' : 'messages were'} left out here.]`)
     missing = 0
     words.push(text)
   }

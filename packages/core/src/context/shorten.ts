@@ -1,11 +1,19 @@
 import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolResultBlock } from '../messages.ts'
 
-/** The beginning and the end of a text, with a line between that says how much is left out; the text itself where it is short enough. */
+/** The line that stands for what is left out has at most so many characters. */
+const noteLength = 60
+
+/**
+ * The beginning and the end of a text, with a line between that says how much is left out, and no longer than this in all; the text itself where it is
+ * short enough, or where the line would make it longer.
+ */
 export function shortenText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
-  const head = wholeUnits(text.slice(0, Math.ceil(maxLength * 0.6)), 'end')
-  const tail = wholeUnits(text.slice(text.length - Math.floor(maxLength * 0.4)), 'start')
-  return `${head}\n[… ${text.length - head.length - tail.length} characters were left out here …]\n${tail}`
+  const room = Math.max(0, maxLength - noteLength)
+  const head = wholeUnits(text.slice(0, Math.ceil(room * 0.6)), 'end')
+  const tail = wholeUnits(text.slice(text.length - Math.floor(room * 0.4)), 'start')
+  const shorter = `${head}\n[… ${text.length - head.length - tail.length} characters were left out here …]\n${tail}`
+  return shorter.length < text.length ? shorter : text
 }
 
 /** A pair of surrogates is one character: it is not cut in the middle. */

@@ -89,8 +89,9 @@ function estimateBlocks(tokens: Tokens, content: readonly ContentBlock[]): numbe
   for (const block of content) {
     if (block.type === 'text') estimate += tokens.estimate(block.text)
     else if (block.type === 'image') estimate += 1_600
-    else if (block.type === 'tool_result' && typeof block.content === 'string')
-      estimate += 8 + tokens.estimate(block.content)
+    else if (block.type === 'tool_result')
+      estimate +=
+        8 + (typeof block.content === 'string' ? tokens.estimate(block.content) : estimateBlocks(tokens, block.content))
     else estimate += tokens.estimate(JSON.stringify(block))
   }
   return estimate

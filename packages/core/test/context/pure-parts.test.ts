@@ -1,0 +1,288 @@
+// Holds rules of docs/spec.md: R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { cutPointsOf, isCutPoint, newestWithin } from '../../src/context/groups.ts'
+import { wordsWithin } from '../../src/context/persons-words.ts'
+import { shortenedTo, shortenText, withShortResults } from '../../src/context/shorten.ts'
+import { compactionThresholdOf, usableTokens } from '../../src/context/thresholds.ts'
+import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
+import { blockingLimitOf, windowFigures } from '../../src/context/window.ts'
+import { isToolResult, type ContentBlock, type ModelMessage } from '../../src/messages.ts'
+import { scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
+import { plainTokensOf, transcripts } from '../support/conversations.ts'
+
+const numRuns = process.env['HALTING_DEEP'] === '1' ? 3_000 : 200
+const summary: ModelMessage = { role: 'user', content: 'a summary' }
+
+describe('where a conversation may be cut', () => {
+  test('what stands behind is valid behind a summary, and what stands before is valid by itself', () => {
+    fc.assert(
+      fc.property(transcripts, (transcript) => {
+        const messages = transcript.messages()
+        for (const point of cutPointsOf(messages)) {
+          expect(transcriptProblems([summary, ...messages.slice(point)])).toEqual([])
+          expect(transcriptProblems(messages.slice(0, point))).toEqual([])
+        }
+      }),
+      { numRuns },
+    )
+  })
+
+  test('it is never inside a reply that the service paused, nor between a call and its result', () => {
+    fc.assert(
+      fc.property(transcripts, (transcript) => {
+        const messages = transcript.messages()
+        for (const point of cutPointsOf(messages)) {
+          expect(messages[point - 1]?.role === 'assistant' && messages[point]?.role === 'assistant').toBe(false)
+          const content = messages[point]?.content ?? []
+          expect(typeof content !== 'string' && content.some(isToolResult)).toBe(false)
+        }
+        expect(isCutPoint(messages, 0)).toBe(false)
+        expect(isCutPoint(messages, messages.length)).toBe(false)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('the newest within a budget are as many as fit, and the last group in any case', () => {
+    fc.assert(
+      fc.property(transcripts, fc.integer({ min: 0, max: 40_000 }), (transcript, budget) => {
+        const messages = transcript.messages()
+        const points = cutPointsOf(messages)
+        const start = newestWithin(messages, budget, plainTokensOf)
+        if (points.length === 0) {
+          expect(start).toBe(0)
+          return
+        }
+        expect(points).toContain(start)
+        const isLast = start === points.at(-1)
+        if (!isLast) expect(plainTokensOf(messages.slice(start))).toBeLessThanOrEqual(budget)
+        const before = points[points.indexOf(start) - 1]
+        if (before !== undefined) expect(plainTokensOf(messages.slice(before))).toBeGreaterThan(budget)
+      }),
+      { numRuns },
+    )
+  })
+})
+
+describe('a text that is too long', () => {
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 3_000 }),
+    fc.integer({ min: 0, max: 3_000 }).map((length) => '😀'.repeat(length)),
+  )
+
+  test('is as long as is allowed at most, and never longer than it was', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 0, max: 3_000 }), (text, maxLength) => {
+        const shorter = shortenText(text, maxLength)
+        expect(shorter.length).toBeLessThanOrEqual(text.length)
+        if (text.length <= maxLength) expect(shorter).toBe(text)
+        else if (maxLength >= 200) expect(shorter.length).toBeLessThanOrEqual(maxLength)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('is shortened once: a second time changes nothing', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 200, max: 3_000 }), (text, maxLength) => {
+        const shorter = shortenText(text, maxLength)
+        expect(shortenText(shorter, maxLength)).toBe(shorter)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('keeps its beginning and its end, says how much is gone, and cuts no character', () => {
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 200, max: 2_000 }), (text, maxLength) => {
+        const shorter = shortenText(text, maxLength)
+        if (shorter === text) return
+        const [, head = '', count, tail = ''] =
+          /^([\s\S]*)\n\[… (\d+) characters were left out here …\]\n([\s\S]*)$/.exec(shorter) ?? []
+        expect(text.startsWith(head)).toBe(true)
+        expect(text.endsWith(tail)).toBe(true)
+        expect(head.length + Number(count) + tail.length).toBe(text.length)
+        if (text.isWellFormed()) expect(shorter.isWellFormed()).toBe(true)
+      }),
+      { numRuns },
+    )
+  })
+})
+
+describe('results that are too long', () => {
+  test('are shortened in place; all else stays the same objects', () => {
+    fc.assert(
+      fc.property(transcripts, fc.integer({ min: 200, max: 8_000 }), (transcript, maxLength) => {
+        const messages = [...transcript.messages()]
+        const before = JSON.stringify(messages)
+        const shorter = withShortResults(messages, maxLength)
+        expect(JSON.stringify(messages)).toBe(before)
+        expect(transcriptProblems(shorter)).toEqual([])
+        for (const [index, message] of shorter.entries()) {
+          if (JSON.stringify(message) === JSON.stringify(messages[index])) expect(message).toBe(messages[index])
+          const content = messages[index]?.content ?? []
+          if (typeof content === 'string' || !content.some(isToolResult)) expect(message).toBe(messages[index])
+        }
+        expect(plainTokensOf(shorter)).toBeLessThanOrEqual(plainTokensOf(messages))
+        expect(withShortResults(shorter, maxLength).every((message, index) => message === shorter[index])).toBe(true)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('give way until they fit or none has more than 500 characters', () => {
+    fc.assert(
+      fc.property(transcripts, fc.integer({ min: 100, max: 20_000 }), (transcript, budget) => {
+        const shorter = shortenedTo(transcript.messages(), budget, plainTokensOf)
+        if (plainTokensOf(shorter) <= budget) return
+        for (const { content } of shorter) {
+          if (typeof content === 'string') continue
+          for (const block of content) {
+            if (isToolResult(block) && typeof block.content === 'string')
+              expect(block.content.length).toBeLessThanOrEqual(500)
+          }
+        }
+      }),
+      { numRuns },
+    )
+  })
+})
+
+describe('what people said', () => {
+  const said = fc.array(
+    fc.oneof(
+      fc.string({ minLength: 1, maxLength: 200 }),
+      fc.integer({ min: 1, max: 30_000 }).map((length) => 'x'.repeat(length)),
+    ),
+    { minLength: 1, maxLength: 30 },
+  )
+  const tokensOf = (text: string): number => 4 + Math.ceil(text.length / 4)
+  const sizeOf = (words: readonly string[]): number => words.reduce((sum, text) => sum + tokensOf(text), 0)
+
+  test('stays word for word where it fits', () => {
+    fc.assert(
+      fc.property(said, (words) => {
+        expect(wordsWithin(words, sizeOf(words), tokensOf)).toEqual({ words, isShortened: false })
+      }),
+      { numRuns },
+    )
+  })
+
+  test('fits where it has to: only the first and the newest keep some words beyond, and what is left out is told', () => {
+    fc.assert(
+      fc.property(said, fc.integer({ min: 0, max: 20_000 }), (words, budget) => {
+        if (sizeOf(words) <= budget) return
+        const carried = wordsWithin(words, budget, tokensOf)
+        expect(carried.isShortened).toBe(true)
+        // The least that is kept of the first and of the newest, and the line that tells of a gap.
+        expect(sizeOf(carried.words)).toBeLessThanOrEqual(Math.max(budget, 2 * tokensOf('x'.repeat(400))) + 16)
+        const gone =
+          words.length -
+          carried.words.filter((text) => !/^\[\d+ messages? (was|were) left out here\.\]$/.test(text)).length
+        const told = carried.words.flatMap(
+          (text) => /^\[(\d+) messages? (was|were) left out here\.\]$/.exec(text)?.[1] ?? [],
+        )
+        expect(told.reduce((sum, count) => sum + Number(count), 0)).toBe(gone)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('the task and the newest go last, the oldest in the middle first', () => {
+    const words = ['the task', ...Array.from({ length: 20 }, (_, index) => `${index} ${'y'.repeat(990)}`), 'the newest']
+    const { words: carried } = wordsWithin(words, 2_000, tokensOf)
+    expect(carried[0]).toBe('the task')
+    expect(carried.at(-1)).toBe('the newest')
+    // All in the middle fit once they have 300 characters each.
+    expect(carried).toHaveLength(22)
+    const { words: fewer } = wordsWithin(words, 500, tokensOf)
+    expect(fewer[0]).toBe('the task')
+    expect(fewer[1]).toMatch(/^\[\d+ messages were left out here\.\]$/)
+    expect(fewer.at(-1)).toBe('the newest')
+    expect(fewer.at(-2)).toContain('19 yyy')
+  })
+})
+
+describe('thresholds', () => {
+  const models = fc
+    .record({
+      contextWindow: fc.oneof(fc.integer({ min: 4_000, max: 2_000_000 }), fc.constant(Infinity)),
+      maxOutputTokens: fc.integer({ min: 256, max: 128_000 }),
+      defaultOutputTokens: fc.option(fc.integer({ min: 256, max: 64_000 }), { nil: undefined }),
+    })
+    .map(({ defaultOutputTokens, ...rest }) =>
+      scriptedModel([], defaultOutputTokens === undefined ? rest : { ...rest, defaultOutputTokens }),
+    )
+  const wanted = fc.oneof(
+    fc.constant({}),
+    fc.record({ compactAt: fc.integer({ min: 1, max: 3_000_000 }) }),
+    fc.record({ compactAt: fc.integer({ min: 1, max: 100 }).map((percent) => `${percent}%` as const) }),
+    fc.record({ contextThreshold: fc.integer({ min: 1, max: 3_000_000 }) }),
+  )
+
+  test('of any model, from 4k to 2M: below what fits beside a reply, above nothing', () => {
+    fc.assert(
+      fc.property(models, wanted, (model, options) => {
+        const window = model.contextWindow
+        const threshold = compactionThresholdOf(model, window, options)
+        expect(threshold).toBeGreaterThanOrEqual(1_000)
+        expect(Number.isNaN(threshold)).toBe(false)
+        if (window === Infinity) return
+        expect(threshold).toBeLessThan(usableTokens(model, window))
+        expect(usableTokens(model, window)).toBeGreaterThanOrEqual(window * 0.75)
+        expect(threshold).toBeLessThanOrEqual(window - Math.min(3_000, window * 0.1))
+      }),
+      { numRuns },
+    )
+  })
+
+  test('whatever the window, at 200,000 tokens of input, unless it is said otherwise', () => {
+    const model = scriptedModel([], { contextWindow: 2_000_000, maxOutputTokens: 64_000 })
+    expect(compactionThresholdOf(model, 2_000_000, {})).toBe(200_000)
+    expect(compactionThresholdOf(model, 2_000_000, { contextThreshold: 500_000 })).toBe(500_000)
+    expect(compactionThresholdOf(model, 2_000_000, { compactAt: '50%' })).toBe(990_000)
+    expect(compactionThresholdOf(model, 200_000, {})).toBe(167_000)
+    expect(compactionThresholdOf(model, 200_000, { compactAt: 190_000 })).toBe(167_000)
+  })
+
+  test('and the figures of a window say which are passed', () => {
+    const thresholds = { warning: 100, compaction: 150, blocking: blockingLimitOf(3_200) }
+    expect(windowFigures(90, 3_200, thresholds)).toEqual({
+      usedTokens: 90,
+      windowTokens: 3_200,
+      leftTokens: 3_110,
+      usedPercent: 3,
+      thresholds,
+      leftUntilNext: 60,
+      isAboveWarning: false,
+      isAboveCompaction: false,
+      isAtBlockingLimit: false,
+    })
+    expect(windowFigures(200, 3_200, thresholds)).toMatchObject({
+      leftUntilNext: 0,
+      isAboveWarning: true,
+      isAboveCompaction: true,
+      isAtBlockingLimit: true,
+    })
+    expect(windowFigures(4_000, 3_200, thresholds)).toMatchObject({ leftTokens: 0, usedPercent: 125 })
+    const endless = { warning: Infinity, compaction: Infinity, blocking: Infinity }
+    expect(windowFigures(9, Infinity, endless)).toMatchObject({ usedPercent: 0, leftTokens: Infinity })
+  })
+})
+
+describe('estimates', () => {
+  const image: ContentBlock = {
+    type: 'image',
+    source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(1_000_000) },
+  }
+
+  test('an image is one by its size in pixels and not by its bytes, also inside a result', () => {
+    const alone = estimateMessages(roughTokens, [{ role: 'user', content: [image] }])
+    const inside = estimateMessages(roughTokens, [
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [image] }] },
+    ])
+    expect(alone).toBe(1_604)
+    expect(inside).toBeLessThan(1_650)
+  })
+})
