@@ -8,7 +8,6 @@ import { StopSignal } from './stop/signal.ts'
 import { endings, type RunSummary, type Terminal } from './stop/terminal.ts'
 import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
-import { leaveStaging } from './turn/collapse.ts'
 import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
 import { addHookMessages, runHooks } from './turn/run-hooks.ts'
@@ -30,7 +29,7 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
   const { code, message } = error
   const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
   const draft = draftOf('error', signal, { say: { error: 'unknown', message }, error })
-  await leaveStaging(run)
+  await run.staging?.leave()
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
   const ended = await conclude(run, draft, 'alone')

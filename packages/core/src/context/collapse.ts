@@ -23,7 +23,7 @@ function stagedOf({ state }: ContextView): readonly Staged[] {
     if (entry?.kind === 'compact_boundary') break
     if (entry?.kind === 'collapse_staged') staged.push(entry)
   }
-  return staged.reverse()
+  return staged.toReversed()
 }
 
 /** The oldest work that has no summary yet, if there is enough of it and it is finished. */

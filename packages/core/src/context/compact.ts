@@ -111,9 +111,9 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
     const given = await parts.carryOver({ signal, messages, maxTokens: left })
     return given.flatMap(({ title, text }) => {
       // Four characters a token: what is carried is cut, whoever gave it.
-      const shown = shortenText(String(text), Math.max(0, left) * 4)
+      const shown = shortenText(text, Math.max(0, left) * 4)
       left -= view.tokensOf([{ role: 'user', content: shown }])
-      return shown === '' ? [] : [{ title: String(title), text: shown }]
+      return shown === '' ? [] : [{ title, text: shown }]
     })
   } catch {
     // What cannot be read now, the model can read when it needs it.

@@ -55,32 +55,56 @@ export function wordsWithin(
   budget: number,
   tokensOf: (text: string) => number,
 ): CarriedWords {
-  const sizes = words.map(tokensOf)
-  let total = sizes.reduce((sum, size) => sum + size, 0)
-  if (total <= budget) return { words, isShortened: false }
-  const kept: (string | undefined)[] = [...words]
-  const put = (index: number, text: string | undefined): void => {
-    kept[index] = text
-    total -= sizes[index] ?? 0
-    sizes[index] = text === undefined ? 0 : tokensOf(text)
-    total += sizes[index] ?? 0
-  }
-  for (const length of middleLengths) {
-    for (let index = 1; index < words.length - 1 && total > budget; index++) {
-      const text = kept[index]
-      if (text !== undefined && text.length > length) put(index, shortenText(text, length))
-    }
-  }
-  for (let index = 1; index < words.length - 1 && total > budget; index++) put(index, undefined)
+  const carried = new Words(words, budget, tokensOf)
+  if (!carried.isOver) return { words, isShortened: false }
+  const middle = words.map((_text, index) => index).slice(1, -1)
+  for (const length of middleLengths) for (const index of middle) carried.shorten(index, length)
+  for (const index of middle) carried.leaveOut(index)
   for (const index of [0, words.length - 1]) {
-    const text = kept[index] ?? ''
-    let { length } = text
-    while (total > budget && length > leastOfEnds) {
+    let length = words[index]?.length ?? 0
+    while (carried.isOver && length > leastOfEnds) {
       length = Math.max(leastOfEnds, Math.floor(length / 2))
-      put(index, shortenText(text, length))
+      carried.shorten(index, length)
     }
   }
-  return { words: withGaps(kept), isShortened: true }
+  return { words: withGaps(carried.kept), isShortened: true }
+}
+
+/** Words that give way as long as they are more than there is room for. */
+class Words {
+  readonly kept: (string | undefined)[]
+  readonly #sizes: number[]
+  readonly #budget: number
+  readonly #tokensOf: (text: string) => number
+  #total: number
+
+  constructor(words: readonly string[], budget: number, tokensOf: (text: string) => number) {
+    this.kept = [...words]
+    this.#sizes = words.map(tokensOf)
+    this.#budget = budget
+    this.#tokensOf = tokensOf
+    this.#total = this.#sizes.reduce((sum, size) => sum + size, 0)
+  }
+
+  get isOver(): boolean {
+    return this.#total > this.#budget
+  }
+
+  shorten(index: number, length: number): void {
+    const text = this.kept[index]
+    if (this.isOver && text !== undefined && text.length > length) this.#put(index, shortenText(text, length))
+  }
+
+  leaveOut(index: number): void {
+    if (this.isOver) this.#put(index, undefined)
+  }
+
+  #put(index: number, text: string | undefined): void {
+    const size = text === undefined ? 0 : this.#tokensOf(text)
+    this.#total += size - (this.#sizes[index] ?? 0)
+    this.#sizes[index] = size
+    this.kept[index] = text
+  }
 }
 
 /** Left out messages are told as one line for each gap. */

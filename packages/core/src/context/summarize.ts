@@ -2,6 +2,7 @@ import { isToolUse, textOf, type ModelMessage } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import { cutPointsOf } from './groups.ts'
+import { compactionRequests } from './port.ts'
 import type { CompactionReply, CompactionScope, ContextView } from './port.ts'
 import { shortenText, withShortResults } from './shorten.ts'
 import { usableSummary } from './summary-text.ts'
@@ -32,7 +33,7 @@ export async function summarize(
   let learned = Infinity
   let last: Summarized = { kind: 'unable', message: 'the question was too long' }
   let step = 0
-  for (const _try of shares) {
+  for (let asks = 0; asks < compactionRequests; asks++) {
     const share = shares[step] ?? shares[0]
     const window = Math.min(model === view.model ? view.contextWindow : model.contextWindow, learned)
     const room = (window - maxTokens - view.fixedTokens - view.tokensOf([instruction])) * 0.97 * share

@@ -1,7 +1,7 @@
 import type { Model } from '../model/model.ts'
 
 /** Input tokens of a request from which on a conversation is made shorter, however large the window is (seed 004). */
-export const defaultContextThreshold = 200_000
+const defaultContextThreshold = 200_000
 
 /** When conversations are compacted. */
 export interface CompactionThreshold {

@@ -1,15 +1,16 @@
+import { plus, type HeldBack } from '../budget/ledger.ts'
 import type { CollapseStage } from '../context/port.ts'
 import { usableSummary } from '../context/summary-text.ts'
-import { after, type Eventually } from '../eventually.ts'
 import type { LoopEvent } from '../events.ts'
-import { plus, type HeldBack } from '../budget/ledger.ts'
-import type { Run } from './run.ts'
+import { after, type Eventually } from '../eventually.ts'
 import { askModel, type Asked, type Asker } from './request/ask-model.ts'
 import { chargeOf, worstCase, type Charge } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import { problemOfQuestion, questionPlan } from './request/question.ts'
 import { heldBackBy } from './request/reserve.ts'
+import type { Run } from './run.ts'
+import type { Staging } from './staging.ts'
 
 /** What a question beside a turn came to, as recorded. Its attempts have steps of their own. */
 type StagingRecord = {
@@ -20,14 +21,6 @@ type StagingRecord = {
   readonly summary?: string
   readonly charges: readonly Charge[]
   readonly told: readonly LoopEvent[]
-}
-
-/** A summary of finished work that is made beside a turn: joined, and entered, at its end. */
-export interface Staging {
-  readonly name: string
-  /** Compactions when it began: with another since, its messages are no more. */
-  readonly compactions: number
-  readonly record: Promise<StagingRecord>
 }
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
@@ -41,17 +34,62 @@ function stagingName({ spent }: Run): string {
 export function recordedStaging(run: Run): boolean {
   const name = stagingName(run)
   if (!run.ports.isResumed || run.ports.steps.peek(run.key(name)) !== 'done') return false
-  run.staging = { name, compactions: run.spent.compactions, record: Promise.resolve(lostRecord) }
+  run.staging = new SummaryBeside(run, name, Promise.resolve(lostRecord))
   return true
 }
 
 /** Begins to ask for a summary. Nobody waits for it before the end of the turn. */
 export function startStaging(run: Run, stage: CollapseStage): void {
   const name = stagingName(run)
-  const record = ask(run, stage, name)
-  // Who joins it hears of a driver that fails; a run that breaks before does not.
-  record.catch(() => {})
-  run.staging = { name, compactions: run.spent.compactions, record }
+  run.staging = new SummaryBeside(run, name, ask(run, stage, name))
+}
+
+/** Waits for what goes on beside this turn, if something does. */
+export function joinStaging(run: Run): Eventually<undefined> {
+  const { staging } = run
+  run.staging = undefined
+  return staging?.join()
+}
+
+/** A summary of finished work that is made beside a turn: joined, and entered, at its end. */
+class SummaryBeside implements Staging {
+  readonly #run: Run
+  readonly #name: string
+  readonly #record: Promise<StagingRecord>
+  /** Compactions when it began: with another since, the messages that it is of are no more. */
+  readonly #compactions: number
+
+  constructor(run: Run, name: string, record: Promise<StagingRecord>) {
+    this.#run = run
+    this.#name = name
+    this.#record = record
+    this.#compactions = run.spent.compactions
+    // Who joins it hears of a driver that fails; a run that breaks before does not.
+    record.catch(() => {})
+  }
+
+  join(): Eventually<undefined> {
+    return this.#record.then((record) =>
+      after(
+        this.#run.step<StagingRecord>(this.#name, () => record, composite),
+        ({ value }) => this.#enter(value),
+      ),
+    )
+  }
+
+  async leave(): Promise<void> {
+    const { charges } = await this.#record.catch(() => lostRecord)
+    for (const charge of charges) this.#run.update(chargeOf(this.#run.spent, charge, 'compaction'))
+  }
+
+  #enter({ charges, told, from, to, freedTokens, summary }: StagingRecord): undefined {
+    const run = this.#run
+    for (const event of told) run.emit(event)
+    for (const charge of charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+    if (summary === undefined || run.spent.compactions !== this.#compactions) return undefined
+    run.append({ kind: 'collapse_staged', id: run.entryId('collapse'), from, to, summary, freedTokens })
+    return undefined
+  }
 }
 
 async function ask(run: Run, { from, to, freedTokens, question }: CollapseStage, name: string): Promise<StagingRecord> {
@@ -90,35 +128,4 @@ function withNextRequest(run: Run): HeldBack {
 
 function summaryOf(asked: Asked): string | undefined {
   return asked.kind === 'answered' ? usableSummary(asked.message) : undefined
-}
-
-/** Waits for the summary that is made beside this turn, if there is one, and enters it. */
-export function joinStaging(run: Run): Eventually<undefined> {
-  const { staging } = run
-  if (staging === undefined) return undefined
-  run.staging = undefined
-  return staging.record.then((record) =>
-    after(
-      run.step<StagingRecord>(staging.name, () => record, composite),
-      ({ value }) => enter(run, staging, value),
-    ),
-  )
-}
-
-/** The run broke: what the summary cost is entered, and nothing is recorded any more. */
-export async function leaveStaging(run: Run): Promise<void> {
-  const { staging } = run
-  if (staging === undefined) return
-  run.staging = undefined
-  const record = await staging.record.catch(() => lostRecord)
-  for (const charge of record.charges) run.update(chargeOf(run.spent, charge, 'compaction'))
-}
-
-function enter(run: Run, { compactions }: Staging, record: StagingRecord): undefined {
-  const { charges, told, from, to, freedTokens, summary } = record
-  for (const event of told) run.emit(event)
-  for (const charge of charges) run.update(chargeOf(run.spent, charge, 'compaction'))
-  if (summary === undefined || run.spent.compactions !== compactions) return undefined
-  run.append({ kind: 'collapse_staged', id: run.entryId('collapse'), from, to, summary, freedTokens })
-  return undefined
 }

@@ -19,7 +19,7 @@ import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../tra
 import { agentStateOf } from './agent-view.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { ContextEstimate } from './request/context-estimate.ts'
-import type { Staging } from './collapse.ts'
+import type { Staging } from './staging.ts'
 import type { ToolPhase } from './calls/tool-phase.ts'
 
 /** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
