@@ -116,8 +116,8 @@ export const promisesOfTurns = [
     ['guards/guards'],
     [
       'turn/calls/enter-results.ts',
-      'looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns',
-      'remembered(recentTurns, turnHash(phase.calls, blocks))',
+      'looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, compared)) : recentTurns',
+      'remembered(recentTurns, turnHash(phase.calls, compared))',
     ],
   ],
   ['override: what is never overridden', ['decisions'], ['decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],

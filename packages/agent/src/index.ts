@@ -20,6 +20,12 @@ export { Workspace, type WorkspaceOptions } from './tools/workspace.ts'
 export { createWriteTool, type WriteInput } from './tools/write.ts'
 export { ripgrepPath } from './tools/ripgrep.ts'
 export {
+  createResultFiles,
+  type ResultFiles,
+  type ResultFilesLimits,
+  type ResultFilesOptions,
+} from './session/result-files.ts'
+export {
   type FoundFile,
   type LoadedSettings,
   loadSettings,

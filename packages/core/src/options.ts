@@ -53,6 +53,7 @@ import type { Terminal } from './stop/terminal.ts'
 import { isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
+import { isLargeResults, type LargeResults } from './tools/large-results.ts'
 import type { AnyTool } from './tools/tool.ts'
 
 /** Everything that a run can be given; all but the model has a default. */
@@ -99,6 +100,8 @@ export interface LoopOptions {
   readonly context?: ContextDefence
   /** Tokens of input that fit, in place of what the models say. A refusal that says less is believed all the same. */
   readonly contextWindow?: number
+  /** Keeps results that are too large to be shown whole (spec R-TOOL-18). Without it every result is shown as its tool gave it. */
+  readonly largeResults?: LargeResults
   /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
   readonly steps?: Steps
   readonly clock?: Clock
@@ -153,6 +156,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   tokens: isTokens,
   context: isContext,
   contextWindow: isPositive,
+  largeResults: isLargeResults,
   steps: isDriver,
   clock: isClock,
   signal: isSignal,
@@ -287,6 +291,7 @@ function newContext(options: LoopOptions): RunContext {
     prices: options.prices ?? noPrices,
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),
     contextDefence: options.context ?? plainContext,
+    largeResults: options.largeResults ?? null,
     settings,
     limits: { maxTurns: settings.maxTurns, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },
     runLoop,

@@ -19,6 +19,7 @@ import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
 import type { Terminal } from './stop/terminal.ts'
+import type { LargeResults } from './tools/large-results.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
 
@@ -94,6 +95,8 @@ export interface RunContext {
   readonly prices: Prices
   readonly tokens: Tokens
   readonly contextDefence: ContextDefence
+  /** Keeps what is too large to be shown; null: every result is shown whole. */
+  readonly largeResults: LargeResults | null
   readonly settings: RunSettings
   readonly limits: AllowanceLimits
   /** The loop itself, for subagents. */

@@ -24,6 +24,8 @@ export interface PermissionOptions {
   readonly ask?: readonly RuleText[]
   readonly cwd: string
   readonly additionalDirectories?: readonly string[]
+  /** Folders in which reading needs no rule, and writing does, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
+  readonly readableFolders?: readonly string[]
   /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
   readonly shellDirectory?: () => string
   /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
@@ -64,6 +66,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     ...parseRules(options, cwd),
     cwd,
     directories: folders.flatMap(bothEnds),
+    readableFolders: options.readableFolders ?? [],
     shellDirectory: options.shellDirectory ?? (() => cwd),
   }
   const whenAsked = options.whenAsked ?? 'ask'

@@ -20,6 +20,8 @@ export interface RuleBook {
   readonly cwd: string
   /** Both ends of the cwd and of every additional directory. */
   readonly directories: readonly string[]
+  /** Folders in which reading is allowed, and nothing else. */
+  readonly readableFolders: readonly string[]
   /** Where the shell is now. */
   readonly shellDirectory: () => string
 }
@@ -69,7 +71,7 @@ export function isPathAllowed(book: RuleBook, access: Access, path: string): boo
 
 function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
   const isWithin = book.directories.some((directory) => isInside(end, directory))
-  if (kind === 'read') return isWithin
+  if (kind === 'read') return isWithin || book.readableFolders.some((folder) => isInside(end, folder))
   return book.mode === 'acceptEdits' && isWithin && !isProtected(end, book)
 }
 

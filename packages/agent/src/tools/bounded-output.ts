@@ -1,4 +1,4 @@
-import { headOf, tailOf } from './result.ts'
+import { headOf, tailOf } from '@halting/core/adapters'
 
 const noteLength = 80
 

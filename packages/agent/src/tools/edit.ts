@@ -1,10 +1,11 @@
 import type { Tool, ToolOutput } from '@halting/core'
+import { headOf } from '@halting/core/adapters'
 import { realPath } from '../paths.ts'
 import { filledText, flag, inputForm, optional, text } from './input.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
 import { type Replaced, replaceIn } from './replace.ts'
-import { failed, headOf } from './result.ts'
+import { failed } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 

@@ -24,7 +24,8 @@ export interface Limits {
 export const defaultLimits: Limits = Object.freeze({
   readLines: 2000,
   lineCharacters: 2000,
-  readCharacters: 100_000,
+  // Within one result that is shown whole (spec R-TOOL-18a): Read itself then says where to go on.
+  readCharacters: 48_000,
   searchCharacters: 30_000,
   imageBytes: 5 * 1024 * 1024,
   editBytes: 64 * 1024 * 1024,

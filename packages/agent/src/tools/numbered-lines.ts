@@ -1,4 +1,4 @@
-import { headOf } from './result.ts'
+import { headOf } from '@halting/core/adapters'
 
 /** Lines as `cat -n` shows them: a right-aligned number, a tab, the text. Long lines are cut, and it is said. */
 function numberedLine(number: number, line: string, lineCharacters: number): string {

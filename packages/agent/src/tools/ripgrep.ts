@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { StringDecoder } from 'node:string_decoder'
-import { headOf } from './result.ts'
+import { headOf } from '@halting/core/adapters'
 
 /** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */
 export type RipgrepEnd =

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { platform, release } from 'node:os'
 import { resolve } from 'node:path'
@@ -20,7 +19,7 @@ import { modeOf, type Toolbox } from './toolbox.ts'
 export async function queryOptionsOf(
   flags: Flags,
   { env, cwd }: Pick<Program, 'env' | 'cwd'>,
-  { workspace, permissions, tools }: Toolbox,
+  { workspace, permissions, tools, sessionId, resultFiles }: Toolbox,
   models: Omit<Models, 'close' | 'warnings'>,
 ): Promise<QueryOptions> {
   const { model, fallbackModel, prices, apiKeySource } = models
@@ -44,9 +43,10 @@ export async function queryOptionsOf(
     tools,
     permissions,
     prices,
+    largeResults: resultFiles,
     ...limitsOf(flags, env),
     ...(schema === undefined ? {} : { output: schema.output }),
-    sessionId: flags.sessionId ?? randomUUID(),
+    sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
     includeHookEvents: flags.includeHookEvents ?? false,
     init: { cwd, permissionMode: modeOf(flags), apiKeySource },

@@ -1,6 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { createCodingTools, createPermissions, type RulePermissions, Workspace } from '@halting/agent'
+import {
+  createCodingTools,
+  createPermissions,
+  createResultFiles,
+  type ResultFiles,
+  type RulePermissions,
+  Workspace,
+} from '@halting/agent'
 import type { AnyTool } from '@halting/core'
 import type { Flags, PermissionModeName } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
@@ -10,6 +19,9 @@ import { UsageError } from '../usage-error.ts'
 export interface Toolbox {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
+  readonly sessionId: string
+  /** Where results go that are too large to be shown whole. */
+  readonly resultFiles: ResultFiles
   /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
   readonly tools: readonly AnyTool[]
 }
@@ -18,9 +30,12 @@ export interface Toolbox {
 export function openToolbox(flags: Flags, cwd: string, env: Readonly<Record<string, string | undefined>>): Toolbox {
   const additionalDirectories = (flags.addDir ?? []).map((path) => directoryOf(path, cwd))
   const workspace = new Workspace({ cwd, additionalDirectories, env, hides: (path) => permissions.deniesReading(path) })
+  const sessionId = flags.sessionId ?? randomUUID()
+  const resultFiles = createResultFiles({ cwd, sessionId, home: env['HOME'] ?? homedir(), env })
   const permissions = createPermissions({
     cwd,
     additionalDirectories,
+    readableFolders: resultFiles.readableFolders,
     mode: modeOf(flags),
     allow: flags.allowedTools ?? [],
     deny: flags.disallowedTools ?? [],
@@ -34,7 +49,13 @@ export function openToolbox(flags: Flags, cwd: string, env: Readonly<Record<stri
     flags.tools,
     all.map(({ name }) => name),
   )
-  return { workspace, permissions, tools: all.filter(({ name }) => !hidden.has(name) && (wanted?.has(name) ?? true)) }
+  return {
+    workspace,
+    permissions,
+    sessionId,
+    resultFiles,
+    tools: all.filter(({ name }) => !hidden.has(name) && (wanted?.has(name) ?? true)),
+  }
 }
 
 export function modeOf({ permissionMode, dangerouslySkipPermissions }: Flags): PermissionModeName {

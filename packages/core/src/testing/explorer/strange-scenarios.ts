@@ -1,5 +1,6 @@
 import { askingContext } from './layers.ts'
 import { otherPrograms } from './other-programs.ts'
+import { resultScenarios } from './result-scenarios.ts'
 import { contentReplies, errorReplies, hangingReplies, idReplies, usageReplies } from './strange-replies.ts'
 import type { Scenario } from './world.ts'
 
@@ -205,4 +206,5 @@ export const strangeScenarios: readonly Scenario[] = [
     deviations: 2,
     options: { maxTurns: 4 },
   },
+  ...resultScenarios,
 ]

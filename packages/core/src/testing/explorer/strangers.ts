@@ -36,6 +36,7 @@ export type Stranger =
   | 'estimate'
   | 'context'
   | 'compaction'
+  | 'save'
   | 'after the run'
   | 'terminal'
 
@@ -261,6 +262,12 @@ export function withStrangers(
       tokens: { estimate: (text: string) => ask('estimate', '', text, () => Math.ceil(text.length / 4)) },
     }),
     ...(has('context', 'compaction') && { context: strangeContext(ask) }),
+    ...(has('save') && {
+      largeResults: {
+        ...options.largeResults,
+        save: (result) => ask('save', result.idempotencyKey, result, () => result.callId),
+      },
+    }),
     ...(has('after the run') && {
       postRun: [{ name: 'stranger', start: () => ask('after the run', '', undefined, () => Promise.resolve()) }],
     }),

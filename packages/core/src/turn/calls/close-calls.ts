@@ -14,6 +14,7 @@ import type { Run } from '../run.ts'
 import type { EarlyStarts } from './early-starts.ts'
 import { enterResults } from './enter-results.ts'
 import { enterEnded, hasHooksAfter } from './finish-call.ts'
+import { unsavedResult } from './save-result.ts'
 
 // Every tool call has a result, on every path. Here the results of calls that did not run are written.
 
@@ -71,7 +72,8 @@ export function closeAbortedCalls(
       const started = known?.kind === 'valid' ? known.started : undefined
       const result = (await started) ?? abortedResult(cause, 'settled')
       // No hook is asked after an abort.
-      results.push(hasHooksAfter(run, call.name, result) ? withheld(result, 'was aborted') : result)
+      const left = hasHooksAfter(run, call.name, result) ? withheld(result, 'was aborted') : result
+      results.push(unsavedResult(run, left, 'the run was aborted'))
     }
     return results
   })

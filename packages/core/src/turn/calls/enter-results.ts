@@ -10,12 +10,17 @@ import type { ToolPhase } from './tool-phase.ts'
 export function enterResults(run: Run, phase: ToolPhase): void {
   phase.isEntered = true
   const blocks: ToolResultBlock[] = []
+  // The name under which a whole result is kept is another one in each turn: it does not make the same result a new one.
+  const compared: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
   let { stillRunning } = run.spent
   for (const [index, { id }] of phase.calls.entries()) {
     const result = phase.result(index)
     if (result === undefined) continue
-    blocks.push(resultBlock(id, result))
+    const block = resultBlock(id, result)
+    const whole = phase.wholeResult(index)
+    blocks.push(block)
+    compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
   }
@@ -29,7 +34,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
   run.update({
     toolResults: toolResults + blocks.length,
-    recentTurns: looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, blocks)) : recentTurns,
+    recentTurns: looksAtTurns ? remembered(recentTurns, turnHash(phase.calls, compared)) : recentTurns,
     stillRunning,
   })
   addHookMessages(run, phase.messages)

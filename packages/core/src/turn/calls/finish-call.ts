@@ -8,21 +8,21 @@ import type { Run } from '../run.ts'
 import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
 import type { CallRun, PreparedCall } from './call.ts'
 import { enterAgent } from './run-agent.ts'
+import { enterResult, unsavedResult } from './save-result.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
 
-/** Enters a call that ran, in call order: clock and figures, its event, post-hooks, then the error policy. */
+/** Enters a call that ran, in call order: clock and figures, its event, post-hooks, what it shows, then the error policy. */
 export function finishCall(run: Run, phase: ToolPhase, ran: CallRun): Eventually<undefined> {
   const { result } = ran
   const { call, index } = callOf(ran.call)
   enterRan(run, phase, ran)
   phase.noteAbort(result.abort)
   if (result.stop !== undefined) addStop(phase, ran, StopSignal.fromJSON(result.stop), 'tool', null)
-  if (!hasHooksAfter(run, call.name, result)) phase.setResult(index, result)
-  // Only a call that ran has something after it.
-  if (!hasRun(result)) return undefined
   const subject = { toolCall: toolCallOf(ran.call, call), callIndex: index }
-  return after(runPostHooks(run, phase, ran, subject), () =>
-    result.status === 'failed' ? afterFailure(run, phase, ran, subject) : undefined,
+  return after(runPostHooks(run, phase, ran, subject), (left) =>
+    after(enterResult(run, phase, { call, index }, left, positionOf(run, phase)), () =>
+      result.status === 'failed' ? afterFailure(run, phase, ran, subject, left) : undefined,
+    ),
   )
 }
 
@@ -59,7 +59,8 @@ export function enterEnded(run: Run, phase: ToolPhase): void {
     const { call, index } = callOf(ran.call)
     if (phase.result(index) !== undefined) continue
     if (phase.entering !== ran) enterRan(run, phase, ran)
-    phase.setResult(index, hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result)
+    const result = hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result
+    phase.setResult(index, unsavedResult(run, result, 'the run broke'))
   }
 }
 
@@ -74,19 +75,20 @@ function toolCallOf(prepared: PreparedCall, call: ToolUseBlock): ToolUseBlock {
     : call
 }
 
-function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
+/** Gives the result as the hooks left it. */
+function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<ToolResult> {
   const { result } = ran
-  const { call, index } = callOf(ran.call)
-  if (!hasHooksAfter(run, call.name, result)) return undefined
+  const { call } = callOf(ran.call)
+  if (!hasHooksAfter(run, call.name, result)) return result
   const toolOutput = { text: textOf(result.content), isError: result.isError }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
-    phase.setResult(index, resultAfter(hooks, result))
+    const left = resultAfter(hooks, result)
     enterHooks(phase, ran, hooks, 'post_tool_hook')
     for (const { hook, outcome } of hooks.outcomes) {
       if (outcome.prevented === undefined) continue
       addStop(phase, ran, stopRequestedSignal(hook, outcome.prevented), 'post_tool_hook', hook)
     }
-    return undefined
+    return left
   })
 }
 
@@ -97,12 +99,16 @@ function resultAfter({ aborted, outcomes }: HookRun, result: ToolResult): ToolRe
   return replaced === undefined ? result : replacedResult(result, replaced)
 }
 
-function afterFailure(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSubject): Eventually<undefined> {
-  const { call, index } = callOf(ran.call)
-  const { name } = call
-  // As the hooks left it: what they took out of it is told to nobody.
-  const shown = phase.result(index) ?? ran.result
-  const message = shown.error ?? textOf(shown.content)
+/** `left`: the result as the hooks left it. What they took out of it is told to nobody. */
+function afterFailure(
+  run: Run,
+  phase: ToolPhase,
+  ran: CallRun,
+  subject: HookSubject,
+  left: ToolResult,
+): Eventually<undefined> {
+  const { name } = callOf(ran.call).call
+  const message = left.error ?? textOf(left.content)
   const error = { source: 'tool', name, message } as const
   return after(runToolHooks(run, 'onError', { ...subject, error }, positionOf(run, phase)), (hooks) => {
     enterHooks(phase, ran, hooks, 'hook')

@@ -37,6 +37,7 @@ export class ToolPhase {
   readonly remarks: readonly MessageContent[]
   readonly #recorded: readonly RecordedCall[] | undefined
   readonly #results: (ToolResult | undefined)[] = []
+  #whole: (ToolResult | undefined)[] | undefined
   readonly #begun: boolean[] = []
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
@@ -114,6 +115,17 @@ export class ToolPhase {
   /** Sets the result that the model is shown. */
   setResult(index: number, result: ToolResult): void {
     this.#results[index] = result
+  }
+
+  /** The same for a result of which the model is shown a part. */
+  setShortened(index: number, shown: ToolResult, whole: ToolResult): void {
+    this.#results[index] = shown
+    ;(this.#whole ??= [])[index] = whole
+  }
+
+  /** The result with all of its text. */
+  wholeResult(index: number): ToolResult | undefined {
+    return this.#whole?.[index] ?? this.#results[index]
   }
 
   result(index: number): ToolResult | undefined {

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LargeResult, LargeResults } from '@halting/core/adapters'
+import { codeOf } from '../tools/result.ts'
+import { endsOf, type FolderBelow, safeName, sessionFolder, type SessionPlace, shortHash } from './session-folder.ts'
+
+/** How much one session may keep. */
+export interface ResultFilesLimits {
+  readonly fileBytes: number
+  readonly files: number
+  readonly totalBytes: number
+}
+
+const defaultLimits: ResultFilesLimits = Object.freeze({
+  fileBytes: 64 * 1024 * 1024,
+  files: 2_000,
+  totalBytes: 512 * 1024 * 1024,
+})
+
+export interface ResultFilesOptions extends SessionPlace {
+  /** Characters that a result may have and be shown whole; by the model's window when absent. */
+  readonly limit?: number
+  readonly keeps?: Partial<ResultFilesLimits>
+}
+
+/** Keeps large results as files of the session. */
+export interface ResultFiles extends LargeResults {
+  readonly directory: string
+  /** For `PermissionOptions.readableFolders`: the folder as written and as it is found. */
+  readonly readableFolders: readonly string[]
+}
+
+/**
+ * Large results in `tool-results` of the session's folder, a file each (spec R-KEEP-1).
+ *
+ * K1: folders are the person's alone (0700), files too (0600), and a file is there whole or not at all.
+ * K2: no link among the session's folders is followed, and none in the place of a file.
+ * K3: a file has the name of its step: the same result is written again to the same file, another never.
+ */
+export function createResultFiles(options: ResultFilesOptions): ResultFiles {
+  const folder = resultsFolder(options)
+  const directory = join(folder.base, ...folder.parts)
+  const room = new Room(directory, { ...defaultLimits, ...options.keeps })
+  return {
+    ...(options.limit === undefined ? {} : { limit: options.limit }),
+    directory,
+    readableFolders: endsOf(folder),
+    async save(result, { signal }) {
+      const name = fileName(result)
+      const bytes = Buffer.byteLength(result.text)
+      await makeFolders(folder)
+      await room.take(name, bytes)
+      await writeWhole(join(directory, name), result.text, signal)
+      return join(directory, name)
+    },
+  }
+}
+
+function resultsFolder(place: SessionPlace): FolderBelow {
+  const { base, parts } = sessionFolder(place)
+  return { base, parts: [...parts, 'tool-results'] }
+}
+
+/** Ids of calls come from the service, and subagents use the same again: the key of the step makes it the only one. */
+function fileName({ callId, idempotencyKey }: LargeResult): string {
+  return `${safeName(callId)}-${shortHash(idempotencyKey)}.txt`
+}
+
+async function makeFolders({ base, parts }: FolderBelow): Promise<void> {
+  await mkdir(base, { recursive: true, mode: 0o700 })
+  let path = base
+  for (const part of parts) {
+    path = join(path, part)
+    await mkdir(path, { mode: 0o700 }).catch((thrown: unknown) => {
+      if (codeOf(thrown) !== 'EEXIST') throw thrown
+    })
+    if (!(await lstat(path)).isDirectory()) throw new Error(`${path} is not a folder of our own`)
+  }
+}
+
+async function writeWhole(path: string, text: string, signal: AbortSignal): Promise<void> {
+  const draft = `${path}.${randomUUID()}.part`
+  // `wx` makes the file or fails: it follows no link.
+  const file = await open(draft, 'wx', 0o600)
+  try {
+    try {
+      await file.writeFile(text, { signal })
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await rename(draft, path)
+  } catch (thrown) {
+    await rm(draft, { force: true })
+    throw thrown
+  }
+}
+
+/** What the folder may still take. Counted once, with what earlier processes left there. */
+class Room {
+  readonly #directory: string
+  readonly #limits: ResultFilesLimits
+  #counting: Promise<Map<string, number>> | undefined
+
+  constructor(directory: string, limits: ResultFilesLimits) {
+    this.#directory = directory
+    this.#limits = limits
+  }
+
+  /** @throws Error when there is no room. */
+  async take(name: string, bytes: number): Promise<void> {
+    const { fileBytes, files, totalBytes } = this.#limits
+    if (bytes > fileBytes) throw new Error(`it has ${bytes} bytes, and a file may have ${fileBytes}`)
+    const known = await (this.#counting ??= this.#count())
+    const others = [...known].filter(([other]) => other !== name)
+    if (others.length >= files)
+      throw new Error(`this session keeps ${others.length} results already, which is all it may`)
+    const total = others.reduce((sum, [, size]) => sum + size, bytes)
+    if (total > totalBytes)
+      throw new Error(`this session may keep ${totalBytes} bytes of results, and has no room for it`)
+    known.set(name, bytes)
+  }
+
+  async #count(): Promise<Map<string, number>> {
+    const names = await readdir(this.#directory)
+    // One that is gone meanwhile was the draft of another process.
+    const sizeOf = (name: string): Promise<number> =>
+      lstat(join(this.#directory, name)).then(
+        ({ size }) => size,
+        () => 0,
+      )
+    return new Map(await Promise.all(names.map(async (name) => [name, await sizeOf(name)] as const)))
+  }
+}

@@ -1,0 +1,33 @@
+import { isFunction, isObject, isPositive, optional, type Given } from '../given.ts'
+
+/** The text of one result, whole, as hooks left it. */
+export interface LargeResult {
+  readonly callId: string
+  readonly toolName: string
+  readonly text: string
+  /** The same for every try at keeping this result, also after a crash, and for no other result: the name to keep it under. */
+  readonly idempotencyKey: string
+}
+
+/** Keeps results that are too large to be shown whole, as a port: the model is shown head, tail and where the whole is (spec R-TOOL-18). */
+export interface LargeResults {
+  /** Characters of text that a result may have and be shown whole; what `largeResultLimit` says of the model's window when absent. */
+  readonly limit?: number
+  /**
+   * Keeps the text, and gives the path, or any other name, by which the model can read it. May be asked again for the same result, and then
+   * gives the same. What it throws is told to the model: the rest is then lost.
+   */
+  save(result: LargeResult, options: { readonly signal: AbortSignal }): PromiseLike<string> | string
+}
+
+const mostCharacters = 50_000
+
+/**
+ * How many characters a result may have in a window of so many tokens: half a character for each, 50,000 at most. That is an eighth of the
+ * window where a token has four characters, and half of it where each character is a token.
+ */
+export function largeResultLimit(contextWindow: number): number {
+  return Math.min(mostCharacters, Math.floor(contextWindow / 2))
+}
+
+export const isLargeResults: Given = isObject('an object with save', { save: isFunction, limit: optional(isPositive) })

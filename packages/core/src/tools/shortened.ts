@@ -1,0 +1,122 @@
+import { isText, type ContentBlock } from '../messages.ts'
+import { headOf, tailOf } from '../text.ts'
+
+type Content = string | readonly ContentBlock[]
+
+/** What became of the whole. */
+export type Whole = { readonly savedAs: string } | { readonly lostBecause: string }
+
+/** All text of a result, with a line end between its blocks. */
+export function wholeTextOf(content: Content): string {
+  return typeof content === 'string' ? content : textsOf(content).join('\n')
+}
+
+/** How long that text is, without making it. */
+export function textLengthOf(content: Content): number {
+  if (typeof content === 'string') return content.length
+  let length = 0
+  let count = 0
+  for (const block of content) {
+    if (!isText(block)) continue
+    length += block.text.length
+    count++
+  }
+  return length + Math.max(0, count - 1)
+}
+
+function textsOf(content: readonly ContentBlock[]): readonly string[] {
+  return content.flatMap((block) => (isText(block) ? [block.text] : []))
+}
+
+/**
+ * The content with the middle of its text left out; itself where the text is not over the limit. Depends on nothing but what it is given.
+ * S1: of the text a prefix and a suffix stay, of whole code points, and together with the note between them they are within the limit, where
+ * the note alone is. S2: what is no text stays, in its place.
+ */
+export function shortened(content: Content, limit: number, whole: Whole): Content {
+  if (textLengthOf(content) <= limit) return content
+  const cut = cutOf(wholeTextOf(content), limit, whole)
+  if (typeof content === 'string') return cut.head + cut.note + cut.tail
+  return shortenedBlocks(content, cut)
+}
+
+interface Cut {
+  readonly head: string
+  /** With line ends around it. */
+  readonly note: string
+  readonly tail: string
+  /** Where the tail begins. */
+  readonly tailStart: number
+}
+
+function cutOf(text: string, limit: number, whole: Whole): Cut {
+  // As long as the note can be, so that its figures, which depend on the cut, do not move it.
+  const longest = noteOf(text.length, text.length, text.length, whole).length + lineEndsAround
+  const room = Math.max(0, limit - longest)
+  const head = headAtLineEnd(headOf(text, Math.ceil(room / 2)))
+  const tail = tailAtLineStart(tailOf(text, Math.floor(room / 2)))
+  const tailStart = text.length - tail.length
+  const leftOut = text.length - head.length - tail.length
+  const before = head === '' ? '' : head.endsWith('\n') ? '\n' : '\n\n'
+  const after = tail === '' ? '' : '\n\n'
+  const note = noteOf(text.length, leftOut, lineEndsIn(text, head.length, tailStart), whole)
+  return { head, note: `${before}${note}${after}`, tail, tailStart }
+}
+
+const lineEndsAround = 4
+
+/** The cut is moved to a line end where one is within this part of what is kept. */
+const nearLineEnd = 0.25
+
+function headAtLineEnd(head: string): string {
+  const end = head.lastIndexOf('\n') + 1
+  return end >= head.length * (1 - nearLineEnd) ? head.slice(0, end) : head
+}
+
+function tailAtLineStart(tail: string): string {
+  const start = tail.indexOf('\n') + 1
+  return start > 0 && start <= tail.length * nearLineEnd ? tail.slice(start) : tail
+}
+
+function lineEndsIn(text: string, start: number, end: number): number {
+  let count = 0
+  for (let at = text.indexOf('\n', start); at !== -1 && at < end; at = text.indexOf('\n', at + 1)) count++
+  return count
+}
+
+function noteOf(length: number, leftOut: number, lines: number, whole: Whole): string {
+  const inLines = lines === 0 ? '' : ` (${lines} ${lines === 1 ? 'line' : 'lines'})`
+  const rest =
+    'savedAs' in whole
+      ? `The whole result (${length} characters) is in ${whole.savedAs}: search it, or read the part of it that you need.`
+      : `They were not kept: ${whole.lostBecause}. If you need them, ask for a smaller part.`
+  return `[... ${leftOut} characters${inLines} left out here. ${rest} ...]`
+}
+
+/** The note stands where the text breaks off: the blocks keep their order. */
+function shortenedBlocks(content: readonly ContentBlock[], { head, note, tailStart }: Cut): readonly ContentBlock[] {
+  const blocks: ContentBlock[] = []
+  let start = 0
+  let isNoted = false
+  for (const block of content) {
+    if (!isText(block)) {
+      blocks.push(block)
+      continue
+    }
+    const { text } = block
+    const end = start + text.length
+    const isWhole = end <= head.length || start >= tailStart
+    const kept = [text.slice(0, Math.max(0, head.length - start)), text.slice(Math.max(0, tailStart - start))] as const
+    if (isWhole) blocks.push(block)
+    else if (isNoted) pushText(blocks, kept[1])
+    else pushText(blocks, kept.join(kept[0] === '' ? note.trimStart() : note))
+    isNoted ||= !isWhole
+    start = end + 1
+  }
+  return blocks
+}
+
+/** The API refuses an empty text. */
+function pushText(blocks: ContentBlock[], text: string): void {
+  if (text !== '') blocks.push({ type: 'text', text })
+}

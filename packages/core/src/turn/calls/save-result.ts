@@ -1,0 +1,130 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import type { Settled } from '../../cancel/settle.ts'
+import { messageOf } from '../../errors.ts'
+import { after, type Eventually } from '../../eventually.ts'
+import type { ToolUseBlock } from '../../messages.ts'
+import type { EffectScope } from '../../steps/steps.ts'
+import { headOf } from '../../text.ts'
+import { largeResultLimit, type LargeResults } from '../../tools/large-results.ts'
+import { shortened, textLengthOf, wholeTextOf, type Whole } from '../../tools/shortened.ts'
+import type { ToolResult } from '../../tools/tool-result.ts'
+import type { RecordPosition } from '../record-position.ts'
+import { currentModel } from '../request/current-model.ts'
+import { windowOf } from '../request/window.ts'
+import type { Run } from '../run.ts'
+import type { ToolPhase } from './tool-phase.ts'
+
+interface CallPlace {
+  readonly call: ToolUseBlock
+  /** Place in the message. */
+  readonly index: number
+}
+
+/** The recorded outcome of keeping a result, and all that its shortened form depends on beside its text. */
+type SaveRecord = {
+  readonly limit: number
+  readonly whole: Whole
+  /** It was not kept because the run was aborted. */
+  readonly aborted?: AbortCause
+}
+
+/**
+ * Enters a result, as the hooks left it (spec R-TOOL-18). One that is over the limit is handed to `largeResults`, in a step of its own, and
+ * entered with its head, its tail and where the whole is. On record that step counts, whatever the limit is now; a call that is passed
+ * without it was shown whole.
+ */
+export function enterResult(
+  run: Run,
+  phase: ToolPhase,
+  { call, index }: CallPlace,
+  result: ToolResult,
+  position: RecordPosition,
+): Eventually<undefined> {
+  const name = `save:${run.spent.request}:${index}:${call.id}`
+  const { largeResults } = run.context
+  const limit = limitOf(run)
+  const isOnRecord = run.ports.steps.peek(run.key(name)) === 'done'
+  const isDue = limit !== undefined && position === 'open' && textLengthOf(result.content) > limit
+  if (!isOnRecord && !isDue) {
+    phase.setResult(index, result)
+    return undefined
+  }
+  // What is entered if the run breaks before the step is done.
+  phase.setShortened(index, unsavedResult(run, result, 'the run broke'), result)
+  const step = run.step<SaveRecord>(name, (scope) =>
+    largeResults === null || limit === undefined
+      ? { limit: Number.MAX_SAFE_INTEGER, whole: { lostBecause: 'nothing keeps results any more' } }
+      : save(run, largeResults, { call, text: wholeTextOf(result.content), limit }, scope),
+  )
+  return after(step, ({ value }) => {
+    phase.setShortened(index, shortenedResult(result, value.limit, value.whole), result)
+    phase.noteAbort(value.aborted)
+    return undefined
+  })
+}
+
+/** A result for which no `save` may be asked any more: what is over the limit is lost. */
+export function unsavedResult(run: Run, result: ToolResult, lostBecause: string): ToolResult {
+  const limit = limitOf(run)
+  return limit === undefined ? result : shortenedResult(result, limit, { lostBecause })
+}
+
+function limitOf(run: Run): number | undefined {
+  const { largeResults } = run.context
+  return largeResults === null ? undefined : (largeResults.limit ?? largeResultLimit(windowOf(run, currentModel(run))))
+}
+
+function shortenedResult(result: ToolResult, limit: number, whole: Whole): ToolResult {
+  const content = shortened(result.content, limit, whole)
+  return content === result.content ? result : { ...result, content }
+}
+
+interface Saved {
+  readonly call: ToolUseBlock
+  readonly text: string
+  readonly limit: number
+}
+
+/** The effect of the step. After an abort nothing is asked to keep anything. */
+function save(
+  run: Run,
+  largeResults: LargeResults,
+  { call, text, limit }: Saved,
+  { signal, idempotencyKey }: EffectScope,
+): Eventually<SaveRecord> {
+  const { abort } = run.ports
+  const lost = (lostBecause: string): SaveRecord => ({ limit, whole: { lostBecause } })
+  const cut = (aborted: AbortCause): SaveRecord => ({ ...lost('the run was aborted'), aborted })
+  if (abort.cause !== undefined) return cut(abort.cause)
+  const result = { callId: call.id, toolName: call.name, text, idempotencyKey }
+  return run.withGrace(
+    () => largeResults.save(result, { signal }),
+    (settled: Settled<unknown>) => {
+      switch (settled.kind) {
+        case 'left':
+          return cut(settled.cause)
+        case 'threw':
+          return abort.cause === undefined ? lost(reasonOf(settled.error)) : cut(abort.cause)
+        case 'value':
+          return isName(settled.value)
+            ? { limit, whole: { savedAs: settled.value } }
+            : lost('what keeps results gave no name for it')
+      }
+    },
+  )
+}
+
+const longestName = 4_096
+const longestReason = 300
+
+/** Plain JavaScript may give anything back. */
+function isName(given: unknown): given is string {
+  return typeof given === 'string' && given !== '' && given.length <= longestName
+}
+
+function reasonOf(error: unknown): string {
+  const reason = messageOf(error)
+    .replaceAll(/\s+/g, ' ')
+    .replace(/[. ]+$/, '')
+  return reason === '' ? 'keeping them failed' : headOf(reason, longestReason)
+}

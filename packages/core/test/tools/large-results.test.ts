@@ -1,0 +1,520 @@
+// Holds rules of docs/spec.md: R-TOOL-18: a result over the limit is kept whole elsewhere, and shown as head, tail and where the whole is.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  AgentStopException,
+  createMemorySteps,
+  noProgress,
+  replay,
+  resume,
+  type AgentTool,
+  type LoopOptions,
+  type Tool,
+} from '../../src/index.ts'
+import { largeResultLimit, textOf, type LargeResult, type LargeResults } from '../../src/adapters/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import type { ContentBlock } from '../../src/messages.ts'
+import { shortened, wholeTextOf } from '../../src/tools/shortened.ts'
+import {
+  begin,
+  calls,
+  hook,
+  json,
+  reader,
+  results,
+  resultTexts,
+  run,
+  tool,
+  until,
+  type Run,
+} from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+const lines = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('')
+const long = lines(200)
+
+/** A port that remembers what it was handed. */
+function keeper(more: Partial<LargeResults> = {}) {
+  const kept: LargeResult[] = []
+  const largeResults: LargeResults = {
+    limit: 600,
+    save(result) {
+      kept.push(result)
+      return `/kept/${result.callId}.txt`
+    },
+    ...more,
+  }
+  return { kept, largeResults }
+}
+
+const textsOf = (ended: Run): readonly string[] => results(ended).map(({ content }) => textOf(content))
+
+describe('a result over the limit', () => {
+  test('is kept whole, and shown as head, tail and where the whole is', async () => {
+    const { kept, largeResults } = keeper()
+    const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], {
+      tools: [reader('Look', long)],
+      largeResults,
+    })
+    const [shown = ''] = textsOf(ended)
+    expect(shown.length).toBeLessThanOrEqual(600)
+    const [head = '', note = '', tail = ''] = shown.split('\n\n').filter((part) => part !== '')
+    expect([long.startsWith(`${head}\n`), long.endsWith(`\n${tail}`)]).toEqual([true, true])
+    const leftOut = long.length - head.length - 1 - tail.length
+    const linesOut = 200 - `${head}\n${tail}`.split('\n').length + 1
+    expect(note).toBe(
+      `[... ${leftOut} characters (${linesOut} lines) left out here. The whole result (${long.length} characters) is in /kept/c1.txt: ` +
+        'search it, or read the part of it that you need. ...]',
+    )
+    expect(kept).toEqual([{ callId: 'c1', toolName: 'Look', text: long, idempotencyKey: 'session/run1/save:1:0:c1' }])
+    expect(ended.model.requests[1]?.messages.at(-1)?.content).toEqual(results(ended))
+  })
+
+  test('of exactly the limit is shown whole, and one more character is too many', async () => {
+    const { kept, largeResults } = keeper()
+    const tools = [reader('Fits', 'x'.repeat(600)), reader('Over', 'x'.repeat(601))]
+    const ended = await run([calls('Fits', 'Over'), 'done'], { tools, largeResults })
+    expect([textsOf(ended)[0], kept.map(({ toolName }) => toolName)]).toEqual(['x'.repeat(600), ['Over']])
+  })
+
+  test('is shown as its tool gave it where nothing keeps it', async () => {
+    const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)] })
+    expect([
+      resultTexts(ended),
+      ended.steps.records.some((record) => 'key' in record && record.key.includes('save:')),
+    ]).toEqual([[long], false])
+  })
+
+  test('may be an error, a refused input, a stop or the answer of a subagent', async () => {
+    const { kept, largeResults } = keeper()
+    const tools: (Tool | AgentTool)[] = [
+      tool('Fail', () => {
+        throw new Error(long)
+      }),
+      { ...tool('Refuse'), validate: () => ({ valid: false, message: long }) },
+      {
+        name: 'Task',
+        description: '',
+        inputSchema: { type: 'object' },
+        readOnly: true,
+        spawn: () => ({ prompt: 'work' }),
+      },
+      tool('Stop', () => {
+        throw new AgentStopException({ message: long })
+      }),
+    ]
+    const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
+      messages[0]?.content === 'work' ? long : calls('Fail', 'Refuse', 'Task', 'Stop')
+    const ended = await run(script, { tools, largeResults })
+    expect(kept.map(({ toolName }) => toolName)).toEqual(['Fail', 'Refuse', 'Task', 'Stop'])
+    expect(results(ended).map(({ is_error: isError }) => isError ?? false)).toEqual([true, true, false, false])
+    for (const shown of textsOf(ended))
+      expect([shown.length <= 600, shown.includes('is in /kept/')]).toEqual([true, true])
+  })
+
+  test('of a tool that a subagent calls is kept under a key of its own', async () => {
+    const { kept, largeResults } = keeper()
+    const task: AgentTool = {
+      name: 'Task',
+      description: '',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      spawn: () => ({ prompt: 'work' }),
+    }
+    const script = ({ messages }: { readonly messages: readonly { readonly content: unknown }[] }): ScriptedReply =>
+      messages.length > 1
+        ? 'done'
+        : messages[0]?.content === 'work'
+          ? calls({ name: 'Look', id: 'c1' })
+          : calls({ name: 'Task', id: 'c1' })
+    await run(script, { tools: [task, reader('Look', long)], largeResults })
+    expect(kept.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['session/run1/agent:1:0:c1/save:1:0:c1'])
+  })
+
+  test('keeps its images, in their place', async () => {
+    const { kept, largeResults } = keeper()
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } } as const
+    const content: ContentBlock[] = [
+      { type: 'text', text: 'first' },
+      image,
+      { type: 'text', text: long },
+      image,
+      { type: 'text', text: 'last' },
+    ]
+    const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', () => ({ content }))], largeResults })
+    const [shown] = results(ended)
+    const blocks = shown?.content as readonly ContentBlock[]
+    expect(blocks.map(({ type }) => type)).toEqual(['text', 'image', 'text', 'image', 'text'])
+    expect([blocks[0], blocks[1], blocks[3], blocks[4]]).toEqual([content[0], image, image, content[4]])
+    expect(kept[0]?.text).toBe(`first\n${long}\nlast`)
+    expect(wholeTextOf(blocks).length).toBeLessThanOrEqual(600)
+  })
+
+  test('counts as the same result again, whatever name it is kept under', async () => {
+    const { largeResults } = keeper()
+    const ended = await run(() => calls('Look'), {
+      tools: [reader('Look', long)],
+      largeResults,
+      stopWhen: noProgress({ repeats: 2 }),
+    })
+    expect([ended.terminal.reason, new Set(textsOf(ended)).size > 1]).toEqual(['no_progress', true])
+  })
+
+  test('with the same head and tail is another result where the middle is', async () => {
+    const { largeResults } = keeper()
+    let count = 0
+    const look = reader('Look', () => `${long}${count++}\n${long}`)
+    const script = (): ScriptedReply => (count < 8 ? calls('Look') : 'done')
+    const ended = await run(script, { tools: [look], largeResults, stopWhen: noProgress({ repeats: 2 }) })
+    expect(ended.terminal.reason).toBe('completed')
+  })
+})
+
+describe('what hooks do', () => {
+  test('what they take out of a result never reaches the file', async () => {
+    const { kept, largeResults } = keeper()
+    const redact = hook('afterToolUse', (context) =>
+      context.withToolOutput(String(context.toolOutput?.text).replaceAll('line', '****')),
+    )
+    const seen: number[] = []
+    const look = hook('afterToolUse', ({ toolOutput }) => void seen.push(toolOutput?.text.length ?? 0), {
+      priority: -1,
+    })
+    const ended = await run([calls('Look'), 'done'], {
+      tools: [reader('Look', () => ({ content: long, details: { raw: long } }))],
+      hooks: [redact, look],
+      largeResults,
+    })
+    expect(kept.map(({ text }) => text)).toEqual([long.replaceAll('line', '****')])
+    expect(JSON.stringify([...ended.state.transcript])).not.toContain('line 1')
+    // They see all of it.
+    expect(seen).toEqual([long.length])
+  })
+
+  test('one that makes a result short has nothing kept', async () => {
+    const { kept, largeResults } = keeper()
+    const shorten = hook('afterToolUse', (context) => context.withToolOutput('short'))
+    const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], hooks: [shorten], largeResults })
+    expect([resultTexts(ended), kept]).toEqual([['short'], []])
+  })
+
+  test('onError hooks are told a failure whole', async () => {
+    const heard: unknown[] = []
+    const { largeResults } = keeper()
+    const failing = tool('Fail', () => {
+      throw new Error(long)
+    })
+    const listening = hook('onError', ({ error }) => void heard.push(error?.message))
+    await run([calls('Fail'), 'done'], { tools: [failing], hooks: [listening], largeResults })
+    expect(heard).toEqual([long])
+  })
+})
+
+describe('a save that fails', () => {
+  test.each<[what: string, save: LargeResults['save'], why: string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('the disk is full.\n')
+      },
+      'the disk is full',
+    ],
+    ['rejects', () => Promise.reject(new Error('no folder')), 'no folder'],
+    [
+      'throws without a word',
+      () => {
+        throw new Error(' ')
+      },
+      'keeping them failed',
+    ],
+    ['gives nothing', () => undefined as never, 'what keeps results gave no name for it'],
+    ['gives an empty name', () => '', 'what keeps results gave no name for it'],
+    ['gives a name without end', () => 'x'.repeat(5_000), 'what keeps results gave no name for it'],
+  ])('%s: the result is cut all the same, and it says why', async (_what, save, why) => {
+    const { largeResults } = keeper({ save })
+    const ended = await run([calls('Look'), 'done'], { tools: [reader('Look', long)], largeResults })
+    const [shown = ''] = textsOf(ended)
+    expect(shown).toContain(`left out here. They were not kept: ${why}. If you need them, ask for a smaller part. ...]`)
+    expect([ended.terminal.reason, shown.length <= 600, long.startsWith(shown.slice(0, 50))]).toEqual([
+      'completed',
+      true,
+      true,
+    ])
+  })
+
+  test('hangs past an abort: the run ends with it, and the next calls do not run', async () => {
+    const { largeResults } = keeper({ save: () => new Promise(() => queueMicrotask(() => going.loop.abort())) })
+    const going = begin([calls('Look', 'Write')], { tools: [reader('Look', long), tool('Write')], largeResults })
+    const ended = await going.end()
+    const [shown = '', other] = textsOf(ended)
+    expect([ended.terminal.reason, other]).toEqual(['aborted_tools', 'Interrupted by user'])
+    expect([shown.length <= 600, shown.includes('They were not kept: the run was aborted.')]).toEqual([true, true])
+    expect(ended.steps.records.some((record) => 'key' in record && record.key.includes('tool:1:1:'))).toBe(false)
+    // The abort is in the record of the step: it is played back as it was.
+    const again = await replay(json(ended.steps.records) as never, {
+      model: ended.model,
+      tools: [reader('Look', long), tool('Write')],
+    })
+    expect(again.terminal.reason).toBe('aborted_tools')
+  })
+
+  test('is told that the run is aborted', async () => {
+    let heard = false
+    const { largeResults } = keeper({
+      save: (_result, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            heard = true
+            reject(new Error('cut'))
+          })
+          queueMicrotask(() => going.loop.abort())
+        }),
+    })
+    const going = begin([calls('Look')], { tools: [reader('Look', long)], largeResults })
+    const ended = await going.end()
+    expect([heard, textsOf(ended)[0]?.includes('not kept: the run was aborted')]).toEqual([true, true])
+  })
+
+  test('is not asked after an abort', async () => {
+    const { kept, largeResults } = keeper()
+    const look = tool('Look', () => {
+      going.loop.abort()
+      return long
+    })
+    const going = begin([calls('Look')], { tools: [look], largeResults })
+    const ended = await going.end()
+    expect([kept, textsOf(ended)[0]?.includes('not kept: the run was aborted')]).toEqual([[], true])
+  })
+
+  test('nor for an early start whose message was aborted', async () => {
+    const { kept, largeResults } = keeper()
+    const going = begin(
+      [
+        {
+          ...calls('Look'),
+          before: async () => {
+            await until(() => started)
+            going.loop.abort()
+            throw new Error('cut')
+          },
+        },
+      ],
+      { tools: [reader('Look', () => ((started = true), long))], largeResults },
+    )
+    let started = false
+    const ended = await going.end()
+    const [shown = ''] = textsOf(ended)
+    expect([kept, shown.length <= 600, shown.includes('not kept: the run was aborted')]).toEqual([[], true, true])
+  })
+})
+
+test('where the run breaks before the result is kept, what is shown is within the limit', async () => {
+  const { largeResults } = keeper()
+  const going = begin([calls('Look')], {
+    tools: [reader('Look', long)],
+    hooks: [hook('afterToolUse', (context) => context.withToolOutput(`${context.toolOutput?.text}redacted`))],
+    largeResults,
+    ...failingAt('save:'),
+  })
+  const ended = await going.end()
+  const [shown = ''] = textsOf(ended)
+  expect(ended.terminal.reason).toBe('error')
+  expect([shown.length <= 600, shown.includes('not kept: the run broke'), shown.endsWith('redacted')]).toEqual([
+    true,
+    true,
+    true,
+  ])
+})
+
+test('where the run breaks while other results are entered, so is what is shown of a call that had ended', async () => {
+  const { largeResults } = keeper()
+  const going = begin([calls('First', 'Second')], {
+    tools: [reader('First', 'short'), reader('Second', long)],
+    hooks: [hook('afterToolUse', () => {}, { tools: ['First'] })],
+    largeResults,
+    ...failingAt('hook:'),
+  })
+  const [, shown = ''] = textsOf(await going.end())
+  expect([shown.length <= 600, shown.includes('not kept: the run broke')]).toEqual([true, true])
+})
+
+/** A driver that cannot write the records of steps of this name. */
+const failingAt = (name: string) => ({
+  steps: createMemorySteps({
+    onRecord: (record) => {
+      if ('key' in record && record.key.includes(name)) throw new Error('disk')
+    },
+  }),
+})
+
+describe('a process that dies', () => {
+  const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    const ids = ['Look', 'Look', 'Write'].map((name, index) => ({ name, id: `c${turn}${index}` }))
+    return turn < 2 ? calls(...ids) : 'done'
+  }
+  function world(files = new Map<string, string>()) {
+    const largeResults: LargeResults = {
+      limit: 600,
+      async save({ idempotencyKey, text }) {
+        await Promise.resolve()
+        const before = files.get(idempotencyKey)
+        if (before !== undefined && before !== text) throw new Error('another text under one key')
+        files.set(idempotencyKey, text)
+        return `/kept/${idempotencyKey}`
+      },
+    }
+    const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+      model: scriptedModel(script),
+      clock: createFakeClock({ autoAdvance: true }),
+      tools: [reader('Look', long), tool('Write', long, { onUnknownOutcome: 'rerun' })],
+      hooks: [hook('afterToolUse', (context) => context.withToolOutput(`seen\n${context.toolOutput?.text}`))],
+      largeResults,
+      ...more,
+    })
+    return { options, files }
+  }
+
+  test('between any two records: the same files, and the same transcript', async () => {
+    const { options, files } = world()
+    const whole = await run(script, options() as never)
+    const total = whole.steps.records.length
+    expect([files.size, total > 25]).toEqual([6, true])
+    for (let count = 1; count < total; count++) {
+      const second = world()
+      const records = await killedAfter(count, second.options())
+      const { state } = await resume(records, second.options()).loop.ended
+      expect([count, state.transcript.messages()]).toEqual([count, whole.messages])
+      expect([count, second.files]).toEqual([count, files])
+    }
+  })
+
+  test('and goes on under another limit, or without the port: what is on record is shown as it was', async () => {
+    const { options } = world()
+    const whole = await run(script, options() as never)
+    const ofTurn = whole.steps.records.findIndex((record) => record.type === 'lap')
+    const records = await killedAfter(ofTurn, options())
+    for (const more of [{ largeResults: { limit: 100, save: () => 'elsewhere' } }, {}] as const) {
+      const { largeResults: _, ...bare } = options()
+      const { state } = await resume(records, { ...bare, ...more }).loop.ended
+      const [first] = results({ state })
+      expect(first?.content).toEqual(results(whole)[0]?.content)
+    }
+  })
+
+  test('and goes on with a port where there was none: a result that was passed is shown whole', async () => {
+    const { options } = world()
+    const { largeResults: _, ...bare } = options()
+    const whole = await run(script, bare as never)
+    const ofTurn = whole.steps.records.findIndex((record) => 'key' in record && record.key.includes('tool:1:2'))
+    const records = await killedAfter(ofTurn + 1, bare)
+    const { state } = await resume(records, options()).loop.ended
+    const [first, , third] = results({ state })
+    expect([first?.content, textOf(third?.content ?? '').length <= 600]).toEqual([`seen\n${long}`, true])
+  })
+})
+
+describe('the limit', () => {
+  test('is half a character for each token of the window, 50,000 at most', () => {
+    expect([1_000, 30_000, 100_000, 200_000, 1_000_000].map(largeResultLimit)).toEqual([
+      500, 15_000, 50_000, 50_000, 50_000,
+    ])
+  })
+
+  test('is that of the model when nothing is said', async () => {
+    const { kept, largeResults } = keeper()
+    const { limit: _, ...port } = largeResults
+    const model = scriptedModel([calls('Fits', 'Over'), 'done'], { contextWindow: 30_000 })
+    const tools = [reader('Fits', 'x'.repeat(15_000)), reader('Over', 'x'.repeat(100_000))]
+    const ended = await run([], { model, tools, largeResults: port })
+    const [fits = '', over = ''] = textsOf(ended)
+    expect([kept.map(({ toolName }) => toolName), fits.length, over.length > 14_900, over.length <= 15_000]).toEqual([
+      ['Over'],
+      15_000,
+      true,
+      true,
+    ])
+  })
+
+  test('follows the window that the options set', async () => {
+    const { kept, largeResults } = keeper()
+    const { limit: _, ...port } = largeResults
+    const tools = [reader('Fits', 'x'.repeat(2_000)), reader('Over', 'x'.repeat(2_001))]
+    await run([calls('Fits', 'Over'), 'done'], { tools, largeResults: port, contextWindow: 4_000 })
+    expect(kept.map(({ toolName }) => toolName)).toEqual(['Over'])
+  })
+
+  test.each([0, -1, Number.NaN, '5'])('of %s is a configuration error', (limit) => {
+    const { largeResults } = keeper({ limit: limit as number })
+    expect(() => begin([], { largeResults })).toThrow('largeResults.limit must be a number above 0')
+  })
+})
+
+describe('what is shown', () => {
+  const anyText = fc.oneof(
+    fc.string({ unit: 'grapheme-composite', maxLength: 3_000 }),
+    fc.array(fc.string({ unit: 'grapheme', maxLength: 60 }), { maxLength: 100 }).map((parts) => parts.join('\n')),
+    fc.array(fc.constantFrom('😀', '\n', 'a', '\r\n'), { maxLength: 3_000 }).map((parts) => parts.join('')),
+    // Cut where there is no line end.
+    fc.array(fc.constantFrom('😀', 'a'), { minLength: 500, maxLength: 3_000 }).map((parts) => parts.join('')),
+  )
+  const whole = { savedAs: '/a/path.txt' } as const
+  const longestNote = 250
+
+  test('is within the limit, head a prefix, tail a suffix, code points whole; the same every time', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 1, max: 2_500 }), (text, limit) => {
+        const shown = shortened(text, limit, whole) as string
+        expect(shortened(text, limit, whole)).toBe(shown)
+        fc.pre(text.length > limit)
+        expect(shown.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
+        expect(shown).not.toMatch(/\p{Surrogate}/u)
+        const {
+          head = '',
+          leftOut,
+          tail = '',
+        } = /^(?<head>[^]*?)\n{0,2}\[\.\.\. (?<leftOut>\d+) characters[^]*?\.\.\.\](?:\n\n)?(?<tail>[^]*)$/.exec(shown)
+          ?.groups ?? {}
+        expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true])
+        // The line ends before the note may be the head's own.
+        expect(text.length - head.length - tail.length - Number(leftOut)).toBeOneOf([0, 1, 2])
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is all of it up to the limit', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(shortened(text, text.length, whole)).toBe(text)
+      }),
+    )
+  })
+
+  test('of blocks too, and what is no text stays', () => {
+    const image: ContentBlock = { type: 'image', source: { type: 'url', url: 'http://127.0.0.1/' } }
+    const anyBlock = fc.oneof(
+      {
+        weight: 3,
+        arbitrary: anyText.filter((text) => text !== '').map((text): ContentBlock => ({ type: 'text', text })),
+      },
+      { weight: 1, arbitrary: fc.constant(image) },
+    )
+    fc.assert(
+      fc.property(fc.array(anyBlock, { maxLength: 8 }), fc.integer({ min: 1, max: 5_000 }), (blocks, limit) => {
+        const shown = shortened(blocks, limit, whole) as readonly ContentBlock[]
+        const text = wholeTextOf(blocks)
+        fc.pre(text.length > limit)
+        const told = wholeTextOf(shown)
+        expect(told.length).toBeLessThanOrEqual(Math.max(limit, longestNote))
+        expect(told).not.toMatch(/\p{Surrogate}/u)
+        expect(told.split('left out here.').length).toBe(2)
+        expect(shown.filter(({ type }) => type === 'image').length).toBe(
+          blocks.filter(({ type }) => type === 'image').length,
+        )
+        expect(shown.every((block) => !('text' in block) || block.text !== '')).toBe(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
