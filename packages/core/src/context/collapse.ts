@@ -110,36 +110,39 @@ const opening: ModelMessage = Object.freeze({ role: 'user', content: '[The conve
 const instruction =
   'Summarize the work above in at most 300 words, for somebody who goes on with it and no longer sees it: what was done and found out, which files and names matter (exactly as written), what failed and why. Call no tool and answer nothing else.'
 
-/** Tokens that the staged summaries free. */
-export function stagedTokens(view: ContextView): number {
-  return stagedOf(view).reduce((sum, { freedTokens }) => sum + freedTokens, 0)
-}
-
-/** Puts all staged summaries in the place of what they are of; undefined when there are none. It asks nobody. */
-export function drainCollapses(view: ContextView): Compaction | undefined {
+/**
+ * Puts all staged summaries in the place of what they are of; undefined when there are none, or when that leaves as many tokens as `below` or more. It
+ * asks nobody.
+ */
+export function drainCollapses(view: ContextView, below: number = Infinity): Compaction | undefined {
   const staged = stagedOf(view)
   if (staged.length === 0) return undefined
+  const { messages, summaries } = collapsed(view, staged)
+  const postTokens = view.fixedTokens + view.tokensOf(messages)
+  if (summaries.length === 0 || postTokens >= below) return undefined
+  const summary = summaries.join('\n\n')
+  const preTokens = view.estimatedTokens
   return {
     trigger: 'collapse',
-    run() {
-      const messages = collapsed(view.state.transcript.messages(), staged)
-      const postTokens = view.fixedTokens + view.tokensOf(messages)
-      const summary = staged.map((each) => each.summary).join('\n\n')
-      const preTokens = view.estimatedTokens
-      return Promise.resolve({ kind: 'compacted', messages, preTokens, postTokens, summary, personsWords: 'carried' })
-    },
+    run: () =>
+      Promise.resolve({ kind: 'compacted', messages, preTokens, postTokens, summary, personsWords: 'carried' }),
   }
 }
 
-function collapsed(messages: readonly ModelMessage[], staged: readonly Staged[]): readonly ModelMessage[] {
+/** A summary that is longer than what is left of its messages, since they were cleared or it keeps to no cap, replaces nothing. */
+function collapsed({ state, tokensOf }: ContextView, staged: readonly Staged[]) {
+  const messages = state.transcript.messages()
   const shown: ModelMessage[] = []
+  const summaries: string[] = []
   let next = 0
   for (const { from, to, summary } of staged) {
-    shown.push(...messages.slice(next, from), {
-      role: 'user',
-      content: `[${to - from} messages were replaced by this summary of what was done in them.]\n\n<summary>\n${summary}\n</summary>`,
-    })
+    const content = `[${to - from} messages were replaced by this summary of what was done in them.]\n\n<summary>\n${summary}\n</summary>`
+    const short: ModelMessage = { role: 'user', content }
+    if (tokensOf([short]) >= tokensOf(messages.slice(from, to))) continue
+    shown.push(...messages.slice(next, from), short)
+    summaries.push(summary)
     next = to
   }
-  return [...shown, ...messages.slice(next)]
+  shown.push(...messages.slice(next))
+  return { messages: shown, summaries }
 }

@@ -60,7 +60,7 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
     summarized === undefined
       ? 'Only long results of the newest calls were shortened.'
       : summarized.kind === 'summary'
-        ? summarized.text
+        ? shortenText(summarized.text, plan.summaryTokens * longestToken)
         : plainSummary(replaced, summarized.message)
   const carried = await carry(scope, work)
   const first: ModelMessage = {
@@ -69,9 +69,14 @@ async function compact(scope: CompactionScope, work: Work): Promise<CompactionRe
   }
   const messages = [first, ...kept]
   const postTokens = view.fixedTokens + view.tokensOf(messages)
-  if (postTokens >= view.estimatedTokens && trigger !== 'reactive') return gaveUp('it would be no shorter')
+  // Measured alike: what the service counted may be far from any estimate.
+  if (postTokens >= view.fixedTokens + view.tokensOf(view.state.transcript.messages()))
+    return gaveUp('it would be no shorter')
   return { kind: 'compacted', messages, preTokens: view.estimatedTokens, postTokens, summary, personsWords: 'carried' }
 }
+
+/** A summary that keeps to its cap has hardly more characters a token; some services cap nothing. */
+const longestToken = 8
 
 /** Share of the window from which on waiting for a better moment is no longer possible. */
 const fullShare = 0.97
@@ -93,7 +98,7 @@ function heading(count: number, summary: string): string {
 }
 
 function wordsOf({ view, plan }: Work): readonly TextBlock[] {
-  const all = personsWordsOf(view.state.transcript, new Set(plan.kept))
+  const all = personsWordsOf(view.state.transcript, plan.kept)
   if (all.length === 0) return []
   const tokensOf = (text: string): number => view.tokensOf([{ role: 'user', content: text }])
   const { words, isShortened } = wordsWithin(all, plan.wordsTokens, tokensOf)
@@ -110,16 +115,20 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
   try {
     const given = await parts.carryOver({ signal, messages, maxTokens: left })
     return given.flatMap(({ title, text }) => {
+      if (left <= 0) return []
       // Four characters a token: what is carried is cut, whoever gave it.
-      const shown = shortenText(text, Math.max(0, left) * 4)
-      left -= view.tokensOf([{ role: 'user', content: shown }])
-      return shown === '' ? [] : [{ title, text: shown }]
+      const carried = { title: shortenText(title, longestTitle), text: shortenText(text, left * 4) }
+      left -= view.tokensOf([{ role: 'user', content: [carriedBlock(carried)] }])
+      return carried.text === '' ? [] : [carried]
     })
   } catch {
     // What cannot be read now, the model can read when it needs it.
     return []
   }
 }
+
+/** A path, or a few words, in characters. */
+const longestTitle = 500
 
 function carriedBlock({ title, text }: CarriedText): TextBlock {
   return block(`${title}, as of now:\n\n${text}`)

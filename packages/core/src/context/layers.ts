@@ -1,7 +1,7 @@
 import { ConfigurationError } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import { clearedResults } from './clear-results.ts'
-import { drainCollapses, nextCollapse, stagedTokens } from './collapse.ts'
+import { drainCollapses, nextCollapse } from './collapse.ts'
 import { fullCompaction, type CarryOver } from './compact.ts'
 import type { ContextDefence, ContextView } from './port.ts'
 import { thrashOf } from './thrash.ts'
@@ -50,8 +50,8 @@ export function contextLayers(options: ContextLayersOptions = {}): ContextDefenc
       if (!autoCompact || view.estimatedTokens < limit) return undefined
       const thrash = thrashOf(view)
       if (thrash !== undefined) return thrash
-      if (collapse && view.estimatedTokens - stagedTokens(view) < limit * collapsedShare) return drainCollapses(view)
-      return fullCompaction(view, 'auto', parts)
+      const drained = collapse ? drainCollapses(view, limit * collapsedShare) : undefined
+      return drained ?? fullCompaction(view, 'auto', parts)
     },
     ...(collapse && { stage: (view) => nextCollapse(view, threshold(view), compactModel) }),
     drain: (view) => (collapse ? drainCollapses(view) : undefined),

@@ -5,19 +5,35 @@ import { shortenText } from './shorten.ts'
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
 
 /**
- * Everything that people said in a session, in order, but for messages that stand in the conversation anyway. Taken from the entries and not from
- * what the model is shown, so no summary comes between. Where a program or a hook has replaced the conversation, what it put there counts.
+ * Everything that people said in a session, in order, but for what stands in the conversation anyway: in `kept`, its newest messages. Taken from the
+ * entries and not from what the model is shown, so no summary comes between. Where a program or a hook has replaced the conversation, what it put
+ * there counts. Told apart by what they say: in a transcript that was read from a file nothing is the same object.
  */
-export function personsWordsOf(transcript: Transcript, besides: ReadonlySet<ModelMessage>): readonly string[] {
+export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessage[]): readonly string[] {
   let words: string[] = []
   for (const entry of transcript) {
-    if (entry.kind === 'user' && ofAPerson.has(entry.origin)) addWords(words, entry.message, besides)
+    if (entry.kind === 'user' && ofAPerson.has(entry.origin)) addWords(words, entry.message)
     if (isReplacement(entry)) {
       words = []
-      for (const message of entry.messages) if (message.role === 'user') addWords(words, message, besides)
+      for (const message of entry.messages) if (message.role === 'user') addWords(words, message)
     }
   }
-  return words
+  return withoutNewest(words, kept)
+}
+
+/** What is kept is the newest: of the same words twice, the later ones are those. */
+function withoutNewest(words: readonly string[], kept: readonly ModelMessage[]): readonly string[] {
+  const stand: string[] = []
+  for (const message of kept) if (message.role === 'user') addWords(stand, message)
+  const left = new Map<string, number>()
+  for (const text of stand) left.set(text, (left.get(text) ?? 0) + 1)
+  const others: string[] = []
+  for (const text of words.toReversed()) {
+    const count = left.get(text) ?? 0
+    if (count > 0) left.set(text, count - 1)
+    else others.push(text)
+  }
+  return others.reverse()
 }
 
 function isReplacement(
@@ -26,8 +42,7 @@ function isReplacement(
   return entry.kind === 'compact_boundary' && entry.personsWords !== 'carried'
 }
 
-function addWords(words: string[], message: UserMessage, besides: ReadonlySet<ModelMessage>): void {
-  if (besides.has(message)) return
+function addWords(words: string[], message: UserMessage): void {
   const { content } = message
   if (typeof content !== 'string' && content.some(isToolResult)) return
   const text = textOf(content).trim()

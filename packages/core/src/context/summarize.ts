@@ -1,4 +1,4 @@
-import { isToolUse, textOf, type ModelMessage } from '../messages.ts'
+import { isText, isToolUse, textOf, type ModelMessage } from '../messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import { cutPointsOf } from './groups.ts'
@@ -83,7 +83,7 @@ function within(
   { tokensOf }: ContextView,
 ): readonly ModelMessage[] | undefined {
   if (tokensOf(messages) <= room) return messages
-  const first = messages.slice(0, 1)
+  const first = messages.slice(0, 1).map((message) => withoutMiddle(message, room * firstShare, tokensOf))
   const left = room - tokensOf(first) - tokensOf([leftOut])
   let start: number | undefined
   let tokens = 0
@@ -93,6 +93,18 @@ function within(
     start = point
   }
   return start === undefined ? undefined : [...first, leftOut, ...messages.slice(start)]
+}
+
+/** Share of the room that the first message may have: it is the task, or the summary before, and says most at its ends. */
+const firstShare = 0.4
+
+function withoutMiddle(message: ModelMessage, room: number, tokensOf: ContextView['tokensOf']): ModelMessage {
+  const tokens = tokensOf([message])
+  const { role, content } = message
+  if (tokens <= room || role !== 'user') return message
+  const shorter = (text: string): string => shortenText(text, Math.floor((text.length * Math.max(0, room)) / tokens))
+  if (typeof content === 'string') return { role, content: shorter(content) }
+  return { role, content: content.map((block) => (isText(block) ? { ...block, text: shorter(block.text) } : block)) }
 }
 
 const leftOut: ModelMessage = Object.freeze({

@@ -1,3 +1,4 @@
+import { isToolResult } from '../messages.ts'
 import { usableTokens } from './thresholds.ts'
 import type { ContextView, Thrash } from './port.ts'
 
@@ -39,7 +40,7 @@ function fixedPartOf(view: ContextView): string | undefined {
     return `${part} alone: about ${fixedTokens} tokens are sent with every request, and ${Math.floor(usable)} fit beside a reply. Make ${isSystem ? 'it' : 'them'} shorter, or use a model with a larger window.`
   }
   const last = state.transcript.messages().at(-1)
-  if (last?.role !== 'user' || typeof last.content !== 'string') return undefined
+  if (last?.role !== 'user' || (typeof last.content !== 'string' && last.content.some(isToolResult))) return undefined
   const words = tokensOf([last])
   if (fixedTokens + words < usable) return undefined
   return `The message alone: it has about ${words} tokens, and ${Math.floor(usable - fixedTokens)} fit. Put long text into a file and name the file, or use a model with a larger window.`
