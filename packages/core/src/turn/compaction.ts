@@ -45,17 +45,22 @@ type CompactionRecord = {
 /** The result for the run. A draft when the compaction was aborted: the run ends with it. */
 export type Compacted = 'done' | 'gave_up' | Draft
 
-/** Where in a request a compaction runs: its steps are named by it, whatever its trigger. */
+/** Where in a request a compaction runs: its steps are named by it. */
 export type CompactionPlace = 'auto' | 'collapse' | 'reactive' | 'manual'
 
-function compactionName({ spent }: Run, place: CompactionPlace): string {
-  return `compact:${spent.request}.${place}`
+/** The trigger is in the name where it is another than one would think: a resume tells it before it has read the record. */
+function compactionName({ spent }: Run, place: CompactionPlace, trigger: CompactionTrigger): string {
+  const name = `compact:${spent.request}.${place}`
+  return trigger === place ? name : `${name}.${trigger}`
 }
+
+const triggers: readonly CompactionTrigger[] = ['auto', 'collapse', 'reactive', 'manual']
 
 /** A compaction in this place that is recorded as done. It is used again, whatever the context layers would decide now (spec R-RES-10). */
 export function recordedCompaction(run: Run, place: CompactionPlace): Compaction | undefined {
-  const isDone = run.ports.isResumed && isOnRecord(run, compactionName(run, place))
-  return isDone ? { trigger: place, run: () => Promise.resolve(lost) } : undefined
+  if (!run.ports.isResumed) return undefined
+  const trigger = triggers.find((each) => isOnRecord(run, compactionName(run, place, each)))
+  return trigger === undefined ? undefined : { trigger, run: () => Promise.resolve(lost) }
 }
 
 const lost: CompactionResult = Object.freeze({ kind: 'gave_up', message: 'The record is gone.' })
@@ -88,7 +93,7 @@ export interface CompactionCall {
  */
 export function compactBy(run: Run, compaction: Compaction, call: CompactionCall): Eventually<Compacted> {
   const { trigger } = compaction
-  const name = compactionName(run, call.place)
+  const name = compactionName(run, call.place, trigger)
   const { instructions = '' } = call
   run.emit({ type: 'compact_start', trigger })
   const isDone = isOnRecord(run, name)

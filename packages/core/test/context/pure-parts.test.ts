@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { cutPointsOf, isCutPoint, newestWithin } from '../../src/context/groups.ts'
 import { wordsWithin } from '../../src/context/persons-words.ts'
 import { shortenedTo, shortenText, withShortResults } from '../../src/context/shorten.ts'
@@ -11,7 +11,9 @@ import { isToolResult, type ContentBlock, type ModelMessage } from '../../src/me
 import { scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { plainTokensOf, transcripts } from '../support/conversations.ts'
 
-const numRuns = process.env['HALTING_DEEP'] === '1' ? 3_000 : 200
+// What is drawn with HALTING_DEEP takes its time.
+vi.setConfig({ testTimeout: 300_000 })
+const numRuns = process.env['HALTING_DEEP'] === '1' ? 1000 : 200
 const summary: ModelMessage = { role: 'user', content: 'a summary' }
 
 describe('where a conversation may be cut', () => {

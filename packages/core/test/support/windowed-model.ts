@@ -1,0 +1,89 @@
+import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
+import type { ModelRequest } from '../../src/index.ts'
+import { scriptedModel, transcriptProblems, type ScriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+
+export interface WindowOptions {
+  /** Tokens of input that the service takes, by its own count. */
+  readonly window: number
+  /** What it counts for each token that we estimate. */
+  readonly factor?: number
+  /** Whether a refusal says how much fits, and how much there was. */
+  readonly tells?: 'both' | 'limit' | 'nothing'
+  /** The window that we believe it to have. */
+  readonly believed?: number
+  readonly maxOutputTokens?: number
+  readonly defaultOutputTokens?: number
+  /** What it answers to a question about the conversation; a short summary when absent. */
+  readonly summary?: (request: ModelRequest, number: number) => ScriptedReply
+  /** Requests of the run, by their number from 1, that it refuses whatever they have. */
+  readonly refuses?: (request: number) => boolean
+  /** Questions that it refuses whatever they have. */
+  readonly refusesQuestions?: boolean
+  readonly id?: string
+}
+
+export interface WindowedModel extends ScriptedModel {
+  /** Requests that were taken, and those that were refused, with what they had. */
+  readonly taken: readonly number[]
+  readonly refused: readonly number[]
+  /** What is wrong with requests, in words. */
+  readonly problems: readonly string[]
+}
+
+/** Whether a request is about the conversation, and not part of it. */
+export const isQuestion = ({ idempotencyKey }: ModelRequest): boolean => /\/(compact|stage):/.test(idempotencyKey)
+
+/** The number of the run's request; the same for each attempt at it, whoever makes it. */
+const numberOf = ({ idempotencyKey }: ModelRequest): number => Number(/model:(\d+)\./.exec(idempotencyKey)?.[1] ?? 0)
+
+/** A scripted model of a service that counts for itself, and refuses what is over its window. */
+export function windowedModel(
+  script: (request: ModelRequest, number: number) => ScriptedReply,
+  options: WindowOptions,
+): WindowedModel {
+  const {
+    window,
+    factor = 1,
+    tells = 'both',
+    believed = window,
+    refuses = () => false,
+    summary = () => 'A summary.',
+  } = options
+  const taken: number[] = []
+  const refused: number[] = []
+  const problems: string[] = []
+  let questions = 0
+  const model = scriptedModel(
+    (request) => {
+      const { messages, system, tools } = request
+      const fixed =
+        roughTokens.estimate(system) + (tools.length === 0 ? 0 : roughTokens.estimate(JSON.stringify(tools)))
+      const used = Math.ceil(factor * (fixed + estimateMessages(roughTokens, messages)))
+      problems.push(...transcriptProblems(messages).map((problem) => `${request.idempotencyKey}: ${problem}`))
+      const isAsked = isQuestion(request)
+      const isRefused = isAsked ? options.refusesQuestions === true : refuses(numberOf(request))
+      if (used > window || isRefused) {
+        refused.push(used)
+        return {
+          error: {
+            kind: 'prompt_too_long',
+            status: 413,
+            message: tells === 'both' ? `prompt is too long: ${used} tokens > ${window} maximum` : 'Request too large',
+            ...(tells !== 'nothing' && { contextLimit: { used: tells === 'both' ? used : null, limit: window } }),
+          },
+        }
+      }
+      taken.push(used)
+      const reply = isAsked ? summary(request, questions++) : script(request, numberOf(request))
+      if (typeof reply === 'string') return { text: reply, usage: { input_tokens: used } }
+      return 'error' in reply || 'hang' in reply ? reply : { ...reply, usage: { input_tokens: used, ...reply.usage } }
+    },
+    {
+      contextWindow: believed,
+      maxOutputTokens: options.maxOutputTokens ?? 2_000,
+      ...(options.defaultOutputTokens !== undefined && { defaultOutputTokens: options.defaultOutputTokens }),
+      ...(options.id !== undefined && { id: options.id }),
+    },
+  )
+  return Object.assign(model, { taken, refused, problems })
+}
