@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { ContentBlock, MessageContent, ModelMessage } from '../../src/messages.ts'
 import type { CompactionReply, CompactionRequest, CompactionScope, ContextView } from '../../src/context/port.ts'
+import { sizesOf } from '../../src/context/sizes.ts'
 import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
 import { freshProgress, startState } from '../../src/state.ts'
 import { noUsage } from '../../src/messages.ts'
@@ -76,7 +77,9 @@ export const transcripts: fc.Arbitrary<Transcript> = fc
 
 /** Text with characters of one, two and four bytes, and a number that tells it from others. */
 export function textOfLength(length: number, number: number): string {
-  return `${number}:${'wort für wört 😀 '.repeat(Math.ceil(length / 17))}`.slice(0, Math.max(1, length)).toWellFormed()
+  return `${number}:${'wort für wört 😀 '.repeat(Math.ceil(length / 17))}`
+    .slice(0, Math.max(1, length))
+    .replaceAll(/\p{Surrogate}/gu, '?')
 }
 
 const image: ContentBlock = {
@@ -202,6 +205,7 @@ export function viewOf(
 ): ContextView {
   const tokensOf = (messages: readonly ModelMessage[]): number => Math.ceil(ratio * plainTokensOf(messages))
   const run = { sessionId: 'session', runId: 'run1', agentPath: '', depth: 0 }
+  const sizes = sizesOf(roughTokens, transcript.messages())
   return {
     state: startState(run, transcript, freshProgress(0)),
     model: scriptedModel([], { contextWindow, maxOutputTokens: 8_000 }),
@@ -211,6 +215,8 @@ export function viewOf(
     fixedTokens,
     contextWindow,
     tokensOf,
+    tokensBetween: (from, to) => Math.ceil(ratio * (sizes.before(to) - sizes.before(from))),
+    clearableBefore: (index) => Math.ceil(ratio * sizes.clearableBefore(index)),
   }
 }
 
