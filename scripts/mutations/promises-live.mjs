@@ -41,7 +41,7 @@ export const promisesOfLiveRuns = [
   [
     'outside: the last answer takes messages and stops in',
     ['decisions'],
-    ['turn/prepare.ts', '  if (run.spent.closing !== null) return undefined\n', ''],
+    ['turn/prepare.ts', '  if (run.spent.closing !== null) return checkMedia(run)\n', ''],
   ],
   [
     'event figures: none after an amount was reserved',

@@ -197,7 +197,7 @@ export const promisesOfRequests = [
   [
     'budget: an image that was removed is counted on',
     ['budget/garbage-figures'],
-    ['turn/recover.ts', '      run.update({ counted: noCount })\n', ''],
+    ['turn/recover.ts', '  run.update({ counted: noCount })\n', ''],
   ],
   [
     'budget: an aborted attempt is free',

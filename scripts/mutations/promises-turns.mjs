@@ -21,6 +21,49 @@ export const promisesOfTurns = [
     ['turn/after-answer.ts', 'wishes.prevented ??= {', 'wishes.prevented = {'],
   ],
   [
+    'media: what would be refused goes out',
+    ['media/before-a-request'],
+    ['turn/prepare.ts', '  checkMedia,\n  clearResults', '  clearResults'],
+  ],
+  [
+    'media: what a person gave gives way without a word',
+    ['media/before-a-request'],
+    ['turn/check-media.ts', 'return whats.length === 0 ? null', 'return whats.length >= 0 ? null'],
+  ],
+  [
+    'media: a resume takes from a request that is on record',
+    ['media/before-a-request'],
+    ['turn/check-media.ts', '  if (!isRecorded && isAsked(run)) return undefined\n', ''],
+  ],
+  [
+    'media: what gave way is not read from the record',
+    ['media/before-a-request'],
+    [
+      'turn/check-media.ts',
+      'const isRecorded = run.isRecorded(name)',
+      'const isRecorded = run.isRecorded(name) && false',
+    ],
+  ],
+  [
+    'media: room for one more is made on every turn',
+    ['media/before-a-request'],
+    ['media/too-much.ts', 'return Math.floor(limit / 2)', 'return limit'],
+  ],
+  [
+    'media: the next run meets the image that was refused',
+    ['media/removed'],
+    ['turn/recover.ts', '  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)\n', ''],
+  ],
+  [
+    'media: a refusal that names an image costs all of them',
+    ['media/removed'],
+    [
+      'turn/recover.ts',
+      'removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))',
+      'removeMedia(run, error)',
+    ],
+  ],
+  [
     'form: a route that declines has written a message',
     ['transition/recoveries'],
     [

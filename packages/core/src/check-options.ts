@@ -79,6 +79,7 @@ export const engineOptionChecks: OptionChecks = {
   init: isObject('an object'),
   stepsFor: isFunction,
   onEvent: isFunction,
+  prepareContent: isFunction,
 }
 
 /** What others call an option. */

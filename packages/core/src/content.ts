@@ -1,4 +1,5 @@
 import { isJsonObject, jsonOf, type Json, type JsonObject } from './json.ts'
+import { withOwnType } from './media/media-problem.ts'
 import type { ContentBlock, MessageContent } from './messages.ts'
 
 // Content as strangers give it. What a service would refuse, it would refuse in every later request too: so it is told as text.
@@ -31,7 +32,7 @@ function blockOf(part: Json, mayStand: (block: JsonObject) => boolean): readonly
   if (part === '' || (isJsonObject(part) && part['type'] === 'text' && part['text'] === '')) return []
   if (isJsonObject(part) && mayStand(part)) {
     // `mayStand` looked at the fields by which blocks differ.
-    return [part as unknown as ContentBlock]
+    return [withOwnType(part) as unknown as ContentBlock]
   }
   return [{ type: 'text', text: writtenOut(part) }]
 }

@@ -12,7 +12,9 @@ import { loop, type Loop } from './iterate.ts'
 import { addUsage, type MessageContent } from './messages.ts'
 import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
+import { defaultInit } from './sdk/default-init.ts'
 import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/sdk-messages.ts'
+import { Prompts, type PrepareContent } from './prompts.ts'
 import { runsIn } from './run-id.ts'
 import { resultMessage } from './sdk/result-message.ts'
 import { createTranslator } from './sdk/translate.ts'
@@ -46,20 +48,10 @@ export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
   readonly init?: Partial<SdkInitInfo>
   /** A driver for each run. Without it no record is kept, so no run can be resumed or replayed. */
   readonly stepsFor?: (runId: string) => NonNullable<LoopOptions['steps']>
+  /** Changes a prompt with images or documents before its run begins: makes them smaller, for instance. */
+  readonly prepareContent?: PrepareContent
   /** Sees everything that the loop tells, before the SDK messages made of it. */
   readonly onEvent?: (event: LoopEvent) => void
-}
-
-const defaultInit: SdkInitInfo = {
-  cwd: '',
-  mcp_servers: [],
-  permissionMode: 'default',
-  slash_commands: [],
-  output_style: 'default',
-  skills: [],
-  plugins: [],
-  apiKeySource: 'none',
-  claude_code_version: '2.1.0',
 }
 
 /** All layers: a session that is talked to for long makes room by itself. */
@@ -89,6 +81,7 @@ export class QueryEngine {
   readonly #inbox: OpenInbox
   readonly #ledger: Ledger
   readonly #orphanedTools = new OrphanedTools()
+  readonly #prompts: Prompts
   #transcript: Transcript
   #runs: number
   #current: Running | undefined
@@ -112,6 +105,7 @@ export class QueryEngine {
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
     this.#costUsd = options.spentBeforeUsd ?? 0
+    this.#prompts = new Prompts(options.prepareContent)
     this.#ledger = Ledger.create({ nanos: nanosOf(settings.maxBudgetUsd) })
     this.#ledger.restore({ nanos: nanosOf(this.#costUsd), tokens: 0 })
   }
@@ -132,7 +126,8 @@ export class QueryEngine {
 
   /** Aborts what goes on, as a person would. */
   interrupt(cause: AbortCause = 'user'): void {
-    this.#current?.loop.abort(cause)
+    if (this.#current === undefined) this.#prompts.interrupt(cause)
+    else this.#current.loop.abort(cause)
   }
 
   /** Ends the run at its next checkpoint. */
@@ -221,6 +216,8 @@ export class QueryEngine {
     readonly approvals?: { readonly [callId: string]: PermissionDecision }
     readonly compact?: { readonly instructions: string }
   }): AsyncGenerator<SdkMessage, void, undefined> {
+    const ready = this.#prompts.ready(what.prompt)
+    const prompt = ready instanceof Promise ? await ready : ready
     // Another prompt may have come while this one waited.
     while (this.#current !== undefined) {
       this.#current.loop.abort('interrupt')
@@ -235,6 +232,7 @@ export class QueryEngine {
     const settings = this.#inForce
     const start = startRun({
       ...what,
+      ...(prompt !== undefined && { prompt }),
       transcript: this.#transcript,
       sessionId,
       runId,
@@ -245,6 +243,7 @@ export class QueryEngine {
     const running = this.#start(start, runId)
     const current = this.#currentOf(running)
     this.#current = current
+    this.#prompts.passInterruption(running)
     const translator = createTranslator({
       sessionId,
       runId,

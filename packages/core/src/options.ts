@@ -43,6 +43,7 @@ import type { Hook } from './hooks/hook.ts'
 import { createHookRegistry } from './hooks/registry.ts'
 import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop-hooks.ts'
 import { runLoop } from './loop.ts'
+import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
 import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
@@ -102,6 +103,8 @@ export interface LoopOptions {
   readonly contextWindow?: number
   /** Keeps results that are too large to be shown whole (spec R-TOOL-18). Without it every result is shown as its tool gave it. */
   readonly largeResults?: LargeResults
+  /** What the service takes of images and documents, where it is not what the Messages API takes (spec R-MEDIA-1). */
+  readonly mediaLimits?: Partial<MediaLimits>
   /** The driver. Without one nothing is kept; `createMemorySteps()` keeps what a resume or a replay needs. */
   readonly steps?: Steps
   readonly clock?: Clock
@@ -157,6 +160,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   context: isContext,
   contextWindow: isPositive,
   largeResults: isLargeResults,
+  mediaLimits: isMediaLimits,
   steps: isDriver,
   clock: isClock,
   signal: isSignal,
@@ -292,6 +296,7 @@ function newContext(options: LoopOptions): RunContext {
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),
     contextDefence: options.context ?? plainContext,
     largeResults: options.largeResults ?? null,
+    mediaLimits: mediaLimitsWith(options.mediaLimits),
     settings,
     limits: { maxTurns: settings.maxTurns, tokenTargetLaps: tokenTargetBound(settings.tokenBudget) },
     runLoop,

@@ -13,6 +13,7 @@ import type { Eventually } from './eventually.ts'
 import type { HookRegistry } from './hooks/registry.ts'
 import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
+import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
@@ -97,6 +98,7 @@ export interface RunContext {
   readonly contextDefence: ContextDefence
   /** Keeps what is too large to be shown; null: every result is shown whole. */
   readonly largeResults: LargeResults | null
+  readonly mediaLimits: MediaLimits
   readonly settings: RunSettings
   readonly limits: AllowanceLimits
   /** The loop itself, for subagents. */

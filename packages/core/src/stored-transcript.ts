@@ -84,6 +84,6 @@ export const isTranscript: Check = isListOf(
     }),
     results_cleared: isObject({ ...named, calls: isListOf(isText), freedTokens: isNumber }),
     collapse_staged: isObject({ ...named, from: isNumber, to: isNumber, summary: isText, freedTokens: isNumber }),
-    media_removed: isObject({ ...named, note: isText }),
+    media_removed: isObject({ ...named, note: isText, at: optional(isListOf(isListOf(isNumber))) }),
   }),
 )

@@ -1,6 +1,7 @@
 import { CallIds } from './call-ids.ts'
 import { hashText } from './hash.ts'
 import type { Json } from './json.ts'
+import { withoutMedia, type MediaPlace } from './media/places.ts'
 import {
   isToolResult,
   isToolUse,
@@ -85,8 +86,14 @@ type CollapseStagedEntry = {
   readonly freedTokens: number
 }
 
-/** From here on the model is shown a note in place of every image before. */
-type MediaRemovedEntry = { readonly kind: 'media_removed'; readonly id: string; readonly note: string }
+/** From here on the model is shown a note in place of every image and document before, or of those that are named. */
+type MediaRemovedEntry = {
+  readonly kind: 'media_removed'
+  readonly id: string
+  readonly note: string
+  /** Where they stand in what the model is shown up to here: message, block and, inside a result, the part of it. */
+  readonly at?: readonly MediaPlace[]
+}
 
 /** One entry of a transcript. JSON; its `id` is the same in every replay. */
 export type TranscriptEntry =
@@ -308,7 +315,7 @@ function projectEntry(messages: ModelMessage[], entry: TranscriptEntry): ModelMe
     case 'results_cleared':
       return withoutResults(messages, new Set(entry.calls))
     case 'media_removed':
-      return messages.map((message) => withoutMedia(message, entry.note))
+      return withoutMedia(messages, entry.note, entry.at)
   }
 }
 
@@ -358,26 +365,4 @@ export function clearedResult(block: ToolResultBlock): ToolResultBlock {
   const { length } = typeof block.content === 'string' ? block.content : JSON.stringify(block.content)
   const content = `[This result was cleared to make room: ${length} characters. Call the tool again if you need it.]`
   return { ...block, content }
-}
-
-function withoutMedia(message: ModelMessage, note: string): ModelMessage {
-  const { content } = message
-  if (typeof content === 'string' || !content.some(hasMedia)) return message
-  return { ...message, content: content.map((block) => replaceMedia(block, note)) }
-}
-
-/** True for a message that holds an image or a document. */
-export function holdsMedia({ content }: ModelMessage): boolean {
-  return typeof content !== 'string' && content.some(hasMedia)
-}
-
-function hasMedia(block: ContentBlock): boolean {
-  if (block.type === 'image' || block.type === 'document') return true
-  return block.type === 'tool_result' && Array.isArray(block.content) && block.content.some(hasMedia)
-}
-
-function replaceMedia(block: ContentBlock, note: string): ContentBlock {
-  if (block.type === 'image' || block.type === 'document') return { type: 'text', text: note }
-  if (block.type !== 'tool_result' || typeof block.content === 'string') return block
-  return { ...block, content: block.content.map((part) => replaceMedia(part, note)) }
 }

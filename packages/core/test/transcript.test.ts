@@ -176,6 +176,9 @@ describe('what the model is shown', () => {
     const entry = fc.oneof(
       fc.constantFrom(user('u'), assistant('a'), boundary('x', [{ role: 'user', content: 's' }])),
       fc.constant<TranscriptEntry>({ kind: 'media_removed', id: 'm', note: 'gone' }),
+      fc
+        .array(fc.array(fc.nat(3), { maxLength: 4 }), { maxLength: 3 })
+        .map((at): TranscriptEntry => ({ kind: 'media_removed', id: 'm', note: 'gone', at })),
     )
     fc.assert(
       fc.property(

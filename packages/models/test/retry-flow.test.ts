@@ -211,12 +211,13 @@ describe('a fallback model', () => {
     const reply: FaultReply = { blocks: [thinking, search, found, text, toolUse], stopReason: 'tool_use' }
     const first = await service('messages', overloadedAfter(reply), 'model-a')
     const second = await service('chat', [], 'model-b')
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aW1n' } } as const
+    const dot = 'R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs='
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/gif', data: dot } } as const
     const { tool } = readTool([{ type: 'text', text: 'a picture' }, image])
     const prompt: MessageContent = [{ type: 'text', text: 'Look.' }, image]
     const { terminal } = await runTo(prompt, { model: first.model, fallbackModel: second.model, tools: [tool] })
     expect(terminal.reason).toBe('completed')
-    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } }
+    const picture = { type: 'image_url', image_url: { url: `data:image/gif;base64,${dot}` } }
     expect(messagesOf(second.server.requests[0])).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Look.' }, picture] },
       {

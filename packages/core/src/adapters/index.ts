@@ -33,6 +33,10 @@ export { forecast, type Forecast } from '../forecast.ts'
 export { digestOf, hashText, uuidOf } from '../hash.ts'
 export type { CallableHookOptions } from '../hooks/hook.ts'
 export { deepFreeze, isJsonObject, jsonOf } from '../json.ts'
+export { defaultMediaLimits, type MediaLimits } from '../media/limits.ts'
+export { mediaProblem } from '../media/media-problem.ts'
+export { imageFactsOf, type ImageFacts } from '../media/image-facts.ts'
+export { isPdf, pdfPagesOf } from '../media/pdf-pages.ts'
 export {
   addUsage,
   inputTokensOf,

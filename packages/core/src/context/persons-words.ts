@@ -1,5 +1,6 @@
 import { isToolResult, textOf, type ModelMessage, type UserMessage } from '../messages.ts'
-import { holdsMedia, type Transcript, type TranscriptEntry, type UserOrigin } from '../transcript.ts'
+import { holdsMedia } from '../media/places.ts'
+import type { Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { shortenText } from './shorten.ts'
 
 const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])

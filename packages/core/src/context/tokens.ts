@@ -1,5 +1,6 @@
 import { HaltingError } from '../errors.ts'
 import { disregard } from '../eventually.ts'
+import { isMedia, mediaFactsOf, type MediaBlock } from '../media/media-problem.ts'
 import type { ContentBlock, MessageContent, ModelMessage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 
@@ -88,7 +89,8 @@ function estimateBlocks(tokens: Tokens, content: readonly ContentBlock[]): numbe
   let estimate = 0
   for (const block of content) {
     if (block.type === 'text') estimate += tokens.estimate(block.text)
-    else if (block.type === 'image') estimate += 1_600
+    else if (block.type === 'image') estimate += imageEstimate
+    else if (isMedia(block)) estimate += estimateDocument(tokens, block)
     else if (block.type === 'tool_result')
       estimate +=
         8 + (typeof block.content === 'string' ? tokens.estimate(block.content) : estimateBlocks(tokens, block.content))
@@ -96,3 +98,18 @@ function estimateBlocks(tokens: Tokens, content: readonly ContentBlock[]): numbe
   }
   return estimate
 }
+
+/** What is billed for an image that was not made smaller, and for a page of a PDF with its text. */
+const imageEstimate = 1_600
+const pageEstimate = 3_000
+
+/** A document that is compressed or that stands elsewhere tells nothing by its bytes. Text is what it is. */
+function estimateDocument(tokens: Tokens, block: MediaBlock): number {
+  const { hasData, pages, encodedBytes } = mediaFactsOf(block)
+  if (!hasData) return tokens.estimate(JSON.stringify(block))
+  return (pages ?? Math.min(unknownPages, Math.ceil(encodedBytes / pageBytes))) * pageEstimate
+}
+
+/** Where the pages are not told: of a size that is usual, and no more than services take. */
+const pageBytes = 40_000
+const unknownPages = 100

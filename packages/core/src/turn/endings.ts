@@ -115,6 +115,15 @@ export function imageErrorDraft(error: ModelErrorJson): Draft {
   })
 }
 
+/** What the person gave would be refused: nothing was asked. */
+export function mediaErrorDraft(message: string): Draft {
+  const signal = new StopSignal({ reason: 'error', message, context: { kind: 'image', status: null }, source: 'media' })
+  return draftOf('image_error', signal, {
+    say: { error: 'invalid_request', message },
+    error: new HaltingError('image', message, { details: { kind: 'image', status: null, requestId: null } }),
+  })
+}
+
 function modelFailure(code: 'prompt_too_long' | 'image', error: ModelErrorJson): HaltingError {
   return new HaltingError(code, error.message, {
     details: { kind: error.kind, status: error.status, requestId: error.requestId },

@@ -1,4 +1,5 @@
 import { after, firstOf, type Eventually } from '../eventually.ts'
+import { checkMedia } from './check-media.ts'
 import { controlAt, guardsAt, inboxAt } from './checkpoint.ts'
 import { clearResults, compactForPerson, defendContext, stageCollapse } from './defend-context.ts'
 import { abortDraft, standingDraft } from './endings.ts'
@@ -19,6 +20,7 @@ const beforeTurn: readonly Stage[] = [
   standing,
   steering,
   inference,
+  checkMedia,
   clearResults,
   defendContext,
   stageCollapse,
@@ -28,7 +30,7 @@ const beforeTurn: readonly Stage[] = [
 export function prepare(run: Run): Eventually<Outcome | undefined> {
   tellTurn(run)
   // This request is for the last answer at a limit. The ending is decided, and no new input is taken.
-  if (run.spent.closing !== null) return undefined
+  if (run.spent.closing !== null) return checkMedia(run)
   return firstOf(beforeTurn, (stage) => stage(run))
 }
 

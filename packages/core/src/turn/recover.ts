@@ -1,9 +1,10 @@
 import type { Compaction, ContextView } from '../context/port.ts'
 import { after, type Eventually } from '../eventually.ts'
+import { namedMedia } from '../media/named-media.ts'
+import { holdsMedia, type MediaPlace } from '../media/places.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { noCount } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
-import { holdsMedia } from '../transcript.ts'
 import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
 import { closeAbortedCalls } from './calls/close-calls.ts'
 import { compactBy, recordedCompaction } from './compaction.ts'
@@ -42,7 +43,7 @@ function recoverFailure(run: Run, error: ModelErrorJson, attempts: number): Outc
       learnFromRefusal(run, currentModel(run), error)
       return goesOn(roomRoutes, () => promptTooLongDraft(error))
     case 'image':
-      return goesOn([mediaRoute(error)], () => imageErrorDraft(error))
+      return goesOn([mediaRoute(error)], () => ({ ...imageErrorDraft(error), keep: (from) => clearMedia(from, error) }))
     default:
       return ends(modelErrorDraft(error, attempts))
   }
@@ -78,13 +79,24 @@ function mediaRoute(error: ModelErrorJson): Route {
     take(run) {
       // With no image left the same request would fail again.
       if (!run.transcript.messages().some(holdsMedia)) return 'declined'
-      const note = `[An image was removed here: the service refused it (${error.message}).]`
-      run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note })
-      // The notes take the place of images that were counted, so the count no longer holds.
-      run.update({ counted: noCount })
+      removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))
       return 'taken'
     },
   }
+}
+
+/** A note in the place of the one that the refusal names, or of all: an image that stays would be refused in every later request too. */
+function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace): void {
+  const note = `[An image was removed here: the service refused it (${message}).]`
+  const entry = { kind: 'media_removed', id: run.entryId('media_removed'), note } as const
+  run.append(named === undefined ? entry : { ...entry, at: [named] })
+  // The notes take the place of images that were counted, so the count no longer holds.
+  run.update({ counted: noCount })
+}
+
+/** The run ends although something was removed. The next one is not to meet the same refusal. */
+function clearMedia(run: Run, error: ModelErrorJson): void {
+  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)
 }
 
 const fallback: Route = {

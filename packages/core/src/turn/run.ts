@@ -5,6 +5,7 @@ import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Eventually } from '../eventually.ts'
 import type { Checkpoint } from '../guards/guard.ts'
+import type { MediaSeen } from '../media/too-much.ts'
 import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
 import { copyOfProgress, type Lap, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
@@ -54,6 +55,8 @@ export class Run {
   staging: Staging | undefined
   /** What the conversation was last estimated at. */
   estimate: ContextEstimate | undefined
+  /** How far images and documents were looked at. */
+  mediaSeen: MediaSeen | undefined
   readonly #given: RunContext
   #context: RunContext
   #transcript: Transcript
@@ -78,6 +81,7 @@ export class Run {
     this.tools = undefined
     this.staging = undefined
     this.estimate = undefined
+    this.mediaSeen = undefined
     // Whoever began it may begin another from the same state, at the same time.
     this.#transcript = start.transcript.fork()
     this.#continuation = start.continuation

@@ -23,6 +23,7 @@ import {
   type Given,
   type Run,
 } from '../support/harness.ts'
+import { tinyImage } from '../support/images.ts'
 import { killedBefore } from '../support/killed.ts'
 
 const cap = 4_000
@@ -298,7 +299,7 @@ describe('an open request of a run without a limit', () => {
 })
 
 test('a note in the place of an image is counted by its bytes', async () => {
-  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } } as const
+  const image = tinyImage
   const script = (_request: unknown, index: number): ScriptedReply => {
     if (index === 0) return { ...calls('Look'), usage: { input_tokens: 20 } }
     return index === 1 ? { error: { kind: 'image', message: 'x'.repeat(900), status: 400 } } : 'a wall'

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import type { ContextDefence, Transition } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { tinyImage } from '../support/images.ts'
 import { calls, failures, reader, run, said, tool } from '../support/harness.ts'
 
 const tools = [reader('Look')]
@@ -175,7 +176,7 @@ describe('transition: model_fallback', () => {
 
 describe('transition: media_recovery', () => {
   const refused: ScriptedReply = { error: { kind: 'image', message: 'too large', status: 400 } }
-  const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } } as const
+  const image = tinyImage
   const prompt = [image, { type: 'text', text: 'what is this?' } as const]
   const note = { type: 'text', text: '[An image was removed here: the service refused it (too large).]' }
 

@@ -2,21 +2,17 @@ import type { AbortCause } from '../../cancel/abort.ts'
 import { FinishReasonHook } from '../../guards/limits.ts'
 import { CallableHook } from '../../hooks/hook.ts'
 import { plainContext } from '../../context/port.ts'
-import type { MessageContent } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { askingContext, room } from './layers.ts'
+import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
 import { settingsScenarios } from './settings-scenarios.ts'
 import { strangeScenarios } from './strange-scenarios.ts'
 import type { Scenario } from './world.ts'
 
 const causes: readonly AbortCause[] = ['user', 'interrupt', 'time', 'budget', 'terminated']
-const image: MessageContent = [
-  { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
-  { type: 'text', text: 'what is it?' },
-]
 const everyReply: readonly ReplyKind[] = allReplies
 
 const reader: AnyTool = {
@@ -395,4 +391,10 @@ const stubborn: readonly Scenario[] = [
   }),
 ]
 
-export const scenarios: readonly Scenario[] = [...deviating, ...settingsScenarios, ...stubborn, ...strangeScenarios]
+export const scenarios: readonly Scenario[] = [
+  ...deviating,
+  ...settingsScenarios,
+  ...mediaScenarios,
+  ...stubborn,
+  ...strangeScenarios,
+]

@@ -1,0 +1,111 @@
+import type { ContentBlock, ImageBlock, OpaqueBlock } from '../messages.ts'
+import { bytesOfBase64 } from './bytes.ts'
+import { imageFactsOf, type ImageFacts } from './image-facts.ts'
+import { defaultMediaLimits, type MediaLimits } from './limits.ts'
+import { isPdf, pdfPagesOf } from './pdf-pages.ts'
+
+/** An image or a document. */
+export type MediaBlock = ImageBlock | (OpaqueBlock & { readonly type: 'document' })
+
+/** What is known of one without decoding it. What is only named by an address or an id has no bytes here. */
+export interface MediaFacts {
+  readonly kind: 'image' | 'document'
+  readonly declaredType: string | undefined
+  /** Bytes as base64. */
+  readonly encodedBytes: number
+  /** Undefined for a document, and for what is no image that we know. */
+  readonly image: ImageFacts | undefined
+  /** Of a PDF; undefined where it cannot be told. */
+  readonly pages: number | undefined
+  readonly isPdf: boolean
+  readonly hasData: boolean
+}
+
+/** True for an image or a document. */
+export function isMedia(block: ContentBlock): block is MediaBlock {
+  return block.type === 'image' || block.type === 'document'
+}
+
+/** Blocks never change, and are looked at in every run of a session. */
+const known = new WeakMap<MediaBlock, MediaFacts>()
+
+export function mediaFactsOf(block: MediaBlock): MediaFacts {
+  let facts = known.get(block)
+  if (facts === undefined) known.set(block, (facts = readFacts(block)))
+  return facts
+}
+
+function readFacts(block: MediaBlock): MediaFacts {
+  const { source } = block
+  // Of a document nobody has looked at the source.
+  const { type, media_type, data } = (typeof source === 'object' && source !== null ? source : {}) as {
+    readonly type?: unknown
+    readonly media_type?: unknown
+    readonly data?: unknown
+  }
+  const declaredType = typeof media_type === 'string' ? media_type : undefined
+  const kind = block.type
+  const nothing = { kind, declaredType, image: undefined, pages: undefined, isPdf: false, hasData: false }
+  if (typeof data !== 'string') return { ...nothing, encodedBytes: 0 }
+  const base = { ...nothing, encodedBytes: data.length }
+  if (type !== 'base64') return base
+  const bytes = bytesOfBase64(data)
+  if (kind === 'image') return { ...base, image: imageFactsOf(bytes), hasData: true }
+  return { ...base, pages: pdfPagesOf(bytes), isPdf: isPdf(bytes), hasData: true }
+}
+
+/** What a service would refuse in an image or a document, and what would be right, in a sentence; undefined when nothing is. */
+export function mediaProblem(block: ContentBlock, limits: MediaLimits = defaultMediaLimits): string | undefined {
+  if (!isMedia(block)) return undefined
+  const facts = mediaFactsOf(block)
+  if (!facts.hasData) return undefined
+  return facts.kind === 'image' ? imageProblem(facts, limits) : documentProblem(facts, limits)
+}
+
+function imageProblem({ declaredType, encodedBytes, image }: MediaFacts, limits: MediaLimits): string | undefined {
+  const { imageTypes, imageSidePx, imageEncodedBytes, advice } = limits
+  const type = image?.type ?? declaredType ?? 'of no type'
+  // Of a type that is not among ours the caller said that it is taken, and nothing else is known.
+  const isTaken = imageTypes.includes(type) && (image !== undefined || !readable.has(type))
+  if (!isTaken) {
+    const is = image === undefined ? `of no known type by its bytes (declared as ${declaredType ?? 'nothing'})` : type
+    return `The image is ${is}; ${imageTypes.join(', ')} are accepted. Convert it.`
+  }
+  if (image !== undefined && declaredType !== image.type)
+    return `The image is declared as ${declaredType ?? 'nothing'}, but by its bytes it is ${image.type}.`
+  const { width, height } = image?.size ?? { width: 0, height: 0 }
+  if (Math.max(width, height) > imageSidePx)
+    return `The image is ${width}x${height} px; at most ${imageSidePx}x${imageSidePx} are accepted. ${advice}`
+  if (encodedBytes > imageEncodedBytes)
+    return `The image has ${megabytes(encodedBytes)} encoded; at most ${megabytes(imageEncodedBytes)} are accepted. ${advice}`
+  return undefined
+}
+
+const readable: ReadonlySet<string> = new Set(defaultMediaLimits.imageTypes)
+
+function documentProblem(facts: MediaFacts, { pdfPages, encodedBytes: mostBytes }: MediaLimits): string | undefined {
+  const { declaredType, encodedBytes, pages } = facts
+  if (declaredType === 'application/pdf' && !facts.isPdf)
+    return 'The document is declared as application/pdf, but by its bytes it is none.'
+  if (pages !== undefined && pages > pdfPages)
+    return `The PDF has ${pages} pages; at most ${pdfPages} are accepted. Give a part of it.`
+  if (encodedBytes > mostBytes)
+    return `The document has ${megabytes(encodedBytes)} encoded; at most ${megabytes(mostBytes)} are accepted. Give a part of it.`
+  return undefined
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil((bytes / 1024 / 1024) * 10) / 10} MB`
+}
+
+/** The block with the type that its bytes say, where that is plain: services refuse one that does not match. */
+export function withOwnType<B extends { readonly [field: string]: unknown }>(block: B): B {
+  if (block['type'] !== 'image') return block
+  const { source } = block
+  if (typeof source !== 'object' || source === null || !('data' in source)) return block
+  const { type, media_type, data } = source as { type?: unknown; media_type?: unknown; data?: unknown }
+  if (type !== 'base64' || typeof data !== 'string') return block
+  const own = imageFactsOf(bytesOfBase64(data))?.type
+  if (own === undefined || own === media_type) return block
+  return Object.freeze({ ...block, source: Object.freeze({ ...source, media_type: own }) })
+}

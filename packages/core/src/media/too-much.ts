@@ -1,0 +1,123 @@
+import type { MediaLimits } from './limits.ts'
+import { mediaFactsOf, type MediaBlock } from './media-problem.ts'
+import type { MediaPlace, PlacedMedia } from './places.ts'
+
+/** What a request has of images and documents in all. */
+export interface MediaTotals {
+  readonly images: number
+  /** Images over the side that applies where there are many. */
+  readonly largeImages: number
+  readonly encodedBytes: number
+  readonly pdfPages: number
+}
+
+/** How much of a transcript was looked at, and what there is up to there. */
+export interface MediaSeen {
+  readonly length: number
+  readonly totals: MediaTotals
+}
+
+export const noMedia: MediaTotals = Object.freeze({ images: 0, largeImages: 0, encodedBytes: 0, pdfPages: 0 })
+
+export function plusMedia(totals: MediaTotals, block: MediaBlock, limits: MediaLimits): MediaTotals {
+  const { encodedBytes, pages } = mediaFactsOf(block)
+  return {
+    images: totals.images + (block.type === 'image' ? 1 : 0),
+    largeImages: totals.largeImages + (isLarge(block, limits) ? 1 : 0),
+    encodedBytes: totals.encodedBytes + encodedBytes,
+    pdfPages: totals.pdfPages + (pages ?? 0),
+  }
+}
+
+function isLarge(block: MediaBlock, { sidePxOfMany }: MediaLimits): boolean {
+  const size = mediaFactsOf(block).image?.size
+  return size !== undefined && Math.max(size.width, size.height) > sidePxOfMany
+}
+
+/** Whether a request passes a limit on all that it has. */
+export function isTooMuch(totals: MediaTotals, limits: MediaLimits): boolean {
+  return measures.some((measure) => totals[measure] > limits[measure]) || hasLargeAmongMany(totals, limits)
+}
+
+const measures = ['images', 'encodedBytes', 'pdfPages'] as const
+
+function hasLargeAmongMany({ images, largeImages }: MediaTotals, { manyImages }: MediaLimits): boolean {
+  return images > manyImages && largeImages > 0
+}
+
+/** What gives way to a note, and the reason that the note tells. */
+export interface MediaDropped {
+  readonly why: string
+  readonly at: readonly MediaPlace[]
+}
+
+/**
+ * What has to give way, the oldest first, so that a request passes no limit. `media` is all that there is, the oldest first. Where a limit is
+ * passed, half of it stays: the provider's prompt cache is lost from there on, and that is not to happen on every turn. The newest stays.
+ */
+export function mediaDropped(media: readonly PlacedMedia[], limits: MediaLimits): readonly MediaDropped[] {
+  const dropped: MediaDropped[] = []
+  let kept = media
+  const keep = (those: readonly PlacedMedia[], why: string): void => {
+    const staying = new Set(those)
+    const at = kept.filter((placed) => !staying.has(placed)).map((placed) => placed.at)
+    if (at.length > 0) dropped.push({ why, at })
+    kept = those
+  }
+  for (const measure of measures) {
+    if (totalsOf(kept, limits)[measure] > limits[measure])
+      keep(newestWithin(kept, weights[measure], halfOf(limits[measure])), reasons[measure](limits))
+  }
+  if (hasLargeAmongMany(totalsOf(kept, limits), limits)) keep(withoutOldLarge(kept, limits), largeReason(limits))
+  if (hasLargeAmongMany(totalsOf(kept, limits), limits))
+    keep(newestWithin(kept, weights.images, halfOf(limits.manyImages)), largeReason(limits))
+  return dropped
+}
+
+const weights: { readonly [measure in (typeof measures)[number]]: (block: MediaBlock) => number } = {
+  images: (block) => (block.type === 'image' ? 1 : 0),
+  encodedBytes: (block) => mediaFactsOf(block).encodedBytes,
+  pdfPages: (block) => mediaFactsOf(block).pages ?? 0,
+}
+
+const reasons: { readonly [measure in (typeof measures)[number]]: (limits: MediaLimits) => string } = {
+  images: ({ images }) => `a request takes at most ${images} images`,
+  encodedBytes: ({ encodedBytes }) =>
+    `the images and documents of a request have at most ${Math.floor(encodedBytes / 1024 / 1024)} MB`,
+  pdfPages: ({ pdfPages }) => `a request takes at most ${pdfPages} pages of PDF`,
+}
+
+function largeReason({ manyImages, sidePxOfMany }: MediaLimits): string {
+  return `a request with more than ${manyImages} images takes none over ${sidePxOfMany} px`
+}
+
+function halfOf(limit: number): number {
+  return Math.floor(limit / 2)
+}
+
+/** Without the oldest of those that count, until the rest weighs no more than this. What weighs nothing stays, and so does the newest. */
+function newestWithin(
+  media: readonly PlacedMedia[],
+  weightOf: (block: MediaBlock) => number,
+  most: number,
+): readonly PlacedMedia[] {
+  const newest = media.findLast(({ block }) => weightOf(block) > 0)
+  let weight = media.reduce((sum, { block }) => sum + weightOf(block), 0)
+  return media.filter((placed) => {
+    const own = weightOf(placed.block)
+    if (own === 0 || weight <= most || placed === newest) return true
+    weight -= own
+    return false
+  })
+}
+
+/** Small ones need not go while the newest are small. */
+function withoutOldLarge(media: readonly PlacedMedia[], limits: MediaLimits): readonly PlacedMedia[] {
+  const images = media.filter(({ block }) => block.type === 'image')
+  const newest = new Set(images.slice(-Math.max(1, halfOf(limits.manyImages))))
+  return media.filter((placed) => newest.has(placed) || !isLarge(placed.block, limits))
+}
+
+function totalsOf(media: readonly PlacedMedia[], limits: MediaLimits): MediaTotals {
+  return media.reduce((totals, { block }) => plusMedia(totals, block, limits), noMedia)
+}
