@@ -63,7 +63,8 @@ await bundle(
   {
     platform: 'node',
     // Finds its binary next to its own file.
-    external: ['@vscode/ripgrep'],
+    // An optional peer, with binaries of its own.
+    external: ['@vscode/ripgrep', 'sharp'],
     // CommonJS packages inside an ES module still call require().
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

@@ -1,4 +1,13 @@
 export {
+  createFitImage,
+  imageAdvice,
+  type FitImage,
+  type FitImageOptions,
+  type FittedImage,
+} from './media/fit-image.ts'
+export { createPrepareContent } from './media/prepare-content.ts'
+export type { Sharp, SharpImage } from './media/sharp.ts'
+export {
   createPermissions,
   type PermissionOptions,
   type Remedy,

@@ -110,17 +110,34 @@ describe('Read', () => {
   })
 
   test('refuses an image that would brick the session', async () => {
-    const { use, cwd } = codingTools()
+    const { use, cwd } = codingTools({}, { imageLibrary: async () => undefined })
     const wide = Buffer.from(dot)
     wide.writeUInt32BE(8001, 16)
     writeFileSync(join(cwd, 'wide.png'), wide)
     writeFileSync(join(cwd, 'large.png'), Buffer.concat([dot, Buffer.alloc(4_000_000)]))
     writeFileSync(join(cwd, 'not.png'), 'hello there, this is text')
-    expect((await use('Read', { file_path: 'wide.png' })).text).toMatch(/has 8001 x 1 pixels, 8000 a side at most/)
-    expect((await use('Read', { file_path: 'large.png' })).text).toMatch(
-      /is too large: 5333428 bytes encoded, 5242880 at most/,
-    )
-    expect((await use('Read', { file_path: 'not.png' })).text).toMatch(/is not a PNG, JPEG, GIF or WebP file/)
+    const advice = 'Make it smaller; where sharp is installed (npm i sharp) that is done for you.'
+    const told = async (name: string): Promise<string> => (await use('Read', { file_path: name })).text
+    expect([await told('wide.png'), await told('large.png'), await told('not.png')]).toEqual([
+      `${join(cwd, 'wide.png')} cannot be shown as an image. The image is 8001x1 px; at most 8000x8000 are accepted. ${advice}`,
+      `${join(cwd, 'large.png')} cannot be shown as an image. The image has 5.1 MB encoded; at most 5 MB are accepted. ${advice}`,
+      `${join(cwd, 'not.png')} cannot be shown as an image. It is not a PNG, JPEG, GIF or WebP file.`,
+    ])
+    const { use: useLess } = codingTools({ imageFileBytes: 100 }, { cwd })
+    writeFileSync(join(cwd, 'file.png'), Buffer.concat([dot, Buffer.alloc(100)]))
+    expect((await useLess('Read', { file_path: 'file.png' })).text).toMatch(/has \d+ bytes, 100 at most/)
+  })
+
+  test('says how many pages a PDF has, and how to read a part of it', async () => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'two.pdf'), '%PDF-1.4\n<</Type/Page>>\n<</Type/Page>>\n%%EOF')
+    writeFileSync(join(cwd, 'packed.pdf'), '%PDF-1.7\n<</Type/ObjStm>>')
+    const { text, isError } = await use('Read', { file_path: 'two.pdf' })
+    expect([text, isError]).toEqual([
+      `${join(cwd, 'two.pdf')} is a PDF of 2 pages, which Read does not show. Read its text in parts with Bash: pdftotext -f 1 -l 10 FILE - gives pages 1 to 10.`,
+      true,
+    ])
+    expect((await use('Read', { file_path: 'packed.pdf' })).text).toMatch(/is a PDF whose pages cannot be counted/)
   })
 
   test('an input that is wrong is told what is right, all of it at once', async () => {

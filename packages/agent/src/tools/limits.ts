@@ -7,8 +7,10 @@ export interface Limits {
   /** Characters of one Read, Grep or Glob result. */
   readonly readCharacters: number
   readonly searchCharacters: number
-  /** Size of an image once it is base64: the Messages API refuses more, and a session that holds it is stuck. */
+  /** Size of an image once it is base64: the Messages API refuses more. */
   readonly imageBytes: number
+  /** Size of an image file that is read to be made smaller. */
+  readonly imageFileBytes: number
   /** Files larger than this are neither edited nor hashed. */
   readonly editBytes: number
   readonly globFiles: number
@@ -28,6 +30,7 @@ export const defaultLimits: Limits = Object.freeze({
   readCharacters: 48_000,
   searchCharacters: 30_000,
   imageBytes: 5 * 1024 * 1024,
+  imageFileBytes: 64 * 1024 * 1024,
   editBytes: 64 * 1024 * 1024,
   globFiles: 100,
   bashOutputCharacters: 30_000,

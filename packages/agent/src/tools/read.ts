@@ -2,9 +2,10 @@ import type { Stats } from 'node:fs'
 import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
 import type { Tool, ToolOutput } from '@halting/core'
+import { isPdf, pdfPagesOf } from '@halting/core/adapters'
 import { realPath } from '../paths.ts'
 import { hashOf, seenFile } from './file-state.ts'
-import { imageExtensions, imageTypeOf, readImage } from './image.ts'
+import { imageExtensions, imageTypeOf } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
@@ -31,7 +32,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
     name: 'Read',
     description:
       'Reads a file. Text comes as numbered lines (the number and the tab after it are not part of the file); ' +
-      `PNG, JPEG, GIF and WebP come as images. ${limits.readLines} lines at most unless limit says otherwise, ` +
+      `PNG, JPEG, GIF and WebP come as images, made smaller where they must be. ${limits.readLines} lines at most unless limit says otherwise, ` +
       `lines cut at ${limits.lineCharacters} characters. A file must be read before Edit or Write may change it.`,
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
@@ -44,6 +45,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
       if (imageExtensions.has(extname(path).toLowerCase()) || imageTypeOf(start) !== undefined) {
         return readImageFile(path, found.stats, workspace)
       }
+      if (isPdf(start)) return describePdf(path, found.stats, workspace)
       if (start.includes(0)) {
         return failed(
           `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
@@ -103,17 +105,34 @@ async function startOf(path: string): Promise<Buffer> {
 }
 
 async function readImageFile(path: string, stats: Stats, workspace: Workspace): Promise<ToolOutput> {
-  // Larger than this it is refused by its encoded size anyway, so it need not be in memory for that.
-  if (stats.size > workspace.limits.imageBytes)
-    return failed(`${path} is too large for an image. Make a smaller copy and read that.`)
+  const { imageFileBytes } = workspace.limits
+  // So much is not taken into memory, whatever could be made of it.
+  if (stats.size > imageFileBytes)
+    return failed(`${path} has ${stats.size} bytes, ${imageFileBytes} at most. Make a smaller copy and read that.`)
   const bytes = await readFile(path)
-  const image = readImage(bytes, workspace.limits.imageBytes)
-  if (image.kind === 'refused') return failed(`${path} ${image.why}.`)
+  const image = await workspace.fitImage(bytes)
+  if (image.kind === 'refused') return failed(`${path} cannot be shown as an image. ${image.why}`)
   workspace.files.saw(realPath(path), seenFile(stats, hashOf(bytes)))
   return {
     content: [image.block],
-    details: { type: 'image', filePath: path, mediaType: image.type, bytes: bytes.length },
+    details: {
+      type: 'image',
+      filePath: path,
+      mediaType: image.type,
+      bytes: bytes.length,
+      ...(image.isSmaller && { madeSmaller: true }),
+    },
   }
+}
+
+/** A whole PDF may fill the window. Its text is read in parts. */
+async function describePdf(path: string, stats: Stats, { limits }: Workspace): Promise<ToolOutput> {
+  const pages = stats.size > limits.imageFileBytes ? undefined : pdfPagesOf(await readFile(path))
+  const size = pages === undefined ? 'whose pages cannot be counted' : `of ${pages} ${pages === 1 ? 'page' : 'pages'}`
+  return failed(
+    `${path} is a PDF ${size}, which Read does not show. Read its text in parts with Bash: ` +
+      'pdftotext -f 1 -l 10 FILE - gives pages 1 to 10.',
+  )
 }
 
 async function readText(

@@ -1,5 +1,8 @@
 import { resolve } from 'node:path'
 import { absolutePath, isInsideAny, realPath } from '../paths.ts'
+import { defaultMediaLimits } from '@halting/core/adapters'
+import { createFitImage, type FitImage } from '../media/fit-image.ts'
+import type { Sharp } from '../media/sharp.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import { FileStates } from './file-state.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
@@ -14,6 +17,8 @@ export interface WorkspaceOptions {
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
   readonly hides?: (path: string) => boolean
+  /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
+  readonly imageLibrary?: () => Promise<Sharp | undefined>
 }
 
 /** What the tools of one session share: directories, what was read, where the shell is, what runs. */
@@ -26,6 +31,7 @@ export class Workspace {
   readonly processes: ProcessTable
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   readonly hides: (path: string) => boolean
+  readonly fitImage: FitImage
   #shellDirectory: string
 
   constructor(options: WorkspaceOptions) {
@@ -35,6 +41,10 @@ export class Workspace {
     this.limits = limitsFrom(this.env, options.limits)
     this.processes = new ProcessTable(this.limits.killGraceMs)
     this.hides = options.hides ?? (() => false)
+    this.fitImage = createFitImage({
+      limits: { ...defaultMediaLimits, imageEncodedBytes: this.limits.imageBytes },
+      ...(options.imageLibrary !== undefined && { library: options.imageLibrary }),
+    })
     this.#shellDirectory = this.cwd
   }
 

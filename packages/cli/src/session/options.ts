@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { platform, release } from 'node:os'
 import { resolve } from 'node:path'
+import { createPrepareContent, imageAdvice } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import type { QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
@@ -45,6 +46,8 @@ export async function queryOptionsOf(
     prices,
     largeResults: resultFiles,
     ...limitsOf(flags, env),
+    prepareContent: createPrepareContent(workspace.fitImage),
+    mediaLimits: { advice: imageAdvice },
     ...(schema === undefined ? {} : { output: schema.output }),
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,

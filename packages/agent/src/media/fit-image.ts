@@ -1,0 +1,97 @@
+import { defaultMediaLimits, imageFactsOf, mediaProblem, messageOf } from '@halting/core/adapters'
+import type { ImageBlock, ImageFacts, MediaLimits } from '@halting/core/adapters'
+import { loadSharp, type Sharp } from './sharp.ts'
+
+/** An image that a service takes, or what is wrong with it. */
+export type FittedImage =
+  | { readonly kind: 'image'; readonly block: ImageBlock; readonly type: string; readonly isSmaller: boolean }
+  | { readonly kind: 'refused'; readonly why: string }
+
+/** Makes images fit. */
+export type FitImage = (bytes: Uint8Array) => Promise<FittedImage>
+
+export interface FitImageOptions {
+  readonly limits?: MediaLimits
+  /** Gives the library that makes images smaller, or undefined where there is none; `sharp` where it is installed when absent. */
+  readonly library?: () => Promise<Sharp | undefined>
+}
+
+/** What to do about an image that is too large, said behind what is wrong with it. */
+export const imageAdvice = 'Make it smaller; where sharp is installed (npm i sharp) that is done for you.'
+
+/**
+ * Images above 2,000 px or 5 MB encoded are made smaller with `sharp`. Without it one that the service takes stays as it is, and any other is
+ * refused with what is wrong.
+ */
+export function createFitImage({ limits = defaultMediaLimits, library = loadSharp }: FitImageOptions = {}): FitImage {
+  return async (bytes) => {
+    const facts = imageFactsOf(bytes)
+    if (facts === undefined) return { kind: 'refused', why: 'It is not a PNG, JPEG, GIF or WebP file.' }
+    const asItIs: FittedImage = { kind: 'image', block: blockOf(bytes, facts.type), type: facts.type, isSmaller: false }
+    if (isSmall(bytes, facts, limits)) return asItIs
+    const made = await madeSmaller(bytes, facts, limits, library)
+    if (made.kind === 'image') return made
+    const problem = mediaProblem(asItIs.block, { ...limits, advice: imageAdvice })
+    if (problem === undefined) return asItIs
+    return { kind: 'refused', why: made.why === undefined ? problem : `${problem} ${made.why}` }
+  }
+}
+
+function blockOf(bytes: Uint8Array, type: string): ImageBlock {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+  return { type: 'image', source: { type: 'base64', media_type: type, data } }
+}
+
+function isSmall(bytes: Uint8Array, { size }: ImageFacts, limits: MediaLimits): boolean {
+  const { width, height } = size ?? { width: 0, height: 0 }
+  return Math.max(width, height) <= limits.sidePxOfMany && isShort(bytes, limits)
+}
+
+function isShort({ length }: Uint8Array, { imageEncodedBytes }: MediaLimits): boolean {
+  return Math.ceil(length / 3) * 4 <= imageEncodedBytes
+}
+
+const mostSeconds = 20
+/** Sides to try, as parts of the limit. A picture of half the side has a quarter of the bytes. */
+const parts = [1, 0.5, 0.25] as const
+const qualities = [85, 70, 50, 30] as const
+
+type MadeSmaller =
+  | Extract<FittedImage, { readonly kind: 'image' }>
+  | { readonly kind: 'not'; readonly why: string | undefined }
+
+async function madeSmaller(
+  bytes: Uint8Array,
+  { type }: ImageFacts,
+  limits: MediaLimits,
+  library: () => Promise<Sharp | undefined>,
+): Promise<MadeSmaller> {
+  const sharp = await library()
+  if (sharp === undefined) return { kind: 'not', why: undefined }
+  try {
+    for (const part of parts) {
+      const side = Math.floor(limits.sidePxOfMany * part)
+      const resized = () =>
+        sharp(bytes)
+          .timeout({ seconds: mostSeconds })
+          .rotate()
+          .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+      // Drawings and text stay sharp, and what is transparent stays so. A photo is too large like that.
+      if (type !== 'image/jpeg') {
+        const png = await resized().png().toBuffer()
+        if (isShort(png, limits)) return smaller(png, 'image/png')
+      }
+      for (const quality of qualities) {
+        const jpeg = await resized().flatten({ background: '#ffffff' }).jpeg({ quality }).toBuffer()
+        if (isShort(jpeg, limits)) return smaller(jpeg, 'image/jpeg')
+      }
+    }
+    return { kind: 'not', why: 'It could not be made small enough.' }
+  } catch (thrown) {
+    return { kind: 'not', why: `It could not be made smaller: ${messageOf(thrown)}.` }
+  }
+}
+
+function smaller(bytes: Uint8Array, type: string): MadeSmaller {
+  return { kind: 'image', block: blockOf(bytes, type), type, isSmaller: true }
+}

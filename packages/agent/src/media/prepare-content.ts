@@ -1,0 +1,24 @@
+import type { ContentBlock, MessageContent } from '@halting/core'
+import { createFitImage, type FitImage } from './fit-image.ts'
+
+/**
+ * Makes the images in what a person says fit, for `prepareContent` of a query. What cannot be made to fit stays as it is: the run then says what
+ * is wrong with it.
+ */
+export function createPrepareContent(
+  fit: FitImage = createFitImage(),
+): (content: MessageContent) => Promise<MessageContent> {
+  return async (content) => {
+    if (typeof content === 'string') return content
+    const prepared: ContentBlock[] = []
+    // One after another: an image that is decoded takes much memory.
+    for (const block of content) prepared.push(await preparedBlock(block, fit))
+    return prepared.some((block, index) => block !== content[index]) ? prepared : content
+  }
+}
+
+async function preparedBlock(block: ContentBlock, fit: FitImage): Promise<ContentBlock> {
+  if (block.type !== 'image' || block.source.type !== 'base64' || block.source.data === undefined) return block
+  const fitted = await fit(Buffer.from(block.source.data, 'base64'))
+  return fitted.kind === 'image' && fitted.isSmaller ? { ...block, source: fitted.block.source } : block
+}
