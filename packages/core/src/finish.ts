@@ -16,7 +16,7 @@ import { activeMs, committedUsd } from './turn/figures.ts'
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
 export async function finish(run: Run, draft: Draft): Promise<Ended> {
   const ended = await conclude(run, draft, 'with_hooks')
-  await run.ports.steps.end(ended.terminal)
+  await run.ports.steps.end(run.endOf(ended.terminal))
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }
@@ -35,7 +35,7 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
   const ended = await conclude(run, draft, 'alone')
   // The record is of another prompt or call: it stays open for the program that can go on with it.
   // A driver that failed cannot record the end either; the caller still gets it.
-  if (code !== 'step_mismatch') await run.ports.steps.end(ended.terminal).catch(() => {})
+  if (code !== 'step_mismatch') await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
   run.emit({ type: 'run_end', terminal: ended.terminal })
   return ended
 }

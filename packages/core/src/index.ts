@@ -22,7 +22,8 @@ export type { LoopOptions } from './options.ts'
 export type { LimitsChange, SettingsChange } from './settings/settings-change.ts'
 export { startRun, type StartOptions } from './start.ts'
 export { replay, resume, type Replayed, type Resumed } from './resume.ts'
-export { createMemorySteps, type MemorySteps, type StepRecord } from './steps/memory.ts'
+export type { StepRecord } from './steps/log.ts'
+export { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 
 export { certificate, type Bound, type Certificate } from './certificate.ts'
 

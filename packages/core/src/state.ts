@@ -5,7 +5,7 @@ import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.
 import type { SettingsInForce } from './settings/settings-change.ts'
 import { ExecutionContinuation } from './stop/continuation.ts'
 import type { StopSignalJson } from './stop/signal.ts'
-import type { TerminalReason } from './stop/terminal.ts'
+import type { Terminal, TerminalReason } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import type { Transcript, TranscriptEntry } from './transcript.ts'
 
@@ -121,6 +121,13 @@ export type Lap = {
 /** How a run began: with the messages it added to the session, and what it carried over. */
 export type RunStart = {
   readonly run: RunIdentity
+  readonly added: readonly TranscriptEntry[]
+  readonly spent: RunProgress
+}
+
+/** How a run ended: with the messages since its last lap, and all that it spent. */
+export type RunEnd = {
+  readonly terminal: Terminal
   readonly added: readonly TranscriptEntry[]
   readonly spent: RunProgress
 }

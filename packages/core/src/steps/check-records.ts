@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
 import { isJsonObject } from '../json.ts'
-import type { StepRecord } from './memory.ts'
+import type { StepRecord } from './log.ts'
 
 type StartRecord = Extract<StepRecord, { readonly type: 'start' }>
 

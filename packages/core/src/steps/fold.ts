@@ -4,7 +4,7 @@ import { startState, type RunState } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf } from './check-records.ts'
-import { lastMomentOf, type StepRecord } from './memory.ts'
+import type { StepRecord } from './log.ts'
 
 /** What a run's record comes to. */
 export type Folded =
@@ -104,4 +104,14 @@ function amountOf({ nanos, tokens }: { readonly [key: string]: unknown }): Amoun
 
 function atLeastNothing(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0
+}
+
+/** How far a record goes, on the session's active clock. */
+export function lastMomentOf(records: readonly StepRecord[]): number {
+  return records.reduce(latest, 0)
+}
+
+function latest(time: number, record: StepRecord): number {
+  if (record.type === 'result') return Math.max(time, record.at + record.durationMs)
+  return 'at' in record ? Math.max(time, record.at) : time
 }

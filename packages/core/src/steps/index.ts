@@ -1,7 +1,9 @@
 // `@halting/core/steps`: what drivers of the Steps port are made of, and what reads their records.
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
-export { createMemorySteps, type MemorySteps, type MemoryStepsOptions, type StepRecord } from './memory.ts'
+export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'
+export type { StepLog, StepRecord } from './log.ts'
+export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export { foldRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
 export type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 export { systemClock } from './system-clock.ts'
@@ -9,5 +11,5 @@ export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reserv
 export type { LoopContext } from '../iterate.ts'
 export { ledgerOf, settingsOf } from '../options.ts'
 export type { RunSettings } from '../run-context.ts'
-export type { Lap, RunIdentity, RunStart } from '../state.ts'
+export type { Lap, RunEnd, RunIdentity, RunStart } from '../state.ts'
 export type { Eventually } from '../eventually.ts'

@@ -1,8 +1,7 @@
 import type { LoopEvent } from '../events.ts'
 import type { Eventually } from '../eventually.ts'
 import type { Json } from '../json.ts'
-import type { Lap, RunStart } from '../state.ts'
-import type { Terminal } from '../stop/terminal.ts'
+import type { Lap, RunEnd, RunStart } from '../state.ts'
 import type { Control } from './control.ts'
 
 /** A stable name within a session: `<run>/<agent path>/tool:<request>:<index>:<call id>` and the like (spec R-STEP-2). */
@@ -79,5 +78,6 @@ export interface Steps {
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void>
   /** A person's answer, which may come days later; undefined when aborted. */
   wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined>
-  end(terminal: Terminal): Promise<void>
+  /** The run has ended. On record, and durable, once it settles. */
+  end(end: RunEnd): Promise<void>
 }

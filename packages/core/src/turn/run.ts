@@ -8,7 +8,7 @@ import type { Checkpoint } from '../guards/guard.ts'
 import type { MediaSeen } from '../media/too-much.ts'
 import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
-import { copyOfProgress, type Lap, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
+import { copyOfProgress, type Lap, type RunEnd, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
 import { contextWith } from '../settings/context-with.ts'
 import { inForceAfter, type SettingsChange } from '../settings/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
@@ -16,6 +16,7 @@ import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/ste
 import { ExecutionContinuation } from '../stop/continuation.ts'
 import type { StopSignal } from '../stop/signal.ts'
 import type { StopSignals } from '../stop/signals.ts'
+import type { Terminal } from '../stop/terminal.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { agentStateOf } from './agent-view.ts'
 import type { RecordPosition } from './record-position.ts'
@@ -287,6 +288,11 @@ export class Run {
     this.tools = undefined
     this.#written()
     if (this.ports.isHeard()) this.#tellLap(transition, before)
+  }
+
+  /** What is recorded of the end. */
+  endOf(terminal: Terminal): RunEnd {
+    return { terminal, added: this.#transcript.since(this.#lapLength), spent: this.state.spent }
   }
 
   #tellLap(transition: Transition, before: SpentLaps): void {

@@ -4,7 +4,7 @@ import type { LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
 import type { Lap, RunState } from '../../state.ts'
-import type { StepRecord } from '../../steps/memory.ts'
+import type { StepRecord } from '../../steps/log.ts'
 import type { Terminal } from '../../stop/terminal.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
 import {

@@ -9,7 +9,8 @@ import { ledgerOf, settingsOf } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
 import type { Lap, RunState } from '../../state.ts'
-import { createMemorySteps, type MemorySteps, type StepRecord } from '../../steps/memory.ts'
+import type { StepRecord } from '../../steps/log.ts'
+import { createMemorySteps, type MemorySteps } from '../../steps/memory.ts'
 import { foldRun, inboxIdsIn } from '../../steps/fold.ts'
 import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
 import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
@@ -324,7 +325,7 @@ function withMoments(inner: Steps, moments: Moments): Steps {
       steps.answer(key, world.approval(key))
       return inner.wait(key, options)
     },
-    end: (terminal) => inner.end(terminal),
+    end: (end) => inner.end(end),
   }
 }
 

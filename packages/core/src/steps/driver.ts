@@ -1,0 +1,358 @@
+import { HaltingError } from '../errors.ts'
+import { after, type Eventually } from '../eventually.ts'
+import { isJsonObject, type Json } from '../json.ts'
+import type { Lap, RunEnd, RunStart } from '../state.ts'
+import type { Clock } from './clock.ts'
+import type { Control } from './control.ts'
+import type { StepLog, StepRecord } from './log.ts'
+import type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import { systemClock } from './system-clock.ts'
+
+type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
+
+/** What a driver begins with. */
+export interface StepsOptions {
+  readonly clock?: Clock
+  /** Where the records go. */
+  readonly log: StepLog
+  /** Records of the open turn to answer from. */
+  readonly replay?: readonly StepRecord[]
+  /** Refuses to run anything that is not on record: replay and what-if. */
+  readonly recordedOnly?: boolean
+  readonly sessionId?: string
+  /** How far the records go that there are, on the session's active clock. */
+  readonly recordedUntil?: number
+}
+
+/** A driver that takes the answers of persons. */
+export interface AnswerableSteps extends Steps {
+  /** Gives a person's answer to a `wait`. */
+  answer(key: StepKey, value: Json): void
+}
+
+/**
+ * The driver: it records, answers from the record, and keeps the session's active clock. The log behind it is what tells memory from a file.
+ * D1: what a step is about to do is in the log before it is done, and durable where the step asks for it. D2: what came in from outside is durable
+ * before the loop acts on it. D3: a log that fails breaks the driver.
+ */
+export class StepsDriver implements AnswerableSteps {
+  readonly #clock: Clock
+  readonly #options: StepsOptions
+  readonly #log: StepLog
+  /** What is on record of the open turn and was not asked for yet; without any when nothing is replayed. */
+  readonly #answers: Map<StepKey, Answer> | undefined
+  #waiting: Map<StepKey, (value: Json) => void> | undefined
+  #given: Map<StepKey, Json> | undefined
+  /** Wall time that is not active time: before this process, and while a person was waited for. */
+  #idleMs: number
+  /** Since when somebody is waited for; the active clock stands still there until nobody is. */
+  #waitingSince: number | undefined
+  /** Something ran that was not on record: from here on nothing is a replay. */
+  #live = false
+
+  constructor(options: StepsOptions) {
+    this.#options = options
+    this.#log = options.log
+    this.#clock = options.clock ?? systemClock
+    for (const record of options.replay ?? []) {
+      // A result comes after its intent and takes its place.
+      if (record.type === 'result' || record.type === 'intent' || record.type === 'control')
+        (this.#answers ??= new Map()).set(record.key, record)
+    }
+    this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)
+  }
+
+  get replaying(): boolean {
+    return !this.#live && this.#hasAnswers
+  }
+
+  get #hasAnswers(): boolean {
+    return this.#answers !== undefined && this.#answers.size > 0
+  }
+
+  get #now(): number {
+    return (this.#waitingSince ?? this.#clock.now()) - this.#idleMs
+  }
+
+  #record(record: StepRecord): void {
+    this.#log.append(record)
+  }
+
+  peek(key: StepKey): 'done' | 'begun' | 'absent' {
+    const found = this.#answers?.get(key)
+    return found === undefined ? 'absent' : found.type === 'intent' ? 'begun' : 'done'
+  }
+
+  begin(start: RunStart): number {
+    const at = this.#now
+    this.#record({ type: 'start', scope: start.run.agentPath, start, at })
+    return at
+  }
+
+  run<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+    scope = '',
+  ): Eventually<StepResult<T>> {
+    try {
+      return this.#log.keeps === 'nothing'
+        ? this.#perform(key, effect, options)
+        : this.#answerOrPerform(key, effect, options, scope)
+    } catch (error) {
+      // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
+      return Promise.reject(error)
+    }
+  }
+
+  /** The effect alone: nothing is kept of it. */
+  #perform<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+  ): Eventually<StepResult<T>> {
+    options.intent?.()
+    const at = this.#now
+    const value = effect(this.#scopeOf(key, options))
+    return value instanceof Promise
+      ? value.then((came) => ({ value: came, replayed: false, at, durationMs: this.#now - at }))
+      : { value, replayed: false, at, durationMs: this.#now - at }
+  }
+
+  #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>): EffectScope {
+    return { signal, idempotencyKey: `${this.#options.sessionId ?? 'session'}/${key}`, emit }
+  }
+
+  #answerOrPerform<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+    scope: string,
+  ): Eventually<StepResult<T>> {
+    const digest = options.digest?.() ?? null
+    const found = this.#hasAnswers ? this.#take(key, digest) : undefined
+    if (found?.type === 'result') {
+      if (options.composite === true) this.#dropParts(key)
+      // The record holds what this effect returned: same key, same digest.
+      return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
+    }
+    if (found?.type === 'intent' && options.onUnfinished !== 'rerun') {
+      const value = options.onUnfinished(found.intent)
+      const { at } = found
+      this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
+      return { value, replayed: true, at, durationMs: 0 }
+    }
+    if (this.#options.recordedOnly === true) throw this.#brokeHere(scope) ?? notOnRecord(key)
+    this.#live = true
+    const at = this.#now
+    // A step that is run again has its intent on record already.
+    if (options.intent !== undefined && found === undefined) {
+      this.#record({ type: 'intent', key, digest, intent: options.intent(), at })
+    }
+    const durable = options.sync === 'intent' ? this.#log.flush() : undefined
+    const run = (): Eventually<StepResult<T>> => {
+      const value = effect(this.#scopeOf(key, options))
+      return value instanceof Promise
+        ? value.then((came) => this.#recorded(key, digest, came, at))
+        : this.#recorded(key, digest, value, at)
+    }
+    return durable instanceof Promise ? durable.then(run) : run()
+  }
+
+  /** What broke the recorded run of this scope, where all that it did before is told. */
+  #brokeHere(scope: string): HaltingError | undefined {
+    for (const key of this.#answers?.keys() ?? []) if (key.includes(scope)) return undefined
+    for (const record of this.#options.replay ?? []) {
+      if (record.type !== 'end' || record.scope !== scope) continue
+      const { reason, error } = record.terminal
+      return reason === 'error' && error !== undefined ? HaltingError.fromJSON(error) : undefined
+    }
+    return undefined
+  }
+
+  #dropParts(key: StepKey): void {
+    for (const other of this.#answers?.keys() ?? []) if (other.startsWith(`${key}/`)) this.#answers?.delete(other)
+  }
+
+  #recorded<T>(key: StepKey, digest: string | null, value: T, at: number): StepResult<T> {
+    const durationMs = this.#now - at
+    this.#record({ type: 'result', key, digest, value, at, durationMs })
+    return { value, replayed: false, at, durationMs }
+  }
+
+  #take(key: StepKey, digest: string | null): Answer | undefined {
+    const found = this.#answers?.get(key)
+    if (found === undefined) return undefined
+    this.#answers?.delete(key)
+    if (found.type !== 'control' && found.digest !== digest) {
+      throw new HaltingError(
+        'step_mismatch',
+        `The record of ${key} is of another prompt or another call. Nothing was written: resume it over the transcript that it was made over.`,
+      )
+    }
+    return found
+  }
+
+  scope(name: string): Steps {
+    return new ScopedSteps(this, name)
+  }
+
+  lap(lap: Lap): void {
+    this.#record({ type: 'lap', lap })
+    // What is left of the open turn is of hooks that are no longer there.
+    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()
+  }
+
+  control(key: StepKey, poll: () => PolledControl): PolledControl {
+    try {
+      if (this.#hasAnswers) {
+        const found = this.#take(key, null)
+        if (found?.type === 'control') return found.control
+        if (this.replaying) return undefined
+      }
+      if (this.#options.recordedOnly === true) return undefined
+      const polled = poll()
+      return after(polled, (control) => this.#delivered(key, control))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #delivered(key: StepKey, control: Control | undefined): Eventually<Control | undefined> {
+    if (control === undefined) return undefined
+    this.#record({ type: 'control', key, control, at: this.#now })
+    return after(this.#log.flush(), () => control)
+  }
+
+  async sleep(key: StepKey, ms: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const open = this.#answers?.get(key)
+    const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
+    const until = typeof recorded === 'number' ? recorded : this.#now + ms
+    await this.run(key, () => this.#sleepUntil(until, signal), {
+      signal,
+      emit: () => {},
+      intent: () => ({ until }),
+      onUnfinished: 'rerun',
+      sync: 'none',
+    })
+  }
+
+  #sleepUntil(deadline: number, signal: AbortSignal): Promise<null> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve(null)
+      }
+      const cancel = this.#clock.after(Math.max(0, deadline - this.#now), wake)
+      signal.addEventListener('abort', wake)
+      if (signal.aborted) wake()
+    })
+  }
+
+  async wait<T>(key: StepKey, { signal }: { readonly signal: AbortSignal }): Promise<T | undefined> {
+    const step = await this.run<{ readonly answer?: Json }>(key, () => this.#answerOf(key, signal), {
+      signal,
+      emit: () => {},
+      intent: () => null,
+      onUnfinished: 'rerun',
+      sync: 'intent',
+    })
+    // The answer is what the caller of `answer` gave for this key.
+    return step.value.answer as T | undefined
+  }
+
+  #answerOf(key: StepKey, signal: AbortSignal): Promise<{ readonly answer?: Json }> {
+    return new Promise((resolve) => {
+      const settle = (value: { readonly answer?: Json }): void => {
+        this.#waiting?.delete(key)
+        signal.removeEventListener('abort', onAbort)
+        this.#endWait()
+        resolve(value)
+      }
+      const onAbort = (): void => settle({})
+      if (this.#given?.has(key) === true) return resolve({ answer: this.#given.get(key) ?? null })
+      this.#waitingSince ??= this.#clock.now()
+      ;(this.#waiting ??= new Map()).set(key, (value: Json) => settle({ answer: value }))
+      signal.addEventListener('abort', onAbort)
+      if (signal.aborted) onAbort()
+    })
+  }
+
+  /** Calls that run side by side may each wait for a person: idle time is counted once. */
+  #endWait(): void {
+    if (this.#waitingSince === undefined || (this.#waiting?.size ?? 0) > 0) return
+    this.#idleMs += this.#clock.now() - this.#waitingSince
+    this.#waitingSince = undefined
+  }
+
+  answer(key: StepKey, value: Json): void {
+    const waiting = this.#waiting?.get(key)
+    if (waiting === undefined) (this.#given ??= new Map()).set(key, value)
+    else waiting(value)
+  }
+
+  async end(end: RunEnd, scope = ''): Promise<void> {
+    this.#record({ type: 'end', scope, ...end })
+    await this.#log.flush()
+  }
+}
+
+/** The same driver under a longer name. */
+class ScopedSteps implements Steps {
+  readonly #steps: StepsDriver
+  readonly #name: string
+
+  constructor(steps: StepsDriver, name: string) {
+    this.#steps = steps
+    this.#name = name
+  }
+
+  get replaying(): boolean {
+    return this.#steps.replaying
+  }
+
+  peek(key: StepKey): 'done' | 'begun' | 'absent' {
+    return this.#steps.peek(key)
+  }
+
+  begin(start: RunStart): number {
+    return this.#steps.begin(start)
+  }
+
+  run<T>(
+    key: StepKey,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: StepOptions<T>,
+  ): Eventually<StepResult<T>> {
+    return this.#steps.run(key, effect, options, this.#name)
+  }
+
+  scope(name: string): Steps {
+    return new ScopedSteps(this.#steps, `${this.#name}${name}`)
+  }
+
+  lap(lap: Lap): void {
+    this.#steps.lap(lap)
+  }
+
+  control(key: StepKey, poll: () => PolledControl): PolledControl {
+    return this.#steps.control(key, poll)
+  }
+
+  sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
+    return this.#steps.sleep(key, ms, options)
+  }
+
+  wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined> {
+    return this.#steps.wait(key, options)
+  }
+
+  end(end: RunEnd): Promise<void> {
+    return this.#steps.end(end, this.#name)
+  }
+}
+
+function notOnRecord(key: StepKey): HaltingError {
+  return new HaltingError('replay_exhausted', `What happens at ${key} is not known: the record ends before it.`)
+}

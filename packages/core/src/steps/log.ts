@@ -1,0 +1,37 @@
+import type { Eventually } from '../eventually.ts'
+import type { Json } from '../json.ts'
+import type { Lap, RunEnd, RunStart } from '../state.ts'
+import type { Control } from './control.ts'
+import type { StepKey } from './steps.ts'
+
+/** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
+export type StepRecord =
+  | { readonly type: 'start'; readonly scope: string; readonly start: RunStart; readonly at: number }
+  | {
+      readonly type: 'intent'
+      readonly key: StepKey
+      readonly digest: string | null
+      readonly intent: Json
+      readonly at: number
+    }
+  | {
+      readonly type: 'result'
+      readonly key: StepKey
+      readonly digest: string | null
+      readonly value: unknown
+      readonly at: number
+      readonly durationMs: number
+    }
+  | { readonly type: 'control'; readonly key: StepKey; readonly control: Control; readonly at: number }
+  | { readonly type: 'lap'; readonly lap: Lap }
+  | ({ readonly type: 'end'; readonly scope: string } & RunEnd)
+
+/** Where a driver keeps its records, in their order. */
+export interface StepLog {
+  /** `nothing`: nobody will ask for what is appended, so steps need no digests. */
+  readonly keeps: 'all' | 'nothing'
+  /** Takes a record, which need not be durable yet. Throwing breaks the driver. */
+  append(record: StepRecord): void
+  /** Settles once all that was appended before is durable; at once where that means nothing. Rejecting breaks the driver. */
+  flush(): Eventually<void>
+}
