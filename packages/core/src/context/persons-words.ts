@@ -34,7 +34,7 @@ function withoutNewest(words: readonly string[], kept: readonly ModelMessage[]):
     if (count > 0) left.set(text, count - 1)
     else others.push(text)
   }
-  return others.reverse()
+  return others.toReversed()
 }
 
 function isReplacement(
