@@ -6,7 +6,8 @@ import { contextOf, ledgerOf, settingsOf, type LoopOptions } from './options.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
-import type { StepRecord } from './steps/log.ts'
+import { StepsDriver, type AnswerableSteps } from './steps/driver.ts'
+import type { StepLog, StepRecord } from './steps/log.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { foldRun, inboxIdsIn, recordedStart } from './steps/fold.ts'
 import type { Terminal } from './stop/terminal.ts'
@@ -24,27 +25,36 @@ export interface Resumed {
  * @throws ConfigurationError when the run has ended: going on after that is a new run (`startRun` with `carry`). Also for what is no record
  * of one run.
  */
+export function resume(records: readonly StepRecord[], options: LoopOptions, before?: Transcript): Resumed
+/** The same with a log of your own, which holds these records already: what happens from now on is appended to it. */
+export function resume(
+  records: readonly StepRecord[],
+  options: LoopOptions,
+  before: Transcript | undefined,
+  log: StepLog,
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps }
 export function resume(
   records: readonly StepRecord[],
   options: LoopOptions,
   before: Transcript = Transcript.empty(),
-): Resumed {
+  log?: StepLog,
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps } {
   const folded = foldRun(records, before)
   if (folded.kind === 'ended') {
     throw new ConfigurationError(`This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
   }
   const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, options)
   const clock = options.clock === undefined ? {} : { clock: options.clock }
-  const steps = createMemorySteps({
-    ...clock,
-    past: folded.past,
-    replay: folded.replay,
-    sessionId: folded.state.run.sessionId,
-  })
+  const { sessionId } = folded.state.run
+  const { past, replay: open, recordedUntil } = folded
+  const steps =
+    log === undefined
+      ? createMemorySteps({ ...clock, past, replay: open, sessionId })
+      : new StepsDriver({ ...clock, log, replay: open, sessionId, recordedUntil })
   const inbox = createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
   const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
-  const { state, recordedUntil } = folded
+  const { state } = folded
   return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger, inbox, inForce }), steps }
 }
 

@@ -1,0 +1,122 @@
+import { mkdir, stat, truncate } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { HaltingError, type Transcript } from '@halting/core'
+import {
+  StepsDriver,
+  foldSession,
+  type AnswerableSteps,
+  type Clock,
+  type StepLog,
+  type StepRecord,
+} from '@halting/core/steps'
+import { JournalEncoder } from './journal-codec.ts'
+import { JournalFile } from './journal-file.ts'
+import { takeLock } from './journal-lock.ts'
+import { readJournal, type ReadJournal } from './read-journal.ts'
+
+/** The file of a session, and whose it is. */
+export interface JournalOptions {
+  readonly path: string
+  readonly sessionId: string
+  readonly cwd: string
+  /** Of the program that writes. */
+  readonly version: string
+}
+
+/** A session on disk that this process alone writes. */
+export interface SessionJournal {
+  readonly path: string
+  /** What people, models and tools said in the runs that ended. */
+  readonly transcript: Transcript
+  /** Records of the run that did not end, for `resume`. */
+  readonly open: readonly StepRecord[] | undefined
+  /** Where the driver of a run that is resumed puts its records (`resume(records, options, before, log)`). */
+  readonly log: StepLog
+  /** A driver for a new run. */
+  steps(options?: { readonly clock?: Clock }): AnswerableSteps
+  /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
+  readonly tornBytes: number
+  /** Everything is on disk, and another process may write. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a session, or begins it.
+ * @throws HaltingError `driver` for a session that another process writes (and which), a damaged file (and where), and what the file system refuses.
+ */
+export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
+  const { path, sessionId, cwd, version } = options
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const lock = await takeLock(`${path}.lock`)
+  if (lock.kind === 'held') {
+    const { pid, host, since } = lock.holder
+    throw new HaltingError(
+      'driver',
+      `The session ${sessionId} is written by process ${pid} on ${host} since ${since}. End it there, or fork the session.`,
+    )
+  }
+  try {
+    const before = (await exists(path)) ? await readJournal(path) : undefined
+    if (before !== undefined && before.sessionId !== sessionId)
+      throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
+    if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
+    const file = await JournalFile.open(path)
+    const encoder = new JournalEncoder({ sessionId, cwd, version }, before?.lines ?? 0)
+    if (before === undefined) file.append(encoder.head())
+    for (const [uuid, content] of before?.contents ?? []) encoder.known(uuid, content)
+    return new OpenJournal(sessionId, file, encoder, before, lock.release)
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).size > 0
+  } catch {
+    return false
+  }
+}
+
+class OpenJournal implements SessionJournal {
+  readonly path: string
+  readonly transcript: Transcript
+  readonly open: readonly StepRecord[] | undefined
+  readonly log: StepLog
+  readonly tornBytes: number
+  readonly #file: JournalFile
+  readonly #release: () => Promise<void>
+  readonly #sessionId: string
+
+  constructor(
+    sessionId: string,
+    file: JournalFile,
+    encoder: JournalEncoder,
+    before: ReadJournal | undefined,
+    release: () => Promise<void>,
+  ) {
+    const { transcript, open } = foldSession(before?.runs ?? [])
+    this.path = file.path
+    this.transcript = transcript
+    this.open = open
+    this.tornBytes = before?.tornBytes ?? 0
+    this.log = {
+      keeps: 'all',
+      append: (record) => file.append(encoder.linesOf(record)),
+      flush: () => file.flush(),
+    }
+    this.#file = file
+    this.#release = release
+    this.#sessionId = sessionId
+  }
+
+  steps({ clock }: { readonly clock?: Clock } = {}): AnswerableSteps {
+    return new StepsDriver({ log: this.log, sessionId: this.#sessionId, ...(clock !== undefined && { clock }) })
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+    await this.#release()
+  }
+}
