@@ -41,8 +41,10 @@ function endOrGoOn(run: Run, draft: Draft): Eventually<Ended | undefined> {
     if (nudged === 'taken') return undefined
     draft.keep?.(run)
     raiseEnding(run, draft)
-    return after(override(run, draft), (overridden) => {
-      if (overridden || wrapUp(run, draft)) return undefined
+    return after(override(run, draft), (came) => {
+      if (came === 'overridden') return undefined
+      // An abort that a hook has on record asks for no last answer, in a resume either.
+      if (came !== 'aborted' && wrapUp(run, draft)) return undefined
       return finish(run, draft)
     })
   })
@@ -73,9 +75,12 @@ function tellNoProgress(run: Run): 'taken' {
 }
 
 /** Lets a hook ask to go on. What it overrides is consumed, and the lap is charged to the request, not to the limit. */
-function override(run: Run, draft: Draft): Eventually<boolean> {
-  if (!draft.overridable) return false
-  return after(runHooks(run, 'onStop'), (hooks) => grantOverride(run, draft, hooks))
+function override(run: Run, draft: Draft): Eventually<'overridden' | 'aborted' | undefined> {
+  if (!draft.overridable) return undefined
+  return after(runHooks(run, 'onStop'), (hooks) => {
+    if (grantOverride(run, draft, hooks)) return 'overridden'
+    return hooks.aborted === undefined ? undefined : 'aborted'
+  })
 }
 
 function grantOverride(run: Run, draft: Draft, hooks: HookRun): boolean {
