@@ -1,3 +1,4 @@
+export { createCarryOver } from './context/carry-over.ts'
 export {
   createFitImage,
   imageAdvice,

@@ -1,4 +1,4 @@
-import type { Tool, ToolOutput } from '@halting/core'
+import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { realPath } from '../paths.ts'
 import { filledText, flag, inputForm, optional, text } from './input.ts'
@@ -7,7 +7,13 @@ import { changeOf } from './patch.ts'
 import { type Replaced, replaceIn } from './replace.ts'
 import { failed } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
+import { isShownIn } from './shown.ts'
 import type { Workspace } from './workspace.ts'
+
+interface Where {
+  readonly workspace: Workspace
+  readonly context: Pick<ToolContext, 'state'>
+}
 
 export interface EditInput {
   readonly file_path: string
@@ -38,10 +44,10 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
       return oldText === newText ? invalid('old_string and new_string are the same: there is nothing to change') : check
     },
     readOnly: false,
-    execute(input) {
+    execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       const real = realPath(path)
-      return workspace.files.inTurn(real, () => edit(path, real, input, workspace))
+      return workspace.files.inTurn(real, () => edit(path, real, input, { workspace, context }))
     },
   }
 }
@@ -50,11 +56,11 @@ function invalid(why: string): { readonly valid: false; readonly message: string
   return { valid: false, message: `Edit: ${why}.` }
 }
 
-async function edit(path: string, real: string, input: EditInput, workspace: Workspace): Promise<ToolOutput> {
+async function edit(path: string, real: string, input: EditInput, { workspace, context }: Where): Promise<ToolOutput> {
   const file = await loadFile(real, workspace.limits.editBytes)
   if (file.kind === 'absent') return failed(`There is no file ${path}. Use Write to make it.`)
   if (file.kind === 'not a file') return failed(`${path} ${file.why}; Edit changes files.`)
-  const freshness = workspace.files.freshness(real, file.seen)
+  const freshness = workspace.files.freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)
   if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then edit it.`)
   if (file.kind === 'not text')
@@ -62,7 +68,11 @@ async function edit(path: string, real: string, input: EditInput, workspace: Wor
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind !== 'replaced') return failed(`${path}: ${whyNot(replaced)}`)
-  workspace.files.saw(real, await saveFile(real, replaced.text, { hasMark: file.hasMark, mode: file.mode }))
+  workspace.files.saw(
+    real,
+    await saveFile(real, replaced.text, { hasMark: file.hasMark, mode: file.mode }),
+    Math.max(1, replaced.firstLine - linesBefore),
+  )
   const count = replaced.count === 1 ? '' : ` in ${replaced.count} places`
   const change = await changeOf(path, file.text, replaced.text)
   return {
@@ -82,6 +92,8 @@ function whyNot(replaced: Exclude<Replaced, { readonly kind: 'replaced' }>): str
   )
 }
 
+/** How far above a change the model is shown the file again. */
+const linesBefore = 20
 const linesAround = 4
 const longestSnippetLines = 60
 const longestSnippetCharacters = 8000

@@ -9,6 +9,14 @@ export interface SeenFile {
   readonly hash: string | undefined
 }
 
+/** A file that was seen, and where in it the model last looked. */
+export interface LastSeen {
+  readonly realPath: string
+  readonly file: SeenFile
+  /** Counted from 1. */
+  readonly firstLine: number
+}
+
 export type Freshness = 'fresh' | 'never read' | 'changed'
 
 /**
@@ -17,23 +25,37 @@ export type Freshness = 'fresh' | 'never read' | 'changed'
  * F1: a file that was not read, or is no longer what was read, is never overwritten.
  * F2: the content decides, where it is known: a file that was only touched has not changed.
  * F3: two calls never work on one file at the same time.
+ * F4: what was carried over a compaction counts as read only while the conversation shows it: the compaction may have come to nothing.
  */
 export class FileStates {
-  readonly #seen = new Map<string, SeenFile>()
+  readonly #seen = new Map<string, LastSeen>()
+  readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
   readonly #turns = new Map<string, Promise<unknown>>()
 
-  saw(realPath: string, file: SeenFile): void {
-    this.#seen.set(realPath, file)
+  saw(realPath: string, file: SeenFile, firstLine: number = 1): void {
+    // The newest stand last.
+    this.#seen.delete(realPath)
+    this.#carried.delete(realPath)
+    this.#seen.set(realPath, { realPath, file, firstLine })
   }
 
-  freshness(realPath: string, now: SeenFile): Freshness {
+  /** Files that were read or written, the newest first. */
+  get newestFirst(): readonly LastSeen[] {
+    return [...this.#seen.values()].toReversed()
+  }
+
+  /** A file that had changed was read again for the model, which may get to see this text of it. */
+  carried(realPath: string, file: SeenFile, text: string): void {
+    this.#carried.set(realPath, { file, text })
+  }
+
+  /** `isShown` tells whether the conversation holds a text that was carried over. */
+  freshness(realPath: string, now: SeenFile, isShown: (text: string) => boolean): Freshness {
     const seen = this.#seen.get(realPath)
     if (seen === undefined) return 'never read'
-    const isSame =
-      seen.hash !== undefined && now.hash !== undefined
-        ? seen.hash === now.hash
-        : seen.modifiedMs === now.modifiedMs && seen.bytes === now.bytes
-    return isSame ? 'fresh' : 'changed'
+    if (isSame(seen.file, now)) return 'fresh'
+    const carried = this.#carried.get(realPath)
+    return carried !== undefined && isSame(carried.file, now) && isShown(carried.text) ? 'fresh' : 'changed'
   }
 
   /** Runs one piece of work on a file after another (F3). */
@@ -51,6 +73,12 @@ export class FileStates {
       if (this.#turns.get(realPath) === settled) this.#turns.delete(realPath)
     }
   }
+}
+
+function isSame(seen: SeenFile, now: SeenFile): boolean {
+  return seen.hash !== undefined && now.hash !== undefined
+    ? seen.hash === now.hash
+    : seen.modifiedMs === now.modifiedMs && seen.bytes === now.bytes
 }
 
 export function seenFile(stats: Stats, hash: string | undefined): SeenFile {

@@ -1,8 +1,9 @@
-import { imageFactsOf, type ImageFacts } from '@halting/core/adapters'
+import { extname } from 'node:path'
+import { imageFactsOf } from '@halting/core/adapters'
 
-export const imageExtensions: ReadonlySet<string> = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp'])
+const imageExtensions: ReadonlySet<string> = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp'])
 
-/** What an image file is by its own bytes, whatever its name says: a wrong type makes the API refuse the whole session. */
-export function imageTypeOf(bytes: Uint8Array): ImageFacts['type'] | undefined {
-  return imageFactsOf(bytes)?.type
+/** Whether a file is an image, by its name or by its own bytes: a wrong type makes the API refuse the whole session. */
+export function isImage(path: string, start: Uint8Array): boolean {
+  return imageExtensions.has(extname(path).toLowerCase()) || imageFactsOf(start) !== undefined
 }

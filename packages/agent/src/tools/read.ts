@@ -5,7 +5,7 @@ import type { Tool, ToolOutput } from '@halting/core'
 import { isPdf, pdfPagesOf } from '@halting/core/adapters'
 import { realPath } from '../paths.ts'
 import { hashOf, seenFile } from './file-state.ts'
-import { imageExtensions, imageTypeOf } from './image.ts'
+import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
@@ -42,7 +42,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
       const found = await regularFile(path, workspace)
       if (found.kind === 'refused') return found.result
       const start = await startOf(path)
-      if (imageExtensions.has(extname(path).toLowerCase()) || imageTypeOf(start) !== undefined) {
+      if (isImage(path, start)) {
         return readImageFile(path, found.stats, workspace)
       }
       if (isPdf(start)) return describePdf(path, found.stats, workspace)
@@ -94,7 +94,8 @@ function stemOf(path: string): string {
 
 const startBytes = 8192
 
-async function startOf(path: string): Promise<Buffer> {
+/** Enough of a file to tell what kind it is. */
+export async function startOf(path: string): Promise<Buffer> {
   const file = await open(path, 'r')
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
@@ -151,7 +152,7 @@ async function readText(
     maxCharacters: limits.readCharacters,
   }
   const read = await readLines(path, range, { hashes: stats.size <= limits.editBytes, signal })
-  workspace.files.saw(realPath(path), seenFile(stats, read.hash))
+  workspace.files.saw(realPath(path), seenFile(stats, read.hash), firstLine)
   const details = {
     type: 'text',
     filePath: path,

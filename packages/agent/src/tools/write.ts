@@ -1,10 +1,16 @@
-import type { Tool, ToolOutput } from '@halting/core'
+import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '../paths.ts'
 import { filledText, inputForm, text } from './input.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { failed } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
+import { isShownIn } from './shown.ts'
 import type { Workspace } from './workspace.ts'
+
+interface Where {
+  readonly workspace: Workspace
+  readonly context: Pick<ToolContext, 'state'>
+}
 
 export interface WriteInput {
   readonly file_path: string
@@ -24,15 +30,15 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: false,
-    execute(input) {
+    execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       const real = realPath(path)
-      return workspace.files.inTurn(real, () => write(path, real, input.content, workspace))
+      return workspace.files.inTurn(real, () => write(path, real, input.content, { workspace, context }))
     },
   }
 }
 
-async function write(path: string, real: string, content: string, workspace: Workspace): Promise<ToolOutput> {
+async function write(path: string, real: string, content: string, { workspace, context }: Where): Promise<ToolOutput> {
   const existing = await loadFile(real, workspace.limits.editBytes)
   if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
   if (existing.kind === 'absent') {
@@ -40,7 +46,7 @@ async function write(path: string, real: string, content: string, workspace: Wor
     const details = { type: 'create', filePath: path, ...creationOf(content) }
     return { content: `Created ${path} (${linesOf(content)}).`, details }
   }
-  const freshness = workspace.files.freshness(real, existing.seen)
+  const freshness = workspace.files.freshness(real, existing.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
   if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then write it.`)
   workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode }))

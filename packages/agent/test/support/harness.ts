@@ -50,8 +50,10 @@ export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafT
 async function useTool(tool: AnyLeafTool, input: unknown, signal: AbortSignal): Promise<Told> {
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
-  // Read by no tool of this package: state is for tools that look at the run.
-  const context = { callId: 'call_1', toolName: tool.name, signal, idempotencyKey: 'key', progress: () => undefined }
+  // Of the run the tools read the conversation alone, which is empty here.
+  const state = { messages: () => [] }
+  const rest = { idempotencyKey: 'key', progress: () => undefined }
+  const context = { callId: 'call_1', toolName: tool.name, signal, state, ...rest }
   // The tool's own check has passed: the input is what `execute` is written for.
   const output = await tool.execute(check.input as never, context as unknown as ToolContext)
   return told(typeof output === 'string' ? { content: output } : output)

@@ -1,0 +1,102 @@
+import type { Stats } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import type { AnyTool, Permissions } from '@halting/core'
+import { isPdf, type CarriedText, type CarryOver } from '@halting/core/adapters'
+import { realPath, shownPath } from '../paths.ts'
+import { seenFile, type LastSeen } from '../tools/file-state.ts'
+import { isImage } from '../tools/image.ts'
+import { readLines } from '../tools/line-reader.ts'
+import { numberedLines } from '../tools/numbered-lines.ts'
+import { createReadTool, startOf } from '../tools/read.ts'
+import { codeOf } from '../tools/result.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import { todoListOf } from './todo-list.ts'
+
+/** Files that are carried over a compaction, or told to be gone. */
+const mostFiles = 5
+/** Most tokens of one file. */
+const fileTokens = 5_000
+/** Code with line numbers has fewer characters a token than prose. */
+const charactersPerToken = 3
+
+/**
+ * What the coding agent carries over a compaction (spec R-CARRY-1): the list of things to do, and the files that were last read or written, as they
+ * are at that moment. Only what the permissions let Read without asking.
+ */
+export function createCarryOver(workspace: Workspace, permissions: Permissions): CarryOver {
+  const tool: AnyTool = createReadTool(workspace)
+  return async ({ signal, messages, maxTokens }) => {
+    const todo = todoListOf(messages)
+    const carried: CarriedText[] = todo === undefined ? [] : [todo]
+    let left = maxTokens * charactersPerToken - (todo?.text.length ?? 0)
+    for (const seen of workspace.files.newestFirst) {
+      if (carried.length - (todo === undefined ? 0 : 1) >= mostFiles || left < leastCharacters) break
+      signal.throwIfAborted()
+      if (!(await mayRead(seen.realPath, permissions, tool))) continue
+      // Half of what is left, so that one long file leaves something for the next.
+      const room = Math.min(fileTokens * charactersPerToken, Math.max(left / 2, leastCharacters))
+      const file = await carriedFile(seen, workspace, { room, signal })
+      if (file === undefined) continue
+      left -= file.text.length
+      carried.push(file)
+    }
+    return carried
+  }
+}
+
+/** With less room than this nothing of a file is worth showing. */
+const leastCharacters = 300
+
+async function mayRead(path: string, permissions: Permissions, tool: AnyTool): Promise<boolean> {
+  const call = { type: 'tool_use', id: 'carry_over', name: 'Read', input: { file_path: path } } as const
+  const request = { call, tool, readOnly: true }
+  if (permissions.denies(request) !== undefined) return false
+  const decision = await permissions.decide(request)
+  return 'behavior' in decision && decision.behavior === 'allow'
+}
+
+interface Room {
+  /** Characters. */
+  readonly room: number
+  readonly signal: AbortSignal
+}
+
+/** The file as it is now; undefined for what is no text, or cannot be read. */
+async function carriedFile(
+  seen: LastSeen,
+  workspace: Workspace,
+  { room, signal }: Room,
+): Promise<CarriedText | undefined> {
+  const path = seen.realPath
+  const name = shownPath(path, realPath(workspace.cwd))
+  const stats = await statsOf(path)
+  if (stats === 'gone') return { title: `The file ${name}`, text: 'It was deleted since you read it.' }
+  if (stats?.isFile() !== true) return undefined
+  const start = await startOf(path)
+  if (start.includes(0) || isPdf(start) || isImage(path, start)) return undefined
+  const { editBytes, lineCharacters } = workspace.limits
+  const firstLine = stats.size <= room ? 1 : seen.firstLine
+  const range = { firstLine, maxLines: Infinity, lineCharacters, maxCharacters: room }
+  const read = await readLines(path, range, { hashes: stats.size <= editBytes, signal })
+  const { lines, lineCount, hasMore } = read
+  const now = seenFile(stats, read.hash)
+  const hasChanged = workspace.files.freshness(path, now, () => false) === 'changed'
+  const total = lineCount === undefined ? '' : ` of ${lineCount}`
+  const part = firstLine > 1 || hasMore ? ` (lines ${firstLine} to ${firstLine + lines.length - 1}${total})` : ''
+  const text = lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity)
+  if (hasChanged) workspace.files.carried(path, now, text)
+  return { title: `The file ${name}${part}${hasChanged ? ', which has changed since you read it' : ''}`, text }
+}
+
+function emptyText(lineCount: number | undefined): string {
+  return lineCount === 0 ? 'It is empty.' : `It has only ${lineCount} lines now.`
+}
+
+async function statsOf(path: string): Promise<Stats | 'gone' | undefined> {
+  try {
+    return await stat(path)
+  } catch (thrown) {
+    const code = codeOf(thrown)
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'gone' : undefined
+  }
+}

@@ -1,0 +1,241 @@
+// Holds rules of docs/spec.md: R-CARRY-1 to R-CARRY-3.
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  createCarryOver,
+  createPermissions,
+  Workspace,
+  createCodingTools,
+  type PermissionOptions,
+} from '@halting/agent'
+import { QueryEngine, type ModelMessage, type SdkMessage } from '@halting/core'
+import { contextLayers, type CarriedText } from '@halting/core/adapters'
+import { scriptedModel } from '@halting/core/testing'
+import { describe, expect, test } from 'vitest'
+import { codingTools, temporaryFolder, type Harness } from './support/harness.ts'
+
+type Rules = Partial<Omit<PermissionOptions, 'cwd'>>
+
+/** What would be carried over now. */
+async function carriedBy(
+  { workspace, cwd }: Pick<Harness, 'workspace' | 'cwd'>,
+  { messages = [], maxTokens = 20_000, rules = {} }: Given = {},
+): Promise<readonly CarriedText[]> {
+  const carryOver = createCarryOver(workspace, createPermissions({ cwd, whenAsked: 'deny', ...rules }))
+  return carryOver({ signal: new AbortController().signal, messages, maxTokens })
+}
+
+interface Given {
+  readonly messages?: readonly ModelMessage[]
+  readonly maxTokens?: number
+  readonly rules?: Rules
+}
+
+describe('files', () => {
+  test('those that were last read or written are read again, the newest first, five at most, by relative paths', async () => {
+    const harness = codingTools()
+    mkdirSync(join(harness.cwd, 'src'))
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      writeFileSync(join(harness.cwd, 'src', name), `text of ${name}\n`)
+      await harness.use('Read', { file_path: `src/${name}` })
+    }
+    await harness.use('Edit', { file_path: 'src/b', old_string: 'text', new_string: 'words' })
+    await harness.use('Write', { file_path: 'new.txt', content: 'new\n' })
+    expect(await carriedBy(harness)).toEqual([
+      { title: 'The file new.txt', text: '     1\tnew' },
+      { title: 'The file src/b', text: '     1\twords of b' },
+      { title: 'The file src/f', text: '     1\ttext of f' },
+      { title: 'The file src/e', text: '     1\ttext of e' },
+      { title: 'The file src/d', text: '     1\ttext of d' },
+    ])
+  })
+
+  test('one that has changed or was deleted since it was read is told as such', async () => {
+    const harness = codingTools()
+    for (const name of ['same', 'changed', 'gone']) {
+      writeFileSync(join(harness.cwd, name), `${name}\n`)
+      await harness.use('Read', { file_path: name })
+    }
+    writeFileSync(join(harness.cwd, 'changed'), 'another text\n')
+    rmSync(join(harness.cwd, 'gone'))
+    expect(await carriedBy(harness)).toEqual([
+      { title: 'The file gone', text: 'It was deleted since you read it.' },
+      { title: 'The file changed, which has changed since you read it', text: '     1\tanother text' },
+      { title: 'The file same', text: '     1\tsame' },
+    ])
+  })
+
+  test('what the permissions do not let Read is left out: denied, outside, or asked about', async () => {
+    const outside = temporaryFolder()
+    writeFileSync(join(outside, 'far.txt'), 'far\n')
+    const harness = codingTools()
+    for (const name of ['.env', 'ask.txt', 'open.txt']) {
+      writeFileSync(join(harness.cwd, name), `${name}\n`)
+      await harness.use('Read', { file_path: name })
+    }
+    symlinkSync(join(outside, 'far.txt'), join(harness.cwd, 'near.txt'))
+    await harness.use('Read', { file_path: 'near.txt' })
+    const rules: Rules = { deny: ['Read(.env)'], ask: ['Read(ask.txt)'] }
+    expect(await carriedBy(harness, { rules })).toEqual([{ title: 'The file open.txt', text: '     1\topen.txt' }])
+  })
+
+  test('what is no text is left out: images, binary files, directories in their place', async () => {
+    const harness = codingTools()
+    for (const name of ['picture.png', 'binary', 'folder', 'text']) {
+      writeFileSync(join(harness.cwd, name), 'text\n')
+      await harness.use('Write', { file_path: `${name}.new`, content: 'text\n' })
+      harness.workspace.files.saw(join(harness.cwd, name), { modifiedMs: 0, bytes: 0, hash: undefined })
+    }
+    writeFileSync(join(harness.cwd, 'binary'), Buffer.from([1, 0, 2]))
+    rmSync(join(harness.cwd, 'folder'))
+    mkdirSync(join(harness.cwd, 'folder'))
+    const titles = (await carriedBy(harness)).map(({ title }) => title)
+    expect(titles).toEqual([
+      'The file text, which has changed since you read it',
+      'The file text.new',
+      'The file folder.new',
+      'The file binary.new',
+      'The file picture.png.new',
+    ])
+  })
+
+  test('a long file is shown around the place where it was last looked at, and all of it keeps to the room', async () => {
+    const harness = codingTools()
+    const lines = Array.from({ length: 3_000 }, (_, index) => `line ${index + 1} of a long file`)
+    for (const name of ['first.txt', 'second.txt', 'third.txt', 'fourth.txt']) {
+      writeFileSync(join(harness.cwd, name), lines.join('\n'))
+      await harness.use('Read', { file_path: name, offset: 1_500, limit: 20 })
+    }
+    const old = 'line 2000 of a long file'
+    await harness.use('Edit', { file_path: 'second.txt', old_string: old, new_string: 'line 2000 is new' })
+    const carried = await carriedBy(harness, { maxTokens: 3_000 })
+    const [second, fourth] = carried
+    expect(second?.title).toMatch(/^The file second\.txt \(lines 1980 to \d+ of 3000\)$/)
+    expect(second?.text).toContain('  2000\tline 2000 is new\n')
+    expect(fourth?.title).toMatch(/^The file fourth\.txt \(lines 1500 to \d+ of 3000\)$/)
+    const sizes = carried.map(({ text }) => text.length)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(3_000 * 4)
+    expect(sizes[0]).toBeLessThan(3_000 * 2)
+    expect(carried.length).toBeGreaterThan(2)
+  })
+
+  test('an abort ends it', async () => {
+    const { workspace, cwd, use } = codingTools()
+    await use('Write', { file_path: 'a', content: 'a' })
+    const carryOver = createCarryOver(workspace, createPermissions({ cwd }))
+    await expect(async () =>
+      carryOver({ signal: AbortSignal.abort(new Error('stop')), messages: [], maxTokens: 100 }),
+    ).rejects.toThrow('stop')
+  })
+})
+
+const todos = (...contents: readonly string[]) => ({
+  todos: contents.map((content, index) => ({
+    content,
+    status: ['completed', 'in_progress', 'pending'][index] ?? 'pending',
+    activeForm: content,
+  })),
+})
+const calling = (id: string, input: unknown): ModelMessage => ({
+  role: 'assistant',
+  content: [{ type: 'tool_use', id, name: 'TodoWrite', input }],
+})
+const resulting = (id: string, isError = false): ModelMessage => ({
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: id, content: '.', ...(isError && { is_error: true as const }) }],
+})
+
+describe('the list of things to do', () => {
+  test('is that of the newest call that was not refused', async () => {
+    const messages = [
+      calling('t1', todos('old')),
+      resulting('t1'),
+      calling('t2', todos('read', 'write', 'test')),
+      resulting('t2'),
+      calling('t3', todos('refused')),
+      resulting('t3', true),
+      calling('t4', { todos: 'none' }),
+      resulting('t4'),
+    ]
+    const text = '[x] read\n[>] write\n[ ] test'
+    expect(await carriedBy(codingTools(), { messages })).toEqual([{ title: 'The list of things to do', text }])
+  })
+
+  test('is carried again by the next compaction, and not when it was emptied', async () => {
+    const carried: ModelMessage = {
+      role: 'user',
+      content: [{ type: 'text', text: 'The list of things to do, as of now:\n\n[>] write' }],
+    }
+    const again = [{ title: 'The list of things to do', text: '[>] write' }]
+    expect(await carriedBy(codingTools(), { messages: [carried] })).toEqual(again)
+    const messages = [carried, calling('t1', todos()), resulting('t1')]
+    expect(await carriedBy(codingTools(), { messages })).toEqual([])
+  })
+})
+
+describe('over a real compaction', () => {
+  async function session(change: (path: string) => void, edits: string) {
+    const cwd = temporaryFolder()
+    const path = join(cwd, 'a.txt')
+    writeFileSync(path, 'one\n')
+    const workspace = new Workspace({ cwd })
+    const permissions = createPermissions({ cwd, mode: 'acceptEdits' })
+    const model = scriptedModel([
+      { toolCalls: [{ name: 'Read', input: { file_path: 'a.txt' } }] },
+      'I have read it.',
+      'The summary says nothing of the file.',
+      { toolCalls: [{ name: 'Edit', input: { file_path: 'a.txt', old_string: edits, new_string: 'two' } }] },
+      'Done.',
+    ])
+    const engine = new QueryEngine({
+      model,
+      tools: createCodingTools(workspace),
+      permissions,
+      context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
+      contextWindow: 30_000,
+    })
+    const told: SdkMessage[] = []
+    for await (const message of engine.submit(`Read a.txt. ${'Some words to make it long. '.repeat(900)}`))
+      told.push(message)
+    change(path)
+    for await (const message of engine.compact()) told.push(message)
+    for await (const message of engine.submit('Now edit it.')) told.push(message)
+    const results = engine.transcript.messages().flatMap(({ content }) => {
+      if (typeof content === 'string') return []
+      return content.flatMap((block) => (block.type === 'tool_result' ? [block.content] : []))
+    })
+    return { path, results, shown: JSON.stringify(model.requests.at(-1)?.messages) }
+  }
+
+  test('a file that was carried over may be edited at once', async () => {
+    const { path, results, shown } = await session(() => undefined, 'one')
+    expect(shown).toContain(String.raw`The file a.txt, as of now:\n\n     1\tone`)
+    expect(results.at(-1)).toContain('Edited')
+    expect(readFileSync(path, 'utf8')).toBe('two\n')
+  })
+
+  test('so may one that had changed since it was read, as it was shown', async () => {
+    const { path, results } = await session((file) => writeFileSync(file, 'uno\n'), 'uno')
+    expect(results.at(-1)).toContain('Edited')
+    expect(readFileSync(path, 'utf8')).toBe('two\n')
+  })
+
+  test('but not when the compaction came to nothing, so that nobody saw what it is now', async () => {
+    const harness = codingTools()
+    const path = join(harness.cwd, 'a.txt')
+    writeFileSync(path, 'one\n')
+    await harness.use('Read', { file_path: 'a.txt' })
+    writeFileSync(path, 'uno\n')
+    expect(await carriedBy(harness)).toHaveLength(1)
+    for (const [tool, input] of [
+      ['Edit', { file_path: 'a.txt', old_string: 'uno', new_string: 'two' }],
+      ['Write', { file_path: 'a.txt', content: 'two' }],
+    ] as const) {
+      expect(await harness.use(tool, input)).toMatchObject({
+        isError: true,
+        text: expect.stringContaining('has changed'),
+      })
+    }
+    expect(readFileSync(path, 'utf8')).toBe('uno\n')
+  })
+})
