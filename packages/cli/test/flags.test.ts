@@ -30,6 +30,9 @@ describe('what the table reads', () => {
       '--token-budget': ['2M', { tokenBudget: 2_000_000 }],
       '--finish-reasons': ['end_turn, max_tokens', { finishReasons: ['end_turn', 'max_tokens'] }],
       '--error-policy': ['tools', { errorPolicy: 'tools' }],
+      '--autocompact': ['80%', { autocompact: '80%' }],
+      '--compact-model': ['claude-haiku-4-5', { compactModel: 'claude-haiku-4-5' }],
+      '--context-window': ['200k', { contextWindow: 200_000 }],
       '--permission-mode': ['acceptEdits', { permissionMode: 'acceptEdits' }],
       '--allowedTools': ['Bash(git log, x *),Read Edit', { allowedTools: ['Bash(git log, x *)', 'Read', 'Edit'] }],
       '--allowed-tools': ['Read', { allowedTools: ['Read'] }],
@@ -76,6 +79,18 @@ describe('what the table reads', () => {
       flags: { print: true, allowedTools: ['Read', 'Bash(npm test *)', 'mcp__a__b', 'Edit'] },
       words: ['fix it'],
     })
+  })
+
+  test.each([
+    ['auto', 'auto'],
+    ['off', 'off'],
+    ['72.5%', '72.5%'],
+    ['150000', 150_000],
+    ['150k', 150_000],
+    ['150000tokens', 150_000],
+    ['1.5m tokens', 1_500_000],
+  ])('--autocompact %s', (given, autocompact) => {
+    expect(parseFlags(['--autocompact', given]).flags).toEqual({ autocompact })
   })
 
   test('what stands after -- is the prompt', () => {
@@ -132,6 +147,22 @@ test.each([
   [
     ['--tools', 'Rea'],
     '--tools takes names of Bash, Edit, Glob, Grep, Read, TaskOutput, TaskStop, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+  ],
+  ...(
+    [
+      ['--autocompact', '80', ' Did you mean 80%?'],
+      ['--autocompact', '0%', ''],
+      ['--autocompact', '101%', ''],
+      ['--autocompact', 'of', ' Did you mean off?'],
+      ['--autocompact', '999', ''],
+    ] as const
+  ).map(([flag, value, hint]): [string[], string] => [
+    [flag, value],
+    `${flag} takes auto, off, a share of the window from 1% to 100%, or at least 1000 tokens such as 150000 or 150k, not "${value}".${hint}`,
+  ]),
+  [
+    ['--context-window', '200'],
+    '--context-window takes a number of tokens of at least 1000, such as 200000 or 200k, not "200".',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],

@@ -10,6 +10,9 @@ export type ErrorPolicyName = (typeof errorPolicies)[number]
 export const efforts = ['low', 'medium', 'high', 'max'] as const
 type EffortName = (typeof efforts)[number]
 
+/** When a conversation is made shorter: as the window allows, never, at so many tokens, or at a share of the window. */
+export type AutoCompact = 'auto' | 'off' | number | `${number}%`
+
 /** Whether a command prints JSON: it has one thing to say, so both formats of a run mean the same. */
 export function wantsJson({ outputFormat }: Pick<Flags, 'outputFormat'>): boolean {
   return outputFormat === 'json' || outputFormat === 'stream-json'
@@ -50,6 +53,11 @@ export interface Flags {
   readonly finishReasons?: readonly string[]
   readonly wrapUp?: boolean
   readonly errorPolicy?: ErrorPolicyName
+
+  readonly autocompact?: AutoCompact
+  readonly compactModel?: string
+  /** Tokens. */
+  readonly contextWindow?: number
 
   readonly permissionMode?: PermissionModeName
   readonly allowedTools?: readonly string[]

@@ -4,6 +4,7 @@ const titles: Readonly<Record<FlagGroup, string>> = {
   output: 'What goes in and out',
   model: 'The model and what it is told',
   limits: 'When to stop',
+  context: 'When the window fills up',
   tools: 'What it may do',
   program: 'The program',
 }

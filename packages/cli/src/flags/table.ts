@@ -1,6 +1,7 @@
 import { efforts, errorPolicies, type FlagName, type Flags, outputFormats, permissionModes } from './flags.ts'
 import { isToolName } from './tool-names.ts'
 import {
+  autoCompact,
   choice,
   dollars,
   duration,
@@ -14,9 +15,10 @@ import {
   tokens,
   uuid,
   wholeNumber,
+  windowTokens,
 } from './values.ts'
 
-export type FlagGroup = 'output' | 'model' | 'limits' | 'tools' | 'program'
+export type FlagGroup = 'output' | 'model' | 'limits' | 'context' | 'tools' | 'program'
 
 interface Common {
   /** Every spelling, the one that help shows first. */
@@ -266,6 +268,32 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     value: 'POLICY',
     read: choice(errorPolicies),
     meaning: 'Whose errors end the run: continue (none), tools, hooks, or all',
+  },
+
+  autocompact: {
+    names: ['--autocompact'],
+    group: 'context',
+    kind: 'value',
+    value: 'WHEN',
+    read: autoCompact,
+    meaning:
+      'When a conversation is made shorter: auto, off, a share of the window (80%), or tokens (150k). With off a run ends where the window does',
+  },
+  compactModel: {
+    names: ['--compact-model'],
+    group: 'context',
+    kind: 'value',
+    value: 'NAME',
+    read: filledText,
+    meaning: 'Writes the summaries, in place of the model: a cheaper one',
+  },
+  contextWindow: {
+    names: ['--context-window'],
+    group: 'context',
+    kind: 'value',
+    value: 'N',
+    read: windowTokens,
+    meaning: 'Tokens that fit into a request, in place of what is known of the model',
   },
 
   permissionMode: {

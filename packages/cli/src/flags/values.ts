@@ -1,3 +1,4 @@
+import type { AutoCompact } from './flags.ts'
 import { nearest } from './nearest.ts'
 
 /** A value as it was read, or what would have been right. */
@@ -29,6 +30,33 @@ export function tokens(given: string): Reading<number> {
   return value >= 1 && Number.isSafeInteger(value)
     ? { value }
     : { expected: 'a number of tokens, such as 200000 or 200k' }
+}
+
+/** No window is smaller, and no conversation is made shorter below it. */
+export const leastWindowTokens = 1_000
+
+export function windowTokens(given: string): Reading<number> {
+  const read = tokens(given)
+  return 'value' in read && read.value >= leastWindowTokens
+    ? read
+    : { expected: `a number of tokens of at least ${leastWindowTokens}, such as 200000 or 200k` }
+}
+
+/** `auto`, `off`, `80%`, `150000`, `150k` or `150ktokens`. */
+export function autoCompact(given: string): Reading<AutoCompact> {
+  if (given === 'auto' || given === 'off') return { value: given }
+  const [, share] = /^(\d+(?:\.\d+)?)%$/.exec(given) ?? []
+  if (share !== undefined && isShare(Number(share))) return { value: `${Number(share)}%` }
+  const read = windowTokens(given.replace(/ ?tokens$/, ''))
+  if ('value' in read) return read
+  const expected = `auto, off, a share of the window from 1% to 100%, or at least ${leastWindowTokens} tokens such as 150000 or 150k`
+  const meant = /^\d+$/.test(given) && isShare(Number(given)) ? `${given}%` : nearest(given, ['auto', 'off'], 2)
+  return { expected, meant }
+}
+
+/** Percent. */
+export function isShare(percent: number): boolean {
+  return percent >= 1 && percent <= 100
 }
 
 /** The API wants at least 1,024 where there are any. */

@@ -16,6 +16,7 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   const { output, env, cwd, stdin } = program
   const [written = ''] = words
   if (written.trim() === '' && stdin.isTTY) throw noPrompt()
+  refuseCompact(written)
   const toolbox = openToolbox(flags, cwd, env)
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
   const piped = written.trim() === '' ? await promptOf(written, program) : undefined
@@ -42,8 +43,17 @@ async function promptOf(written: string, { stdin, output }: Program): Promise<st
   const hasPrompt = written.trim() !== ''
   const piped = await readPiped(stdin, output, hasPrompt)
   const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
-  if (prompt !== '') return prompt
-  throw noPrompt()
+  if (prompt === '') throw noPrompt()
+  refuseCompact(prompt)
+  return prompt
+}
+
+/** @throws UsageError for a command that needs a conversation: there is none yet. */
+function refuseCompact(prompt: string): void {
+  if (!/^\/compact(?:\s|$)/.test(prompt)) return
+  throw new UsageError(
+    'There is no conversation to compact: halting -p begins a new one. A run makes room by itself when its window fills up; --autocompact says when.',
+  )
 }
 
 function noPrompt(): UsageError {

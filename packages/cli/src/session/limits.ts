@@ -41,7 +41,12 @@ export function limitsOf(flags: Flags, env: Readonly<Record<string, string | und
   })
 }
 
-function countFrom(env: Readonly<Record<string, string | undefined>>, name: string, least: number): number | undefined {
+/** @throws UsageError for what is no such number. */
+export function countFrom(
+  env: Readonly<Record<string, string | undefined>>,
+  name: string,
+  least: number,
+): number | undefined {
   const given = env[name]?.trim() ?? ''
   if (given === '') return undefined
   if (/^\d+$/.test(given) && Number(given) >= least) return Number(given)

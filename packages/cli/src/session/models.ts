@@ -22,6 +22,8 @@ import { checkModelName, slipOf } from './model-names.ts'
 export interface Models {
   readonly model: Model
   readonly fallbackModel?: Model
+  /** Writes summaries in place of the model. */
+  readonly compactModel?: Model
   readonly prices: Prices
   /** Where the key comes from, as `system/init` tells it. */
   readonly apiKeySource: string
@@ -58,8 +60,8 @@ export async function describeModels(flags: Flags, surroundings: Surroundings): 
 }
 
 /** A name that is asked for all the same, since new models come. */
-function slips({ model, fallbackModel }: Flags): readonly string[] {
-  return [model, fallbackModel].flatMap((name) => {
+function slips({ model, fallbackModel, compactModel }: Flags): readonly string[] {
+  return [model, fallbackModel, compactModel].flatMap((name) => {
     const meant = name === undefined ? undefined : slipOf(name)
     return meant === undefined
       ? []
@@ -80,8 +82,8 @@ async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded
 }
 
 /** @throws UsageError for a name of no known service. */
-function checkNames({ model, fallbackModel }: Flags, env: Program['env']): void {
-  for (const name of [model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined), fallbackModel]) {
+function checkNames({ model, fallbackModel, compactModel }: Flags, env: Program['env']): void {
+  for (const name of [model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined), fallbackModel, compactModel]) {
     if (name !== undefined) checkModelName(name, env)
   }
 }
@@ -93,15 +95,24 @@ export function helperOf({ apiKeyHelper }: Settings, env: Program['env']): Crede
   return commandCredentials(apiKeyHelper, ttlMs > 0 ? { ttlMs } : {})
 }
 
-function environmentModels(
-  flags: Flags,
-  env: Program['env'],
-  settings: ModelSettings,
-): Pick<Models, 'model' | 'fallbackModel'> {
+function environmentModels(flags: Flags, env: Program['env'], settings: ModelSettings): NamedModels {
   const all = { ...settings, ...flagSettings(flags, settings) }
-  const model = modelFromEnvironment(flags.model, env, all)
-  if (flags.fallbackModel === undefined) return { model }
-  return { model, fallbackModel: modelFromEnvironment(flags.fallbackModel, env, all) }
+  return namedModels(flags, modelFromEnvironment(flags.model, env, all), (name) => modelFromEnvironment(name, env, all))
+}
+
+type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel'>
+
+/** The model, and those that flags name beside it. */
+function namedModels(
+  { fallbackModel, compactModel }: Flags,
+  model: Model,
+  modelNamed: (name: string) => Model,
+): NamedModels {
+  return {
+    model,
+    ...(fallbackModel !== undefined && { fallbackModel: modelNamed(fallbackModel) }),
+    ...(compactModel !== undefined && { compactModel: modelNamed(compactModel) }),
+  }
 }
 
 /** What flags say of how a model is to think, for each protocol in its own words. */
@@ -123,17 +134,15 @@ async function scriptedModels(
   path: string,
   flags: Flags,
   cwd: string,
-): Promise<Pick<Models, 'model' | 'fallbackModel' | 'apiKeySource' | 'close'>> {
+): Promise<NamedModels & Pick<Models, 'apiKeySource' | 'close'>> {
   const { readScript, startScriptedServer } = await import('@halting/models/scripted')
   const script = await readScript(resolve(cwd, path))
   const server = await startScriptedServer(script, { source: path, variables: { cwd } })
   const own = flagSettings(flags, {}).anthropic
   const modelNamed = (name: string): Model =>
     anthropic({ ...own, model: name, baseUrl: server.url, apiKey: 'scripted' })
-  const model = modelNamed(flags.model ?? script.model ?? 'scripted')
   return {
-    model,
-    ...(flags.fallbackModel === undefined ? {} : { fallbackModel: modelNamed(flags.fallbackModel) }),
+    ...namedModels(flags, modelNamed(flags.model ?? script.model ?? 'scripted'), modelNamed),
     apiKeySource: 'none',
     close: () => server.close(),
   }

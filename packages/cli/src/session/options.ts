@@ -7,6 +7,7 @@ import type { QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
+import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
 import type { Models } from './models.ts'
 import { readAnswerSchema } from './output-schema.ts'
@@ -20,10 +21,11 @@ import { modeOf, type Toolbox } from './toolbox.ts'
 export async function queryOptionsOf(
   flags: Flags,
   { env, cwd }: Pick<Program, 'env' | 'cwd'>,
-  { workspace, permissions, tools, sessionId, resultFiles }: Toolbox,
+  toolbox: Toolbox,
   models: Omit<Models, 'close' | 'warnings'>,
 ): Promise<QueryOptions> {
-  const { model, fallbackModel, prices, apiKeySource } = models
+  const { workspace, permissions, tools, sessionId, resultFiles } = toolbox
+  const { model, fallbackModel, compactModel, prices, apiKeySource } = models
   const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
   const names = tools.map(({ name }) => name)
   const ours = (): string =>
@@ -48,6 +50,7 @@ export async function queryOptionsOf(
     ...limitsOf(flags, env),
     prepareContent: createPrepareContent(workspace.fitImage),
     mediaLimits: { advice: imageAdvice },
+    ...contextOf(flags, env, toolbox, compactModel),
     ...(schema === undefined ? {} : { output: schema.output }),
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
