@@ -95,6 +95,30 @@ describe('a script is played over real HTTP, reply after reply', () => {
     )
   })
 
+  test('a reply with `when` is kept for a request that says so, and the others keep their order', async () => {
+    const { model, server } = await play({
+      replies: [
+        { content: 'first' },
+        { when: 'write a summary', content: 'a summary', repeat: 2 },
+        { when: 'summary', content: 'another', expect: 'summary' },
+        { content: 'second' },
+      ],
+    })
+    const told: string[] = []
+    for (const text of ['hi', 'write a summary', 'please write a summary now', 'go on', 'write a summary'])
+      told.push(
+        textOf(
+          (await call(model, { request: requestOf({ messages: [{ role: 'user', content: text }] }) })).reply?.message ??
+            '',
+        ),
+      )
+    expect(told).toEqual(['first', 'a summary', 'a summary', 'second', 'another'])
+    expect(server.remaining()).toBe(0)
+    expect((await call(model)).error).toMatchObject({
+      message: expect.stringContaining('has 5 replies and this is request 6'),
+    })
+  })
+
   test('variables take the place of their names', async () => {
     const { model } = await play(
       {
@@ -375,7 +399,7 @@ describe('a script that is not right is refused with the place and what is right
     [
       'a misspelled field',
       { replies: [{ content: 'a', stop: 'x' }] },
-      'script: replies[0].stop is no field here. There are: content, stop_reason, stop_sequence, usage, pace_ms, fault, expect, repeat, delay_ms.',
+      'script: replies[0].stop is no field here. There are: content, stop_reason, stop_sequence, usage, pace_ms, fault, when, expect, repeat, delay_ms.',
     ],
     [
       'a block without type',
@@ -401,6 +425,11 @@ describe('a script that is not right is refused with the place and what is right
       'tokens that are no number',
       { replies: [{ content: 'a', usage: { output_tokens: 'many' } }] },
       'script: replies[0].usage.output_tokens must be a number, 0 or more, not "many".',
+    ],
+    [
+      'a condition that every request meets',
+      { replies: [{ content: 'a', when: '' }] },
+      'script: replies[0].when must be a text that is not empty, not "".',
     ],
     [
       'a repeat of 0',

@@ -32,12 +32,13 @@ export function parseScriptText(text: string, source?: string): Script {
   return parseScript(value, source)
 }
 
-const common = ['expect', 'repeat', 'delay_ms'] as const
+const common = ['when', 'expect', 'repeat', 'delay_ms'] as const
 
 function checkReply(check: Checker, value: unknown, at: string): void {
   const isError = isJsonObject(value) && 'error' in value
   const own = isError ? ['error'] : ['content', 'stop_reason', 'stop_sequence', 'usage', 'pace_ms', 'fault']
   const reply = check.object(value, at, [...own, ...common])
+  check.optional(reply, at, 'when', 'filledText')
   check.optional(reply, at, 'expect', 'text')
   check.optional(reply, at, 'repeat', 'count')
   check.optional(reply, at, 'delay_ms', 'number')
@@ -117,6 +118,7 @@ type Checker = ReturnType<typeof checker>
 
 const kinds = {
   text: { what: 'a text', fits: (value: unknown) => typeof value === 'string' },
+  filledText: { what: 'a text that is not empty', fits: (value: unknown) => typeof value === 'string' && value !== '' },
   number: { what: 'a number, 0 or more', fits: (value: unknown) => typeof value === 'number' && value >= 0 },
   count: { what: 'a whole number above 0', fits: (value: unknown) => Number.isInteger(value) && Number(value) > 0 },
   // No token is shorter than a byte.

@@ -13,8 +13,8 @@ import type { ContentBlock, Usage } from '@halting/core'
  * }
  * ```
  *
- * The n-th request that fits gets the n-th reply, whatever it asks, retries too. When none is left, the answer is a 400 that
- * says so. docs/guide/scripts.md describes every field.
+ * The n-th request that fits gets the n-th reply, whatever it asks, retries too; but a reply with `when` is kept for a request that says so.
+ * When none is left, the answer is a 400 that says so. docs/guide/scripts.md describes every field.
  */
 export interface Script {
   /** By which id the scripted model is priced and reported; `scripted`, which has no price, when absent. */
@@ -32,6 +32,11 @@ export interface Script {
 export type ScriptedReply = ScriptedMessage | ScriptedError
 
 interface Reply {
+  /**
+   * Out of order: for the next request whose last user message holds this text. For a request that no turn makes, such as one for a summary,
+   * which may come at any time.
+   */
+  readonly when?: string
   /** What the last user message must contain, tool results included; else a 400 says what was there instead. */
   readonly expect?: string
   /** So many requests in a row get this reply; 1 when absent. */

@@ -8,6 +8,7 @@ import { answer } from './answer.ts'
 import { estimatedTokens } from './estimated-tokens.ts'
 import { lastUserText } from './last-user-text.ts'
 import { parseScript } from './parse-script.ts'
+import { Replies } from './replies.ts'
 import type { Script, ScriptedReply } from './script.ts'
 
 /** A request as it came. */
@@ -48,10 +49,9 @@ export async function startScriptedServer(
   options: ScriptedServerOptions = {},
 ): Promise<ScriptedServer> {
   const parsed = withVariables(parseScript(script, options.source), options.variables ?? {})
-  const replies = parsed.replies.flatMap((reply) => Array.from({ length: reply.repeat ?? 1 }, () => reply))
+  const replies = new Replies(parsed.replies)
   const { contextWindow = Infinity, tokenFactor = 1 } = parsed
   const requests: SeenRequest[] = []
-  let taken = 0
   const closing = new AbortController()
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -69,8 +69,12 @@ export async function startScriptedServer(
       const message = `prompt is too long: ${inputTokens} tokens > ${contextWindow} maximum`
       return refuse(response, 400, 'invalid_request_error', message)
     }
-    const reply = replies[taken++]
-    const problem = problemOf(reply, seen, taken, replies.length)
+    const lastText = lastUserText(seen.body)
+    const { reply, number } = replies.take(lastText)
+    const problem =
+      reply === undefined
+        ? `The script has ${replies.count} replies and this is request ${number}: it is exhausted.`
+        : problemOf(reply, seen, lastText, number)
     if (reply === undefined || problem !== undefined) {
       return refuse(response, 400, 'invalid_request_error', problem ?? '')
     }
@@ -95,7 +99,7 @@ export async function startScriptedServer(
   return {
     url: `http://127.0.0.1:${port}`,
     requests,
-    remaining: () => Math.max(0, replies.length - taken),
+    remaining: () => replies.left,
     async close() {
       closing.abort()
       server.closeAllConnections()
@@ -145,14 +149,7 @@ function maxTokensOf({ max_tokens: cap }: JsonObject): number {
 }
 
 /** Why this request gets no reply; undefined when it does. */
-function problemOf(
-  reply: ScriptedReply | undefined,
-  { body, text }: SeenRequest,
-  number: number,
-  count: number,
-): string | undefined {
-  if (reply === undefined) return `The script has ${count} replies and this is request ${number}: it is exhausted.`
-  const found = lastUserText(body)
+function problemOf(reply: ScriptedReply, { text }: SeenRequest, found: string, number: number): string | undefined {
   if (reply.expect === undefined || found.includes(reply.expect)) return inputProblemOf(reply, text, number)
   const shown = found.length > 500 ? `${found.slice(0, 500)}…` : found
   return `Reply ${number} of the script expects "${reply.expect}" in the last user message, which is: "${shown}"`
