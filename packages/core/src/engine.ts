@@ -277,6 +277,7 @@ export class QueryEngine {
       sessionCostUsd,
       sessionUsage,
       models: contextOf(this.#options).models,
+      contextWindow: this.#options.contextWindow ?? null,
       output,
     })
   }

@@ -15,6 +15,8 @@ export interface ResultInput {
   readonly sessionCostUsd: number
   readonly sessionUsage: { readonly [model: string]: ModelFigures }
   readonly models: readonly Model[]
+  /** In place of what the models say. */
+  readonly contextWindow: number | null
   readonly output: OutputSchema | undefined
 }
 
@@ -34,7 +36,7 @@ export function resultMessage(input: ResultInput): SdkResult {
     total_cost_usd: input.sessionCostUsd,
     usage: terminal.summary.usage,
     modelUsage: Object.fromEntries(
-      Object.entries(input.sessionUsage).map(([model, figures]) => [model, modelUsage(model, figures, input.models)]),
+      Object.entries(input.sessionUsage).map(([model, figures]) => [model, modelUsage(model, figures, input)]),
     ),
     permission_denials: input.denials,
     // The one name that differs in the SDK message format (spec R-SDK-5).
@@ -71,7 +73,11 @@ export function stopOf(terminal: Terminal): SdkStop {
   }
 }
 
-function modelUsage(model: string, { usage, costUsd }: ModelFigures, models: readonly Model[]): SdkModelUsage {
+function modelUsage(
+  model: string,
+  { usage, costUsd }: ModelFigures,
+  { models, contextWindow }: ResultInput,
+): SdkModelUsage {
   const known = models.find(({ id }) => id === model)
   return {
     inputTokens: usage.input_tokens,
@@ -80,7 +86,7 @@ function modelUsage(model: string, { usage, costUsd }: ModelFigures, models: rea
     cacheCreationInputTokens: usage.cache_creation_input_tokens,
     webSearchRequests: searches(usage),
     costUSD: costUsd,
-    contextWindow: known?.contextWindow ?? 0,
+    contextWindow: contextWindow ?? known?.contextWindow ?? 0,
     maxOutputTokens: known?.maxOutputTokens ?? 0,
   }
 }

@@ -8,4 +8,6 @@ export interface ContextEstimate {
   readonly length: number
   readonly counted: PromptCount
   readonly model: Model
+  /** How the provider was known to count. */
+  readonly ratio: number
 }

@@ -10,12 +10,12 @@ import { promptCountFor } from './prompt-count.ts'
 export function estimateRequest(run: Run): number {
   const model = currentModel(run)
   const { length } = run.transcript
-  const { counted } = run.spent
+  const { counted, tokenRatio: ratio } = run.spent
   const { estimate } = run
-  const isKnown = estimate?.length === length && estimate.counted === counted && estimate.model === model
-  if (isKnown) return estimate.tokens
+  const isSame = estimate?.length === length && estimate.counted === counted
+  if (isSame && estimate.model === model && estimate.ratio === ratio) return estimate.tokens
   const tokens = estimateAnew(run, model)
-  run.estimate = { tokens, length, counted, model }
+  run.estimate = { tokens, length, counted, model, ratio }
   return tokens
 }
 

@@ -1,0 +1,21 @@
+// Holds rules of docs/spec.md: R-CTX-10a.
+import { expect, test } from 'vitest'
+import { plainContext } from '../src/adapters/index.ts'
+import { run } from './support/harness.ts'
+
+test('after a refusal that tells how much was sent, the layers are shown that much and not the estimate before it', async () => {
+  const seen: number[] = []
+  const refusal = { kind: 'prompt_too_long', message: 'too long', status: 413 } as const
+  await run([{ error: { ...refusal, contextLimit: { used: 4_000, limit: 3_000 } } }], {
+    system: 'x'.repeat(4_000),
+    context: {
+      ...plainContext,
+      autoCompact: true,
+      beforeRequest: ({ estimatedTokens }) => void seen.push(estimatedTokens),
+      compact: ({ estimatedTokens }) => void seen.push(estimatedTokens),
+    },
+  })
+  expect(seen).toHaveLength(2)
+  expect(seen[0]).toBeLessThan(1_100)
+  expect(seen[1]).toBe(4_000)
+})
