@@ -1,5 +1,5 @@
 import type { LoopEvent } from '@halting/core'
-import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
+import { isJsonObject, windowFigures, type ModelUpdate, type WindowFigures } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from './summaries.ts'
@@ -28,6 +28,8 @@ export function followActivity(now: () => number = () => performance.now()): Act
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
   let [tokens, usd] = [0, 0]
+  let window: WindowFigures | undefined
+  let isCompacting = false
   const begin = (what: string): void => {
     // What goes on since a while goes on.
     if (own.what(0) !== what) own = { what: () => what, since: now(), isTimed: true }
@@ -70,10 +72,20 @@ export function followActivity(now: () => number = () => performance.now()): Act
       case 'model_update':
         hearUpdate(event.update)
         return
+      case 'context':
+        if (isOwn) window = event.figures
+        return
       case 'compact_start':
-        begin('compacting')
+        isCompacting = isOwn
+        begin(isOwn && window !== undefined ? `compacting ${rounded(window.usedTokens)} tokens` : 'compacting')
+        return
+      case 'message':
+        // The next reply is counted; until then what was left is estimated.
+        if (isOwn && window !== undefined && event.entry.kind === 'compact_boundary')
+          window = windowFigures(event.entry.postTokens, window.windowTokens, window.thresholds)
         return
       case 'compact_end':
+        isCompacting = false
         begin('working')
         return
       default:
@@ -84,10 +96,16 @@ export function followActivity(now: () => number = () => performance.now()): Act
     turn: turn > 0 ? `turn ${turn}` : '',
     doing: doingText([...tools.values()], own, now()),
     time: stopwatch(now() - begun),
+    context: contextText(isCompacting ? undefined : window),
     tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
     cost: usd > 0 ? money(usd) : '',
   })
   return { hear: (event) => hear(event, true), line: (columns) => layOut(parts(), columns) }
+}
+
+/** While it is made shorter, its size is told already. */
+function contextText(window: WindowFigures | undefined): string {
+  return window === undefined || window.usedPercent < 1 ? '' : `ctx ${window.usedPercent} %`
 }
 
 function doingText(tools: readonly Doing[], own: Doing, now: number): string {
@@ -113,12 +131,14 @@ interface Parts {
   readonly turn: string
   readonly doing: string
   readonly time: string
+  /** How full the window is. */
+  readonly context: string
   readonly tokens: string
   readonly cost: string
 }
 
 /** What is left out where there is no room, the first first. */
-const dispensable = ['tokens', 'turn', 'cost'] as const satisfies readonly (keyof Parts)[]
+const dispensable = ['tokens', 'context', 'turn', 'cost'] as const satisfies readonly (keyof Parts)[]
 /** What is done is told in so many columns before anything else is. */
 const doingColumns = 24
 
@@ -134,6 +154,6 @@ function layOut(parts: Parts, columns: number): string {
 
 const separator = ' · '
 
-function joined({ turn, doing, time, tokens, cost }: Parts): string {
-  return [turn, doing, time, tokens, cost].filter((part) => part !== '').join(separator)
+function joined({ turn, doing, time, context, tokens, cost }: Parts): string {
+  return [turn, doing, time, context, tokens, cost].filter((part) => part !== '').join(separator)
 }

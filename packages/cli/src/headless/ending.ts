@@ -1,6 +1,7 @@
 import { endings, type Terminal, type TerminalReason } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+import { letItCompact, moreRoom } from './context-advice.ts'
 import { limitAdvice } from './limit-advice.ts'
 
 type Advice = string | ((flags: Flags) => string)
@@ -21,8 +22,8 @@ const advice: { readonly [reason in TerminalReason]: Advice } = {
   max_output_tokens: 'Ask for a shorter answer, or for the rest of it.',
   time_limit: 'Raise --max-duration.',
   no_progress: 'Say in the prompt what to do when a call does not help.',
-  compaction_thrash: 'Split the task: its context does not get smaller any more.',
-  blocking_limit: 'Split the task: the conversation no longer fits.',
+  compaction_thrash: moreRoom,
+  blocking_limit: letItCompact,
   structured_output_retry_exhausted: 'Make the schema simpler, or say in the prompt what goes into it.',
   hook_stopped: 'A hook stopped the run: see what it says.',
   stop_hook_prevented: 'A stop hook ended the run: see what it says.',
@@ -31,7 +32,8 @@ const advice: { readonly [reason in TerminalReason]: Advice } = {
   aborted_streaming: '',
   aborted_tools: '',
   abandoned: '',
-  prompt_too_long: 'Split the task, or read less at once.',
+  prompt_too_long: (flags) =>
+    flags.autocompact === 'off' ? letItCompact(flags) : 'Split the task, or read less at once.',
   model_error: anotherModel,
   refusal: 'The model declined: put the request in other words.',
   image_error: 'Take the image out, or make it smaller.',

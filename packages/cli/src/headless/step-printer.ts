@@ -3,6 +3,7 @@ import type { SdkAssistant, SdkUser } from '@halting/core/adapters'
 import { columnsOf, wrapped } from '../io/columns.ts'
 import { elapsed, oneLine, printable } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { roomNews } from './room.ts'
 import { inputSummary, lastLinesOfFailed, resultSummary } from './summaries.ts'
 
 /**
@@ -101,6 +102,9 @@ export function createStepPrinter(
 
   const hear = (event: LoopEvent): void => {
     if (event.type === 'agent') hear(event.event)
+    const news = roomNews(event)
+    if (news !== undefined)
+      line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
     if (event.type === 'tool_end') durations.set(event.callId, event.durationMs)
     if (event.type !== 'retry') return
     const { attempt, maxRetries, delayMs, error } = event

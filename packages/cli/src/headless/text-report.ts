@@ -11,6 +11,7 @@ import { followDenials } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
 import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
+import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
 import type { Watcher } from './run.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
@@ -94,15 +95,24 @@ function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPri
   )
 }
 
-/** Tells what a person should know while it happens: why a request is made again, once, and what the run notes. */
+/** Tells what a person should know while it happens: why a request is made again, once, what the run notes, and when the conversation was made shorter. */
 function troubleTeller(output: Output, style: Style): (event: LoopEvent) => void {
   let told = ''
   return (event) => {
-    const message = event.type === 'retry' ? event.error.message : event.type === 'notice' ? event.message : told
+    const news = roomNews(event)
+    if (news?.kind === 'compacted') output.err(`${style.dim(oneLine(`↻ ${news.text}`, output.width))}\n`)
+    const message = troubleOf(event) ?? told
     if (message === told) return
     told = message
     output.err(`${style.yellow(wrapped(`! ${oneLine(told, 3 * output.width)}`, output.width))}\n`)
   }
+}
+
+function troubleOf(event: LoopEvent): string | undefined {
+  if (event.type === 'retry') return event.error.message
+  if (event.type === 'notice') return event.message
+  const news = roomNews(event)
+  return news?.kind === 'not compacted' ? news.text : undefined
 }
 
 function say(text: string, output: Output): void {

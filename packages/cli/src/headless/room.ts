@@ -1,0 +1,36 @@
+import type { LoopEvent, TranscriptEntry } from '@halting/core'
+import { many, rounded } from '../io/figures.ts'
+
+/** What was done about a window that fills up, as a person is told; undefined for other events. */
+export interface RoomNews {
+  readonly kind: 'compacted' | 'not compacted' | 'cleared'
+  readonly text: string
+}
+
+export function roomNews(event: LoopEvent): RoomNews | undefined {
+  switch (event.type) {
+    case 'message':
+      return compacted(event.entry)
+    case 'compact_end':
+      return event.compacted ? undefined : { kind: 'not compacted', text: `not compacted: ${event.message}` }
+    case 'results_cleared': {
+      const what = many(event.calls, 'old result')
+      return { kind: 'cleared', text: `${what} cleared, ${rounded(event.freedTokens)} tokens freed` }
+    }
+    default:
+      return undefined
+  }
+}
+
+const how = {
+  auto: 'compacted',
+  manual: 'compacted',
+  reactive: 'compacted after a refusal',
+  collapse: 'finished work summarized',
+} as const
+
+function compacted(entry: TranscriptEntry): RoomNews | undefined {
+  if (entry.kind !== 'compact_boundary' || entry.trigger === 'hook') return undefined
+  const { trigger, preTokens, postTokens } = entry
+  return { kind: 'compacted', text: `${how[trigger]}: ${rounded(preTokens)} → ${rounded(postTokens)} tokens` }
+}

@@ -1,0 +1,148 @@
+// Holds rules of docs/spec.md: R-CTX-3, R-CTX-13 to R-CTX-17, R-TEXT-2c and R-TEXT-5, as somebody sees them who reads the lines of the program.
+import { describe, expect, test } from 'vitest'
+import { fullWindow } from './support/full-window.ts'
+import { installProgram, linesOf, run, type Line } from './support/program.ts'
+
+installProgram()
+
+const json = ['--output-format', 'stream-json', '--verbose']
+
+/** A line in a word or two. */
+function outline(line: Line): string {
+  if (line.type === 'system' && line.subtype === 'status') return `status ${String(line['status'])}`
+  if (line.type === 'system' && line.subtype === 'compact_boundary') {
+    const { trigger } = line['compact_metadata'] as { readonly trigger: string }
+    return `boundary ${trigger}`
+  }
+  return line.subtype ?? line.type
+}
+
+/** Equal neighbours as one; what the model says and its calls as `turn`. */
+function outlineOf(lines: readonly Line[]): readonly string[] {
+  const words = lines.map(outline).map((word) => (word === 'assistant' || word === 'user' ? 'turns' : word))
+  return words.filter((word, index) => word !== words[index - 1])
+}
+
+interface Metadata {
+  readonly trigger: string
+  readonly pre_tokens: number
+  readonly post_tokens: number
+}
+
+const compacting = ['status compacting', 'status null', 'boundary auto']
+
+describe('a session that crosses every layer, as stream-json', () => {
+  test('is told in its order: each compaction begins, ends and leaves a boundary with figures, and nothing is told twice', async () => {
+    const { status, stdout, stderr } = await run(fullWindow('everyLayer', ...json))
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const lines = linesOf(stdout)
+    expect(outlineOf(lines)).toEqual([
+      'init',
+      'turns',
+      // Finished work in the place of what it is of, then all but the newest.
+      ...compacting,
+      'turns',
+      ...compacting,
+      'turns',
+      // Two refusals: what was staged, then a compaction. Neither is told: the run recovered.
+      ...compacting,
+      ...compacting,
+      'turns',
+      'success',
+    ])
+    const uuids = lines.map(({ uuid }) => uuid)
+    expect(new Set(uuids).size).toBe(uuids.length)
+    const boundaries = lines.filter(({ subtype }) => subtype === 'compact_boundary')
+    for (const boundary of boundaries) {
+      const { uuid, session_id: session, ...rest } = boundary
+      expect([typeof uuid, typeof session]).toEqual(['string', 'string'])
+      const metadata = boundary['compact_metadata'] as Metadata
+      const figures = { pre_tokens: expect.any(Number), post_tokens: expect.any(Number) }
+      expect(rest).toEqual({
+        type: 'system',
+        subtype: 'compact_boundary',
+        compact_metadata: { trigger: 'auto', ...figures },
+      })
+      expect(metadata.post_tokens).toBeLessThan(metadata.pre_tokens)
+    }
+    const result = lines.at(-1)
+    expect(result).toMatchObject({ result: 'All settings are in order.', terminal_reason: 'completed' })
+    expect(result?.['modelUsage']).toMatchObject({ 'claude-haiku-4-5': { contextWindow: 16_000 } })
+  })
+
+  test('a result line counts what the summaries cost', async () => {
+    const { stdout } = await run(fullWindow('everyLayer', '--output-format', 'json'))
+    const result = JSON.parse(stdout) as {
+      readonly usage: { readonly input_tokens: number }
+      readonly modelUsage: { readonly [model: string]: { readonly inputTokens: number } }
+    }
+    expect(result.modelUsage['claude-haiku-4-5']?.inputTokens).toBeGreaterThan(result.usage.input_tokens * 1.1)
+  })
+})
+
+describe('the same in text', () => {
+  const news = (stderr: string): readonly string[] => stderr.split('\n').filter((line) => line.startsWith('↻'))
+
+  test('with --verbose each layer has one line, with its figures', async () => {
+    const { status, stdout, stderr } = await run(fullWindow('everyLayer', '--verbose'))
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'All settings are in order.\n' })
+    const figures = String.raw`\d+\.\dk → \d+\.\dk tokens`
+    const told = [
+      String.raw`6 old results cleared, \d\.\dk tokens freed`,
+      `finished work summarized: ${figures}`,
+      `compacted: ${figures}`,
+      `finished work summarized: ${figures}`,
+      `compacted after a refusal: ${figures}`,
+    ]
+    expect(news(stderr).join('\n')).toMatch(new RegExp(`^${told.map((line) => `↻ ${line}`).join('\n')}$`))
+  })
+
+  test('without it nothing is said of it, where nobody watches', async () => {
+    expect(await run(fullWindow('everyLayer'))).toEqual({
+      status: 0,
+      stdout: 'All settings are in order.\n',
+      stderr: '',
+    })
+  })
+})
+
+describe('where no room can be made', () => {
+  test('compaction_thrash: after three compactions, with flags that were not given', async () => {
+    const { status, stdout } = await run(fullWindow('thrash', ...json))
+    expect(status).toBe(3)
+    const round = ['turns', ...compacting]
+    expect(outlineOf(linesOf(stdout))).toEqual([
+      'init',
+      ...round,
+      ...round,
+      ...round,
+      'turns',
+      'error_during_execution',
+    ])
+    const { stderr } = await run(fullWindow('thrash'))
+    expect(stderr).toMatch(/^halting: compaction_thrash: The conversation was full again [^\n]*\n$/)
+    expect(stderr).toMatch(/\)\. Raise --context-window, if more fits, or name such a model with --model\.\n$/)
+    const named = await run(fullWindow('thrash', '--model', 'claude-haiku-4-5', '--autocompact', '60%'))
+    expect(named.stderr).toMatch(/\)\. Raise --autocompact, or raise --context-window, if more fits\.\n$/)
+  })
+
+  test('blocking_limit: when it is switched off, which is what to undo', async () => {
+    const { status, stderr } = await run(fullWindow('blocking', '--autocompact', 'off'))
+    expect(status).toBe(3)
+    expect(stderr).toMatch(/^halting: blocking_limit: Prompt is too long: about \d+ tokens, and 13000 fit\./)
+    expect(stderr).toMatch(/\)\. Leave out --autocompact off, so that room is made, or split the task\.\n$/)
+    const byVariable = await run(fullWindow('blocking'), { env: { DISABLE_AUTO_COMPACT: '1' } })
+    expect(byVariable.status).toBe(3)
+    expect(byVariable.stderr).toMatch(
+      /\)\. Give --autocompact auto, which goes before DISABLE_AUTO_COMPACT, or split the task\.\n$/,
+    )
+  })
+
+  test('prompt_too_long: when it is switched off and the service refuses first', async () => {
+    const { status, stderr } = await run(fullWindow('refused', '--autocompact', 'off'))
+    expect(status).toBe(1)
+    expect(stderr).toMatch(
+      /^halting: prompt_too_long: [^\n]*\)\. Leave out --autocompact off, so that room is made, or split the task\.\n$/,
+    )
+  })
+})
