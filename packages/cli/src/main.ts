@@ -53,14 +53,21 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   if (command === undefined && word !== undefined && read.flags.print !== true && isOneWord(word)) {
     refuseUnknownCommand(word)
   }
-  if (command !== undefined && command !== 'models' && word !== undefined) {
+  if (command !== undefined && !takesWord.has(command) && word !== undefined) {
     throw new UsageError(
       `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
     )
   }
+  if (read.flags.json === true && !tellsJson.has(command))
+    throw new UsageError(
+      '--json belongs to halting check, context, doctor and models. A run takes --output-format json.',
+    )
   if (read.flags.keep === true && command !== 'demo') throw new UsageError('--keep belongs to halting demo.')
   return read
 }
+
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context'])
+const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>(['check', 'context', 'doctor', 'models'])
 
 /** A sentence is a prompt; a path or an address is one too. */
 function isOneWord(word: string): boolean {
@@ -89,6 +96,10 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'check': {
       const { check } = await import('./check/check.ts')
       return check(flags, program)
+    }
+    case 'context': {
+      const { context } = await import('./context/context.ts')
+      return context(flags, words, program)
     }
     case 'demo': {
       const { demo } = await import('./demo/demo.ts')

@@ -360,9 +360,12 @@ function withoutResults(messages: readonly ModelMessage[], calls: ReadonlySet<st
   })
 }
 
+/** How the note begins that takes the place of a result. */
+export const clearedNoteStart = '[This result was cleared to make room: '
+
 /** The result of a call as the model is shown it once it was cleared. */
 export function clearedResult(block: ToolResultBlock): ToolResultBlock {
   const { length } = typeof block.content === 'string' ? block.content : JSON.stringify(block.content)
-  const content = `[This result was cleared to make room: ${length} characters. Call the tool again if you need it.]`
+  const content = `${clearedNoteStart}${length} characters. Call the tool again if you need it.]`
   return { ...block, content }
 }

@@ -14,8 +14,8 @@ type EffortName = (typeof efforts)[number]
 export type AutoCompact = 'auto' | 'off' | number | `${number}%`
 
 /** Whether a command prints JSON: it has one thing to say, so both formats of a run mean the same. */
-export function wantsJson({ outputFormat }: Pick<Flags, 'outputFormat'>): boolean {
-  return outputFormat === 'json' || outputFormat === 'stream-json'
+export function wantsJson({ outputFormat, json }: Pick<Flags, 'outputFormat' | 'json'>): boolean {
+  return json === true || outputFormat === 'json' || outputFormat === 'stream-json'
 }
 
 /** Every flag that this version serves, by the name that the code knows it by. What was not given is absent. */
@@ -66,6 +66,7 @@ export interface Flags {
   readonly addDir?: readonly string[]
   readonly dangerouslySkipPermissions?: boolean
 
+  readonly json?: boolean
   readonly keep?: boolean
   readonly help?: boolean
   readonly version?: boolean

@@ -346,6 +346,12 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     meaning: 'The same as --permission-mode bypassPermissions',
   },
 
+  json: {
+    names: ['--json'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of check, context, doctor and models: JSON',
+  },
   keep: { names: ['--keep'], group: 'program', kind: 'switch', meaning: 'Of demo: keep the folder it worked in' },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
   version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },

@@ -23,6 +23,8 @@ export {
 } from '../context/port.ts'
 export type { CarriedText, CarryOver } from '../context/compact.ts'
 export { contextLayers, type ContextLayersOptions } from '../context/layers.ts'
+export { contextUsage, type ContextUsage, type ContextUsageInput } from '../context/usage.ts'
+export type { ContextKind, ContextPart } from '../context/usage-parts.ts'
 export { windowFigures, type WindowFigures, type WindowThresholds } from '../context/window.ts'
 export { roughTokens, upperBoundOfText, type Tokens } from '../context/tokens.ts'
 export type { QueryInput } from '../query.ts'

@@ -17,23 +17,39 @@ export interface CompactionPlan {
 /** Most tokens of what people said, word for word. */
 const mostWords = 20_000
 
+/** Most tokens that each part of what a compaction leaves may have. */
+export interface CompactionRoom {
+  /** Of the newest messages, which stay. */
+  readonly tail: number
+  readonly summary: number
+  readonly words: number
+  readonly carried: number
+}
+
+/** The room that there is in a window beside what every request has. */
+export function compactionRoom(
+  { model, contextWindow, fixedTokens }: Pick<ContextView, 'model' | 'contextWindow' | 'fixedTokens'>,
+  trigger: CompactionTrigger,
+): CompactionRoom {
+  const usable = Math.max(0, usableTokens(model, contextWindow) - fixedTokens)
+  return {
+    // A service that refused may count far more than is estimated: less is kept then.
+    tail: Math.min(usable * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
+    summary: Math.max(256, Math.floor(Math.min(usable * 0.12, 16_000, model.maxOutputTokens))),
+    words: Math.floor(Math.min(usable * 0.25, mostWords)),
+    carried: Math.floor(Math.min(usable * 0.1, 25_000)),
+  }
+}
+
 /** Undefined when there is nothing that could be made shorter. */
 export function planCompaction(view: ContextView, trigger: CompactionTrigger): CompactionPlan | undefined {
-  const { tokensOf, model, contextWindow } = view
+  const { tokensOf } = view
   const messages = view.state.transcript.messages()
-  const usable = Math.max(0, usableTokens(model, contextWindow) - view.fixedTokens)
-  // A service that refused may count far more than is estimated: less is kept then.
-  const tail = Math.min(usable * (trigger === 'auto' ? 0.2 : 0.1), 20_000)
+  const { tail, summary, words, carried } = compactionRoom(view, trigger)
   const start = newestWithin(messages, tail, tokensOf)
   const replaced = messages.slice(0, start)
   const newest = messages.slice(start)
   const kept = tokensOf(newest) > tail ? shortenedTo(newest, tail, tokensOf) : newest
   if (replaced.length === 0 && kept.every((message, index) => message === newest[index])) return undefined
-  return {
-    replaced,
-    kept,
-    summaryTokens: Math.max(256, Math.floor(Math.min(usable * 0.12, 16_000, model.maxOutputTokens))),
-    wordsTokens: Math.floor(Math.min(usable * 0.25, mostWords)),
-    carriedTokens: Math.floor(Math.min(usable * 0.1, 25_000)),
-  }
+  return { replaced, kept, summaryTokens: summary, wordsTokens: words, carriedTokens: carried }
 }

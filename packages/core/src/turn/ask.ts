@@ -1,5 +1,5 @@
 import { allowances } from '../allowance.ts'
-import { windowFigures } from '../context/window.ts'
+import { defenceFigures } from '../context/defence-figures.ts'
 import type { HeldBack } from '../budget/ledger.ts'
 import { usdOf } from '../budget/prices.ts'
 import type { AbortCause } from '../cancel/abort.ts'
@@ -190,17 +190,10 @@ export function appendReply(run: Run, { message, isCounted }: Pick<Answer, 'mess
 function tellWindow(run: Run): void {
   const { contextDefence } = run.context
   const model = currentModel(run)
-  const window = windowOf(run, model)
-  const compaction = contextDefence.compactionThreshold?.(model, window) ?? Infinity
-  const blocking = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(model, window)
-  const next = Math.min(compaction, blocking, window)
-  const warning = Math.max(0, next - Math.min(warningMargin, window * 0.1))
-  const figures = windowFigures(estimateRequest(run), window, { warning, compaction, blocking })
+  const used = estimateRequest(run)
+  const figures = defenceFigures(contextDefence, model, { window: windowOf(run, model), used })
   run.emit({ type: 'context', figures })
 }
-
-/** Tokens before the next threshold at which a person is told that little is left. */
-const warningMargin = 20_000
 
 /** Appends the part of an aborted reply that had arrived. */
 export function appendPartialReply(run: Run, message: AssistantMessage): void {

@@ -1,0 +1,22 @@
+import { contextUsage } from '@halting/core/adapters'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
+import { styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { describeModels } from '../session/models.ts'
+import { queryOptionsOf } from '../session/options.ts'
+import { openToolbox } from '../session/toolbox.ts'
+import { usageText } from './usage-text.ts'
+
+/** `halting context [PROMPT]`: what fills the window with the next request in this folder, with these flags. Asks nobody, needs no key. */
+export async function context(flags: Flags, [prompt]: readonly string[], program: Program): Promise<number> {
+  const { output, env, cwd } = program
+  const toolbox = openToolbox(flags, cwd, env)
+  const models = await describeModels(flags, program)
+  for (const warning of models.warnings) output.err(told(warning))
+  const options = await queryOptionsOf(flags, program, toolbox, models)
+  const usage = contextUsage(options, prompt === undefined ? {} : { prompt })
+  const style = styleFor(output.isTerminal.stdout, env)
+  output.out(wantsJson(flags) ? `${JSON.stringify(usage)}\n` : usageText(usage, output.width, style))
+  return 0
+}

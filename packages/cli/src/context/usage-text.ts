@@ -1,0 +1,83 @@
+import type { ContextKind, ContextPart, ContextUsage } from '@halting/core/adapters'
+import { columnsOf, fitted, wrapped } from '../io/columns.ts'
+import { counted, moneyAtMost, oneLine } from '../io/figures.ts'
+import type { Style } from '../io/style.ts'
+
+const labels: { readonly [kind in ContextKind]: string } = {
+  system: 'system prompt',
+  memory: 'memory files',
+  tool: 'tools',
+  summary: 'summaries',
+  person: 'what you said',
+  program: 'what the program said',
+  text: 'answers',
+  thinking: 'thinking',
+  call: 'calls of tools',
+  result: 'results of tools',
+  cleared: 'cleared results',
+}
+
+/** What fills the window, a line for each kind and each name, and what happens when it is full. */
+export function usageText(usage: ContextUsage, width: number, style: Style): string {
+  const { model, figures, isCounted } = usage
+  const { usedTokens, windowTokens } = figures
+  const how = isCounted ? 'by the last count of the service' : 'estimated'
+  const room = Number.isFinite(windowTokens)
+    ? ` of ${counted(windowTokens)} that fit (${percent(usedTokens / windowTokens)})`
+    : ''
+  const head = `The next request to ${oneLine(model, 100)} has about ${counted(usedTokens)} tokens${room}, ${how}.`
+  const rows = rowsOf(usage)
+  const labelled = Math.min(Math.max(...rows.map(({ label }) => columnsOf(label))), Math.max(20, width - 24))
+  const table = rows.map(({ label, tokens, isWithin }) => {
+    const name = fitted(label, labelled)
+    const line = `${name}${' '.repeat(labelled - columnsOf(name))}  ${counted(tokens).padStart(10)}`
+    const share = Number.isFinite(windowTokens) ? `  ${percent(tokens / windowTokens).padStart(7)}` : ''
+    return `  ${isWithin ? style.dim(line) : line + share}`
+  })
+  const notes = notesOf(usage).map((note) => wrapped(note, width))
+  return [wrapped(head, width), '', ...table, '', ...notes, ''].join('\n')
+}
+
+interface Row {
+  readonly label: string
+  readonly tokens: number
+  /** Part of the row before. */
+  readonly isWithin: boolean
+}
+
+/** Names of one kind in a line each, where there is more to say than the kind. */
+function rowsOf({ parts, figures }: ContextUsage): readonly Row[] {
+  const rows: Row[] = []
+  // True: `labels` has no other keys.
+  for (const kind of Object.keys(labels) as ContextKind[]) {
+    const own = parts.filter((part) => part.kind === kind)
+    if (own.length === 0) continue
+    rows.push({ label: labels[kind], tokens: tokensOf(own), isWithin: false })
+    for (const { name, tokens } of own)
+      if (name !== null) rows.push({ label: `  ${oneLine(name, 60)}`, tokens, isWithin: true })
+  }
+  if (Number.isFinite(figures.windowTokens)) rows.push({ label: 'free', tokens: figures.leftTokens, isWithin: false })
+  return rows
+}
+
+function tokensOf(parts: readonly ContextPart[]): number {
+  return parts.reduce((sum, { tokens }) => sum + tokens, 0)
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`
+}
+
+function notesOf({ model, inputUsd, autoCompact, figures, compactionFreesTokens }: ContextUsage): readonly string[] {
+  const { blocking } = figures.thresholds
+  const cost =
+    inputUsd === null
+      ? `${oneLine(model, 100)} has no price: halting models lists those that have one.`
+      : `A turn reads this for ${moneyAtMost(inputUsd.uncached)} the first time, and for ${moneyAtMost(inputUsd.cached)} while the service has it in its cache.`
+  const full =
+    autoCompact === null
+      ? `Auto-compact is off${Number.isFinite(blocking) ? `: a run ends at ${counted(blocking)} tokens` : ''}.`
+      : `Auto-compact begins at ${counted(autoCompact.atTokens)} tokens, and frees at least ${counted(autoCompact.freesTokens)} of them.`
+  const now = compactionFreesTokens > 0 ? [`Compacting now would free about ${counted(compactionFreesTokens)}.`] : []
+  return [cost, full, ...now]
+}

@@ -1,0 +1,69 @@
+// Holds rules of docs/spec.md: R-CTX-20, R-CTX-20b.
+import type { ContextUsage } from '@halting/core/adapters'
+import { expect, test } from 'vitest'
+import { installProgram, run, script } from './support/program.ts'
+
+installProgram()
+
+test('context tells what fills the window with the next request, without a key', async () => {
+  const flags = ['--model', 'claude-haiku-4-5', '--tools', 'Read', '--system-prompt', 'x'.repeat(4_000)]
+  const { status, stdout, stderr } = await run(['context', 'y'.repeat(400), ...flags])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const lines = stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' ').trim())
+  const used = Number(/about ([\d,]+) tokens/.exec(stdout)?.[1]?.replaceAll(',', ''))
+  const tool = used - 1_000 - 104
+  expect(lines).toEqual([
+    `The next request to claude-haiku-4-5 has about ${shown(used)} tokens of 200,000 that fit (0.6 %), estimated.`,
+    '',
+    'system prompt 1,000 0.5 %',
+    `tools ${tool} 0.1 %`,
+    `Read ${tool}`,
+    'what you said 104 0.1 %',
+    `free ${shown(200_000 - used)} 99.4 %`,
+    '',
+    'A turn reads this for $0.0017 the first time, and for $0.0002 while the service has it in its cache.',
+    expect.stringMatching(/^Auto-compact begins at 167,000 tokens, and frees at least \d\d,\d{3} of them\.$/),
+    '',
+  ])
+})
+
+const shown = (count: number): string => count.toLocaleString('en-US')
+
+test('it heeds the flags and variables of a run', async () => {
+  const env = { DISABLE_AUTO_COMPACT: '1' }
+  const off = await run(['context', '--context-window', '50k', '--tools', ''], { env })
+  expect(off.stdout).toContain('of 50,000 that fit')
+  expect(off.stdout).toContain('Auto-compact is off: a run ends at 47,000 tokens.')
+  expect(off.stdout).not.toMatch(/tools|what you said/)
+  const unpriced = await run(['context', '--script', script([{ content: 'never said' }])])
+  expect(unpriced.stdout).toContain('scripted has no price: halting models lists those that have one.')
+})
+
+test.each([['--json'], ['--output-format', 'json']])(
+  'with %s %s it is one JSON object, whose parts add up',
+  async (...json) => {
+    const { status, stdout } = await run(['context', 'Fix it.', '--autocompact', '100k', ...json])
+    expect(status).toBe(0)
+    const usage = JSON.parse(stdout) as ContextUsage
+    expect(usage.parts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(usage.figures.usedTokens)
+    expect(usage).toMatchObject({
+      model: 'claude-sonnet-5-5',
+      isCounted: false,
+      autoCompact: { atTokens: 100_000 },
+      figures: { windowTokens: 1_000_000, thresholds: { compaction: 100_000, blocking: null } },
+    })
+    expect(usage.parts.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['system', 'tool', 'person']))
+  },
+)
+
+test.each([
+  [['check'], { halts: true }],
+  [['models', 'claude-haiku-4-5-'], { models: [{ name: 'claude-haiku-4-5-20251001' }] }],
+] as const)('%j takes --json too', async (args, told) => {
+  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject(told)
+})
+
+test('a word that is nearly it is told', async () => {
+  expect((await run(['contex'])).stderr).toContain('Did you mean halting context?')
+  expect((await run(['compact'])).stderr).toContain('Instead: a run makes room by itself; --autocompact says when.')
+})

@@ -1,0 +1,161 @@
+import { isText, isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../messages.ts'
+import type { ToolDefinition } from '../model/model.ts'
+import { clearedNoteStart, type Transcript, type UserOrigin } from '../transcript.ts'
+import { estimateMessages, type Tokens } from './tokens.ts'
+
+/** What fills a window, by kind; in this order it is told. */
+export const contextKinds = [
+  /** The system prompt, without the entries below. */
+  'system',
+  /** Entries of `userContext` and `systemContext` that stand in the system prompt or in what people said. */
+  'memory',
+  'tool',
+  /** What compactions left in the place of messages. */
+  'summary',
+  /** What people said. */
+  'person',
+  /** What hooks and the loop said. */
+  'program',
+  'text',
+  'thinking',
+  'call',
+  'result',
+  /** Notes in the place of results. */
+  'cleared',
+] as const
+/** A kind of thing that fills a window. */
+export type ContextKind = (typeof contextKinds)[number]
+
+/** One thing that fills a window. */
+export interface ContextPart {
+  readonly kind: ContextKind
+  /** Of the tool or the entry; null where there is none. */
+  readonly name: string | null
+  readonly tokens: number
+}
+
+/** What the next request is made of. */
+export interface RequestParts {
+  readonly system: string
+  readonly tools: readonly ToolDefinition[]
+  readonly transcript: Transcript
+  /** By name. */
+  readonly entries: { readonly [name: string]: string }
+  readonly tokens: Tokens
+}
+
+/** Adds up what is alike. */
+class Sums {
+  readonly #tokens = new Map<string, ContextPart>()
+
+  add(kind: ContextKind, name: string | null, tokens: number): void {
+    const key = `${kind} ${name ?? ''}`
+    const before = this.#tokens.get(key)?.tokens ?? 0
+    if (before + tokens > 0) this.#tokens.set(key, { kind, name, tokens: before + tokens })
+  }
+
+  /** By kind, and within a kind the largest first. */
+  get parts(): readonly ContextPart[] {
+    const place = ({ kind }: ContextPart): number => contextKinds.indexOf(kind)
+    return [...this.#tokens.values()].toSorted((a, b) => place(a) - place(b) || b.tokens - a.tokens)
+  }
+}
+
+/** What fills the next request, as estimated: nothing of it is counted twice. */
+export function partsOf(request: RequestParts): readonly ContextPart[] {
+  const { system, tools, transcript, tokens } = request
+  const sums = new Sums()
+  const entries = entriesIn(request)
+  const systemTokens = tokens.estimate(system)
+  sums.add('system', null, systemTokens - entries.take(system, systemTokens, sums))
+  for (const tool of tools) sums.add('tool', tool.name, tokens.estimate(JSON.stringify(tool)))
+  const classify = classifier(transcript)
+  const nameOfCall = new Map<string, string>()
+  for (const message of transcript.messages()) {
+    const kindOf = classify(message)
+    // What a message has around its blocks goes to the first of them.
+    let around = aroundMessage
+    const add = (kind: ContextKind, name: string | null, amount: number): void => {
+      sums.add(kind, name, amount + around)
+      around = 0
+    }
+    if (typeof message.content === 'string') {
+      const amount = tokens.estimate(message.content)
+      add(kindOf, null, amount - entries.take(message.content, amount, sums))
+      continue
+    }
+    for (const block of message.content) {
+      const amount = estimateMessages(tokens, [{ role: 'user', content: [block] }]) - aroundMessage
+      if (isToolUse(block)) nameOfCall.set(block.id, block.name)
+      const [kind, name] = kindOfBlock(block, message.role, kindOf, nameOfCall)
+      const taken = isText(block) && message.role === 'user' ? entries.take(block.text, amount, sums) : 0
+      add(kind, name, amount - taken)
+    }
+    if (around > 0) add(kindOf, null, 0)
+  }
+  return sums.parts
+}
+
+/** What `estimateMessages` adds for a message. */
+const aroundMessage = 4
+
+function kindOfBlock(
+  block: ContentBlock,
+  role: ModelMessage['role'],
+  kindOfMessage: ContextKind,
+  names: ReadonlyMap<string, string>,
+): readonly [ContextKind, string | null] {
+  if (isToolResult(block)) {
+    const name = names.get(block.tool_use_id) ?? null
+    return typeof block.content === 'string' && block.content.startsWith(clearedNoteStart)
+      ? ['cleared', name]
+      : ['result', name]
+  }
+  if (role === 'user') return [kindOfMessage, null]
+  if (isToolUse(block)) return ['call', block.name]
+  if (isText(block)) return ['text', null]
+  if (block.type === 'thinking' || block.type === 'redacted_thinking') return ['thinking', null]
+  // Tools of the service's own: their calls and results stand in the reply.
+  const name = 'name' in block && typeof block.name === 'string' ? block.name : block.type
+  return [block.type.endsWith('_result') ? 'result' : 'call', name]
+}
+
+/** Entries, each counted where it stands first. */
+function entriesIn({ entries, tokens }: RequestParts) {
+  const left = new Map(Object.entries(entries).filter(([, text]) => text.trim() !== ''))
+  return {
+    /** Counts the entries that stand in this text, as far as it has tokens for them; gives what they have. */
+    take(text: string, amount: number, sums: Sums): number {
+      let taken = 0
+      for (const [name, entry] of left) {
+        if (!text.includes(entry)) continue
+        left.delete(name)
+        const own = Math.min(tokens.estimate(entry), amount - taken)
+        sums.add('memory', name, own)
+        taken += own
+      }
+      return taken
+    },
+  }
+}
+
+const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer', 'follow_up'])
+
+/** Whose a message is. A message of the conversation that no entry has was left by a compaction, or by a hook in its place. */
+function classifier(transcript: Transcript): (message: ModelMessage) => ContextKind {
+  const origins = new Map<ModelMessage | string, UserOrigin>()
+  for (const entry of transcript) {
+    if (entry.kind !== 'user') continue
+    origins.set(entry.message, entry.origin)
+    // Read back from storage, what a compaction kept is a copy.
+    if (entry.origin !== 'tool_results') origins.set(JSON.stringify(entry.message.content), entry.origin)
+  }
+  return (message) => {
+    if (message.role === 'assistant') return 'text'
+    const origin = origins.get(message) ?? origins.get(JSON.stringify(message.content))
+    if (origin === undefined && typeof message.content !== 'string' && message.content.some(isToolResult))
+      return 'program'
+    if (origin === undefined) return 'summary'
+    return ofAPerson.has(origin) ? 'person' : 'program'
+  }
+}
