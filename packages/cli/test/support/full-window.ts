@@ -2,19 +2,19 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { call, here } from './program.ts'
 
-// Sessions that fill a window of 16,000 tokens, so that each layer has something to do.
+// Sessions that fill a window of 32,000 tokens, so that each layer has something to do.
 
 const file = 'settings.ts'
 const part = (offset: number, limit: number) => call('Read', { file_path: file, offset, limit })
 
-/** One part of the file, of about 1,100 tokens. */
-const read = (number: number) => ({ content: [`Part ${number}.`, part((number - 1) * 60 + 1, 60)] })
-/** A long text of about 1,200 tokens, which no clearing of results takes away. */
+/** One part of the file, of about 2,200 tokens. */
+const read = (number: number) => ({ content: [`Part ${number}.`, part((number - 1) * 120 + 1, 120)] })
+/** A long text of about 1,000 tokens, which no clearing of results takes away. */
 const think = (number: number) => ({
-  content: [`Thought ${number}: ${'this value is read again in another place. '.repeat(110)}`, part(number, 1)],
+  content: [`Thought ${number}: ${'this value is read again in another place. '.repeat(90)}`, part(number, 1)],
 })
 /** More than the window leaves, at once. */
-const readAll = { content: ['All at once.', part(1, 130), part(131, 130), part(261, 130), part(391, 130)] }
+const readAll = { content: ['All at once.', part(1, 300), part(301, 300), part(601, 300), part(901, 300)] }
 const times = <T>(count: number, make: (number: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index + 1))
 const refusal = { error: { status: 413, message: 'Request exceeds the maximum size' } }
@@ -27,20 +27,20 @@ const summaries = [
 
 const sessions = {
   /** Results cleared, finished work collapsed, compacted; then two refusals: what is staged, and a compaction after it. */
-  everyLayer: [...times(7, read), ...times(9, think), readAll, ...times(5, think), refusal, refusal, done],
+  everyLayer: [...times(7, read), ...times(18, think), readAll, ...times(13, think), refusal, refusal, done],
   /** What fills the window comes back at once. */
   thrash: times(9, () => readAll),
   /** Nothing that makes room is on. */
-  blocking: times(16, think),
+  blocking: times(40, think),
   refused: [read(1), refusal],
 } as const
 
 /** Writes the file and the script of a session into the folder of the program, and gives the arguments that run it. */
 export function fullWindow(session: keyof typeof sessions, ...flags: readonly string[]): readonly string[] {
-  const lines = times(600, (number) => `export const setting${number} = 'value number ${number} of the settings'\n`)
+  const lines = times(1_200, (number) => `export const setting${number} = 'value number ${number} of the settings'\n`)
   writeFileSync(join(here(), file), lines.join(''))
   const script = join(here(), `${session}.json`)
   writeFileSync(script, JSON.stringify({ model: 'claude-haiku-4-5', replies: [...sessions[session], ...summaries] }))
   const prompt = 'Look at every setting in settings.ts.'
-  return ['-p', prompt, '--script', script, '--tools', 'Read', '--context-window', '16k', ...flags]
+  return ['-p', prompt, '--script', script, '--tools', 'Read', '--context-window', '32k', ...flags]
 }

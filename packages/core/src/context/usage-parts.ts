@@ -4,7 +4,7 @@ import { clearedNoteStart, type Transcript, type UserOrigin } from '../transcrip
 import { estimateMessages, type Tokens } from './tokens.ts'
 
 /** What fills a window, by kind; in this order it is told. */
-export const contextKinds = [
+const contextKinds = [
   /** The system prompt, without the entries below. */
   'system',
   /** Entries of `userContext` and `systemContext` that stand in the system prompt or in what people said. */
