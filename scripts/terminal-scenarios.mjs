@@ -69,6 +69,21 @@ export const scenarios = [
     ),
   },
   {
+    name: 'compaction',
+    title: 'A window that fills up',
+    text: 'The conversation is made shorter when it nears the end of the window (`ctx`), and a line tells from how many tokens to how many. [Context](context.md) tells more.',
+    command: 'halting -p "What is wrong?" --context-window 8k --script script.json',
+    files: {
+      'test.log': Array.from({ length: 480 }, (_, index) => `test ${index + 1} of the settings is fine\n`).join(''),
+      ...script(
+        { content: ['I read the log.', call('Read', { file_path: 'test.log' })] },
+        { when: 'is about to be replaced by a summary', content: 'The log has 480 tests, all fine.', delay_ms: 3500 },
+        { content: 'Nothing is wrong: all 480 tests are fine.', delay_ms: 1200 },
+      ),
+    },
+    moments: [{ until: /compacting [\d.]+k tokens \(\d s\)/, title: 'While it is made shorter:' }],
+  },
+  {
     name: 'interrupt',
     title: 'Ctrl-C',
     text: 'The first Ctrl-C ends the run and what it started; a second one leaves at once.',

@@ -139,7 +139,8 @@ export type LoopEvent =
     }
   | { readonly type: 'signal'; readonly signal: StopSignal; readonly checkpoint: Checkpoint }
   | { readonly type: 'signals_overridden'; readonly by: string; readonly signals: readonly StopSignal[] }
-  | { readonly type: 'compact_start'; readonly trigger: CompactionTrigger }
+  /** `tokens`: what the conversation has, estimated. */
+  | { readonly type: 'compact_start'; readonly trigger: CompactionTrigger; readonly tokens: number }
   | {
       readonly type: 'compact_end'
       readonly trigger: CompactionTrigger

@@ -1,5 +1,5 @@
 import type { LoopEvent } from '@halting/core'
-import { isJsonObject, windowFigures, type ModelUpdate, type WindowFigures } from '@halting/core/adapters'
+import { isJsonObject, type ModelUpdate } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { money, oneLine, rounded, stopwatch } from '../io/figures.ts'
 import { inputSummary } from './summaries.ts'
@@ -28,7 +28,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
   let [tokens, usd] = [0, 0]
-  let window: WindowFigures | undefined
+  let window: Window | undefined
   let isCompacting = false
   const begin = (what: string): void => {
     // What goes on since a while goes on.
@@ -50,6 +50,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
         return hear(event.event, false)
       case 'figures':
         ;[tokens, usd] = [event.settledTokens, event.settledUsd]
+        if (isOwn) window = { used: event.contextTokens, size: event.contextWindow }
         return
       case 'tool_start': {
         const { name, input } = event
@@ -72,17 +73,14 @@ export function followActivity(now: () => number = () => performance.now()): Act
       case 'model_update':
         hearUpdate(event.update)
         return
-      case 'context':
-        if (isOwn) window = event.figures
-        return
       case 'compact_start':
+        begin(`compacting ${rounded(event.tokens)} tokens`)
         isCompacting = isOwn
-        begin(isOwn && window !== undefined ? `compacting ${rounded(window.usedTokens)} tokens` : 'compacting')
         return
       case 'message':
         // The next reply is counted; until then what was left is estimated.
         if (isOwn && window !== undefined && event.entry.kind === 'compact_boundary')
-          window = windowFigures(event.entry.postTokens, window.windowTokens, window.thresholds)
+          window = { ...window, used: event.entry.postTokens }
         return
       case 'compact_end':
         isCompacting = false
@@ -96,16 +94,24 @@ export function followActivity(now: () => number = () => performance.now()): Act
     turn: turn > 0 ? `turn ${turn}` : '',
     doing: doingText([...tools.values()], own, now()),
     time: stopwatch(now() - begun),
-    context: contextText(isCompacting ? undefined : window),
+    // While it is made shorter, its size is told already.
+    context: isCompacting ? '' : contextText(window),
     tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
     cost: usd > 0 ? money(usd) : '',
   })
   return { hear: (event) => hear(event, true), line: (columns) => layOut(parts(), columns) }
 }
 
-/** While it is made shorter, its size is told already. */
-function contextText(window: WindowFigures | undefined): string {
-  return window === undefined || window.usedPercent < 1 ? '' : `ctx ${window.usedPercent} %`
+/** What the next request has, and what fits; null for a model without an end to its window. */
+interface Window {
+  readonly used: number
+  readonly size: number | null
+}
+
+function contextText(window: Window | undefined): string {
+  if (window === undefined || window.size === null) return ''
+  const percent = Math.round((window.used / window.size) * 100)
+  return percent < 1 ? '' : `ctx ${percent} %`
 }
 
 function doingText(tools: readonly Doing[], own: Doing, now: number): string {

@@ -23,7 +23,7 @@ import type { RecordPosition } from './record-position.ts'
 import { askModel, type Asker } from './request/ask-model.ts'
 import { chargeOf, type Charge } from './request/charge.ts'
 import { currentModel } from './request/current-model.ts'
-import { tokenRatioOf } from './request/estimate.ts'
+import { estimateRequest, tokenRatioOf } from './request/estimate.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './request/question.ts'
 import { learnWindow } from './request/window.ts'
 import type { Run } from './run.ts'
@@ -95,7 +95,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
   const { trigger } = compaction
   const name = compactionName(run, call.place, trigger)
   const { instructions = '' } = call
-  run.emit({ type: 'compact_start', trigger })
+  run.emit({ type: 'compact_start', trigger, tokens: estimateRequest(run) })
   const isDone = isOnRecord(run, name)
   const subject = { compaction: { trigger, instructions } }
   return after(runHooks(run, 'beforeCompact', subject, isDone ? 'passed' : 'open'), (hooks) => {
