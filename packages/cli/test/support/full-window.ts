@@ -7,6 +7,8 @@ import { call, here } from './program.ts'
 const file = 'settings.ts'
 const part = (offset: number, limit: number) => call('Read', { file_path: file, offset, limit })
 
+const times = <T>(count: number, make: (number: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, index) => make(index + 1))
 /** One part of the file, of about 2,200 tokens. */
 const read = (number: number) => ({ content: [`Part ${number}.`, part((number - 1) * 120 + 1, 120)] })
 /** A long text of about 1,000 tokens, which no clearing of results takes away. */
@@ -14,9 +16,7 @@ const think = (number: number) => ({
   content: [`Thought ${number}: ${'this value is read again in another place. '.repeat(90)}`, part(number, 1)],
 })
 /** More than the window leaves, at once. */
-const readAll = { content: ['All at once.', part(1, 300), part(301, 300), part(601, 300), part(901, 300)] }
-const times = <T>(count: number, make: (number: number) => T): readonly T[] =>
-  Array.from({ length: count }, (_, index) => make(index + 1))
+const readAll = { content: ['All at once.', ...times(8, (number) => part((number - 1) * 150 + 1, 150))] }
 const refusal = { error: { status: 413, message: 'Request exceeds the maximum size' } }
 const done = { content: 'All settings are in order.' }
 /** For requests that no turn makes. */

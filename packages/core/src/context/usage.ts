@@ -152,7 +152,7 @@ function freedNow(view: ContextView): number {
   if (plan === undefined) return 0
   const { tokensOf, state } = view
   const replaced = tokensOf(plan.replaced)
-  const words = personsWordsOf(state.transcript, new Set(plan.kept)).reduce(
+  const words = personsWordsOf(state.transcript, plan.kept).reduce(
     (sum, text) => sum + tokensOf([{ role: 'user', content: text }]),
     0,
   )
