@@ -76,7 +76,12 @@ export const scenarios = [
     files: {
       'test.log': Array.from({ length: 480 }, (_, index) => `test ${index + 1} of the settings is fine\n`).join(''),
       ...script(
-        { content: ['I read the log.', call('Read', { file_path: 'test.log' })] },
+        {
+          content: [
+            'I read the log.',
+            ...[1, 81, 161, 241, 321, 401].map((offset) => call('Read', { file_path: 'test.log', offset, limit: 80 })),
+          ],
+        },
         { when: 'is about to be replaced by a summary', content: 'The log has 480 tests, all fine.', delay_ms: 3500 },
         { content: 'Nothing is wrong: all 480 tests are fine.', delay_ms: 1200 },
       ),
