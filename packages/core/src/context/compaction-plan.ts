@@ -17,6 +17,9 @@ export interface CompactionPlan {
 /** Most tokens of what people said, word for word. */
 const mostWords = 20_000
 
+/** With fewer tokens a summary and what stands around it would be no shorter: nobody is asked for one. */
+const leastReplaced = 300
+
 /** Most tokens that each part of what a compaction leaves may have. */
 export interface CompactionRoom {
   /** Of the newest messages, which stay. */
@@ -50,6 +53,7 @@ export function planCompaction(view: ContextView, trigger: CompactionTrigger): C
   const replaced = messages.slice(0, start)
   const newest = messages.slice(start)
   const kept = tokensOf(newest) > tail ? shortenedTo(newest, tail, tokensOf) : newest
-  if (replaced.length === 0 && kept.every((message, index) => message === newest[index])) return undefined
+  const isAsItWas = kept.every((message, index) => message === newest[index])
+  if (isAsItWas && tokensOf(replaced) < leastReplaced) return undefined
   return { replaced, kept, summaryTokens: summary, wordsTokens: words, carriedTokens: carried }
 }

@@ -123,15 +123,23 @@ function perform(
   run: Run,
   name: string,
   compaction: Compaction,
-  { outcomes, messages }: HookRun,
+  { outcomes, messages, raised }: HookRun,
   instructions: string,
 ): Eventually<CompactionRecord> {
   const { trigger } = compaction
+  const gaveUp = (message: string): CompactionRecord => ({
+    ...lostRecord,
+    trigger,
+    result: { kind: 'gave_up', message },
+  })
+  // The run ends with it: a summary would be paid for nothing.
+  if (raised.length > 0) return gaveUp('A hook stopped the run.')
+  // It was planned for messages that are shown no more.
+  if (outcomes.some(({ outcome }) => outcome.replaced !== undefined)) return gaveUp('A hook replaced the conversation.')
   const blocked = isSkippable.has(trigger)
     ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
     : undefined
-  if (blocked !== undefined)
-    return { ...lostRecord, trigger, result: { kind: 'gave_up', message: `A hook skipped it: ${blocked}` } }
+  if (blocked !== undefined) return gaveUp(`A hook skipped it: ${blocked}`)
   const wanted = [instructions, ...messages.map(textOf)].filter((text) => text.trim() !== '')
   return new Compacting(run, name).perform(compaction, wanted.join('\n\n'))
 }

@@ -1,0 +1,326 @@
+// Holds rules of docs/spec.md: R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
+import { describe, expect, test } from 'vitest'
+import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
+import { StopSignal, Transcript, type HookContext, type LoopOptions, type StartOptions } from '../../src/index.ts'
+import { textOf } from '../../src/messages.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import { begin, calls, failures, hook, reader, run, said, type Run } from '../support/harness.ts'
+import { engineOf, resultOf } from '../support/engine.ts'
+import { isQuestion, windowedModel, type WindowOptions } from '../support/windowed-model.ts'
+import type { SdkMessage } from '../../src/index.ts'
+
+const result = 'x'.repeat(4_000)
+
+interface Given {
+  readonly layers?: ContextLayersOptions
+  readonly window?: Partial<WindowOptions>
+  /** Calls before the answer. */
+  readonly calls?: number
+  readonly options?: Partial<LoopOptions>
+  readonly start?: StartOptions
+  /** Of each result, in characters. */
+  readonly length?: number
+}
+
+function world({ layers, window, calls: wanted = 20, options, length }: Given = {}) {
+  const model = windowedModel((_request, number) => (number <= wanted ? calls('Look') : 'done'), {
+    window: 20_000,
+    ...window,
+  })
+  return {
+    model,
+    options: {
+      model,
+      tools: [reader('Look', () => (length === undefined ? result : 'x'.repeat(length)))],
+      context: contextLayers({ collapse: false, clearResults: false, ...layers }),
+      ...options,
+    },
+  }
+}
+
+async function go(given: Given = {}) {
+  const { model, options } = world(given)
+  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) } as never, given.start)
+  expect(model.problems).toEqual([])
+  const questions = model.requests.filter(isQuestion)
+  return { ...ran, model, questions, asked: model.requests.filter((request) => !isQuestion(request)) }
+}
+
+const compacted = ({ events }: Pick<Run, 'events'>): readonly (readonly [string, boolean])[] =>
+  events.flatMap((event) => (event.type === 'compact_end' ? [[event.trigger, event.compacted] as const] : []))
+
+const stop = () => new StopSignal({ reason: 'user_requested', message: 'enough', source: 'test' })
+
+describe('hooks around a compaction', () => {
+  const withSignal = (context: HookContext): HookContext => context.withState(context.state().withStopSignal(stop()))
+
+  test('beforeCompact may say what the summary should hold, and afterCompact is told what it says', async () => {
+    const seen: unknown[] = []
+    const hooks = [
+      hook('beforeCompact', (context) => {
+        seen.push(['before', context.compaction])
+        return context.withState(context.state().withUserMessage('Keep the port numbers.'))
+      }),
+      hook('afterCompact', (context) => void seen.push(['after', context.compaction])),
+    ]
+    const { questions, terminal, state } = await go({ options: { hooks } })
+    expect(terminal.reason).toBe('completed')
+    expect(seen).toEqual([
+      ['before', { trigger: 'auto', instructions: '' }],
+      ['after', { trigger: 'auto', instructions: '', summary: 'A summary.' }],
+    ])
+    expect(textOf(questions[0]?.messages.at(-1)?.content ?? '')).toContain('Keep the port numbers.')
+    // Instructions for the summary are no part of the conversation.
+    expect(said({ state })).toEqual([])
+  })
+
+  test('beforeCompact may skip an auto-compact again and again; a compaction after a 413 it may not', async () => {
+    const hooks = [hook('beforeCompact', (context) => context.withBlocked('not now'))]
+    const ran = await go({ options: { hooks } })
+    expect(ran.terminal.reason).toBe('completed')
+    expect(compacted(ran).filter(([trigger, done]) => trigger === 'auto' && done)).toEqual([])
+    expect(compacted(ran)).toContainEqual(['reactive', true])
+    // Nothing was asked for what was skipped.
+    expect(ran.questions).toHaveLength(1)
+  })
+
+  test('a signal of beforeCompact ends the run before anything is paid', async () => {
+    const { terminal, questions } = await go({ options: { hooks: [hook('beforeCompact', withSignal)] } })
+    expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 0])
+  })
+
+  test('a signal of afterCompact ends the run, with the conversation made shorter', async () => {
+    const { terminal, questions, state } = await go({ options: { hooks: [hook('afterCompact', withSignal)] } })
+    expect([terminal.reason, terminal.signal.message, questions.length]).toEqual(['user_requested', 'enough', 1])
+    expect(state.transcript.at(-1)?.kind).not.toBe('user')
+    expect([...state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(true)
+  })
+
+  test('a conversation that beforeCompact replaced is shown as it says: the compaction was of another', async () => {
+    let left = 1
+    const hooks = [
+      hook('beforeCompact', (context) =>
+        left-- > 0
+          ? context.withState(context.state().withMessages([{ role: 'user', content: 'All that matters.' }]))
+          : context,
+      ),
+    ]
+    const { terminal, questions, asked } = await go({ options: { hooks }, calls: 17 })
+    expect([terminal.reason, questions.length]).toEqual(['completed', 0])
+    expect(asked.find(({ messages }) => messages[0]?.content === 'All that matters.')?.messages).toHaveLength(1)
+  })
+
+  test.each(['beforeCompact', 'afterCompact'] as const)('an abort in %s ends the run as aborted', async (trigger) => {
+    const { options } = world()
+    const going = begin([], {
+      ...options,
+      graceMs: 0,
+      hooks: [hook(trigger, () => (going.loop.abort('user'), new Promise(() => {})))],
+    } as never)
+    const { terminal } = await going.end()
+    expect(terminal.reason).toBe('aborted_streaming')
+  })
+
+  test('an abort while the model writes the summary ends the run as aborted, and the conversation stays as it was', async () => {
+    const { options, model } = world({
+      window: { summary: () => ({ text: 'half', before: () => (going.loop.abort('user'), new Promise(() => {})) }) },
+    })
+    const going = begin([], { ...options, graceMs: 0 } as never)
+    const ran = await going.end()
+    expect([ran.terminal.reason, model.problems]).toEqual(['aborted_streaming', []])
+    expect([...ran.state.transcript].some(({ kind }) => kind === 'compact_boundary')).toBe(false)
+    const next = await go({ calls: 0, start: { prompt: 'go on', transcript: ran.state.transcript } })
+    expect(next.terminal.reason).toBe('completed')
+  })
+
+  test('after prompt_too_long failure hooks run, and stop hooks do not', async () => {
+    const failed: unknown[] = []
+    const stopped: string[] = []
+    const { terminal, state, events } = await go({
+      window: { refuses: (number) => number >= 12 },
+      options: {
+        hooks: [
+          hook('onError', ({ error }) => void failed.push(error?.code ?? error?.message)),
+          hook('onStop', () => void stopped.push('onStop')),
+        ],
+        stopHooks: [{ id: 'check', handle: () => void stopped.push('stop hook') }],
+      },
+    })
+    expect(terminal.reason).toBe('prompt_too_long')
+    expect(failed).toHaveLength(1)
+    expect(stopped).toEqual([])
+    expect(failures({ state })).toHaveLength(1)
+    expect(events.filter(({ type }) => type === 'run_end')).toHaveLength(1)
+  })
+})
+
+describe('thrash', () => {
+  test('three compactions in a row with a turn between them end the run, and the next one goes on', async () => {
+    // What is kept over each compaction is over the threshold again with the next call: its input alone is larger.
+    const huge = { name: 'Look', input: { of: 'y'.repeat(70_000) } }
+    const model = windowedModel((_request, number) => (number < 20 ? calls(huge) : 'done'), {
+      window: 40_000,
+      believed: 20_000,
+    })
+    const options = { model, tools: [reader('Look', () => 'ok')], context: contextLayers({ collapse: false }) }
+    const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) } as never)
+    expect(ran.terminal.reason).toBe('compaction_thrash')
+    expect(ran.terminal.signal.message).toContain('3 times in a row')
+    expect(compacted(ran).length).toBeLessThanOrEqual(4)
+    expect(ran.state.spent.compactions).toBe(3)
+    const next = await go({ calls: 2, start: { prompt: 'Ask for less.', transcript: ran.state.transcript } })
+    expect(next.terminal.reason).toBe('completed')
+  })
+
+  test.each([
+    ['The system prompt', { options: { system: 'z'.repeat(80_000) } }],
+    ['The 1 tools', { options: { tools: [{ ...reader('Look'), description: 'z'.repeat(80_000) }] } }],
+    ['The message', { start: { prompt: 'z'.repeat(80_000) } }],
+    ['The message', { start: { prompt: [{ type: 'text', text: 'z'.repeat(80_000) }] } }],
+  ] as const)('a fixed part that does not fit alone is named: %s', async (part, given) => {
+    const { terminal, model } = await go(given as Given)
+    expect(terminal.reason).toBe('compaction_thrash')
+    expect(terminal.signal.message).toMatch(new RegExp(`^${part} alone: `))
+    expect(model.requests).toEqual([])
+  })
+
+  test('the next run goes on when the message that did not fit is asked for in a shorter form', async () => {
+    const { state } = await go({ start: { prompt: 'z'.repeat(80_000) } })
+    const next = await go({ calls: 2, start: { prompt: 'It is in the file a.txt.', transcript: state.transcript } })
+    expect(next.terminal.reason).toBe('completed')
+    expect(next.asked.length).toBe(3)
+  })
+})
+
+describe('what a refusal teaches', () => {
+  test('M is the window from then on, and the ratio of the count is known: the same run is refused once', async () => {
+    const { terminal, model, state } = await go({
+      window: { believed: 200_000, window: 20_000, factor: 1.4 },
+      calls: 60,
+    })
+    expect(terminal.reason).toBe('completed')
+    expect(model.refused).toHaveLength(1)
+    expect(state.spent.windows).toEqual({ scripted: 20_000 })
+    expect(state.spent.tokenRatio).toBeGreaterThan(1.2)
+  })
+
+  test('also in the next run of an engine', async () => {
+    const { model, options } = world({ window: { believed: 200_000, window: 20_000, factor: 1.4 }, calls: 20 })
+    const { engine } = engineOf([], options as never)
+    const prompt = async (text: string): Promise<string> => {
+      const messages: SdkMessage[] = []
+      for await (const message of engine.submit(text)) messages.push(message)
+      return resultOf(messages).subtype
+    }
+    expect(await prompt('first')).toBe('success')
+    expect(model.refused).toHaveLength(1)
+    expect(await prompt('second')).toBe('success')
+    expect(await prompt('third')).toBe('success')
+    expect(model.refused).toHaveLength(1)
+    expect(model.problems).toEqual([])
+  })
+
+  test('a service that tells nothing is refused by again, and each time there is room after it', async () => {
+    const { terminal, model } = await go({
+      window: { believed: 200_000, window: 20_000, factor: 1.4, tells: 'nothing' },
+      calls: 60,
+    })
+    expect(terminal.reason).toBe('completed')
+    expect(model.refused.length).toBeGreaterThan(1)
+  })
+})
+
+describe('the output cap with the layers in place', () => {
+  test('is raised once, then the model is asked to go on three times, and what there is stays', async () => {
+    const { model, options } = world({ window: { defaultOutputTokens: 500 } })
+    const cut = windowedModel((_request, number) => ({ text: `part ${number}`, stopReason: 'max_tokens' }), {
+      window: 20_000,
+      defaultOutputTokens: 500,
+    })
+    const ran = await run([], { ...options, model: cut, clock: createFakeClock({ autoAdvance: true }) } as never)
+    expect(model.requests).toEqual([])
+    expect(ran.terminal.reason).toBe('max_output_tokens')
+    expect(ran.transitions).toEqual([
+      'max_output_tokens_escalate',
+      'max_output_tokens_recovery',
+      'max_output_tokens_recovery',
+      'max_output_tokens_recovery',
+    ])
+    expect(cut.requests.map(({ maxTokens }) => maxTokens)).toEqual([500, 2_000, 2_000, 2_000, 2_000])
+    const replies = ran.messages.filter(({ role }) => role === 'assistant').map(({ content }) => textOf(content))
+    expect(replies).toEqual(['part 2', 'part 3', 'part 4', 'part 5'])
+  })
+})
+
+describe('a compaction that a person asks for', () => {
+  const all = async (messages: AsyncIterable<SdkMessage>): Promise<SdkMessage[]> => {
+    const list: SdkMessage[] = []
+    for await (const message of messages) list.push(message)
+    return list
+  }
+
+  test.each(['engine.compact', '/compact'] as const)(
+    '%s: instructions, a result, and the session goes on',
+    async (way) => {
+      const { model, options } = world({ calls: 5 })
+      const { engine } = engineOf([], options as never)
+      await all(engine.submit('first'))
+      const before = engine.transcript.messages().length
+      const messages = await all(
+        way === '/compact' ? engine.submit('/compact keep the ports') : engine.compact(' keep the ports '),
+      )
+      expect(resultOf(messages)).toMatchObject({ subtype: 'success', is_error: false, num_turns: 0 })
+      const question = model.requests.find(isQuestion)
+      expect(textOf(question?.messages.at(-1)?.content ?? '')).toMatch(/This was asked for as well:\nkeep the ports$/)
+      expect(engine.transcript.messages().length).toBeLessThan(before)
+      expect(messages.some((message) => message.type === 'system' && message.subtype === 'compact_boundary')).toBe(true)
+      expect(resultOf(await all(engine.submit('second'))).subtype).toBe('success')
+      expect(model.problems).toEqual([])
+    },
+  )
+
+  test('with nothing to compact says so, asks nobody, and the session goes on', async () => {
+    const { model, options } = world({ calls: 0 })
+    const { engine } = engineOf([], options as never)
+    await all(engine.submit('first'))
+    const asked = model.requests.length
+    const messages = await all(engine.compact())
+    expect(resultOf(messages).is_error).toBe(true)
+    expect(model.requests.length).toBe(asked)
+    expect(resultOf(await all(engine.submit('second'))).subtype).toBe('success')
+  })
+
+  test('before anything was said is refused', async () => {
+    const { engine } = engineOf([], world().options as never)
+    await expect(all(engine.compact())).rejects.toThrow(/no conversation to compact/)
+  })
+
+  test('with calls that wait for an answer is refused, and they wait on', async () => {
+    const { options } = world({ calls: 1 })
+    const { engine } = engineOf([], {
+      ...options,
+      tools: [{ ...reader('Look', () => result), readOnly: false }],
+      permissions: { decide: () => ({ behavior: 'ask', message: 'May I?' }), denies: () => undefined },
+    } as never)
+    const first = await all(engine.submit('first'))
+    expect(engine.lastTerminal?.reason).toBe('needs_approval')
+    expect(resultOf(first).subtype).not.toBe('success')
+    await expect(all(engine.compact())).rejects.toThrow(/wait/)
+    const [callId = ''] = engine.lastTerminal?.pendingApprovals?.map(({ callId: id }: { callId: string }) => id) ?? [
+      'call_0_0',
+    ]
+    expect(resultOf(await all(engine.approve({ [callId]: { behavior: 'allow' } }))).subtype).toBe('success')
+  })
+})
+
+describe('a session that was compacted', () => {
+  test('read from a file is the same to the next run', async () => {
+    const { state } = await go()
+    const read = Transcript.fromJSON(JSON.parse(JSON.stringify(state.transcript)) as unknown)
+    const [one, other] = [
+      await go({ start: { prompt: 'on', transcript: state.transcript }, calls: 20 }),
+      await go({ start: { prompt: 'on', transcript: read }, calls: 20 }),
+    ]
+    expect(JSON.stringify(other.model.requests)).toBe(JSON.stringify(one.model.requests))
+  })
+})
