@@ -38,6 +38,15 @@ export function recordedStaging(run: Run): boolean {
   return true
 }
 
+/** True when a resumed run had begun to ask for a summary beside this turn: it goes on, with what was answered and paid read from the record. */
+export function begunStaging(run: Run): boolean {
+  return run.isRecorded(`${questionName(stagingName(run))}.1`)
+}
+
+function questionName(name: string): string {
+  return `${name}/1`
+}
+
 /** Begins to ask for a summary. Nobody waits for it before the end of the turn. */
 export function startStaging(run: Run, stage: CollapseStage): void {
   const name = stagingName(run)
@@ -98,7 +107,7 @@ async function ask(run: Run, { from, to, freedTokens, question }: CollapseStage,
   const span = { from, to, freedTokens, charges, told }
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
-  const plan = questionPlan(run, question, model, `${name}/1`)
+  const plan = questionPlan(run, question, model, questionName(name))
   const heldBack = withNextRequest(run)
   const asker: Asker = {
     retryName: `${name}/retry:1`,

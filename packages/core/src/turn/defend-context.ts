@@ -3,7 +3,7 @@ import { HaltingError } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { isStrings } from '../stored.ts'
-import { startStaging, recordedStaging } from './collapse.ts'
+import { begunStaging, recordedStaging, startStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted } from './compaction.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
 import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from './request/estimate.ts'
@@ -47,7 +47,8 @@ export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
 /** Finished work that is worth a summary gets one while the turn goes on (spec R-CTX-16). */
 export function stageCollapse(run: Run): undefined {
   const { contextDefence } = run.context
-  if (contextDefence.stage === undefined || recordedStaging(run) || isAsked(run)) return undefined
+  if (recordedStaging(run) || contextDefence.stage === undefined) return undefined
+  if (isAsked(run) && !begunStaging(run)) return undefined
   const due = contextDefence.stage(contextViewOf(run))
   if (due !== undefined) startStaging(run, due)
   return undefined

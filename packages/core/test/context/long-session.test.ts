@@ -1,0 +1,221 @@
+// Holds rules of docs/spec.md: R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session that is far longer than its window, and what binds it.
+import { describe, expect, test } from 'vitest'
+import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
+import {
+  loop,
+  resume,
+  startRun,
+  Transcript,
+  type LoopOptions,
+  type ModelMessage,
+  type ModelRequest,
+  type RunState,
+} from '../../src/index.ts'
+import { hashText } from '../../src/hash.ts'
+import type { LearnedContext } from '../../src/state.ts'
+import { createFakeClock, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, reader } from '../support/harness.ts'
+import { plainTokensOf } from '../support/conversations.ts'
+import { killedAfter } from '../support/killed.ts'
+import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
+
+const isDeep = process.env['HALTING_DEEP'] === '1'
+const turns = isDeep ? 2_000 : 200
+const timeout = isDeep ? 540_000 : 60_000
+
+/** What nobody may forget: ten said by prompt, ten by steer. */
+const binding = Array.from(
+  { length: 20 },
+  (_, index) =>
+    `Rule ${index}: whatever happens, never touch "vendor/${index}" — ça reste tel quel ✓ (${hashText(`rule ${index}`).toString(36)}).`,
+)
+
+/** From 1 to 20,000 characters, most of them long; the same for the same file. */
+const lengthOf = (of: string): number => 1 + (hashText(of) % 20_000)
+
+function script(wanted: number) {
+  return (_request: unknown, number: number): ScriptedReply => {
+    if (number > wanted) return 'done'
+    const parallel = 1 + (number % 3 === 0 ? 1 : 0)
+    const looks = Array.from({ length: parallel }, (_, index) => ({
+      name: 'Look',
+      input: { of: `file ${number}.${index}` },
+    }))
+    return { ...calls(...looks), text: `Turn ${number}.`, thinking: `thought ${number}` }
+  }
+}
+
+interface Service extends Partial<WindowOptions> {
+  /** What its usage says: what it counts, or what we estimate. */
+  readonly reports?: 'its count' | 'our estimate'
+}
+
+function world(wanted: number, { reports = 'its count', ...service }: Service, layers: ContextLayersOptions = {}) {
+  const model = windowedModel(
+    (request, number) => {
+      const reply = script(wanted)(request, number)
+      return typeof reply === 'object' && reports === 'our estimate'
+        ? { ...reply, usage: { input_tokens: Math.round((model.taken.at(-1) ?? 0) / 1.4) } }
+        : reply
+    },
+    // It keeps nothing: what binds is carried by code.
+    { window: 30_000, factor: 1.4, summary: () => 'Nothing to say.', ...service },
+  ) as WindowedModel
+  const options: LoopOptions = {
+    model,
+    maxTurns: 10_000,
+    tools: [reader('Look', ({ of }) => 'r'.repeat(lengthOf(String(of))))],
+    context: contextLayers(layers),
+    clock: createFakeClock({ autoAdvance: true }),
+  }
+  return { model, options }
+}
+
+async function runOn(
+  { options }: Pick<ReturnType<typeof world>, 'options'>,
+  start: { readonly prompt: string; readonly transcript: Transcript; readonly learned?: LearnedContext },
+  steers: readonly string[] = [],
+): Promise<RunState> {
+  const running = loop(startRun(start), options)
+  const waiting = [...steers]
+  for await (const event of running) {
+    if (event.type !== 'turn_start' || waiting.length === 0) continue
+    running.steer(waiting.shift() ?? '')
+  }
+  const { terminal, state } = await running.ended
+  expect(terminal.reason).toBe('completed')
+  return state
+}
+
+const learnedOf = ({ spent: { tokenRatio, windows } }: RunState): LearnedContext => ({ tokenRatio, windows })
+
+/** Ten short runs that each say a rule, and a long one with ten more on the way. */
+async function session(
+  service: Service,
+): Promise<{ readonly models: readonly WindowedModel[]; readonly state: RunState }> {
+  const models: WindowedModel[] = []
+  let state: RunState | undefined
+  for (let index = 0; index < 10; index++) {
+    const each = world(2, service)
+    models.push(each.model)
+    const before = state
+    state = await runOn(each, {
+      prompt: binding[index] ?? '',
+      transcript: before?.transcript ?? Transcript.empty(),
+      ...(before !== undefined && { learned: learnedOf(before) }),
+    })
+  }
+  const last = world(turns - 20, service)
+  models.push(last.model)
+  if (state === undefined) throw new Error('no run')
+  state = await runOn(
+    last,
+    { prompt: 'Now all of it.', transcript: state.transcript, learned: learnedOf(state) },
+    binding.slice(10),
+  )
+  return { models, state }
+}
+
+const lastRequest = (model: WindowedModel): string =>
+  JSON.stringify(model.requests.findLast((request) => !isQuestion(request))?.messages)
+
+describe(`a session of ${turns} turns at a window of 30,000 tokens, and results of up to 20 kB`, () => {
+  test.each<[string, Service]>([
+    ['the service says how much there was and how much fits', { tells: 'both' }],
+    ['it says what fits', { tells: 'limit' }],
+    ['it says nothing', { tells: 'nothing' }],
+    ['it says nothing, and its usage is far from what it counts', { tells: 'nothing', reports: 'our estimate' }],
+    ['its window is smaller than we believe', { tells: 'both', believed: 200_000 }],
+    ['its window is smaller than we believe, and it says nothing', { tells: 'nothing', believed: 200_000 }],
+  ])(
+    'completes, every request is valid, and what binds is there word for word: %s',
+    { timeout },
+    async (_name, service) => {
+      const { models, state } = await session(service)
+      const model = models.at(-1)
+      if (model === undefined) throw new Error('no model')
+      expect(models.flatMap(({ problems }) => problems)).toEqual([])
+      expect(state.transcript.lastReply()?.content).toEqual([{ type: 'text', text: 'done' }])
+      const shown = lastRequest(model)
+      for (const rule of binding) expect(shown).toContain(JSON.stringify(rule).slice(1, -1))
+      // Once each: what is carried again and again would fill the window by itself.
+      for (const rule of binding) expect(shown.split(JSON.stringify(rule).slice(1, -1))).toHaveLength(2)
+      const refused = models.reduce((sum, each) => sum + each.refused.length, 0)
+      const asked = models.reduce((sum, each) => sum + each.requests.length, 0)
+      const questions = models.reduce((sum, each) => sum + each.requests.filter(isQuestion).length, 0)
+      console.log(`${_name}: ${asked} requests, ${refused} refused, ${questions} questions`)
+      // Whoever tells something is refused by once or twice, and then known.
+      if (service.tells === 'both') expect(refused).toBeLessThanOrEqual(3)
+    },
+  )
+})
+
+describe('the same, killed in the middle and resumed', () => {
+  test.each<[string, ContextLayersOptions]>([
+    ['with all layers', {}],
+    ['with summaries alone', { clearResults: false }],
+    ['with full summaries alone', { clearResults: false, collapse: false }],
+  ])('comes to its end, and asks nothing twice that was paid: %s', { timeout }, async (_name, layers) => {
+    const wanted = isDeep ? 300 : 60
+    const prompt = binding.join('\n')
+    const begun = () => world(wanted, { tells: 'both' }, layers)
+    const records = await killedAfter(Infinity, begun().options, { prompt })
+    const whole = begun()
+    const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
+    if (layers.clearResults === false) expect(state.spent.compactions).toBeGreaterThan(2)
+    const kills = isDeep ? 60 : 12
+    for (let kill = 1; kill <= kills; kill++) {
+      const { model, options } = begun()
+      const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })
+      const paid = new Set(left.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
+      const before = model.requests.length
+      const { terminal, state: resumed } = await resume(left, options).loop.ended
+      expect(terminal.reason).toBe('completed')
+      expect(model.problems).toEqual([])
+      const keys = model.requests.slice(before).map(({ idempotencyKey: key }) => key.slice(key.indexOf('/') + 1))
+      expect(keys.filter((key) => paid.has(key))).toEqual([])
+      for (const rule of binding) expect(lastRequest(model)).toContain(JSON.stringify(rule).slice(1, -1))
+      // What was summarized before the kill is not summarized again.
+      expect(resumed.spent.compactions).toBe(state.spent.compactions)
+    }
+  })
+})
+
+describe('a session of 300 turns at a window of 200,000 tokens', () => {
+  /** Tokens of a request that its service has in its cache: what it begins with as one of the three requests before it did. */
+  const cachedIn = (request: ModelRequest, before: readonly ModelRequest[]): number => {
+    let most = 0
+    for (const other of before) {
+      if (other.system !== request.system || JSON.stringify(other.tools) !== JSON.stringify(request.tools)) continue
+      const differs = request.messages.findIndex((message, index) => !isSame(message, other.messages[index]))
+      most = Math.max(most, plainTokensOf(request.messages.slice(0, differs < 0 ? request.messages.length : differs)))
+    }
+    return most
+  }
+  const isSame = (one: ModelMessage, other: ModelMessage | undefined): boolean =>
+    one === other || (other !== undefined && JSON.stringify(one) === JSON.stringify(other))
+
+  test(
+    'reads more than nine tenths of its input from the cache, although old results give way',
+    { timeout },
+    async () => {
+      const { model, options } = world(300, { window: 200_000, factor: 1 })
+      const cleared: number[] = []
+      const running = loop(startRun({ prompt: 'All of it.' }), options)
+      for await (const event of running) if (event.type === 'results_cleared') cleared.push(event.calls)
+      const { terminal, state } = await running.ended
+      expect(terminal.reason).toBe('completed')
+      expect(cleared.length).toBeGreaterThanOrEqual(3)
+      let cached = 0
+      let sent = 0
+      for (const [index, request] of model.requests.entries()) {
+        cached += cachedIn(request, model.requests.slice(Math.max(0, index - 3), index))
+        sent += plainTokensOf(request.messages)
+      }
+      console.log(
+        `${Math.round((cached / sent) * 1_000) / 10} % of ${sent} tokens cached, ${cleared.length} snips, ${state.spent.compactions} compactions`,
+      )
+      expect(cached / sent).toBeGreaterThan(0.9)
+    },
+  )
+})
