@@ -130,7 +130,10 @@ export function drainCollapses(view: ContextView, below: number = Infinity): Com
 }
 
 /** A summary that is longer than what is left of its messages, since they were cleared or it keeps to no cap, replaces nothing. */
-function collapsed({ state, tokensOf }: ContextView, staged: readonly Staged[]) {
+function collapsed(
+  { state, tokensOf }: ContextView,
+  staged: readonly Staged[],
+): { readonly messages: readonly ModelMessage[]; readonly summaries: readonly string[] } {
   const messages = state.transcript.messages()
   const shown: ModelMessage[] = []
   const summaries: string[] = []

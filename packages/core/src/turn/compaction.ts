@@ -97,8 +97,10 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
   const { instructions = '' } = call
   run.emit({ type: 'compact_start', trigger, tokens: estimateRequest(run) })
   const isDone = isOnRecord(run, name)
-  const subject = { compaction: { trigger, instructions } }
-  return after(runHooks(run, 'beforeCompact', subject, isDone ? 'passed' : 'open'), (hooks) => {
+  const subject = { compaction: { trigger, instructions }, place: call.place }
+  // A replay that is no resume finds all on record, and calls what was called.
+  const position = isDone && run.ports.isResumed ? 'passed' : 'open'
+  return after(runHooks(run, 'beforeCompact', subject, position), (hooks) => {
     if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')
     const recorded = isDone
       ? after(
@@ -147,7 +149,7 @@ function perform(
 /** What a hook may skip: not what makes room where there is none. */
 const isSkippable: ReadonlySet<CompactionTrigger> = new Set<CompactionTrigger>(['auto', 'manual'])
 
-function enter(run: Run, record: CompactionRecord, { position }: CompactionCall): Eventually<Compacted> {
+function enter(run: Run, record: CompactionRecord, { place, position }: CompactionCall): Eventually<Compacted> {
   const { trigger, result, aborted, refusals } = record
   const isDone = result.kind === 'compacted'
   const message = isDone ? `${result.preTokens} → ${result.postTokens} tokens` : result.message
@@ -164,7 +166,7 @@ function enter(run: Run, record: CompactionRecord, { position }: CompactionCall)
   }
   if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')
   if (!isDone) return standing(run) ?? 'gave_up'
-  const subject = { compaction: { trigger, instructions: '', summary: result.summary ?? '' } }
+  const subject = { compaction: { trigger, instructions: '', summary: result.summary ?? '' }, place }
   return after(runHooks(run, 'afterCompact', subject, position), (hooks) => {
     addHookMessages(run, hooks.messages)
     if (hooks.aborted !== undefined) return abortDraft(run, hooks.aborted, 'streaming')

@@ -39,6 +39,8 @@ const noHooks: HookRun = Object.freeze<HookRun>({
 
 export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'compaction' | 'error'> & {
   readonly callIndex?: number
+  /** Of a compaction in its request: two of one trigger may come about in one. */
+  readonly place?: string
   /** onError for a hook: the trigger at which it failed. */
   readonly failedAt?: HookTrigger
 }
@@ -146,7 +148,7 @@ function withChanges(subject: HookSubject, { input, output }: HookOutcome): Hook
 function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger, subject: HookSubject): string {
   const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
   const failed = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
-  const about = subject.compaction === undefined ? failed : `${failed}${subject.compaction.trigger}:`
+  const about = subject.place === undefined ? failed : `${failed}${subject.place}:`
   return `hook:${trigger}:${spent.request}:${call}:${about}${id}`
 }
 

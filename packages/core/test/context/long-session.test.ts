@@ -51,7 +51,7 @@ interface Service extends Partial<WindowOptions> {
 }
 
 function world(wanted: number, { reports = 'its count', ...service }: Service, layers: ContextLayersOptions = {}) {
-  const model = windowedModel(
+  const model: WindowedModel = windowedModel(
     (request, number) => {
       const reply = script(wanted)(request, number)
       return typeof reply === 'object' && reports === 'our estimate'
@@ -60,7 +60,7 @@ function world(wanted: number, { reports = 'its count', ...service }: Service, l
     },
     // It keeps nothing: what binds is carried by code.
     { window: 30_000, factor: 1.4, summary: () => 'Nothing to say.', ...service },
-  ) as WindowedModel
+  )
   const options: LoopOptions = {
     model,
     maxTurns: 10_000,

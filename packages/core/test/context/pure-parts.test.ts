@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { cutPointsOf, isCutPoint, newestWithin } from '../../src/context/groups.ts'
 import { wordsWithin } from '../../src/context/persons-words.ts'
@@ -69,9 +69,10 @@ describe('where a conversation may be cut', () => {
 
 describe('a text that is too long', () => {
   const texts = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 3_000 }),
+    fc.string({ unit: 'grapheme', maxLength: 3_000 }),
     fc.integer({ min: 0, max: 3_000 }).map((length) => '😀'.repeat(length)),
   )
+
 
   test('is as long as is allowed at most, and never longer than it was', () => {
     fc.assert(

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { ContentBlock, MessageContent, ModelMessage } from '../../src/messages.ts'
 import type { CompactionReply, CompactionRequest, CompactionScope, ContextView } from '../../src/context/port.ts'
 import { sizesOf } from '../../src/context/sizes.ts'

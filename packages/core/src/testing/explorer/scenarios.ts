@@ -5,6 +5,7 @@ import { plainContext } from '../../context/port.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
+import { contextScenarios } from './context-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
 import { allReplies, type ReplyKind } from './replies.ts'
@@ -395,6 +396,7 @@ export const scenarios: readonly Scenario[] = [
   ...deviating,
   ...settingsScenarios,
   ...mediaScenarios,
+  ...contextScenarios,
   ...stubborn,
   ...strangeScenarios,
 ]

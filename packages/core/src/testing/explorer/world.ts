@@ -6,7 +6,8 @@ import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import { createInbox, type OpenInbox } from '../../inbox.ts'
 import type { Json } from '../../json.ts'
 import type { MessageContent, ModelMessage } from '../../messages.ts'
-import type { Model, ModelRequest } from '../../model/model.ts'
+import { estimateMessages, roughTokens } from '../../context/tokens.ts'
+import type { Model, ModelReply, ModelRequest } from '../../model/model.ts'
 import type { LoopOptions } from '../../options.ts'
 import type { SettingsChange } from '../../settings/settings-change.ts'
 import type { Clock } from '../../steps/clock.ts'
@@ -69,6 +70,8 @@ export interface Scenario {
   /** What the model may say when it is asked for its last answer. */
   readonly closings?: readonly ReplyKind[]
   readonly contextWindow?: number
+  /** The service counts what it is sent, so that a window fills up; when absent, it says the same of every request. */
+  readonly counts?: boolean
   /** The consumer may leave at every await. */
   readonly abandons?: boolean
   /** What the person says; `do it` unless said otherwise. */
@@ -210,7 +213,8 @@ export function createWorld(
         void Promise.resolve().then(() => controller.abort(reasonOf(cause)))
       }
       if (overbilling.has(kind)) world.mayOverdraw = true
-      return replyOf(kind, { request, call, model: id, key: idempotencyKey })
+      const reply = await replyOf(kind, { request, call, model: id, key: idempotencyKey })
+      return scenario.counts === true ? counted(reply, request) : reply
     },
   })
   const asked: Asked = { choices, time, snapshots }
@@ -291,6 +295,11 @@ export function createWorld(
     },
   }
   return world
+}
+
+function counted({ message, ...rest }: ModelReply, { system, messages }: ModelRequest): ModelReply {
+  const input_tokens = roughTokens.estimate(system) + estimateMessages(roughTokens, messages)
+  return { ...rest, message: { ...message, usage: { ...message.usage, input_tokens } } }
 }
 
 /** What is allowed depends on the mode alone. */
