@@ -40,7 +40,7 @@ function world({ layers, window, calls: wanted = 20, options, length }: Given = 
 
 async function go(given: Given = {}) {
   const { model, options } = world(given)
-  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) } as never, given.start)
+  const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) }, given.start)
   expect(model.problems).toEqual([])
   const questions = model.requests.filter(isQuestion)
   return { ...ran, model, questions, asked: model.requests.filter((request) => !isQuestion(request)) }
@@ -163,7 +163,7 @@ describe('thrash', () => {
       believed: 20_000,
     })
     const options = { model, tools: [reader('Look', () => 'ok')], context: contextLayers({ collapse: false }) }
-    const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) } as never)
+    const ran = await run([], { ...options, clock: createFakeClock({ autoAdvance: true }) })
     expect(ran.terminal.reason).toBe('compaction_thrash')
     expect(ran.terminal.signal.message).toContain('3 times in a row')
     expect(compacted(ran).length).toBeLessThanOrEqual(4)
@@ -178,7 +178,7 @@ describe('thrash', () => {
     ['The message', { start: { prompt: 'z'.repeat(80_000) } }],
     ['The message', { start: { prompt: [{ type: 'text', text: 'z'.repeat(80_000) }] } }],
   ] as const)('a fixed part that does not fit alone is named: %s', async (part, given) => {
-    const { terminal, model } = await go(given as Given)
+    const { terminal, model } = await go(given)
     expect(terminal.reason).toBe('compaction_thrash')
     expect(terminal.signal.message).toMatch(new RegExp(`^${part} alone: `))
     expect(model.requests).toEqual([])
@@ -206,7 +206,7 @@ describe('what a refusal teaches', () => {
 
   test('also in the next run of an engine', async () => {
     const { model, options } = world({ window: { believed: 200_000, window: 20_000, factor: 1.4 }, calls: 20 })
-    const { engine } = engineOf([], options as never)
+    const { engine } = engineOf([], options)
     const prompt = async (text: string): Promise<string> => {
       const messages: SdkMessage[] = []
       for await (const message of engine.submit(text)) messages.push(message)
@@ -237,7 +237,7 @@ describe('the output cap with the layers in place', () => {
       window: 20_000,
       defaultOutputTokens: 500,
     })
-    const ran = await run([], { ...options, model: cut, clock: createFakeClock({ autoAdvance: true }) } as never)
+    const ran = await run([], { ...options, model: cut, clock: createFakeClock({ autoAdvance: true }) })
     expect(model.requests).toEqual([])
     expect(ran.terminal.reason).toBe('max_output_tokens')
     expect(ran.transitions).toEqual([
@@ -263,7 +263,7 @@ describe('a compaction that a person asks for', () => {
     '%s: instructions, a result, and the session goes on',
     async (way) => {
       const { model, options } = world({ calls: 5 })
-      const { engine } = engineOf([], options as never)
+      const { engine } = engineOf([], options)
       await all(engine.submit('first'))
       const before = engine.transcript.messages().length
       const messages = await all(
@@ -281,7 +281,7 @@ describe('a compaction that a person asks for', () => {
 
   test('with nothing to compact says so, asks nobody, and the session goes on', async () => {
     const { model, options } = world({ calls: 0 })
-    const { engine } = engineOf([], options as never)
+    const { engine } = engineOf([], options)
     await all(engine.submit('first'))
     const asked = model.requests.length
     const messages = await all(engine.compact())
@@ -291,7 +291,7 @@ describe('a compaction that a person asks for', () => {
   })
 
   test('before anything was said is refused', async () => {
-    const { engine } = engineOf([], world().options as never)
+    const { engine } = engineOf([], world().options)
     await expect(all(engine.compact())).rejects.toThrow(/no conversation to compact/)
   })
 

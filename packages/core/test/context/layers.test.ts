@@ -174,9 +174,9 @@ describe('a full compaction', () => {
         const rest = after.messages().slice(1)
         const newest = before.slice(before.length - rest.length)
         expect(rest.map(({ role }) => role)).toEqual(newest.map(({ role }) => role))
-        for (const [index, message] of rest.entries()) {
-          if (JSON.stringify(message) === JSON.stringify(newest[index])) expect(message).toBe(newest[index])
-        }
+        const hasSameText = (message: ModelMessage, index: number): boolean =>
+          JSON.stringify(message) === JSON.stringify(newest[index])
+        expect(rest.filter((message, index) => message === newest[index])).toEqual(rest.filter(hasSameText))
         expect(kept).toBeLessThanOrEqual(rest.length)
       }),
       { numRuns },
@@ -290,9 +290,9 @@ describe('summaries of finished work', () => {
             const span = messages.slice(stage.from, stage.to)
             expect(span.length).toBeGreaterThan(0)
             expect(transcriptProblems([{ role: 'user', content: 'before' }, ...span])).toEqual([])
-            for (const { role, content } of span) {
-              if (role === 'user') expect(typeof content !== 'string' && content.some(isToolResult)).toBe(true)
-            }
+            const isSaid = ({ role, content }: ModelMessage): boolean =>
+              role === 'user' && (typeof content === 'string' || !content.some(isToolResult))
+            expect(span.filter(isSaid)).toEqual([])
             // The same again as long as nothing was entered, also from a transcript that was read again.
             expect(JSON.stringify(layers.stage?.(viewIn(reread(session), window)))).toBe(JSON.stringify(stage))
             const before = session.messages()
@@ -309,8 +309,8 @@ describe('summaries of finished work', () => {
             expect(session.messages()).toEqual(before)
           }
           const drained = layers.drain(viewIn(session, window))
-          if (staged === 0) expect(drained).toBeUndefined()
           if (drained === undefined) return
+          expect(staged).toBeGreaterThan(0)
           const before = [...session.messages()]
           const asked: CompactionRequest[] = []
           const entry = await boundaryBy(drained, session, [], asked)

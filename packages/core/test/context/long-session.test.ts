@@ -145,7 +145,7 @@ describe(`a session of ${turns} turns at a window of 30,000 tokens, and results 
       const questions = models.reduce((sum, each) => sum + each.requests.filter(isQuestion).length, 0)
       console.log(`${_name}: ${asked} requests, ${refused} refused, ${questions} questions`)
       // Whoever tells something is refused by once or twice, and then known.
-      if (service.tells === 'both') expect(refused).toBeLessThanOrEqual(3)
+      expect(refused).toBeLessThanOrEqual(service.tells === 'both' ? 3 : asked / 4)
     },
   )
 })
@@ -162,7 +162,7 @@ describe('the same, killed in the middle and resumed', () => {
     const records = await killedAfter(Infinity, begun().options, { prompt })
     const whole = begun()
     const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
-    if (layers.clearResults === false) expect(state.spent.compactions).toBeGreaterThan(2)
+    expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
     const kills = isDeep ? 60 : 12
     for (let kill = 1; kill <= kills; kill++) {
       const { model, options } = begun()

@@ -9,7 +9,7 @@ import { scriptedModel } from '../../src/testing/index.ts'
 import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/transcript.ts'
 
 /** What comes next in a conversation that a service would take. */
-export type Part =
+type Part =
   | { readonly kind: 'said'; readonly origin: UserOrigin; readonly length: number; readonly media: boolean }
   | {
       readonly kind: 'works'
@@ -24,7 +24,7 @@ export type Part =
   | { readonly kind: 'answers'; readonly length: number; readonly paused: boolean }
   | { readonly kind: 'told'; readonly what: 'failure' | 'attachment' | 'media_removed' }
 
-export interface ResultPart {
+interface ResultPart {
   readonly length: number
   readonly form: 'text' | 'blocks' | 'image' | 'error'
 }
@@ -87,7 +87,7 @@ const image: ContentBlock = {
   source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4_000) },
 }
 
-export function entriesOf(list: readonly Part[]): readonly TranscriptEntry[] {
+function entriesOf(list: readonly Part[]): readonly TranscriptEntry[] {
   const entries: TranscriptEntry[] = []
   let number = 0
   const id = (): string => `e${entries.length}`
