@@ -14,7 +14,10 @@ export function thrashOf(view: ContextView): Thrash | undefined {
   return { kind: 'thrash', message }
 }
 
-/** Compactions at the end of the run, each at most one reply after the one before it, and the last at most one reply ago. */
+/**
+ * Compactions at the end of the run, each one reply after the one before it, and the last at most one reply ago. What comes together in one request,
+ * such as summaries that were not enough and what came after them, is one.
+ */
 function rowOf({ state }: ContextView): number {
   const { transcript, startLength } = state
   let row = 0
@@ -24,7 +27,7 @@ function rowOf({ state }: ContextView): number {
     if (entry?.kind === 'assistant' && entry.error === undefined) replies++
     if (replies > 1) break
     if (entry?.kind !== 'compact_boundary') continue
-    row++
+    if (row === 0 || replies > 0) row++
     replies = 0
   }
   return row
