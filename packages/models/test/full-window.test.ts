@@ -15,7 +15,7 @@ const look: Tool = {
   description: 'Looks.',
   inputSchema: { type: 'object' },
   readOnly: true,
-  execute: () => 'x'.repeat(4_000),
+  execute: () => 'x'.repeat(2_000),
 }
 const works = { content: ['On it.', { type: 'tool_use', name: 'Look', input: {} }], repeat: 400 }
 
@@ -100,35 +100,35 @@ const paths: readonly Path[] = [
   {
     name: 'refused → drained → continue with collapsed context',
     layers: all,
-    refuses: refusesFrom(10, 1),
+    refuses: refusesFrom(22, 1),
     ends: 'completed',
     recoveries: ['collapse_drain_retry'],
   },
   {
     name: 'refused → drained → still refused → reactive compact → continue with compacted context',
     layers: all,
-    refuses: refusesFrom(10, 2),
+    refuses: refusesFrom(22, 2),
     ends: 'completed',
     recoveries: ['collapse_drain_retry', 'reactive_compact_retry'],
   },
   {
     name: 'refused → no collapse → reactive compact → continue with compacted context',
     layers: { ...all, collapse: false },
-    refuses: refusesFrom(10, 1),
+    refuses: refusesFrom(22, 1),
     ends: 'completed',
     recoveries: ['reactive_compact_retry'],
   },
   {
     name: 'refused → no collapse → reactive compact → still refused → surface error, stop',
     layers: { ...all, collapse: false },
-    refuses: refusesFrom(10, 2),
+    refuses: refusesFrom(22, 2),
     ends: 'prompt_too_long',
     recoveries: ['reactive_compact_retry'],
   },
   {
     name: 'refused → no layer at all → surface error, stop',
     layers: { ...all, autoCompact: false },
-    refuses: refusesFrom(10, 1),
+    refuses: refusesFrom(22, 1),
     ends: 'prompt_too_long',
     recoveries: [],
   },
@@ -136,7 +136,7 @@ const paths: readonly Path[] = [
 
 describe.each(Object.entries(refusals))('the service says %s', (_wording, refusal) => {
   test.each(paths)('$name', async ({ layers, refuses, ends, recoveries }) => {
-    const { url, asked } = await serve(12, refuses, refusal)
+    const { url, asked } = await serve(26, refuses, refusal)
     const model = anthropic({ model: 'claude-sonnet-5-5', apiKey: 'k', baseUrl: url })
     const options = { model, tools: [look], context: contextLayers(layers), contextWindow: 20_000 }
     const running = loop(startRun({ prompt: 'Look at all of it.' }), options)
