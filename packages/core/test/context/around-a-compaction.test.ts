@@ -1,10 +1,18 @@
 // Holds rules of docs/spec.md: R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
-import { StopSignal, Transcript, type HookContext, type LoopOptions, type StartOptions } from '../../src/index.ts'
+import {
+  resume,
+  StopSignal,
+  Transcript,
+  type HookContext,
+  type LoopOptions,
+  type StartOptions,
+} from '../../src/index.ts'
 import { textOf } from '../../src/messages.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { begin, calls, failures, hook, reader, run, said, type Run } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { isQuestion, windowedModel, type WindowOptions } from '../support/windowed-model.ts'
 import type { SdkMessage } from '../../src/index.ts'
@@ -307,6 +315,29 @@ describe('a compaction that a person asks for', () => {
     expect(resultOf(first).subtype).not.toBe('success')
     await expect(all(engine.compact())).rejects.toThrow(/wait/)
     expect(resultOf(await all(engine.approve({ call_0_0: { behavior: 'allow' } }))).subtype).toBe('success')
+  })
+})
+
+describe('a compaction that a person asked for, killed after each record', () => {
+  test('is resumed to the same end, and paid once', async () => {
+    const { state } = await go({ calls: 8 })
+    const before = state.transcript
+    const start = { transcript: before, compact: { instructions: 'the ports' } }
+    const { options: wholeOptions } = world()
+    const whole = await run([], { ...wholeOptions, clock: createFakeClock({ autoAdvance: true }) }, start)
+    expect([whole.terminal.reason, whole.state.spent.compactions]).toEqual(['completed', 1])
+    const { records } = whole.steps
+    expect(records.length).toBeGreaterThan(3)
+    for (let length = 1; length < records.length; length++) {
+      const { model, options } = world()
+      const left = await killedAfter(length, { ...options, clock: createFakeClock({ autoAdvance: true }) }, start)
+      const wasAnswered = left.some((record) => record.type === 'result' && record.key.includes('compact:'))
+      const asked = model.requests.length
+      const ended = await resume(left, { ...options, clock: createFakeClock({ autoAdvance: true }) }, before).loop.ended
+      expect([length, ended.terminal.reason, ended.state.spent.compactions]).toEqual([length, 'completed', 1])
+      expect(model.requests.length - asked).toBe(wasAnswered ? 0 : 1)
+      expect(JSON.stringify(ended.state.transcript.messages())).toBe(JSON.stringify(whole.messages))
+    }
   })
 })
 

@@ -3,8 +3,8 @@ import type { AnyTool } from '../../tools/tool.ts'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
-/** About a thousand tokens, so that few turns fill a window of 8,000. */
-const page = 'page '.repeat(840)
+/** About 700 tokens, so that few turns fill a window of 8,000. */
+const page = 'page '.repeat(560)
 
 const largeReader: AnyTool = {
   name: 'Read',
@@ -34,14 +34,14 @@ export const contextScenarios: readonly Scenario[] = [
   {
     ...filling,
     name: 'layers: auto-compact is due',
-    depth: 8,
+    depth: 10,
     deviations: 1,
     options: { tools: [largeReader], context: contextLayers({ collapse: false, clearResults: false }) },
   },
   {
     ...filling,
     name: 'layers: auto-compact is due, with hooks around it',
-    depth: 6,
+    depth: 9,
     closings: ['text'],
     hooks: ['beforeCompact', 'afterCompact'],
     deviations: 1,
@@ -50,26 +50,26 @@ export const contextScenarios: readonly Scenario[] = [
   {
     ...filling,
     name: 'layers: auto-compact is due, on a small budget',
-    depth: 7,
+    depth: 10,
     closings: ['text', 'error overloaded'],
     deviations: 1,
     options: {
       tools: [largeReader],
-      maxBudgetUsd: 0.16,
+      maxBudgetUsd: 0.19,
       context: contextLayers({ collapse: false, clearResults: false }),
     },
   },
   {
     ...filling,
     name: 'layers: finished work is summarized beside turns',
-    depth: 8,
+    depth: 10,
     deviations: 1,
     options: { tools: [largeReader], context: contextLayers({ clearResults: false }) },
   },
   {
     ...filling,
     name: 'layers: finished work is summarized beside turns, with aborts at every await',
-    depth: 5,
+    depth: 9,
     closings: ['text'],
     aborts: ['user'],
     deviations: 1,
@@ -80,8 +80,8 @@ export const contextScenarios: readonly Scenario[] = [
     name: 'layers: refusals, drained and then compacted',
     replies: ['read', 'error prompt_too_long'],
     closings: ['text', 'error prompt_too_long'],
-    depth: 7,
-    deviations: 3,
+    depth: 10,
+    deviations: 2,
     options: { tools: [largeReader], context: contextLayers({ clearResults: false }) },
   },
   {
