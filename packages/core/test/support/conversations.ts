@@ -87,7 +87,7 @@ const image: ContentBlock = {
   source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4_000) },
 }
 
-function entriesOf(list: readonly Part[]): readonly TranscriptEntry[] {
+export function entriesOf(list: readonly Part[]): readonly TranscriptEntry[] {
   const entries: TranscriptEntry[] = []
   let number = 0
   const id = (): string => `e${entries.length}`
