@@ -81,6 +81,7 @@ type CollapseStagedEntry = {
   /** The first of the messages that the model is shown, and the one after the last. */
   readonly from: number
   readonly to: number
+  /** Empty where it was asked for in vain; then nothing takes the place of the messages. */
   readonly summary: string
   /** Tokens that it frees, estimated. */
   readonly freedTokens: number

@@ -129,6 +129,12 @@ export function drainCollapses(view: ContextView, below: number = Infinity): Com
   }
 }
 
+/** Whether both ends are places where a conversation may be cut, and the span lies behind the one before: what was read from a file may say anything. */
+function isSpan(messages: readonly ModelMessage[], from: number, to: number, next: number): boolean {
+  if (from < Math.max(1, next) || to <= from || !isCutPoint(messages, from)) return false
+  return to === messages.length || isCutPoint(messages, to)
+}
+
 /** A summary that is longer than what is left of its messages, since they were cleared or it keeps to no cap, replaces nothing. */
 function collapsed(
   { state, tokensOf }: ContextView,
@@ -139,6 +145,7 @@ function collapsed(
   const summaries: string[] = []
   let next = 0
   for (const { from, to, summary } of staged) {
+    if (summary === '' || !isSpan(messages, from, to, next)) continue
     const content = `[${to - from} messages were replaced by this summary of what was done in them.]\n\n<summary>\n${summary}\n</summary>`
     const short: ModelMessage = { role: 'user', content }
     if (tokensOf([short]) >= tokensOf(messages.slice(from, to))) continue

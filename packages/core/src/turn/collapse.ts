@@ -17,7 +17,7 @@ type StagingRecord = {
   readonly from: number
   readonly to: number
   readonly freedTokens: number
-  /** Absent when there is none that could be used. */
+  /** Absent when nothing was asked, empty when what came cannot be used. */
   readonly summary?: string
   readonly charges: readonly Charge[]
   readonly told: readonly LoopEvent[]
@@ -38,13 +38,13 @@ export function recordedStaging(run: Run): boolean {
   return true
 }
 
-/** True when a resumed run had begun to ask for a summary beside this turn: it goes on, with what was answered and paid read from the record. */
-export function begunStaging(run: Run): boolean {
-  return run.isRecorded(`${questionName(stagingName(run))}.1`)
+/** True when a resumed run has the question on record: it is paid, and its answer is used. Of another span it is another question. */
+export function isStagingAsked(run: Run, stage: CollapseStage): boolean {
+  return run.isRecorded(`${questionName(stagingName(run), stage)}.1`)
 }
 
-function questionName(name: string): string {
-  return `${name}/1`
+function questionName(name: string, { from, to }: CollapseStage): string {
+  return `${name}/${from}-${to}`
 }
 
 /** Begins to ask for a summary. Nobody waits for it before the end of the turn. */
@@ -101,16 +101,17 @@ class SummaryBeside implements Staging {
   }
 }
 
-async function ask(run: Run, { from, to, freedTokens, question }: CollapseStage, name: string): Promise<StagingRecord> {
+async function ask(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
+  const { from, to, freedTokens, question } = stage
   const charges: Charge[] = []
   const told: LoopEvent[] = []
   const span = { from, to, freedTokens, charges, told }
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
-  const plan = questionPlan(run, question, model, questionName(name))
+  const plan = questionPlan(run, question, model, questionName(name, stage))
   const heldBack = withNextRequest(run)
   const asker: Asker = {
-    retryName: `${name}/retry:1`,
+    retryName: `${name}/retry`,
     canFallBack: false,
     begin: () => () => {},
     tell: (event) => void told.push(event),
@@ -135,6 +136,16 @@ function withNextRequest(run: Run): HeldBack {
   return (output) => (held === undefined ? next : plus(held(output), next))
 }
 
+/** Empty where it was asked for in vain: that is kept, so that no later turn pays for the same again. */
 function summaryOf(asked: Asked): string | undefined {
-  return asked.kind === 'answered' ? usableSummary(asked.message) : undefined
+  switch (asked.kind) {
+    case 'answered':
+      return usableSummary(asked.message) ?? ''
+    case 'failed':
+    case 'overloaded':
+      return ''
+    case 'over_budget':
+    case 'aborted':
+      return undefined
+  }
 }

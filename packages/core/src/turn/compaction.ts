@@ -85,6 +85,8 @@ export interface CompactionCall {
   readonly position: RecordPosition
   /** What a person wants of the summary. */
   readonly instructions?: string
+  /** The compaction of the conversation as it is by now: for one that a hook has changed since. */
+  readonly anew: () => Compaction | undefined
 }
 
 /**
@@ -111,7 +113,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
             return value
           },
         )
-      : after(perform(run, name, compaction, hooks, instructions), (record) =>
+      : after(perform(run, name, compactionAfter(hooks, compaction, call), hooks, instructions), (record) =>
           after(
             run.step<CompactionRecord>(name, () => record, composite),
             ({ value }) => value,
@@ -120,6 +122,19 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
     return after(recorded, (record) => enter(run, record, call))
   })
 }
+
+/** What a hook took out of the conversation is not to come back: a compaction that was planned before knows it still. */
+function compactionAfter({ outcomes }: HookRun, planned: Compaction, { anew }: CompactionCall): Compaction {
+  if (outcomes.every(({ outcome }) => outcome.replaced === undefined)) return planned
+  const { trigger } = planned
+  const compaction = anew()
+  return { trigger, run: (scope) => compaction?.run(scope) ?? Promise.resolve(nothingLeft) }
+}
+
+const nothingLeft: CompactionResult = Object.freeze({
+  kind: 'gave_up',
+  message: 'A hook replaced the conversation, and it is short enough now.',
+})
 
 function perform(
   run: Run,

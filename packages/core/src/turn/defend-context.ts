@@ -1,10 +1,10 @@
-import type { ClearedResults, Compaction, ContextView, Thrash } from '../context/port.ts'
+import type { ClearedResults, Compaction, ContextDefence, ContextView, Thrash } from '../context/port.ts'
 import { HaltingError } from '../errors.ts'
 import { after, disregard, type Eventually } from '../eventually.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { isStrings } from '../stored.ts'
-import { begunStaging, recordedStaging, startStaging } from './collapse.ts'
-import { compactBy, recordedCompaction, type Compacted } from './compaction.ts'
+import { isStagingAsked, recordedStaging, startStaging } from './collapse.ts'
+import { compactBy, recordedCompaction, type Compacted, type CompactionCall } from './compaction.ts'
 import { draftOf, ends, type Outcome } from './outcome.ts'
 import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from './request/estimate.ts'
 import { isAsked } from './request/is-asked.ts'
@@ -14,30 +14,40 @@ import type { Run } from './run.ts'
 
 /** Makes room for the request: auto-compact, then the blocking limit. Undefined when there is room; an outcome when the run ends. */
 export function defendContext(run: Run): Eventually<Outcome | undefined> {
-  const call = { place: 'auto', position: isAsked(run) ? 'passed' : 'open' } as const
+  const { contextDefence } = run.context
+  const call: CompactionCall = {
+    place: 'auto',
+    position: isAsked(run) ? 'passed' : 'open',
+    anew: () => dueIn(contextDefence.beforeRequest(contextViewOf(run))),
+  }
   const recorded = recordedCompaction(run, 'auto')
   if (recorded !== undefined) return after(compactBy(run, recorded, call), goOnAfter)
   if (isAsked(run)) return undefined
-  const { contextDefence } = run.context
   const view = contextViewOf(run)
   const { estimatedTokens, model, contextWindow } = view
   const due = contextDefence.beforeRequest(view)
   const thrash = thrashOf(due)
   if (thrash !== undefined) return ends(thrashDraft(thrash, estimatedTokens))
-  const compaction = compactionOf(due as Compaction | undefined)
+  const compaction = dueIn(due)
   if (compaction !== undefined) return after(compactBy(run, compaction, call), goOnAfter)
   const limit = contextDefence.autoCompact ? Infinity : numberOf(contextDefence.blockingLimit(model, contextWindow))
   return estimatedTokens < limit ? undefined : ends(blockingDraft(estimatedTokens, limit))
+}
+
+/** Undefined also where no compaction helps. */
+function dueIn(due: ReturnType<ContextDefence['beforeRequest']>): Compaction | undefined {
+  // It is no thrash, so it has to be one or nothing: that is looked at there.
+  return thrashOf(due) === undefined ? compactionOf(due as Compaction | undefined) : undefined
 }
 
 /** A compaction that a person asked for: all that this run is for. */
 export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
   const { compacting } = run.spent
   if (compacting === null) return undefined
-  const compaction =
-    recordedCompaction(run, 'manual') ?? compactionOf(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
+  const anew = () => compactionOf(run.context.contextDefence.compact(contextViewOf(run), 'manual'))
+  const compaction = recordedCompaction(run, 'manual') ?? anew()
   if (compaction === undefined) return ends(notCompactedDraft('There is nothing to make shorter yet.'))
-  const call = { place: 'manual', position: 'open', instructions: compacting.instructions } as const
+  const call = { place: 'manual', position: 'open', instructions: compacting.instructions, anew } as const
   return after(compactBy(run, compaction, call), (came) => {
     if (came === 'gave_up') return ends(notCompactedDraft('The conversation could not be made shorter.'))
     return ends(came === 'done' ? compactedDraft() : came)
@@ -48,9 +58,8 @@ export function compactForPerson(run: Run): Eventually<Outcome | undefined> {
 export function stageCollapse(run: Run): undefined {
   const { contextDefence } = run.context
   if (recordedStaging(run) || contextDefence.stage === undefined) return undefined
-  if (isAsked(run) && !begunStaging(run)) return undefined
   const due = contextDefence.stage(contextViewOf(run))
-  if (due !== undefined) startStaging(run, due)
+  if (due !== undefined && (!isAsked(run) || isStagingAsked(run, due))) startStaging(run, due)
   return undefined
 }
 

@@ -65,9 +65,10 @@ function roomRoute(
   return {
     transition,
     take(run) {
-      const compaction = recordedCompaction(run, place) ?? compactionOf(layer(run, contextViewOf(run)))
+      const anew = () => compactionOf(layer(run, contextViewOf(run)))
+      const compaction = recordedCompaction(run, place) ?? anew()
       if (compaction === undefined) return 'declined'
-      const call = { place, position: run.turnEnd }
+      const call = { place, position: run.turnEnd, anew }
       return after(compactBy(run, compaction, call), (came) => (came === 'done' ? 'taken' : came))
     },
   }
