@@ -3,7 +3,7 @@ import type { ModelMessage, TextBlock } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { CompactionPlan } from './compaction-plan.ts'
 import { planCompaction } from './compaction-plan.ts'
-import { personsWordsOf, wordsWithin } from './persons-words.ts'
+import { carriedWordsText, compactedOpening, personsWordsOf, wordsWithin } from './persons-words.ts'
 import type { Compaction, CompactionResult, CompactionScope, CompactionTrigger, ContextView } from './port.ts'
 import { shortenText } from './shorten.ts'
 import { plainSummary, summarize } from './summarize.ts'
@@ -94,7 +94,7 @@ function block(text: string): TextBlock {
 }
 
 function heading(count: number, summary: string): string {
-  return `This conversation was made shorter: ${count} messages before the next ones were replaced by this summary.\n\n<summary>\n${summary}\n</summary>`
+  return `${compactedOpening} ${count} messages before the next ones were replaced by this summary.\n\n<summary>\n${summary}\n</summary>`
 }
 
 function wordsOf({ view, plan }: Work): readonly TextBlock[] {
@@ -102,10 +102,7 @@ function wordsOf({ view, plan }: Work): readonly TextBlock[] {
   if (all.length === 0) return []
   const tokensOf = (text: string): number => view.tokensOf([{ role: 'user', content: text }])
   const { words, isShortened } = wordsWithin(all, plan.wordsTokens, tokensOf)
-  const said = isShortened
-    ? 'What the person has said so far, in order and word for word; where it was too much, places that were left out are marked:'
-    : 'Everything that the person has said so far, in order and word for word:'
-  return [block(`${said}\n\n${words.map((text) => `<message>\n${text}\n</message>`).join('\n')}`)]
+  return [block(carriedWordsText(words, isShortened))]
 }
 
 async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): Promise<readonly CarriedText[]> {

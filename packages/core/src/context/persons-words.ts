@@ -1,4 +1,4 @@
-import { isToolResult, textOf, type ModelMessage, type UserMessage } from '../messages.ts'
+import { isText, isToolResult, textOf, type ModelMessage, type UserMessage } from '../messages.ts'
 import { holdsMedia } from '../media/places.ts'
 import type { Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { shortenText } from './shorten.ts'
@@ -8,7 +8,7 @@ const ofAPerson: ReadonlySet<UserOrigin> = new Set<UserOrigin>(['prompt', 'steer
 /**
  * Everything that people said in a session, in order, but for what stands in the conversation anyway: in `kept`, its newest messages. Taken from the
  * entries and not from what the model is shown, so no summary comes between. Where a program or a hook has replaced the conversation, what it put
- * there counts. Told apart by what they say: in a transcript that was read from a file nothing is the same object.
+ * there counts, without the summary of a compaction before. Told apart by what they say: in a transcript that was read from a file nothing is the same object.
  */
 export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessage[]): readonly string[] {
   let words: string[] = []
@@ -16,7 +16,11 @@ export function personsWordsOf(transcript: Transcript, kept: readonly ModelMessa
     if (entry.kind === 'user' && ofAPerson.has(entry.origin)) addWords(words, entry.message)
     if (isReplacement(entry)) {
       words = []
-      for (const message of entry.messages) if (message.role === 'user') addWords(words, message)
+      for (const message of entry.messages) {
+        const carried = message.role === 'user' ? carriedWordsIn(message) : undefined
+        if (carried !== undefined) words.push(...carried)
+        else if (message.role === 'user') addWords(words, message)
+      }
     }
   }
   return withoutNewest(words, kept)
@@ -42,6 +46,36 @@ function isReplacement(
 ): entry is Extract<TranscriptEntry, { readonly kind: 'compact_boundary' }> {
   return entry.kind === 'compact_boundary' && entry.personsWords !== 'carried'
 }
+
+/** How the message begins that a compaction leaves. */
+export const compactedOpening = 'This conversation was made shorter:'
+const allWords = 'Everything that the person has said so far, in order and word for word:'
+const shortenedWords =
+  'What the person has said so far, in order and word for word; where it was too much, places that were left out are marked:'
+
+/** What people said, as a compaction leaves it. */
+export function carriedWordsText(words: readonly string[], isShortened: boolean): string {
+  const said = words.map((text) => `<message>\n${text}\n</message>`).join('\n')
+  return `${isShortened ? shortenedWords : allWords}\n\n${said}`
+}
+
+/**
+ * What people said in a message that a compaction left and a hook wrote again, with another word in it perhaps; undefined for any other message. Its
+ * summary, and what the program carried over, nobody said: the next compaction brings its own.
+ */
+function carriedWordsIn({ content }: UserMessage): readonly string[] | undefined {
+  if (typeof content === 'string') return undefined
+  const [heading, ...rest] = content.flatMap((block) => (isText(block) ? [block.text] : []))
+  if (heading === undefined || !heading.startsWith(compactedOpening)) return undefined
+  for (const text of rest) {
+    const start = [allWords, shortenedWords].find((said) => text.startsWith(`${said}\n\n<message>\n`))
+    if (start === undefined || !text.endsWith(messageEnd)) continue
+    return text.slice(`${start}\n\n<message>\n`.length, -messageEnd.length).split('\n</message>\n<message>\n')
+  }
+  return []
+}
+
+const messageEnd = '\n</message>'
 
 function addWords(words: string[], message: UserMessage): void {
   const { content } = message

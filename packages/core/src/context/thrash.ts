@@ -26,7 +26,8 @@ function rowOf({ state }: ContextView): number {
     const entry = transcript.at(index)
     if (entry?.kind === 'assistant' && entry.error === undefined) replies++
     if (replies > 1) break
-    if (entry?.kind !== 'compact_boundary') continue
+    // What a hook replaced made no room: it may do so before every turn.
+    if (entry?.kind !== 'compact_boundary' || entry.trigger === 'hook') continue
     if (row === 0 || replies > 0) row++
     replies = 0
   }
