@@ -29,17 +29,20 @@ export interface CompactionRoom {
   readonly carried: number
 }
 
-/** The room that there is in a window beside what every request has. */
+/** The room that there is in a window beside what every request has; `refused` is what a service did not take, in tokens of the conversation. */
 export function compactionRoom(
   { model, contextWindow, fixedTokens }: Pick<ContextView, 'model' | 'contextWindow' | 'fixedTokens'>,
   trigger: CompactionTrigger,
+  refused: number = Infinity,
 ): CompactionRoom {
-  const usable = Math.max(0, usableTokens(model, contextWindow) - fixedTokens)
+  const fits = Math.max(0, usableTokens(model, contextWindow) - fixedTokens)
+  // What a service refused does not fit, whatever is believed of its window.
+  const usable = Math.min(fits, refused)
   return {
-    // A service that refused may count far more than is estimated: less is kept then.
+    // It may count far more than is estimated: less is kept then.
     tail: Math.min(usable * (trigger === 'auto' ? 0.2 : 0.1), 20_000),
     summary: Math.max(256, Math.floor(Math.min(usable * 0.12, 16_000, model.maxOutputTokens))),
-    words: Math.floor(Math.min(usable * 0.25, mostWords)),
+    words: Math.floor(Math.min(fits * 0.25, usable * 0.5, mostWords)),
     carried: Math.floor(Math.min(usable * 0.1, 25_000)),
   }
 }
@@ -48,7 +51,8 @@ export function compactionRoom(
 export function planCompaction(view: ContextView, trigger: CompactionTrigger): CompactionPlan | undefined {
   const { tokensOf } = view
   const messages = view.state.transcript.messages()
-  const { tail, summary, words, carried } = compactionRoom(view, trigger)
+  const refused = trigger === 'reactive' ? tokensOf(messages) : Infinity
+  const { tail, summary, words, carried } = compactionRoom(view, trigger, refused)
   const start = newestWithin(messages, tail, tokensOf)
   const replaced = messages.slice(0, start)
   const newest = messages.slice(start)

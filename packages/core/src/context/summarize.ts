@@ -42,21 +42,23 @@ export async function summarize(
     const { system, tools } = view
     const reply = await scope.ask({ model, system, tools, messages: [...asked, instruction], maxTokens })
     const came = read(reply)
-    if (came.kind !== 'too_long' && came.kind !== 'refused') return came
-    last = { kind: 'unable', message: came.error.message }
     if (came.kind === 'too_long') {
+      last = { kind: 'unable', message: came.error.message }
       step++
-      learned = Math.min(learned, came.error.contextLimit?.limit ?? Infinity)
-    } else if (model === view.model) return last
-    else model = view.model
+      // Where nobody says what fits, it is less than this.
+      const limit =
+        came.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf([...asked, instruction])
+      learned = Math.min(learned, limit)
+    } else if (came.kind === 'summary' || model === view.model || reply.kind === 'aborted') return came
+    else {
+      last = came
+      model = view.model
+    }
   }
   return last
 }
 
-type Read =
-  | Summarized
-  | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
-  | { readonly kind: 'refused'; readonly error: ModelErrorJson }
+type Read = Summarized | { readonly kind: 'too_long'; readonly error: ModelErrorJson }
 
 function read(reply: CompactionReply): Read {
   switch (reply.kind) {
@@ -70,9 +72,7 @@ function read(reply: CompactionReply): Read {
       return { kind: 'failed', message: 'aborted' }
     case 'failed':
       if (reply.error.kind === 'prompt_too_long') return { kind: 'too_long', error: reply.error }
-      return reply.error.retryable
-        ? { kind: 'failed', message: reply.error.message }
-        : { kind: 'refused', error: reply.error }
+      return { kind: reply.error.retryable ? 'failed' : 'unable', message: reply.error.message }
   }
 }
 

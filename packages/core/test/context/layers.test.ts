@@ -10,7 +10,7 @@ import type {
   CompactionTrigger,
   ContextView,
 } from '../../src/context/port.ts'
-import { isToolResult, isToolUse, textOf, type ModelMessage } from '../../src/messages.ts'
+import { isToolResult, isToolUse, noUsage, textOf, type ModelMessage } from '../../src/messages.ts'
 import { checkReplaced } from '../../src/replaced-messages.ts'
 import { transcriptProblems } from '../../src/testing/index.ts'
 import { project, Transcript, type TranscriptEntry } from '../../src/transcript.ts'
@@ -61,6 +61,20 @@ const summaries: fc.Arbitrary<readonly CompactionReply[]> = fc.oneof(
     .map((refusals) => [...refusals, answered('a summary')]),
   fc.constant([{ kind: 'over_budget' } as const]),
 )
+
+/** A long answer: what a service refuses is seldom the words of people alone. */
+const replyOf = (id: string): TranscriptEntry => ({
+  kind: 'assistant',
+  id,
+  message: {
+    role: 'assistant',
+    id,
+    model: 'scripted',
+    content: [{ type: 'text', text: 'So be it. '.repeat(8_000) }],
+    stop_reason: 'end_turn',
+    usage: noUsage,
+  },
+})
 
 /** The same from a file: nothing in it is the same object. */
 const reread = (transcript: Transcript): Transcript =>
@@ -225,13 +239,15 @@ describe('a full compaction', () => {
           { kind: 'user', id: 'p', origin: 'prompt', message: { role: 'user', content: said } },
           { kind: 'user', id: 's', origin: 'steer', message: { role: 'user', content: 'Binding: answer in French.' } },
           ...transcript,
+          replyOf('reply'),
+          { kind: 'user', id: 'n', origin: 'prompt', message: { role: 'user', content: 'now' } },
         ])
         for (let time = 0; time < times; time++) {
           const compaction = compactionOf(viewOf(session, { contextWindow: 400_000 }), 'reactive')
           const entry =
             compaction === undefined ? undefined : await boundaryBy(compaction, session, [answered('nothing')])
           if (entry !== undefined) session = reread(checkAfter(session, entry))
-          session = session.append({
+          session = session.append(replyOf(`reply${time}`)).append({
             kind: 'user',
             id: `t${time}`,
             origin: 'prompt',

@@ -1,0 +1,187 @@
+// Sessions that could not go on, paid twice, or forgot what binds (docs/spec.md R-CTX-4, R-CTX-14, R-CTX-14c, R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
+import { describe, expect, test } from 'vitest'
+import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
+import {
+  resume,
+  Transcript,
+  type HookContext,
+  type LoopOptions,
+  type ModelMessage,
+  type Prices,
+} from '../../src/index.ts'
+import { createFakeClock } from '../../src/testing/index.ts'
+import { calls, hook, reader, run, type Given, type Run } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
+
+const prices: Prices = {
+  cost: (_model, { input_tokens: input, output_tokens: output }) => (input + output * 5) / 1e6,
+  worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens * 5) / 1e6,
+}
+
+const result = 'x'.repeat(4_000)
+
+/** A model that calls so often, each time for a thousand tokens, and then answers. */
+const working = (count: number, window: Partial<WindowOptions> = {}) =>
+  windowedModel((_request, number) => (number <= count ? calls('look') : 'done'), { window: 20_000, ...window })
+
+const given = (layers: ContextLayersOptions): Given & Pick<LoopOptions, 'tools'> => ({
+  tools: [reader('look', result)],
+  context: contextLayers({ clearResults: false, collapse: false, ...layers }),
+})
+
+const shown = (messages: readonly ModelMessage[]): string => JSON.stringify(messages)
+
+describe('a hook that takes words out of the conversation', () => {
+  /** All that the model is shown, without the word. */
+  const redact = (context: HookContext): HookContext => {
+    const state = context.state()
+    const without = JSON.stringify(state.messages()).replaceAll('hunter2', 'REDACTED')
+    // The same messages with another word in them.
+    return context.withState(state.withMessages(JSON.parse(without) as readonly ModelMessage[]))
+  }
+
+  test('right before a compaction: the compaction does not bring them back', async () => {
+    const model = working(20)
+    const hooks = [hook('beforeCompact', redact)]
+    const ran = await run([], { ...given({}), model, hooks }, { prompt: 'the password is hunter2' })
+    expect(ran.terminal.reason).toBe('completed')
+    const asked = model.requests.findIndex(isQuestion)
+    expect(asked).toBeGreaterThan(0)
+    for (const request of model.requests.slice(asked)) expect(shown(request.messages)).not.toContain('hunter2')
+    expect(shown(ran.messages)).toContain('the password is REDACTED')
+  })
+
+  test('before every turn: summaries of earlier compactions do not become words of the person', async () => {
+    let number = 0
+    const model = working(80, { summary: () => `summary ${++number} ${'and so on '.repeat(100)}` })
+    const hooks = [hook('beforeStep', redact)]
+    const carryOver = () => [{ title: 'a.ts', text: `state ${number}` }]
+    const prompt = 'the password is hunter2'
+    const ran = await run([], { ...given({ carryOver }), model, hooks }, { prompt })
+    expect(ran.terminal.reason).toBe('completed')
+    expect(number).toBeGreaterThan(4)
+    const all = shown(ran.messages)
+    expect(all.match(/summary \d+ /g)).toEqual([`summary ${number} `])
+    expect(all.match(/state \d+/g)).toEqual([`state ${number}`])
+    expect(all.split('the password is REDACTED')).toHaveLength(2)
+  })
+})
+
+describe('a service that refuses and does not say how much fits', () => {
+  test('has a far smaller window than is believed, and the run goes on', async () => {
+    const model = working(30, { window: 8_000, believed: 200_000, tells: 'nothing' })
+    const ran = await run([], { ...given({}), model }, { prompt: 'never touch vendor/' })
+    expect(ran.terminal.reason).toBe('completed')
+    expect(model.refused.length).toBeGreaterThan(0)
+    expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
+  })
+
+  test('and what people said alone is too much for it: the run goes on with less of it', async () => {
+    const model = working(6, { window: 8_000, believed: 200_000, tells: 'nothing' })
+    const said = Array.from({ length: 40 }, (_, index) => `Binding ${index}: ${'never do that '.repeat(60)}`)
+    const transcript = Transcript.of(
+      said.map((content, index) => ({
+        kind: 'user',
+        id: `p${index}`,
+        origin: 'prompt',
+        message: { role: 'user', content },
+      })),
+    )
+    const ran = await run([], { ...given({}), model }, { prompt: 'go on', transcript })
+    expect(ran.terminal.reason).toBe('completed')
+    expect(shown(ran.messages)).toContain('Binding 0: never')
+  })
+})
+
+describe('a model for summaries that gives none', () => {
+  test.each([
+    ['refuses', { text: 'no', stopReason: 'refusal' }],
+    ['says nothing', ''],
+    ['is away', { error: { kind: 'overloaded', message: 'busy', status: 529, retryable: true } }],
+  ] as const)('%s: the model of the run is asked', async (_name, reply) => {
+    const compactModel = windowedModel(() => 'x', { window: 20_000, id: 'small', summary: () => reply })
+    const model = working(20, { summary: () => 'SUMMARY OF THE RUN MODEL' })
+    const ran = await run([], { ...given({ compactModel }), model })
+    expect(ran.terminal.reason).toBe('completed')
+    expect(compactModel.requests.length).toBeGreaterThan(0)
+    expect(model.requests.filter(isQuestion)).toHaveLength(1)
+    expect(shown(ran.messages)).toContain('SUMMARY OF THE RUN MODEL')
+  })
+})
+
+describe('summaries beside turns', () => {
+  /** Requests at which a summary beside the turn was asked for. */
+  const stagedAt = (model: WindowedModel): readonly string[] => [
+    ...new Set(model.requests.flatMap(({ idempotencyKey }) => [...(/stage:\d+/.exec(idempotencyKey) ?? [])])),
+  ]
+
+  test('that cannot be used are paid for once, and not on every turn', async () => {
+    const model = windowedModel(
+      (_request, number) => (number < 15 ? calls('look') : number < 25 ? calls('peek') : 'done'),
+      {
+        window: 20_000,
+        summary: () => '',
+      },
+    )
+    const tools = [reader('look', result), reader('peek', 'y')]
+    const ran = await run([], { ...given({ collapse: true }), tools, model })
+    expect(ran.terminal.reason).toBe('completed')
+    expect(stagedAt(model)).toHaveLength(1)
+  })
+
+  test('are neither lost nor paid twice, whenever the process dies', { timeout: 120_000 }, async () => {
+    const world = () => {
+      const model = working(17)
+      const options: LoopOptions = { ...given({ collapse: true }), prices, maxBudgetUsd: 5, model }
+      return { model, options: { ...options, clock: createFakeClock({ autoAdvance: true }) } }
+    }
+    const stagedIn = ({ state }: Pick<Run, 'state'>): number =>
+      [...state.transcript].filter(({ kind }) => kind === 'collapse_staged').length
+    const whole = world()
+    const ran = await run([], whole.options)
+    expect(stagedIn(ran)).toBe(1)
+    const { records } = ran.steps
+    for (let length = 1; length < records.length; length++) {
+      const { model, options } = world()
+      const left = await killedAfter(length, options)
+      const before = model.requests.length
+      const resumed = resume(left, options)
+      const settled: number[] = []
+      for await (const event of resumed.loop) if (event.type === 'figures') settled.push(event.settledUsd)
+      const { terminal, state } = await resumed.loop.ended
+      const where = `after record ${length} of ${records.length}`
+      expect(terminal.reason, where).toBe('completed')
+      expect(stagedIn({ state }), where).toBe(1)
+      // All that stands on the ledger is in the figures of the run.
+      if (settled.length > 0) expect(settled.at(-1), where).toBeCloseTo(terminal.committedUsd, 9)
+      // Only what was on its way is asked again: the turn's request, and the summary beside it.
+      expect(model.requests.length - before, where).toBeLessThanOrEqual(whole.model.requests.length - before + 2)
+    }
+  })
+
+  test.each([
+    ['stand before the beginning', -3, 4],
+    ['stand behind the end', 3, 4_000],
+    ['are turned round', 19, 3],
+    ['part a call from its result', 2, 19],
+    ['take the prompt away', 0, 19],
+  ])('that were read from a file and %s are left out', async (_name, from, to) => {
+    const model = working(12)
+    const first = await run([], { ...given({ autoCompact: false }), model }, { prompt: 'never touch vendor/' })
+    const staged = { kind: 'collapse_staged', id: 's', from, to, summary: 'wrong', freedTokens: 1 } as const
+    const stored: unknown = JSON.parse(JSON.stringify(first.state.transcript.append(staged)))
+    const again = working(9)
+    const transcript = Transcript.fromJSON(stored)
+    const ran = await run(
+      [],
+      { ...given({ collapse: true }), model: again },
+      { prompt: 'go on', transcript, runId: 'run2' },
+    )
+    expect(ran.terminal.reason).toBe('completed')
+    expect(shown(ran.messages)).not.toContain('wrong')
+    expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
+    // It made room before a request, and not after a refusal.
+    expect(again.refused).toEqual([])
+  })
+})
