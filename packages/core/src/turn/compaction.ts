@@ -151,8 +151,6 @@ function perform(
   })
   // The run ends with it: a summary would be paid for nothing.
   if (raised.length > 0) return gaveUp('A hook stopped the run.')
-  // It was planned for messages that are shown no more.
-  if (outcomes.some(({ outcome }) => outcome.replaced !== undefined)) return gaveUp('A hook replaced the conversation.')
   const blocked = isSkippable.has(trigger)
     ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
     : undefined

@@ -151,12 +151,12 @@ describe('summaries beside turns', () => {
       for await (const event of resumed.loop) if (event.type === 'figures') settled.push(event.settledUsd)
       const { terminal, state } = await resumed.loop.ended
       const where = `after record ${length} of ${records.length}`
-      expect(terminal.reason, where).toBe('completed')
-      expect(stagedIn({ state }), where).toBe(1)
+      expect([where, terminal.reason]).toEqual([where, 'completed'])
+      expect([where, stagedIn({ state })]).toEqual([where, 1])
       // All that stands on the ledger is in the figures of the run.
-      if (settled.length > 0) expect(settled.at(-1), where).toBeCloseTo(terminal.committedUsd, 9)
+      if (settled.length > 0) expect(settled.at(-1)).toBeCloseTo(terminal.committedUsd, 9)
       // Only what was on its way is asked again: the turn's request, and the summary beside it.
-      expect(model.requests.length - before, where).toBeLessThanOrEqual(whole.model.requests.length - before + 2)
+      expect(model.requests.length - before).toBeLessThanOrEqual(whole.model.requests.length - before + 2)
     }
   })
 
