@@ -40,6 +40,8 @@ type CompactionRecord = {
   readonly refusals: readonly { readonly model: string; readonly error: ModelErrorJson }[]
   /** It was aborted, or a request of it was. */
   readonly aborted?: AbortCause
+  /** A hook made the room, and nothing was left to do. */
+  readonly byHook?: true
 }
 
 /** The result for the run. A draft when the compaction was aborted: the run ends with it. */
@@ -113,7 +115,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
             return value
           },
         )
-      : after(perform(run, name, compactionAfter(hooks, compaction, call), hooks, instructions), (record) =>
+      : after(perform(run, name, compaction, call, hooks), (record) =>
           after(
             run.step<CompactionRecord>(name, () => record, composite),
             ({ value }) => value,
@@ -124,26 +126,25 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
 }
 
 /** What a hook took out of the conversation is not to come back: a compaction that was planned before knows it still. */
-function compactionAfter({ outcomes }: HookRun, planned: Compaction, { anew }: CompactionCall): Compaction {
+function compactionAfter(
+  outcomes: HookRun['outcomes'],
+  planned: Compaction,
+  { anew }: CompactionCall,
+): Compaction | undefined {
   if (outcomes.every(({ outcome }) => outcome.replaced === undefined)) return planned
   const { trigger } = planned
   const compaction = anew()
-  return { trigger, run: (scope) => compaction?.run(scope) ?? Promise.resolve(nothingLeft) }
+  return compaction === undefined ? undefined : { trigger, run: (scope) => compaction.run(scope) }
 }
-
-const nothingLeft: CompactionResult = Object.freeze({
-  kind: 'gave_up',
-  message: 'A hook replaced the conversation, and it is short enough now.',
-})
 
 function perform(
   run: Run,
   name: string,
-  compaction: Compaction,
+  planned: Compaction,
+  call: CompactionCall,
   { outcomes, messages, raised }: HookRun,
-  instructions: string,
 ): Eventually<CompactionRecord> {
-  const { trigger } = compaction
+  const { trigger } = planned
   const gaveUp = (message: string): CompactionRecord => ({
     ...lostRecord,
     trigger,
@@ -155,6 +156,10 @@ function perform(
     ? outcomes.find(({ outcome }) => outcome.blocked !== undefined)?.outcome.blocked
     : undefined
   if (blocked !== undefined) return gaveUp(`A hook skipped it: ${blocked}`)
+  const compaction = compactionAfter(outcomes, planned, call)
+  if (compaction === undefined)
+    return { ...gaveUp('A hook replaced the conversation, and it is short enough now.'), byHook: true }
+  const { instructions = '' } = call
   const wanted = [instructions, ...messages.map(textOf)].filter((text) => text.trim() !== '')
   return new Compacting(run, name).perform(compaction, wanted.join('\n\n'))
 }
@@ -163,7 +168,7 @@ function perform(
 const isSkippable: ReadonlySet<CompactionTrigger> = new Set<CompactionTrigger>(['auto', 'manual'])
 
 function enter(run: Run, record: CompactionRecord, { place, position }: CompactionCall): Eventually<Compacted> {
-  const { trigger, result, aborted, refusals } = record
+  const { trigger, result, aborted, refusals, byHook } = record
   const isDone = result.kind === 'compacted'
   const message = isDone ? `${result.preTokens} → ${result.postTokens} tokens` : result.message
   run.emit({ type: 'compact_end', trigger, compacted: isDone, message })
@@ -178,7 +183,7 @@ function enter(run: Run, record: CompactionRecord, { place, position }: Compacti
     run.update({ compactions: run.spent.compactions + 1, counted: noCount, tokenRatio })
   }
   if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')
-  if (!isDone) return standing(run) ?? 'gave_up'
+  if (!isDone) return standing(run) ?? (byHook === true ? 'done' : 'gave_up')
   const subject = { compaction: { trigger, instructions: '', summary: result.summary ?? '' }, place }
   return after(runHooks(run, 'afterCompact', subject, position), (hooks) => {
     addHookMessages(run, hooks.messages)
