@@ -85,7 +85,11 @@ function through(decoder: Transform, pieces: Pieces): Pieces {
       const piece: unknown = decoder.read()
       if (piece instanceof Uint8Array) return piece
       if (failure !== undefined) throw failure
-      if (isOver) return undefined
+      // What stands behind the end of what was packed is nobody's. Only its own end lets the connection go.
+      if (isOver) {
+        while ((await pieces()) !== undefined);
+        return undefined
+      }
       if (isWorking) await new Promise<void>((resolve) => (wake = resolve))
       else await feed()
     }

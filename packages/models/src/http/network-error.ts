@@ -1,6 +1,7 @@
 import { messageOf } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { ModelErrorInit } from '@halting/core/adapters'
+import { BrokenConnection } from './coded-error.ts'
 
 type Wording = (place: { readonly host: string; readonly origin: string; readonly code: string }) => ModelErrorInit
 
@@ -106,10 +107,15 @@ const wordings: { readonly [code: string]: Wording } = {
 
 /** What a transport or a body threw, in words that a person can act on. */
 export function networkError(thrown: unknown, url: string): ModelError {
+  if (thrown instanceof BrokenConnection) return errorOf(thrown.cause, url, wordingOfBroken)
+  return errorOf(thrown, url, wordingOf)
+}
+
+function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { host, origin } = new URL(url)
   const { code, message } = rootOf(thrown)
-  const wording = wordingOf(code, message)
+  const wording = wordingFor(code, message)
   if (wording !== undefined) return new ModelError({ ...wording({ host, origin, code }), cause: thrown })
   // The standard of `fetch` keeps requests from ports of other protocols.
   if (message === 'bad port') {
@@ -131,6 +137,16 @@ function wordingOf(code: string, message: string): Wording | undefined {
   if (Object.hasOwn(wordings, code)) return wordings[code]
   // Node's parser has some thirty codes.
   return code.startsWith('HPE_') ? noHttp : undefined
+}
+
+/** The same where the connection had been made: what says that none came about says here that it was closed. */
+function wordingOfBroken(code: string, message: string): Wording | undefined {
+  const wording = wordingOf(code, message)
+  if (wording === undefined) return undefined
+  return (place) => {
+    const worded = wording(place)
+    return worded.billed === 'nothing' ? closed(place) : worded
+  }
 }
 
 /** A mistake in a program, such as a `fetch` of its own that throws: nothing that passes by itself. */

@@ -28,7 +28,7 @@ export function isLoopback(hostname: string): boolean {
   return (
     hostname === 'localhost' ||
     hostname.endsWith('.localhost') ||
-    hostname.startsWith('127.') ||
+    (hostname.startsWith('127.') && isIP(hostname) === 4) ||
     ['[::1]', '[::]', '0.0.0.0'].includes(hostname)
   )
 }
@@ -38,10 +38,17 @@ function isExempt({ hostname, port, protocol }: URL, noProxy: string): boolean {
   const own = port === '' ? (protocol === 'https:' ? '443' : '80') : port
   return noProxy.split(/[\s,]+/).some((entry) => {
     if (entry === '*') return true
+    // Without brackets an address of IPv6 has no port: its last part would be taken for one.
+    if (isIP(entry) === 6) return hostname === hostnameOf(`http://[${entry}]`)
     const [, name = '', only] = /^\*?\.?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? []
     if (name === '' || (only !== undefined && only !== own)) return false
-    return hostname === name || hostname === `[${name}]` || hostname.endsWith(`.${name}`)
+    return hostname === name || hostname.endsWith(`.${name}`)
   })
+}
+
+/** One with a zone, as `fe80::1%eth0`, is in no address of a service. */
+function hostnameOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).hostname : undefined
 }
 
 /** Where a proxy is. */

@@ -18,11 +18,20 @@ export function connectThrough(through: Through, agent: Agent): Agent {
   agent.createConnection = (options, done) => {
     // `tunnelSignal` of `SendOptions`: what a request is made with comes here, too.
     const { tunnelSignal, ...own } = options as RequestOptions & { readonly tunnelSignal: AbortSignal }
-    openTunnel(through, `${String(own.host)}:${String(own.port)}`, tunnelSignal).then(
-      (socket) => done?.(null, connect({ ...own, socket } as RequestOptions) as Duplex),
-      // Of an error alone no connection is read.
-      (error: Error) => done?.(error, undefined as unknown as Duplex),
-    )
+    // Of an error alone no connection is read.
+    const fail = (error: Error): void => done?.(error, undefined as unknown as Duplex)
+    const begin = (socket: Socket): void => {
+      let secure: Duplex
+      try {
+        secure = connect({ ...own, socket } as RequestOptions) as Duplex
+      } catch (thrown) {
+        // TLS that cannot begin: it was set up in a way that Node does not take, which throws an error of its own.
+        socket.destroy()
+        return fail(thrown as Error)
+      }
+      done?.(null, secure)
+    }
+    openTunnel(through, `${String(own.host)}:${String(own.port)}`, tunnelSignal).then(begin, fail)
     return undefined
   }
   return agent
