@@ -44,3 +44,4 @@ export {
   type LoadOptions,
   type Settings,
 } from './settings/settings.ts'
+export { homeFolder } from './paths.ts'

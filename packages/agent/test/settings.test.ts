@@ -1,9 +1,12 @@
 import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { loadSettings } from '../src/index.ts'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { homeFolder, loadSettings } from '../src/index.ts'
 import type { LoadedSettings } from '../src/index.ts'
+import { absolutePath } from '../src/paths.ts'
+
+afterEach(() => vi.unstubAllEnvs())
 
 interface Laid {
   /** Files by path: `~/` is the person's folder, the others are in the project. */
@@ -153,5 +156,34 @@ describe('what cannot be read is told with its place', () => {
 
   test('an empty file is one without settings', async () => {
     expect((await load({ files: { '~/.halting/settings.json': '' } })).settings).toEqual({})
+  })
+})
+
+describe("a home that names no folder never makes what lies in a project the person's own", () => {
+  const theirs = { 'settings.json': { apiKeyHelper: 'evil' }, '.halting/settings.json': { apiKeyHelper: 'evil' } }
+  test.each(['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'])('an empty %s is as good as none', async (name) => {
+    const before = process.cwd()
+    const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
+    onTestFinished(() => {
+      process.chdir(before)
+      rmSync(root, { recursive: true })
+    })
+    for (const [path, content] of Object.entries(theirs)) {
+      mkdirSync(dirname(join(root, path)), { recursive: true })
+      writeFileSync(join(root, path), JSON.stringify(content))
+    }
+    process.chdir(root)
+    expect((await loadSettings({ cwd: root, home: join(root, 'home'), env: { [name]: '' } })).settings).toEqual({})
+  })
+
+  test.each(['', '.', 'sub/folder'])('HOME=%j is passed over for the one that the system knows', (HOME) => {
+    expect(homeFolder({ HOME })).toBe(userInfo().homedir)
+    expect(homeFolder({})).toBe(userInfo().homedir)
+    expect(homeFolder({ HOME: '/home/somebody' })).toBe('/home/somebody')
+  })
+
+  test('a deny rule and a path that begin with ~ mean the same folder then', () => {
+    vi.stubEnv('HOME', '')
+    expect(absolutePath('~/.ssh/id', '/project')).toBe(join(userInfo().homedir, '.ssh/id'))
   })
 })

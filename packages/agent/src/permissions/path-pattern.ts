@@ -1,7 +1,6 @@
-import { homedir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 import { fitsPathOrAbove, globPattern } from '../glob-pattern.ts'
-import { bothEnds, isInside } from '../paths.ts'
+import { bothEnds, homeFolder, isInside } from '../paths.ts'
 
 /** A gitignore pattern with the place from which it counts. */
 export interface PathPattern {
@@ -42,7 +41,7 @@ function anchored(
   { cwd, projectDirectory }: PatternRoots,
 ): { readonly anchor: string; readonly pattern: string } {
   if (spec.startsWith('//')) return { anchor: '/', pattern: spec.slice(2) }
-  if (spec === '~' || spec.startsWith('~/')) return { anchor: homedir(), pattern: spec.slice(2) }
+  if (spec === '~' || spec.startsWith('~/')) return { anchor: homeFolder(), pattern: spec.slice(2) }
   if (spec.startsWith('/')) return { anchor: join(projectDirectory), pattern: spec.slice(1) }
   return { anchor: cwd, pattern: spec }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { realPath } from '../paths.ts'
+import { configFolder, realPath } from '../paths.ts'
 
 /** Whose session it is. */
 export interface SessionPlace {
@@ -19,8 +19,9 @@ export interface FolderBelow {
 }
 
 /** What one session keeps beside its transcript: `~/.halting/projects/<cwd>/<session id>`, or under `HALTING_CONFIG_DIR`. */
-export function sessionFolder({ cwd, sessionId, home, env }: SessionPlace): FolderBelow {
-  const base = join(resolve(env['HALTING_CONFIG_DIR'] ?? join(home, '.halting')), 'projects')
+export function sessionFolder(place: SessionPlace): FolderBelow {
+  const { cwd, sessionId } = place
+  const base = join(configFolder('halting', place), 'projects')
   return { base, parts: [projectName(resolve(cwd)), safeName(sessionId)] }
 }
 

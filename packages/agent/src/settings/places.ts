@@ -1,5 +1,6 @@
 import { platform } from 'node:os'
 import { join } from 'node:path'
+import { configFolder } from '../paths.ts'
 
 /** Who wrote a settings file: an administrator, the command line, the person for one project, the project, the person. */
 export type SettingsLevel = 'managed' | 'flag' | 'local' | 'project' | 'user'
@@ -20,8 +21,9 @@ export interface PlacesOptions {
  * Where settings files may be, the most urgent first; what the command line gives stands between `managed` and `local`.
  * At each level our own folder goes before the one that other agents use.
  */
-export function settingsPlaces({ cwd, home, env }: PlacesOptions): readonly SettingsPlace[] {
-  const own = [env.HALTING_CONFIG_DIR ?? join(home, '.halting'), env.CLAUDE_CONFIG_DIR ?? join(home, '.claude')]
+export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[] {
+  const { cwd } = options
+  const own = (['halting', 'claude'] as const).map((name) => configFolder(name, options))
   // Who works in their own home has no project there: its settings are theirs.
   const projects = ['.halting', '.claude'].map((folder) => join(cwd, folder)).filter((folder) => !own.includes(folder))
   return [

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os'
+import { homeFolder } from '@halting/agent'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
@@ -14,7 +14,7 @@ import { settingsFindings } from './settings.ts'
  */
 export async function doctor(flags: Flags, program: Program): Promise<number> {
   const { output, env, cwd } = program
-  const patient: Patient = { flags, env, cwd, home: env['HOME'] ?? homedir() }
+  const patient: Patient = { flags, env, cwd, home: homeFolder(env) }
   const { findings: ofSettings, settings } = await settingsFindings(patient)
   const findings = [...(await serviceFindings(patient, settings)), ...(await programFindings(patient)), ...ofSettings]
   output.out(

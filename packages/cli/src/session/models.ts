@@ -1,6 +1,5 @@
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
-import { loadSettings, type Settings } from '@halting/agent'
+import { homeFolder, loadSettings, type Settings } from '@halting/agent'
 import type { Model, Prices } from '@halting/core'
 import {
   anthropic,
@@ -74,7 +73,7 @@ interface Loaded extends Pick<Models, 'prices' | 'warnings'> {
 }
 
 async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
-  const home = env['HOME'] ?? homedir()
+  const home = homeFolder(env)
   const { settings, warnings: told } = await loadSettings({ cwd, home, env, given: flags.settings })
   const { modelPrices = [] } = settings
   const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import {
   createCodingTools,
   createPermissions,
   createResultFiles,
+  homeFolder,
   type ResultFiles,
   type RulePermissions,
   Workspace,
@@ -31,7 +31,7 @@ export function openToolbox(flags: Flags, cwd: string, env: Readonly<Record<stri
   const additionalDirectories = (flags.addDir ?? []).map((path) => directoryOf(path, cwd))
   const workspace = new Workspace({ cwd, additionalDirectories, env, hides: (path) => permissions.deniesReading(path) })
   const sessionId = flags.sessionId ?? randomUUID()
-  const resultFiles = createResultFiles({ cwd, sessionId, home: env['HOME'] ?? homedir(), env })
+  const resultFiles = createResultFiles({ cwd, sessionId, home: homeFolder(env), env })
   const permissions = createPermissions({
     cwd,
     additionalDirectories,
