@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -149,6 +150,11 @@ describe('Read', () => {
 })
 
 describe('Write', () => {
+  test.runIf(existsSync('/proc'))('where no folder can be made says so, and does not try for ever', async () => {
+    const { use } = codingTools()
+    await expect(use('Write', { file_path: '/proc/no-such-folder/in/it', content: 'x' })).rejects.toThrow('ENOENT')
+  })
+
   test('creates a file and the folders above it', async () => {
     const { use, cwd } = codingTools()
     expect(await use('Write', { file_path: 'a/b/c.txt', content: 'hi\n' })).toMatchObject({

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-KEEP-1 to R-KEEP-3, R-RULE-10: large results are files of the session, which alone may be read without asking.
+// Holds rules of docs/spec.md: R-KEEP-1 to R-KEEP-4, R-RULE-10: large results are files of the session, which alone may be read without asking.
 import {
   existsSync,
   lstatSync,
@@ -9,10 +9,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import fs from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { dirname, join } from 'node:path'
 import { createPermissions, createResultFiles, type ResultFiles, type ResultFilesOptions } from '@halting/agent'
 import type { LargeResult } from '@halting/core/adapters'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { codingTools, temporaryFolder, toolNamed } from './support/harness.ts'
 
 const session = '0b9d4a4e-1c2d-4e5f-8a9b-0c1d2e3f4a5b'
@@ -177,6 +179,40 @@ describe('there is a bound', () => {
   })
 })
 
+describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be kept', () => {
+  test.runIf(existsSync('/proc'))('says so: the run does not wait for what never ends', async () => {
+    const { files } = place({ home: '/proc/no-such-home' })
+    await expect(save(files)).rejects.toThrow('ENOENT')
+  })
+
+  test('takes no room, and is looked at again', async () => {
+    const { files } = place({ keeps: { files: 1 } })
+    const aborted = { signal: AbortSignal.abort() }
+    for (const idempotencyKey of ['a', 'b'])
+      await expect(files.save(result({ idempotencyKey }), aborted)).rejects.toThrow()
+    await save(files, { idempotencyKey: 'c' })
+    expect(readdirSync(files.directory)).toHaveLength(1)
+  })
+
+  test('whose disk does not answer holds nothing up for longer than a limit, and later results not at all', async () => {
+    const { files, home } = place({ timeoutMs: 50 })
+    let free = (): void => {}
+    const stuck = vi
+      .spyOn(fs, 'lstat')
+      .mockImplementation(() => new Promise((_, reject) => (free = () => reject(new Error('gone')))))
+    onTestFinished(() => void vi.restoreAllMocks())
+    syncBuiltinESMExports()
+    await expect(save(files)).rejects.toThrow('its folder did not answer within 0.05 s')
+    await expect(save(files)).rejects.toThrow('its folder did not answer')
+    expect(stuck).toHaveBeenCalledTimes(1)
+    stuck.mockRestore()
+    syncBuiltinESMExports()
+    free()
+    await vi.waitFor(() => save(files))
+    expect(existsSync(join(home, '.halting'))).toBe(true)
+  })
+})
+
 describe('what the rules let the agent read', () => {
   async function rules() {
     const { home, cwd, files } = place()
@@ -256,6 +292,18 @@ describe('what the rules let the agent read', () => {
       decide('Write', { file_path: join(files.directory, 'new'), content: '' }),
       decide('Bash', { command: `echo x > ${path}` }),
     ]).toEqual(['ask', 'ask', 'ask'])
+    const within = createPermissions({ cwd, readableFolders: [join(cwd, 'config/results')], mode: 'acceptEdits' })
+    const write = toolNamed(codingTools({}, { cwd }).tools, 'Write')
+    const written = (path: string): string => {
+      const input = { file_path: join(cwd, path), content: '' }
+      const decided = within.decide({
+        call: { type: 'tool_use', id: 'c', name: 'Write', input },
+        tool: write,
+        readOnly: false,
+      })
+      return 'behavior' in decided ? decided.behavior : 'later'
+    }
+    expect([written('config/results/x.txt'), written('config/other.txt')]).toEqual(['ask', 'allow'])
     const denying = createPermissions({ cwd, readableFolders: files.readableFolders, deny: [`Read(/${home}/**)`] })
     const tool = toolNamed(codingTools({}, { cwd }).tools, 'Read')
     const call = { type: 'tool_use', id: 'c', name: 'Read', input: { file_path: path } } as const

@@ -71,8 +71,10 @@ export function isPathAllowed(book: RuleBook, access: Access, path: string): boo
 
 function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolean {
   const isWithin = book.directories.some((directory) => isInside(end, directory))
-  if (kind === 'read') return isWithin || book.readableFolders.some((folder) => isInside(end, folder))
-  return book.mode === 'acceptEdits' && isWithin && !isProtected(end, book)
+  // A folder of settings may be put into the project.
+  const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
+  if (kind === 'read') return isWithin || isReadable
+  return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book)
 }
 
 /** What is written here is run or obeyed later without anybody being asked again. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LargeResult, LargeResults } from '@halting/core/adapters'
+import { makeFolder } from '../make-folder.ts'
 import { codeOf } from '../tools/result.ts'
 import { endsOf, type FolderBelow, safeName, sessionFolder, type SessionPlace, shortHash } from './session-folder.ts'
 
@@ -22,6 +23,8 @@ export interface ResultFilesOptions extends SessionPlace {
   /** Characters that a result may have and be shown whole; by the model's window when absent. */
   readonly limit?: number
   readonly keeps?: Partial<ResultFilesLimits>
+  /** Most that keeping one result may take; 30,000 ms when absent. A disk in a network may never answer. */
+  readonly timeoutMs?: number
 }
 
 /** Keeps large results as files of the session. */
@@ -42,6 +45,7 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
   const folder = resultsFolder(options)
   const directory = join(folder.base, ...folder.parts)
   const room = new Room(directory, { ...defaultLimits, ...options.keeps })
+  const inTime = timeLimit(options.timeoutMs ?? 30_000)
   return {
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     directory,
@@ -49,11 +53,32 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
     async save(result, { signal }) {
       const name = fileName(result)
       const bytes = Buffer.byteLength(result.text)
-      await makeFolders(folder)
-      await room.take(name, bytes)
-      await writeWhole(join(directory, name), result.text, signal)
+      await inTime(async () => {
+        await makeFolders(folder)
+        await room.take(name, bytes, () => writeWhole(join(directory, name), result.text, signal))
+      })
       return join(directory, name)
     },
+  }
+}
+
+/** Once a disk has not answered, no more is asked of it until it does: what waits for it also holds up all other files. */
+function timeLimit(timeoutMs: number): (work: () => Promise<void>) => Promise<void> {
+  let isHanging = false
+  const late = (): Error => new Error(`its folder did not answer within ${timeoutMs / 1_000} s`)
+  return async (work) => {
+    if (isHanging) throw late()
+    let timer: NodeJS.Timeout | undefined
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        isHanging = true
+        reject(late())
+      }, timeoutMs)
+    })
+    const working = work()
+    const over = (): void => void (isHanging = false)
+    working.then(over, over)
+    await Promise.race([working, tooLate]).finally(() => clearTimeout(timer))
   }
 }
 
@@ -68,7 +93,7 @@ function fileName({ callId, idempotencyKey }: LargeResult): string {
 }
 
 async function makeFolders({ base, parts }: FolderBelow): Promise<void> {
-  await mkdir(base, { recursive: true, mode: 0o700 })
+  await makeFolder(base, 0o700)
   let path = base
   for (const part of parts) {
     path = join(path, part)
@@ -108,18 +133,38 @@ class Room {
     this.#limits = limits
   }
 
-  /** @throws Error when there is no room. */
-  async take(name: string, bytes: number): Promise<void> {
+  /** @throws Error when there is no room, and what `write` throws: it has taken none then. */
+  async take(name: string, bytes: number, write: () => Promise<void>): Promise<void> {
     const { fileBytes, files, totalBytes } = this.#limits
     if (bytes > fileBytes) throw new Error(`it has ${bytes} bytes, and a file may have ${fileBytes}`)
-    const known = await (this.#counting ??= this.#count())
+    const known = await this.#known()
     const others = [...known].filter(([other]) => other !== name)
     if (others.length >= files)
       throw new Error(`this session keeps ${others.length} results already, which is all it may`)
     const total = others.reduce((sum, [, size]) => sum + size, bytes)
     if (total > totalBytes)
       throw new Error(`this session may keep ${totalBytes} bytes of results, and has no room for it`)
+    const before = known.get(name)
+    // Also while it is written: others come at the same time.
     known.set(name, bytes)
+    try {
+      await write()
+    } catch (thrown) {
+      if (before === undefined) known.delete(name)
+      else known.set(name, before)
+      throw thrown
+    }
+  }
+
+  async #known(): Promise<Map<string, number>> {
+    const counting = (this.#counting ??= this.#count())
+    try {
+      return await counting
+    } catch (thrown) {
+      // It may be counted another time.
+      this.#counting = undefined
+      throw thrown
+    }
   }
 
   async #count(): Promise<Map<string, number>> {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
 
@@ -60,7 +61,7 @@ export async function saveFile(
   text: string,
   { hasMark = false, mode }: { readonly hasMark?: boolean; readonly mode?: number } = {},
 ): Promise<SeenFile> {
-  await mkdir(dirname(path), { recursive: true })
+  await makeFolder(dirname(path))
   const bytes = Buffer.from(hasMark ? byteOrderMark + text : text, 'utf8')
   const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomUUID()}.tmp`)
   const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
