@@ -93,6 +93,42 @@ describe('what breaks a connection over which the request went out says nothing 
   })
 })
 
+describe('what goes wrong before TLS is agreed on happened to no request', () => {
+  const alert = (description: number): Buffer => Buffer.from([21, 3, 3, 0, 2, 2, description])
+  test.each<readonly [string, (socket: Socket) => void]>([
+    ['a reset', (socket) => socket.resetAndDestroy()],
+    ['an end', (socket) => socket.end()],
+    // 112: unrecognized_name; 20: bad_record_mac; 86: inappropriate_fallback.
+    ...[112, 20, 86].map((code) => [`alert ${code}`, (socket: Socket) => void socket.write(alert(code))] as const),
+  ])('%s: nothing is billed', async (_name, answer) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => answer(socket))
+    })
+    const port = await portOf(server)
+    const direct = recordOf((await call(modelAt(`https://localhost:${port}`))).error)
+    expect(direct).toMatchObject({ billed: 'nothing', neverConnected: true })
+    expect(direct.message).toContain(`localhost:${port}`)
+  })
+
+  test('nor within a tunnel', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => {
+        socket.once('data', () => socket.resetAndDestroy())
+        socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      })
+    })
+    vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${await portOf(server)}`)
+    expect(recordOf((await call(modelAt('https://a.example'))).error)).toMatchObject({
+      message:
+        'a.example ended the connection before TLS was agreed on (ECONNRESET). Is the base URL right, and is there a proxy or a firewall in between?',
+      billed: 'nothing',
+      neverConnected: true,
+    })
+  })
+})
+
 describe('bytes behind the end of what was packed', () => {
   const twice = (text: string): Buffer => deflateSync(gzipSync(text))
   test.each([
@@ -130,8 +166,11 @@ describe('a tunnel', () => {
     vi.spyOn(tls, 'createSecureContext').mockImplementation(() => {
       throw Object.assign(new Error('no cipher match'), { code: 'ERR_SSL_NO_CIPHER_MATCH' })
     })
-    const { message } = recordOf((await call(modelAt('https://a.example'))).error)
-    expect(message).toContain('no cipher match (ERR_SSL_NO_CIPHER_MATCH)')
+    const { billed, message } = recordOf((await call(modelAt('https://a.example'))).error)
+    expect({ billed, message }).toEqual({
+      billed: 'nothing',
+      message: expect.stringContaining('no cipher match (ERR_SSL_NO_CIPHER_MATCH)') as string,
+    })
     await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true]))
   })
 })

@@ -4,13 +4,15 @@ export function codedError(code: string, message: string): Error {
 }
 
 /**
- * What broke a connection that had been made. The request may have been worked on, whatever the code of the cause says:
- * TLS and the network fail with the same codes before and after.
+ * What went wrong with a connection, and whether it had been made. TLS and the network fail with the same codes before
+ * and after: before, no request can have gone out; after, it may have been worked on.
  */
-export class BrokenConnection extends Error {
-  override readonly name = 'BrokenConnection'
+export class ConnectionFailure extends Error {
+  override readonly name = 'ConnectionFailure'
+  readonly stage: 'connecting' | 'connected'
 
-  constructor(cause: unknown) {
-    super('The connection broke.', { cause })
+  constructor(stage: ConnectionFailure['stage'], cause: unknown) {
+    super('The connection failed.', { cause })
+    this.stage = stage
   }
 }

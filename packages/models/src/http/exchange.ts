@@ -1,7 +1,7 @@
 import type { ModelError } from '@halting/core'
 import { startCallScope } from './call-scope.ts'
 import type { CallScope } from './call-scope.ts'
-import { BrokenConnection } from './coded-error.ts'
+import { ConnectionFailure } from './coded-error.ts'
 import type { DeadlineLimits, Deadlines } from './deadlines.ts'
 import { networkError } from './network-error.ts'
 import type { HttpAnswer, HttpRequest, Transport } from './transport.ts'
@@ -72,7 +72,7 @@ function exchangeOf(answer: HttpAnswer, scope: CallScope, url: string): Exchange
       isRead = true
       cancel()
       scope.outer.throwIfAborted()
-      return { kind: 'broken', error: scope.timeout() ?? networkError(new BrokenConnection(thrown), url) }
+      return { kind: 'broken', error: scope.timeout() ?? networkError(new ConnectionFailure('connected', thrown), url) }
     }
     scope.outer.throwIfAborted()
     const error = scope.timeout()

@@ -1,7 +1,7 @@
 import { messageOf } from '@halting/core/adapters'
 import { ModelError } from '@halting/core'
 import type { ModelErrorInit } from '@halting/core/adapters'
-import { BrokenConnection } from './coded-error.ts'
+import { ConnectionFailure } from './coded-error.ts'
 
 type Wording = (place: { readonly host: string; readonly origin: string; readonly code: string }) => ModelErrorInit
 
@@ -107,8 +107,9 @@ const wordings: { readonly [code: string]: Wording } = {
 
 /** What a transport or a body threw, in words that a person can act on. */
 export function networkError(thrown: unknown, url: string): ModelError {
-  if (thrown instanceof BrokenConnection) return errorOf(thrown.cause, url, wordingOfBroken)
-  return errorOf(thrown, url, wordingOf)
+  if (!(thrown instanceof ConnectionFailure)) return errorOf(thrown, url, wordingOf)
+  const { stage, cause } = thrown
+  return stage === 'connected' ? errorOf(cause, url, wordingOfBroken) : unsent(errorOf(cause, url, wordingOfUnmade))
 }
 
 function errorOf(thrown: unknown, url: string, wordingFor: typeof wordingOf): ModelError {
@@ -147,6 +148,17 @@ function wordingOfBroken(code: string, message: string): Wording | undefined {
     const worded = wording(place)
     return worded.billed === 'nothing' ? closed(place) : worded
   }
+}
+
+/** The same where it had not been made yet: what cuts it then cuts the handshake. */
+function wordingOfUnmade(code: string, message: string): Wording | undefined {
+  return code === 'ECONNRESET' || code === 'EPIPE' ? noHandshake : wordingOf(code, message)
+}
+
+function unsent(error: ModelError): ModelError {
+  if (error.billed === 'nothing') return error
+  const { billed, neverConnected } = notSent
+  return new ModelError({ ...error.toRecord(), billed, neverConnected, cause: error.cause })
 }
 
 /** A mistake in a program, such as a `fetch` of its own that throws: nothing that passes by itself. */

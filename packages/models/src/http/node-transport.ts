@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { bodyOf } from './body.ts'
-import { BrokenConnection, codedError } from './coded-error.ts'
+import { codedError, ConnectionFailure } from './coded-error.ts'
 import { decoded } from './decoded.ts'
 import { routeTo } from './route.ts'
 import type { Route } from './route.ts'
@@ -48,7 +48,8 @@ function send({ headers, body }: HttpRequest, route: Route, signal: AbortSignal)
     request.on('error', (error) => {
       failure ??= error
       if (request.reusedSocket && !isSent && isCut(error)) resolve('not taken')
-      else reject(connection.isMade() ? new BrokenConnection(failure) : route.failureToConnect(failure))
+      else if (connection.isMade()) reject(new ConnectionFailure('connected', failure))
+      else reject(new ConnectionFailure('connecting', route.failureToConnect(failure)))
     })
     request.once('response', (message) => {
       resolve(answerOf(message, request, { isSent: () => isSent, failure: () => failure }))
