@@ -31,7 +31,8 @@ export function createFitImage({ limits = defaultMediaLimits, library = loadShar
     if (isSmall(bytes, facts, limits)) return asItIs
     const made = await madeSmaller(bytes, facts, limits, library)
     if (made.kind === 'image') return made
-    const problem = mediaProblem(asItIs.block, { ...limits, advice: imageAdvice })
+    const advice = made.why === undefined ? imageAdvice : 'Make it smaller.'
+    const problem = mediaProblem(asItIs.block, { ...limits, advice })
     if (problem === undefined) return asItIs
     return { kind: 'refused', why: made.why === undefined ? problem : `${problem} ${made.why}` }
   }
@@ -88,7 +89,7 @@ async function madeSmaller(
     }
     return { kind: 'not', why: 'It could not be made small enough.' }
   } catch (thrown) {
-    return { kind: 'not', why: `It could not be made smaller: ${messageOf(thrown)}.` }
+    return { kind: 'not', why: `It could not be made smaller for you: ${messageOf(thrown)}.` }
   }
 }
 
