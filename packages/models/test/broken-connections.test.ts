@@ -1,4 +1,5 @@
 // Holds R-WIRE-6a and R-WIRE-8e of docs/spec.md, and R-WIRE-1 where a tunnel cannot be used.
+import type { ClientRequest } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import tls from 'node:tls'
@@ -79,7 +80,8 @@ describe('what breaks a connection over which the request went out says nothing 
     await new Promise<void>(
       (resolve) => void server.once('connection', (socket) => void socket.once('data', () => resolve())),
     )
-    made.mock.contexts[0]?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
+    const [request] = made.mock.contexts as ClientRequest[]
+    request?.destroy(Object.assign(new Error(`read ${code}`), { code, syscall: 'read' }))
     const { billed, neverConnected } = recordOf((await called).error)
     expect({ billed, neverConnected }).toEqual({ billed: 'unknown', neverConnected: undefined })
   })
