@@ -189,7 +189,7 @@ describe('R-KEEP-3a and R-KEEP-4: a folder in which nothing can be kept', () => 
     const { files } = place({ keeps: { files: 1 } })
     const aborted = { signal: AbortSignal.abort() }
     for (const idempotencyKey of ['a', 'b'])
-      await expect(files.save(result({ idempotencyKey }), aborted)).rejects.toThrow()
+      await expect(files.save(result({ idempotencyKey }), aborted)).rejects.toThrow('aborted')
     await save(files, { idempotencyKey: 'c' })
     expect(readdirSync(files.directory)).toHaveLength(1)
   })
