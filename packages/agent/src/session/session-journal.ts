@@ -1,4 +1,4 @@
-import { mkdir, stat, truncate } from 'node:fs/promises'
+import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { HaltingError, type Transcript } from '@halting/core'
 import {
@@ -9,6 +9,7 @@ import {
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
+import { makeFolder } from '../make-folder.ts'
 import { JournalEncoder } from './journal-codec.ts'
 import { JournalFile } from './journal-file.ts'
 import { takeLock } from './journal-lock.ts'
@@ -46,7 +47,7 @@ export interface SessionJournal {
  */
 export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
   const { path, sessionId, cwd, version } = options
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path), 0o700)
   const lock = await takeLock(`${path}.lock`)
   if (lock.kind === 'held') {
     const { pid, host, since } = lock.holder

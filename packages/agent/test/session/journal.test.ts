@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-JOUR-1 to R-JOUR-7: the journal of a session on disk.
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loop, resume, startRun, createMemorySteps, type LoopOptions } from '@halting/core'
@@ -239,4 +239,8 @@ describe('the journal of a session', () => {
     expect(error?.message).toContain('ENOSPC')
     await file.close()
   })
+})
+
+test.runIf(existsSync('/proc'))('a folder that cannot be made is told, and not tried for ever', async () => {
+  await expect(openJournal({ ...place(), path: '/proc/no-such-home/x.jsonl' })).rejects.toThrow('ENOENT')
 })
