@@ -1,20 +1,36 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, rename, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 
-/** A file that lines are appended to. What was flushed is on disk; neighbouring flushes share one `fdatasync`. */
+/** What a journal does with its file. */
+export type JournalHandle = Pick<FileHandle, 'appendFile' | 'datasync' | 'close'>
+
+interface Flush {
+  readonly promise: Promise<void>
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/**
+ * A file that lines are appended to. What was flushed is on disk; neighbouring flushes share one `fdatasync`.
+ * F1: one write or sync at a time, so lines stand in the order in which they were taken. F2: after a failure nothing is written any more:
+ * what a failed write or sync left on disk is not known.
+ */
 export class JournalFile {
   readonly path: string
-  readonly #file: FileHandle
+  readonly #file: JournalHandle
   #lines: string[] = []
-  /** What is being written, or the last that was. */
-  #writing: Promise<void> = Promise.resolve()
   /** A flush that has not begun, and takes all that is appended until then. */
-  #next: Promise<void> | undefined
+  #next: Flush | undefined
   #failure: HaltingError | undefined
   #isScheduled = false
+  #isWorking = false
+  #whenIdle: (() => void) | undefined
+  /** What a process before this one wrote may not be on disk yet either. */
+  #isSynced = false
 
-  private constructor(path: string, file: FileHandle) {
+  constructor(path: string, file: JournalHandle) {
     this.path = path
     this.#file = file
   }
@@ -31,47 +47,94 @@ export class JournalFile {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      this.#writing = this.#writing.then(() => this.#write())
+      void this.#work()
     })
   }
 
   /** Settles when all that was appended before is on disk. Rejects with the HaltingError of what failed, from then on. */
   flush(): Promise<void> {
-    this.#next ??= this.#writing.then(() => {
-      this.#next = undefined
-      const synced = this.#write().then(() => this.#sync())
-      this.#writing = synced.catch(() => {})
-      return synced
-    })
-    return this.#next
+    if (this.#next === undefined) {
+      this.#next = newFlush()
+      // Not at once: neighbours that ask in the same moment share it.
+      queueMicrotask(() => void this.#work())
+    }
+    return this.#next.promise
   }
 
   async close(): Promise<void> {
     await this.flush().catch(() => {})
+    if (this.#isWorking) await new Promise<void>((resolve) => (this.#whenIdle = resolve))
     await this.#file.close()
   }
 
-  async #write(): Promise<void> {
-    if (this.#lines.length === 0 || this.#failure !== undefined) return
+  /** Writes and syncs until nothing is left to do. */
+  async #work(): Promise<void> {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    while (this.#lines.length > 0 || this.#next !== undefined) {
+      const flush = this.#next
+      this.#next = undefined
+      // One at a time is the point (F1).
+      await this.#write(flush !== undefined)
+      if (this.#failure === undefined) flush?.resolve()
+      else flush?.reject(this.#failure)
+    }
+    this.#isWorking = false
+    this.#whenIdle?.()
+  }
+
+  async #write(isToBeSynced: boolean): Promise<void> {
     const text = this.#lines.join('')
     this.#lines = []
+    if (this.#failure !== undefined) return
     try {
-      await this.#file.appendFile(text)
+      if (text !== '') {
+        this.#isSynced = false
+        await this.#file.appendFile(text)
+      }
+      if (!isToBeSynced || this.#isSynced) return
+      await this.#file.datasync()
+      this.#isSynced = true
     } catch (error) {
       this.#failure = failureOf(this.path, error)
     }
   }
+}
 
-  async #sync(): Promise<void> {
-    if (this.#failure === undefined) {
-      try {
-        await this.#file.datasync()
-      } catch (error) {
-        this.#failure = failureOf(this.path, error)
-      }
-    }
-    if (this.#failure !== undefined) throw this.#failure
+function newFlush(): Flush {
+  let settle: Omit<Flush, 'promise'> | undefined
+  const promise = new Promise<void>((resolve, reject) => (settle = { resolve, reject }))
+  // The executor of a promise is called at once.
+  return { promise, ...(settle as unknown as Omit<Flush, 'promise'>) }
+}
+
+/** A new file that holds this: it is there whole or not at all, also after a power failure, and so are the folders above it. */
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+  const folder = dirname(path)
+  const firstMade = await mkdir(folder, { recursive: true, mode: 0o700 })
+  const part = `${path}.part`
+  const file = await open(part, 'w', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
   }
+  await rename(part, path)
+  const last = firstMade === undefined ? folder : dirname(firstMade)
+  for (let each = folder; ; each = dirname(each)) {
+    // The name of a file is durable once its folder is.
+    await syncFolder(each)
+    if (each === last || each === dirname(each)) return
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  // Some systems open no folders, and some file systems sync none.
+  const folder = await open(path, 'r').catch(() => undefined)
+  if (folder === undefined) return
+  await folder.sync().catch(() => {})
+  await folder.close()
 }
 
 function failureOf(path: string, error: unknown): HaltingError {

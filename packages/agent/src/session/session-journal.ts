@@ -11,7 +11,7 @@ import {
 } from '@halting/core/steps'
 import { makeFolder } from '../make-folder.ts'
 import { JournalEncoder } from './journal-codec.ts'
-import { JournalFile } from './journal-file.ts'
+import { JournalFile, writeWhole } from './journal-file.ts'
 import { takeLock } from './journal-lock.ts'
 import { readJournal, type ReadJournal } from './read-journal.ts'
 
@@ -61,9 +61,9 @@ export async function openJournal(options: JournalOptions): Promise<SessionJourn
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
-    const file = await JournalFile.open(path)
     const encoder = new JournalEncoder({ sessionId, cwd, version }, before?.lines ?? 0)
-    if (before === undefined) file.append(encoder.head())
+    if (before === undefined) await writeWhole(path, encoder.head())
+    const file = await JournalFile.open(path)
     for (const [uuid, content] of before?.contents ?? []) encoder.known(uuid, content)
     return new OpenJournal(sessionId, file, encoder, before, lock.release)
   } catch (error) {
