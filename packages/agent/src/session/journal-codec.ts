@@ -21,6 +21,24 @@ interface Ref {
   readonly ref: string
 }
 
+/** A tool's result that stands in a line of its own. */
+interface WrittenResult {
+  readonly uuid: string
+  readonly content: unknown
+  readonly isError: boolean
+}
+
+/** What a file holds, as far as its next lines depend on it. */
+export interface WrittenLines {
+  readonly lines: number
+  /** Contents of messages by the line in which they stand. */
+  readonly contents: ReadonlyMap<string, unknown>
+  /** Results since the last lap, by the ids of their calls. */
+  readonly results: ReadonlyMap<string, WrittenResult>
+  /** The newest message of each agent; '' is the main loop. */
+  readonly newest: ReadonlyMap<string, string>
+}
+
 /**
  * Puts records into lines. A message is written once, in a line of the shape that readers of such sessions know; what else is recorded of it
  * (its step, the lap that it belongs to) stands beside it or refers to it.
@@ -30,15 +48,19 @@ export class JournalEncoder {
   /** Lines of message contents that were written, by the content itself. */
   readonly #written = new WeakMap<object, string>()
   /** Results of the turn that goes on, by the ids of their calls. */
-  readonly #results = new Map<string, { readonly uuid: string; readonly content: unknown; readonly isError: boolean }>()
+  readonly #results: Map<string, WrittenResult>
   /** The newest message of each agent: the parent of the next one. */
-  readonly #newest = new Map<string, string>()
+  readonly #newest: Map<string, string>
   #count: number
 
-  /** `count` lines are in the file already. */
-  constructor(place: JournalPlace, count = 0) {
+  /** Goes on with a file, where there is one: what it holds is not written again. */
+  constructor(place: JournalPlace, file?: WrittenLines) {
     this.#place = place
-    this.#count = count
+    this.#count = file?.lines ?? 0
+    this.#results = new Map(file?.results)
+    this.#newest = new Map(file?.newest)
+    for (const [uuid, content] of file?.contents ?? [])
+      if (typeof content === 'object' && content !== null) this.#written.set(content, uuid)
   }
 
   head(): string {
@@ -52,11 +74,6 @@ export class JournalEncoder {
       version,
       timestamp: new Date().toISOString(),
     })
-  }
-
-  /** What was read back: content that is in the file already is not written again. */
-  known(uuid: string, content: unknown): void {
-    if (typeof content === 'object' && content !== null) this.#written.set(content, uuid)
   }
 
   linesOf(record: StepRecord): string {
@@ -101,14 +118,14 @@ export class JournalEncoder {
         { record: { ...record, value: rest } },
       )
     }
-    const callId = /(?:^|\/)tool:\d+:\d+:(.*)$/s.exec(record.key)?.[1]
+    const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
       return this.#line({ type: 'halting', record })
     const { content, details, ...rest } = value
     const isError = value['isError'] === true
     const uuid = this.#uuid(record.key)
     this.#results.set(callId, { uuid, content, isError })
-    const block = { tool_use_id: callId, type: 'tool_result', content, ...(isError && { is_error: true }) }
+    const block = { type: 'tool_result', tool_use_id: callId, content, ...(isError && { is_error: true }) }
     const own = { ...(details !== undefined && { toolUseResult: details }), record: { ...record, value: rest } }
     return this.#message('user', uuid, scope, { role: 'user', content: [block] }, own)
   }
@@ -198,12 +215,16 @@ export class JournalEncoder {
   }
 
   #message(type: 'user' | 'assistant', uuid: string, scope: string, message: object, own: Fields): string {
-    const parentUuid = this.#newest.get(scope) ?? null
-    this.#newest.set(scope, uuid)
+    const isSidechain = scope.includes('/agent:')
+    // One chain for the main loop over all runs, and one for each subagent.
+    const chain = isSidechain ? scope : ''
+    const parentUuid = this.#newest.get(chain) ?? null
+    this.#newest.set(chain, uuid)
     const { cwd, sessionId, version } = this.#place
     return this.#line({
       parentUuid,
-      isSidechain: scope.includes('/agent:'),
+      isSidechain,
+      ...(isSidechain && { agentId: scope }),
       type,
       message,
       uuid,
@@ -232,15 +253,19 @@ function scopeOf(key: string): string {
   return agents
 }
 
+function callIdOf(key: string): string | undefined {
+  return /(?:^|\/)tool:\d+:\d+:(.*)$/s.exec(key)?.[1]
+}
+
 function isMessage(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
 }
 
 function isSameResult(
-  { content, is_error: isError }: ToolResultBlock,
-  known: { readonly content: unknown; readonly isError: boolean },
+  { type: _type, tool_use_id: _id, content, is_error: isError, ...more }: ToolResultBlock,
+  known: WrittenResult,
 ): boolean {
-  return content === known.content && (isError === true) === known.isError
+  return content === known.content && isError === (known.isError ? true : undefined) && Object.keys(more).length === 0
 }
 
 /** The entry, with the place of its content instead of the content. */
@@ -254,24 +279,36 @@ function withContent(
 }
 
 /** Puts lines back into records. */
-export class JournalDecoder {
-  /** Contents by the line in which they stand. */
-  readonly #contents = new Map<string, unknown>()
+export class JournalDecoder implements WrittenLines {
+  readonly contents = new Map<string, unknown>()
+  readonly results = new Map<string, WrittenResult>()
+  readonly newest = new Map<string, string>()
   readonly records: StepRecord[] = []
-
-  /** What a later run's encoder need not write again. */
-  get contents(): ReadonlyMap<string, unknown> {
-    return this.#contents
-  }
+  /** The first line, which says what the file is, is one of them. */
+  lines = 1
 
   /** @throws TypeError for a line that refers to one that there is not. */
   add(line: Fields): void {
-    const { uuid, message } = line
-    if (typeof uuid === 'string' && typeof message === 'object' && message !== null)
-      this.#contents.set(uuid, (message as Fields)['content'])
+    const { uuid, message, agentId } = line
+    if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
+      this.contents.set(uuid, (message as Fields)['content'])
+      this.newest.set(typeof agentId === 'string' ? agentId : '', uuid)
+    }
     const record = line['record']
-    if (typeof record !== 'object' || record === null) return
-    this.records.push(this.#recordOf(record as StepRecord, line))
+    if (typeof record === 'object' && record !== null) {
+      const decoded = this.#recordOf(record as StepRecord, line)
+      this.records.push(decoded)
+      if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
+      if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
+    }
+    this.lines++
+  }
+
+  #keepResult(record: StepRecord, uuid: string): void {
+    const callId = record.type === 'result' ? callIdOf(record.key) : undefined
+    if (record.type !== 'result' || callId === undefined) return
+    const { content, isError } = record.value as Fields
+    this.results.set(callId, { uuid, content, isError: isError === true })
   }
 
   #recordOf(record: StepRecord, { type, message, toolUseResult: details }: Fields): StepRecord {
@@ -319,7 +356,7 @@ export class JournalDecoder {
   }
 
   #content(uuid: string): unknown {
-    if (!this.#contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
-    return this.#contents.get(uuid)
+    if (!this.contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
+    return this.contents.get(uuid)
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
-import { JournalDecoder, journalVersion } from './journal-codec.ts'
+import { JournalDecoder, journalVersion, type WrittenLines } from './journal-codec.ts'
 import { valueOf } from './journal-line.ts'
 
 /** What a journal holds. */
@@ -11,9 +11,8 @@ export interface ReadJournal {
   readonly cwd: string
   /** The records of each run, in order; only the last may be without an end. */
   readonly runs: readonly (readonly StepRecord[])[]
-  /** Contents of messages by the line in which they stand. */
-  readonly contents: ReadonlyMap<string, unknown>
-  readonly lines: number
+  /** What goes on with the file must know of it. */
+  readonly written: WrittenLines
   /** Bytes of whole lines; what stands behind them was being written when a process ended. */
   readonly wholeBytes: number
   readonly tornBytes: number
@@ -64,8 +63,7 @@ export function parseJournal(bytes: Buffer, path: string): ReadJournal {
     sessionId: String(head['sessionId']),
     cwd: String(head['cwd']),
     runs: runsOf(decoder.records),
-    contents: decoder.contents,
-    lines,
+    written: decoder,
     wholeBytes: start,
     tornBytes: bytes.length - start,
   }

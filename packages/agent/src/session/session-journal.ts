@@ -61,10 +61,9 @@ export async function openJournal(options: JournalOptions): Promise<SessionJourn
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
-    const encoder = new JournalEncoder({ sessionId, cwd, version }, before?.lines ?? 0)
+    const encoder = new JournalEncoder({ sessionId, cwd, version }, before?.written)
     if (before === undefined) await writeWhole(path, encoder.head())
     const file = await JournalFile.open(path)
-    for (const [uuid, content] of before?.contents ?? []) encoder.known(uuid, content)
     return new OpenJournal(sessionId, file, encoder, before, lock.release)
   } catch (error) {
     await lock.release()
