@@ -1,7 +1,8 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { lineOf } from './journal-line.ts'
+import { lineOf, lineOfJson } from './journal-line.ts'
+import { withoutPayloads, type Payload } from './journal-payloads.ts'
 
 /** The version of the format; a reader refuses a later one. */
 export const journalVersion = 1
@@ -52,6 +53,7 @@ export class JournalEncoder {
   /** The newest message of each agent: the parent of the next one. */
   readonly #newest: Map<string, string>
   #count: number
+  #payloads: Payload[] = []
 
   /** Goes on with a file, where there is one: what it holds is not written again. */
   constructor(place: JournalPlace, file?: WrittenLines) {
@@ -76,7 +78,14 @@ export class JournalEncoder {
     })
   }
 
-  linesOf(record: StepRecord): string {
+  /** The lines of a record, and the long texts that stand in files of their own: these come first. */
+  linesOf(record: StepRecord): { readonly lines: string; readonly payloads: readonly Payload[] } {
+    this.#payloads = []
+    const lines = this.#linesOf(record)
+    return { lines, payloads: this.#payloads }
+  }
+
+  #linesOf(record: StepRecord): string {
     switch (record.type) {
       case 'start': {
         const { added, ...start } = record.start
@@ -243,7 +252,9 @@ export class JournalEncoder {
 
   #line(value: Fields): string {
     this.#count++
-    return lineOf(value)
+    const { json, payloads } = withoutPayloads(value)
+    this.#payloads.push(...payloads)
+    return lineOfJson(json)
   }
 }
 
@@ -280,9 +291,9 @@ function withContent(
 
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
-  readonly contents = new Map<string, unknown>()
-  readonly results = new Map<string, WrittenResult>()
-  readonly newest = new Map<string, string>()
+  readonly contents: Map<string, unknown> = new Map()
+  readonly results: Map<string, WrittenResult> = new Map()
+  readonly newest: Map<string, string> = new Map()
   readonly records: StepRecord[] = []
   /** The first line, which says what the file is, is one of them. */
   lines = 1
@@ -351,7 +362,7 @@ export class JournalDecoder implements WrittenLines {
     if (typeof content !== 'object' || content === null || Array.isArray(content)) return message
     if ('ref' in content) return { ...message, content: this.#content(String(content.ref)) }
     if (!('blocks' in content) || !Array.isArray(content.blocks)) return message
-    const blocks = content.blocks.flatMap((each) => this.#content(String((each as Ref).ref)) as readonly ContentBlock[])
+    const blocks = content.blocks.flatMap((each) => this.#content((each as Ref).ref) as readonly ContentBlock[])
     return { ...message, content: blocks }
   }
 

@@ -1,10 +1,14 @@
 import { mkdir, open, rename, type FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
+import { payloadsFolder, type Payload } from './journal-payloads.ts'
 
 /** What a journal does with its file. */
 export type JournalHandle = Pick<FileHandle, 'appendFile' | 'datasync' | 'close'>
+
+/** The file of the file system, for the person alone. */
+export const appendingTo = (path: string): Promise<JournalHandle> => open(path, 'a', 0o600)
 
 interface Flush {
   readonly promise: Promise<void>
@@ -21,6 +25,8 @@ export class JournalFile {
   readonly path: string
   readonly #file: JournalHandle
   #lines: string[] = []
+  /** Texts that these lines name. */
+  #payloads: Payload[] = []
   /** A flush that has not begun, and takes all that is appended until then. */
   #next: Flush | undefined
   #failure: HaltingError | undefined
@@ -35,14 +41,11 @@ export class JournalFile {
     this.#file = file
   }
 
-  static async open(path: string): Promise<JournalFile> {
-    return new JournalFile(path, await open(path, 'a', 0o600))
-  }
-
   /** Takes a line, which is written soon. @throws HaltingError once writing has failed. */
-  append(line: string): void {
+  append(line: string, payloads: readonly Payload[] = []): void {
     if (this.#failure !== undefined) throw this.#failure
     this.#lines.push(line)
+    this.#payloads.push(...payloads)
     if (this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => {
@@ -85,9 +88,14 @@ export class JournalFile {
 
   async #write(isToBeSynced: boolean): Promise<void> {
     const text = this.#lines.join('')
+    const payloads = this.#payloads
     this.#lines = []
+    this.#payloads = []
     if (this.#failure !== undefined) return
     try {
+      // F3: what a line names is on disk before the line is.
+      for (const { sha256, text: content } of payloads)
+        await writeWhole(join(payloadsFolder(this.path), sha256), content)
       if (text !== '') {
         this.#isSynced = false
         await this.#file.appendFile(text)

@@ -9,7 +9,12 @@ const sumField = ',"sum":"'
 
 /** One line of a journal: JSON, with a checksum of the rest as its last field. */
 export function lineOf(value: { readonly [field: string]: unknown }): string {
-  const text = JSON.stringify(value).slice(0, -1)
+  return lineOfJson(JSON.stringify(value))
+}
+
+/** The same for the JSON of an object. */
+export function lineOfJson(json: string): string {
+  const text = json.slice(0, -1)
   return `${text}${sumField}${digestOf(text)}"}\n`
 }
 

@@ -4,6 +4,7 @@ import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { JournalDecoder, journalVersion, type WrittenLines } from './journal-codec.ts'
 import { valueOf } from './journal-line.ts'
+import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 
 /** What a journal holds. */
 export interface ReadJournal {
@@ -45,7 +46,7 @@ export function parseJournal(bytes: Buffer, path: string): ReadJournal {
     try {
       const line = valueOf(text)
       if (head === undefined) checkHead((head = line), path)
-      else decoder.add(line)
+      else decoder.add(withPayloads(line, payloadsFolder(path)))
     } catch (error) {
       if (error instanceof HaltingError) throw error
       // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.

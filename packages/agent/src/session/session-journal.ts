@@ -1,6 +1,7 @@
 import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { HaltingError, type Transcript } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
 import {
   StepsDriver,
   foldSession,
@@ -11,7 +12,7 @@ import {
 } from '@halting/core/steps'
 import { makeFolder } from '../make-folder.ts'
 import { JournalEncoder } from './journal-codec.ts'
-import { JournalFile, writeWhole } from './journal-file.ts'
+import { JournalFile, appendingTo, writeWhole, type JournalHandle } from './journal-file.ts'
 import { takeLock } from './journal-lock.ts'
 import { readJournal, type ReadJournal } from './read-journal.ts'
 
@@ -22,6 +23,8 @@ export interface JournalOptions {
   readonly cwd: string
   /** Of the program that writes. */
   readonly version: string
+  /** Opens the file for appending. The file system does, unless said otherwise. */
+  readonly openFile?: (path: string) => Promise<JournalHandle>
 }
 
 /** A session on disk that this process alone writes. */
@@ -46,7 +49,23 @@ export interface SessionJournal {
  * @throws HaltingError `driver` for a session that another process writes (and which), a damaged file (and where), and what the file system refuses.
  */
 export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
-  const { path, sessionId, cwd, version } = options
+  try {
+    return await opened(options)
+  } catch (error) {
+    if (error instanceof HaltingError) throw error
+    throw new HaltingError('driver', `The session ${options.path} cannot be opened: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+async function opened({
+  path,
+  sessionId,
+  cwd,
+  version,
+  openFile = appendingTo,
+}: JournalOptions): Promise<SessionJournal> {
   await makeFolder(dirname(path), 0o700)
   const lock = await takeLock(`${path}.lock`)
   if (lock.kind === 'held') {
@@ -63,8 +82,8 @@ export async function openJournal(options: JournalOptions): Promise<SessionJourn
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
     const encoder = new JournalEncoder({ sessionId, cwd, version }, before?.written)
     if (before === undefined) await writeWhole(path, encoder.head())
-    const file = await JournalFile.open(path)
-    return new OpenJournal(sessionId, file, encoder, before, lock.release)
+    const file = new JournalFile(path, await openFile(path))
+    return new OpenJournal(sessionId, file, encoder, before, () => lock.release())
   } catch (error) {
     await lock.release()
     throw error
@@ -103,7 +122,10 @@ class OpenJournal implements SessionJournal {
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',
-      append: (record) => file.append(encoder.linesOf(record)),
+      append: (record) => {
+        const { lines, payloads } = encoder.linesOf(record)
+        file.append(lines, payloads)
+      },
       flush: () => file.flush(),
     }
     this.#file = file

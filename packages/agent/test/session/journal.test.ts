@@ -219,14 +219,14 @@ describe('the journal of a session', () => {
 
   test('a file that cannot be written ends the run with a name', async () => {
     const path = '/dev/full'
-    const { JournalFile } = await import('../../src/session/journal-file.ts')
+    const { JournalFile, appendingTo } = await import('../../src/session/journal-file.ts')
     const { JournalEncoder } = await import('../../src/session/journal-codec.ts')
     const { StepsDriver } = await import('@halting/core/steps')
-    const file = await JournalFile.open(path)
+    const file = new JournalFile(path, await appendingTo(path))
     const encoder = new JournalEncoder({ sessionId, cwd: '/', version: '0' })
     const log = {
       keeps: 'all',
-      append: (record: never) => file.append(encoder.linesOf(record)),
+      append: (record: never) => file.append(encoder.linesOf(record).lines),
       flush: () => file.flush(),
     } as const
     const { reason, error } = await loop(startRun({ prompt: 'go' }), {

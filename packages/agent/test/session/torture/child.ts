@@ -103,12 +103,7 @@ function nextReply({ messages }: ModelRequest): ScriptedReply {
   if (turn + 1 >= orders.turns) return { text: `done after ${turn + 1} turns`, usage }
   const look = (index: number) => ({ id: `look_${turn}_${index}`, name: 'Look' })
   const pay = (index: number) => ({ id: `pay_${turn}_${index}`, name: 'Pay', input: { amount: turn } })
-  const calls = [
-    [look(0), look(1), pay(2)],
-    [pay(0)],
-    [look(0), pay(1), pay(2), look(3)],
-    [pay(0), look(1), look(2)],
-  ]
+  const calls = [[look(0), look(1), pay(2)], [pay(0)], [look(0), pay(1), pay(2), look(3)], [pay(0), look(1), look(2)]]
   return { thinking: `turn ${turn}`, text: `Turn ${turn}.`, toolCalls: calls[turn % calls.length] ?? [], usage }
 }
 

@@ -72,12 +72,12 @@ export async function torment(
     const kill = nextKill()
     const stopAt = kill === undefined || kill === 'random' ? null : { moment: kill, time: 1 + random(3) }
     const recorded = repliesIn(read())
-    const before = linesOf<Paid>(folder, 'paid.jsonl').length
+    const before = paidIn(folder).length
     const orders: Orders = { ...given, folder, stopAt }
     // One process after another.
     const ended = await runUntil(child, orders, kill === 'random' ? random(60) : undefined)
     paidAgain.push(
-      ...linesOf<Paid>(folder, 'paid.jsonl')
+      ...paidIn(folder)
         .slice(before)
         .filter(({ turn }) => turn < recorded),
     )
@@ -87,7 +87,7 @@ export async function torment(
   const tormented = {
     left: JSON.parse(readFileSync(join(folder, 'end.json'), 'utf8')) as Left,
     kills,
-    paid: linesOf<Paid>(folder, 'paid.jsonl'),
+    paid: paidIn(folder),
     effects: textOf(folder, 'effects.txt').split('\n').filter(Boolean),
     paidAgain,
     journal: read(),
@@ -102,18 +102,20 @@ function repliesIn(journal: Buffer): number {
 }
 
 const isReply = (record: { readonly type: string; readonly key?: string; readonly value?: unknown }): boolean =>
-  record.type === 'result' && /^run1\/model:/.test(record.key ?? '') && (record.value as { kind: string }).kind === 'answered'
+  record.type === 'result' &&
+  record.key?.startsWith('run1/model:') === true &&
+  (record.value as { kind: string }).kind === 'answered'
 
 function textOf(folder: string, name: string): string {
   const file = join(folder, name)
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
-function linesOf<T>(folder: string, name: string): readonly T[] {
-  return textOf(folder, name)
+function paidIn(folder: string): readonly Paid[] {
+  return textOf(folder, 'paid.jsonl')
     .split('\n')
     .filter(Boolean)
-    .map((line) => JSON.parse(line) as T)
+    .map((line) => JSON.parse(line) as Paid)
 }
 
 /** Kills it when it says where it is, or so long after it has begun. */
