@@ -102,7 +102,13 @@ function questionOf(
     }
   }
   const content = `${instruction}\n\nSummarize only messages ${from + 1} to ${to} of the ${messages.length} above.`
-  return { system, tools, maxTokens: summaryTokens, messages: [...messages, { role: 'user', content }] }
+  return {
+    system,
+    tools,
+    toolChoice: 'auto',
+    maxTokens: summaryTokens,
+    messages: [...messages, { role: 'user', content }],
+  }
 }
 
 const opening: ModelMessage = Object.freeze({ role: 'user', content: '[The conversation goes on from here.]' })

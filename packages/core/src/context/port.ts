@@ -57,6 +57,11 @@ export interface CompactionRequest {
   readonly messages: readonly ModelMessage[]
   /** Listed, and not to be called: a prompt that begins like the run's own is read from the provider's cache. None when absent. */
   readonly tools?: readonly ToolDefinition[]
+  /**
+   * `none` when absent: no tool can be called. `auto` is as the run asks: a service may keep what it has in its cache only then. What is called is not
+   * done.
+   */
+  readonly toolChoice?: 'auto' | 'none'
   /** Cap of the reply in tokens; the model's default when absent. The budget may lower it, but not below the least useful answer. */
   readonly maxTokens?: number
 }

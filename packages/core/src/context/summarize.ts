@@ -33,6 +33,7 @@ export async function summarize(
   let learned = Infinity
   let last: Summarized = { kind: 'unable', message: 'the question was too long' }
   let step = 0
+  let hasCalled = false
   for (let asks = 0; asks < compactionRequests; asks++) {
     const share = shares[step] ?? shares[0]
     const window = Math.min(model === view.model ? view.contextWindow : model.contextWindow, learned)
@@ -40,8 +41,16 @@ export async function summarize(
     const asked = within(step > 0 ? withShortResults(messages, shortResultLength) : messages, room, view)
     if (asked === undefined) return last
     const { system, tools } = view
-    const reply = await scope.ask({ model, system, tools, messages: [...asked, instruction], maxTokens })
+    const isOwn = model === view.model
+    // As the run asks, as long as it serves: the service has the conversation in its cache.
+    const toolChoice = isOwn && !hasCalled ? 'auto' : 'none'
+    const reply = await scope.ask({ model, system, tools, toolChoice, messages: [...asked, instruction], maxTokens })
     const came = read(reply)
+    if (isOwn && !hasCalled && isCallAlone(reply)) {
+      hasCalled = true
+      last = { kind: 'unable', message: 'the model called a tool in place of a summary' }
+      continue
+    }
     if (came.kind === 'too_long') {
       last = { kind: 'unable', message: came.error.message }
       step++
@@ -49,13 +58,19 @@ export async function summarize(
       const limit =
         came.error.contextLimit?.limit ?? view.fixedTokens + maxTokens + view.tokensOf([...asked, instruction])
       learned = Math.min(learned, limit)
-    } else if (came.kind === 'summary' || model === view.model || reply.kind === 'aborted') return came
+    } else if (came.kind === 'summary' || isOwn || reply.kind === 'aborted') return came
     else {
       last = came
       model = view.model
     }
   }
   return last
+}
+
+function isCallAlone(reply: CompactionReply): boolean {
+  return (
+    reply.kind === 'answered' && usableSummary(reply.message) === undefined && reply.message.content.some(isToolUse)
+  )
 }
 
 type Read = Summarized | { readonly kind: 'too_long'; readonly error: ModelErrorJson }

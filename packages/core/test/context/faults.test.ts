@@ -9,7 +9,7 @@ import {
   type ModelMessage,
   type Prices,
 } from '../../src/index.ts'
-import { createFakeClock } from '../../src/testing/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { calls, hook, reader, run, type Given, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
@@ -202,5 +202,31 @@ describe('summaries beside turns', () => {
     expect(shown(ran.messages).split('never touch vendor/')).toHaveLength(2)
     // It made room before a request, and not after a refusal.
     expect(again.refused).toEqual([])
+  })
+})
+
+describe('a question for a summary', () => {
+  test('is asked as the run asks, so that the cache serves; a model that calls a tool instead is asked once more without', async () => {
+    const model = scriptedModel(
+      ({ messages, toolChoice }) => {
+        const isSummary = JSON.stringify(messages.at(-1)?.content).includes('about to be replaced by a summary')
+        if (isSummary) return toolChoice === 'none' ? 'a summary' : { toolCalls: [{ name: 'Look' }] }
+        return messages.length > 1 ? 'done' : { toolCalls: [{ name: 'Look' }] }
+      },
+      { contextWindow: 8_000, maxOutputTokens: 1_000 },
+    )
+    const ran = await run(
+      [],
+      {
+        model,
+        tools: [reader('Look', 'x'.repeat(40_000))],
+        context: contextLayers({ collapse: false, clearResults: false }),
+      },
+      { prompt: `go ${'on '.repeat(800)}` },
+    )
+    const asked = model.requests.filter(isQuestion)
+    expect([ran.terminal.reason, ran.state.spent.compactions]).toEqual(['completed', 1])
+    expect(asked.map(({ toolChoice }) => toolChoice)).toEqual([undefined, 'none'])
+    expect(JSON.stringify(ran.state.transcript.toJSON())).toContain('a summary')
   })
 })

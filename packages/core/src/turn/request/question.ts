@@ -15,7 +15,8 @@ import { heldBackBy } from './reserve.ts'
 
 /** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
 export function questionPlan(run: Run, request: CompactionRequest, model: Model, name: string): RequestPlan {
-  const { system, messages, tools = [] } = request
+  const { system, messages, tools = [], toolChoice = 'none' } = request
+  const { thinking } = run.context.settings
   const cap = request.maxTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens
   const digest = run.transcript.digest().toString(36)
   return {
@@ -29,7 +30,9 @@ export function questionPlan(run: Run, request: CompactionRequest, model: Model,
     contextAfter: () => estimateRequest(run),
     body: ({ maxTokens }, idempotencyKey) => {
       const plain = { system, messages, tools, maxTokens, idempotencyKey }
-      return tools.length === 0 ? plain : { ...plain, toolChoice: 'none' }
+      if (tools.length === 0) return plain
+      if (toolChoice === 'none') return { ...plain, toolChoice }
+      return thinking === null ? plain : { ...plain, thinking }
     },
   }
 }
