@@ -288,32 +288,3 @@ describe('a disk that refuses', () => {
     },
   )
 })
-
-describe('a disk that refuses', () => {
-  test.each(['ENOSPC', 'EIO'])(
-    '%s at any write or sync ends the run with a name, and the file goes on',
-    async (code) => {
-      const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 })
-      await go(whole)
-      expect(whole.operations).toBeGreaterThan(12)
-      for (let operation = 0; operation < whole.operations; operation++) {
-        const outside: Outside = { effects: [], tooEarly: [], paidUsd: 0 }
-        const path = nextPath()
-        const refused = await go(new Machine(path, outside, Infinity, { operation, code }))
-        expect([operation, refused?.terminal.reason, refused?.terminal.error?.code]).toEqual([
-          operation,
-          'error',
-          'driver',
-        ])
-        expect(refused?.terminal.error?.message).toContain(code)
-        const { runs } = parseJournal(readFileSync(path), path)
-        if (runs[0]?.at(-1)?.type === 'end') {
-          // The end was written, and the last sync of all refused.
-          expect(operation).toBe(whole.operations - 1)
-          continue
-        }
-        checkCompleted(await go(new Machine(path, outside)), outside)
-      }
-    },
-  )
-})

@@ -288,8 +288,9 @@ export class StepsDriver implements AnswerableSteps {
 
   answer(key: StepKey, value: Json): void {
     const waiting = this.#waiting?.get(key)
-    if (waiting === undefined) (this.#given ??= new Map()).set(key, value)
-    else waiting(value)
+    if (waiting !== undefined) waiting(value)
+    // The first counts (R-STEP-4), also before anybody waits for it.
+    else if (this.#given?.has(key) !== true) (this.#given ??= new Map()).set(key, value)
   }
 
   async end(end: RunEnd, scope = ''): Promise<void> {

@@ -288,6 +288,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'testi
   ],
   testing: [
     'allReplies',
+    'checkDriver',
     'createFakeClock',
     'explore',
     'explorePaths',
@@ -295,6 +296,9 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'testi
     'scriptedModel',
     'transcriptProblems',
     'type Choices',
+    'type DriverProblem',
+    'type DriverSession',
+    'type DriverStore',
     'type Exploration',
     'type ExploreOptions',
     'type FakeClock',

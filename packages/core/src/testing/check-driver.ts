@@ -1,0 +1,259 @@
+import { HaltingError, messageOf } from '../errors.ts'
+import type { StepRecord } from '../steps/log.ts'
+import { systemClock } from '../steps/system-clock.ts'
+import { Transcript } from '../transcript.ts'
+import {
+  DriverProcess,
+  nothingOutside,
+  oversizedText,
+  type DriverSession,
+  type Ended,
+  type Outside,
+  type ProcessOptions,
+} from './driver-process.ts'
+
+/** Where a driver keeps one session, empty at first: what is in it outlives the processes that open it. */
+export interface DriverStore {
+  /** A process opens the session. Rejects with a `HaltingError` for what it cannot read. */
+  open(): Promise<DriverSession>
+  /** What is in it says from now on that a later version of the driver wrote it. Nobody has it open. */
+  writeAsLaterVersion(): Promise<void>
+}
+
+/** A promise that a driver does not keep. */
+export interface DriverProblem {
+  readonly check: string
+  readonly problem: string
+}
+
+type Make = () => DriverStore | Promise<DriverStore>
+type Report = (problem: string) => void
+
+/** Longest time that one check may take; a driver that never answers is told so. */
+const longestCheckMs = 60_000
+
+/**
+ * What every driver must hold, looked at from outside: its records come back whole and in order, what was flushed outlives a kill, and a run that
+ * is killed between any two records comes to its end with nothing done twice. `make` gives a new, empty store each time.
+ * Gives what is wrong: nothing for a driver that conforms.
+ */
+export async function checkDriver(make: Make): Promise<readonly DriverProblem[]> {
+  const problems: DriverProblem[] = []
+  for (const [check, look] of Object.entries(checks)) {
+    const report: Report = (problem) => void problems.push({ check, problem })
+    let cancel = (): void => {}
+    const late = new Promise<void>((resolve) => {
+      cancel = systemClock.after(longestCheckMs, () => {
+        report(`It did not come to an end in ${longestCheckMs / 1000} s.`)
+        resolve()
+      })
+    })
+    // One check after another: each may look at a service that counts.
+    await Promise.race([look(make, report).catch((error: unknown) => report(messageOf(error))), late])
+    cancel()
+  }
+  return problems
+}
+
+const checks: { readonly [check: string]: (make: Make, report: Report) => Promise<void> } = {
+  'kill between every two records': async (make, report) => {
+    const whole = await runOnce(await make(), nothingOutside(), {})
+    for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
+      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const store = await make()
+      const outside = nothingOutside()
+      const { appended, flushed } = await runOnce(store, outside, { killAfter })
+      const found = await store.open()
+      const records = found.open ?? []
+      checkRecords(records, appended, flushed, at)
+      const replies = records.filter(isReply).length
+      const before = outside.asked.length
+      const ended = await new DriverProcess(found, outside).run()
+      for (const turn of outside.asked.slice(before))
+        if (turn < replies) at(`the reply of turn ${turn + 1} was on record, and was asked for again.`)
+      checkEnd(ended, outside, at)
+    }
+  },
+
+  'counts of effects and order of results': async (make, report) => {
+    const store = await make()
+    const outside = nothingOutside()
+    const { ended } = await runOnce(store, outside, {})
+    checkEnd(ended, outside, report)
+    if (outside.effects.join() !== 'p1,p2,p3')
+      report(`The calls took effect as ${outside.effects.join()}, not as p1,p2,p3.`)
+    const order = [...(ended?.results.keys() ?? [])].join()
+    if (order !== 'l1,l2,l3,p1,l4,p2,p3') report(`Results stand in the order ${order}, not in that of the calls.`)
+    const found = await store.open()
+    if (found.open !== undefined) report('The run ended, and is open.')
+    const said = found.transcript.messages()
+    if (canonical(said) !== canonical(ended?.messages)) report('The transcript of the session is not what was said.')
+    await found.close()
+  },
+
+  'oversized result': async (make, report) => {
+    const store = await make()
+    const script = [{ toolCalls: [{ name: 'Big', id: 'b1' }] }, { toolCalls: [{ name: 'Pay', id: 'p1' }] }]
+    // After the result, and before the run is over.
+    const { appended } = await runOnce(store, nothingOutside(), { script, killAfter: 8 })
+    const found = await store.open()
+    checkRecords(found.open ?? [], appended, 0, report)
+    const ended = await new DriverProcess(found, nothingOutside(), { script }).run()
+    if (ended?.results.get('b1') !== JSON.stringify(oversizedText))
+      report('A result of 2.5 MB did not come back whole.')
+    const again = await store.open()
+    if (canonical(again.transcript.messages()) !== canonical(ended?.messages)) report('It is not whole in the session.')
+    await again.close()
+  },
+
+  'cancel in mid-call': async (make, report) => {
+    const stopped = { abortAt: 'p1' }
+    const whole = await runOnce(await make(), nothingOutside(), stopped)
+    const reason = whole.ended?.terminal.reason
+    if (reason === 'completed') report('An abort was not heeded.')
+    for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
+      const store = await make()
+      const outside = nothingOutside()
+      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const { appended, flushed } = await runOnce(store, outside, { ...stopped, killAfter })
+      const found = await store.open()
+      checkRecords(found.open ?? [], appended, flushed, at)
+      const hasAbort = found.open?.some(({ type }) => type === 'control') === true
+      const ended = await new DriverProcess(found, outside).run()
+      if (hasAbort && ended?.terminal.reason !== reason)
+        at(`an abort on record ended the run as ${ended?.terminal.reason}, not as ${reason}.`)
+      checkOutside(outside, at)
+    }
+  },
+
+  'approval twice': async (make, report) => {
+    const script = [{ toolCalls: [{ name: 'Pay', id: 'p1' }] }]
+    for (const answersCome of ['early', 'late'] as const) {
+      const answered = { script, answers: ['allow', 'deny'], answersCome } as const
+      const whole = await runOnce(await make(), nothingOutside(), answered)
+      for (let killAfter = 0; killAfter <= whole.appended.length; killAfter++) {
+        const store = await make()
+        const outside = nothingOutside()
+        const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+        const first = await runOnce(store, outside, { ...answered, killAfter })
+        const ended = first.ended ?? (await new DriverProcess(await store.open(), outside, answered).run())
+        const result = ended?.results.get('p1') ?? ''
+        if (!wasTold(result, 'p1', outside)) at(`the first answer allowed the call, and its result is ${result}.`)
+        checkOutside(outside, at)
+      }
+    }
+  },
+
+  'wrong version': async (make, report) => {
+    const store = await make()
+    await runOnce(store, nothingOutside(), { killAfter: 6 })
+    await store.writeAsLaterVersion()
+    await refused(
+      async () => {
+        const found = await store.open()
+        await new DriverProcess(found, nothingOutside()).run()
+      },
+      report,
+      'What a later version wrote was taken for its own.',
+    )
+  },
+
+  mismatch: async (make, report) => {
+    const store = await make()
+    const whole = await runOnce(await make(), nothingOutside(), {})
+    // Its first reply is on record, and nothing after it.
+    const killAfter = whole.appended.findIndex(isReply) + 1
+    await runOnce(store, nothingOutside(), { killAfter })
+    const found = await store.open()
+    const before = canonical(found.open)
+    if (found.open?.some(isReply) !== true) {
+      await found.close()
+      // A driver that keeps nothing that was not flushed has no reply to answer with here.
+      return
+    }
+    const ended = await new DriverProcess(found, nothingOutside(), { before: another }).run()
+    if (ended?.terminal.error?.code !== 'step_mismatch')
+      report(
+        `The record of another conversation ended the run as ${ended?.terminal.error?.code ?? ended?.terminal.reason}.`,
+      )
+    const again = await store.open()
+    if (canonical(again.open) !== before) report('A mismatch wrote to the session.')
+    await again.close()
+  },
+}
+
+const another = Transcript.of([
+  { kind: 'user', id: 'another', message: { role: 'user', content: 'Another.' }, origin: 'prompt' },
+])
+
+interface Once {
+  readonly ended: Ended | undefined
+  readonly appended: readonly StepRecord[]
+  readonly flushed: number
+}
+
+async function runOnce(store: DriverStore, outside: Outside, options: ProcessOptions): Promise<Once> {
+  const process = new DriverProcess(await store.open(), outside, options)
+  const ended = await process.run()
+  return { ended, appended: process.appended, flushed: process.flushed }
+}
+
+/** What comes back is what was appended, in order, and all of it that was flushed. */
+function checkRecords(
+  found: readonly StepRecord[],
+  appended: readonly StepRecord[],
+  flushed: number,
+  report: Report,
+): void {
+  if (found.length < flushed) report(`${flushed} records were flushed, and ${found.length} are there.`)
+  const wrong = found.findIndex((record, index) => canonical(record) !== canonical(appended[index]))
+  if (wrong >= 0) report(`Record ${wrong} did not come back as it was appended.`)
+}
+
+function checkEnd(ended: Ended | undefined, outside: Outside, report: Report): void {
+  if (ended?.terminal.reason !== 'completed') {
+    report(`The run ended as ${ended?.terminal.reason}: ${ended?.terminal.error?.message ?? ''}`)
+    return
+  }
+  for (const id of ['p1', 'p2', 'p3']) {
+    const result = ended.results.get(id) ?? ''
+    if (!wasTold(result, id, outside)) report(`The model was told of ${id}: ${result}`)
+  }
+  checkOutside(outside, report)
+}
+
+/** Its result, where it took effect; or that nobody knows. */
+function wasTold(result: string, id: string, { effects }: Outside): boolean {
+  return result.includes('is unknown') || (result === `"paid by ${id}"` && effects.includes(id))
+}
+
+function checkOutside({ effects, problems }: Outside, report: Report): void {
+  for (const problem of problems) report(problem)
+  const twice = effects.find((id, index) => effects.indexOf(id) !== index)
+  if (twice !== undefined) report(`${twice} took effect twice.`)
+}
+
+async function refused(attempt: () => Promise<void>, report: Report, problem: string): Promise<void> {
+  try {
+    await attempt()
+  } catch (error) {
+    if (!(error instanceof HaltingError)) report(`It was refused with ${messageOf(error)}, which is no HaltingError.`)
+    return
+  }
+  report(problem)
+}
+
+function isReply(record: StepRecord): boolean {
+  return record.type === 'result' && record.key.startsWith('run1/model:')
+}
+
+/** The same text for the same value, whatever the order of its fields. */
+function canonical(value: unknown): string {
+  return (
+    JSON.stringify(value, (_field, part: unknown) =>
+      typeof part === 'object' && part !== null && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+        : part,
+    ) ?? 'undefined'
+  )
+}

@@ -1,0 +1,244 @@
+import { loop } from '../iterate.ts'
+import { isToolResult, type ModelMessage } from '../messages.ts'
+import type { ModelRequest } from '../model/model.ts'
+import type { LoopOptions } from '../options.ts'
+import { resume } from '../resume.ts'
+import { startRun } from '../start.ts'
+import { StepsDriver, type AnswerableSteps } from '../steps/driver.ts'
+import type { StepLog, StepRecord } from '../steps/log.ts'
+import { systemClock } from '../steps/system-clock.ts'
+import type { Terminal } from '../stop/terminal.ts'
+import type { AnyTool } from '../tools/tool.ts'
+import type { Transcript } from '../transcript.ts'
+import { transcriptProblems } from '../transcript-problems.ts'
+import { scriptedModel, type ScriptedReply } from './scripted-model.ts'
+
+/** A session as a process that opens it finds it. */
+export interface DriverSession {
+  /** What was said in the runs that ended. */
+  readonly transcript: Transcript
+  /** The records of the run that did not end, as `resume` takes them. */
+  readonly open: readonly StepRecord[] | undefined
+  readonly log: StepLog
+  close(): Promise<void>
+  /** The process is gone at once: what was appended and not flushed may be lost. Nothing else is called on this session. */
+  kill(): Promise<void>
+}
+
+/** What is outside of all processes of a session, and stays when one is gone. */
+export interface Outside {
+  /** Ids of the calls that took effect, as often as they did. */
+  readonly effects: string[]
+  /** Turns for which the model was asked, in order. */
+  readonly asked: number[]
+  readonly problems: string[]
+}
+
+export const nothingOutside = (): Outside => ({ effects: [], asked: [], problems: [] })
+
+class Died extends Error {}
+
+const forever = <T>(): Promise<T> => new Promise<T>(() => {})
+/** Longer than services show of a result, and than drivers may want to keep in one record. */
+const oversized = 'oversized '.repeat(250_000)
+
+export interface ProcessOptions {
+  /** The process is gone when this many records were appended; never when absent. */
+  readonly killAfter?: number
+  /** The transcript that an open run is gone on with, in place of the session's. */
+  readonly before?: Transcript
+  /** Aborts the run as this call takes effect. */
+  readonly abortAt?: string
+  /** A person is asked before `Pay`, and says this, one after the other. */
+  readonly answers?: readonly ('allow' | 'deny')[]
+  /** They say it while the run waits, or before it does. */
+  readonly answersCome?: 'early' | 'late'
+  readonly script?: readonly ScriptedReply[]
+}
+
+/** How a process came to its end. */
+export interface Ended {
+  readonly terminal: Terminal
+  readonly messages: readonly ModelMessage[]
+  /** What the model was told of each call, as JSON. */
+  readonly results: ReadonlyMap<string, string>
+}
+
+/** One process at a session: it runs, or goes on with what is open, and may be gone at any record. */
+export class DriverProcess {
+  /** Everything that was appended, in order, as JSON. */
+  readonly appended: StepRecord[] = []
+  /** How much of it was flushed. */
+  flushed = 0
+  readonly #session: DriverSession
+  readonly #outside: Outside
+  readonly #options: ProcessOptions
+  readonly #abort = new AbortController()
+  #isDead = false
+  #die: () => void = () => {}
+  readonly #dead = new Promise<undefined>((resolve) => {
+    this.#die = () => resolve(undefined)
+  })
+  #answer: AnswerableSteps['answer'] = () => {}
+
+  constructor(session: DriverSession, outside: Outside, options: ProcessOptions = {}) {
+    this.#session = session
+    this.#outside = outside
+    this.#options = options
+  }
+
+  /** Undefined when the process was killed. */
+  async run(): Promise<Ended | undefined> {
+    const { open } = this.#session
+    const transcript = this.#options.before ?? this.#session.transcript
+    const log = this.#log()
+    const options = this.#loopOptions()
+    let running
+    if (open === undefined) {
+      const steps = new StepsDriver({ log, sessionId: 'session' })
+      this.#answer = steps.answer.bind(steps)
+      running = loop(startRun({ prompt: 'go', sessionId: 'session', transcript }), { ...options, steps })
+    } else {
+      const resumed = resume(open, options, transcript, log)
+      this.#answer = resumed.steps.answer.bind(resumed.steps)
+      running = resumed.loop
+      this.#answerWaiting(open)
+    }
+    const ended = await Promise.race([running.ended, this.#dead])
+    if (ended === undefined) {
+      await this.#session.kill()
+      return undefined
+    }
+    await this.#session.close()
+    const messages = ended.state.transcript.messages()
+    this.#outside.problems.push(...transcriptProblems(messages).map(String))
+    const results = new Map<string, string>()
+    for (const { content } of messages) {
+      if (typeof content === 'string') continue
+      for (const block of content)
+        if (isToolResult(block)) results.set(block.tool_use_id, JSON.stringify(block.content))
+    }
+    return { terminal: ended.terminal, messages, results }
+  }
+
+  #log(): StepLog {
+    const { log } = this.#session
+    return {
+      keeps: 'all',
+      append: (record) => {
+        if (!this.#isDead && this.appended.length === this.#options.killAfter) {
+          this.#isDead = true
+          this.#die()
+        }
+        if (this.#isDead) throw new Died('The process is gone.')
+        log.append(record)
+        // A record is JSON: this is what a store may give back.
+        this.appended.push(JSON.parse(JSON.stringify(record)) as StepRecord)
+        this.#answerWaiting([record])
+      },
+      flush: async () => {
+        if (this.#isDead) return forever()
+        const { length } = this.appended
+        await log.flush()
+        if (this.#isDead) return forever()
+        this.flushed = Math.max(this.flushed, length)
+      },
+    }
+  }
+
+  /** A person answers what waits: all that they say, though only the first counts. */
+  #answerWaiting(records: readonly StepRecord[]): void {
+    const { answers = [], answersCome } = this.#options
+    for (const record of records) {
+      if (record.type !== 'intent' || !record.key.includes('/approval:')) continue
+      const say = (): void => {
+        for (const behavior of answers) this.#answer(record.key, { behavior, message: 'No.' })
+      }
+      if (answersCome === 'late') systemClock.after(5, say)
+      else say()
+    }
+  }
+
+  #loopOptions(): LoopOptions {
+    const { answers, script = plainScript } = this.#options
+    return {
+      model: scriptedModel((request) => this.#reply(script, request), { contextWindow: 50_000_000 }),
+      tools: this.#tools(),
+      signal: this.#abort.signal,
+      onAsk: 'wait',
+      ...(answers !== undefined && {
+        permissions: {
+          denies: () => undefined,
+          decide: ({ tool }) => (tool.name === 'Pay' ? { behavior: 'ask', message: 'May I?' } : { behavior: 'allow' }),
+        },
+      }),
+    }
+  }
+
+  /** What comes next follows from what was said, so that any process can go on. */
+  #reply(script: readonly ScriptedReply[], { messages }: ModelRequest): ScriptedReply {
+    if (this.#isDead) return { hang: true, deaf: true }
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    this.#outside.asked.push(turn)
+    this.#outside.problems.push(...transcriptProblems(messages).map(String))
+    return script[turn] ?? 'done'
+  }
+
+  #tools(): readonly AnyTool[] {
+    const schema = { type: 'object' } as const
+    return [
+      {
+        name: 'Look',
+        description: 'Looks.',
+        inputSchema: schema,
+        readOnly: true,
+        execute: async (_input, { callId }) => {
+          // The later ones end first.
+          for (let left = 40 - 10 * Number(callId.at(-1)); left > 0; left--) await Promise.resolve()
+          return `seen by ${callId}`
+        },
+      },
+      {
+        name: 'Big',
+        description: 'Gives much.',
+        inputSchema: schema,
+        readOnly: true,
+        execute: () => ({ content: oversized, details: { of: oversized } }),
+      },
+      {
+        name: 'Pay',
+        description: 'Does what must not be done twice.',
+        inputSchema: schema,
+        readOnly: false,
+        execute: async (_input, { callId, signal }) => {
+          if (this.#isDead) return forever<string>()
+          this.#checkIntent(callId)
+          this.#outside.effects.push(callId)
+          await Promise.resolve()
+          if (this.#options.abortAt === callId) this.#abort.abort()
+          if (signal.aborted) throw new Error('It was aborted.')
+          return `paid by ${callId}`
+        },
+      },
+    ]
+  }
+
+  /** Whoever takes effect was flushed. */
+  #checkIntent(callId: string): void {
+    const index = this.appended.findIndex(
+      ({ type, ...rest }) => type === 'intent' && 'key' in rest && rest.key.endsWith(`:${callId}`),
+    )
+    const wasThere = this.#session.open?.some((record) => record.type === 'intent' && record.key.endsWith(`:${callId}`))
+    if (wasThere !== true && (index < 0 || index >= this.flushed))
+      this.#outside.problems.push(`${callId} took effect before its intent was durable.`)
+  }
+}
+
+export const oversizedText: string = oversized
+
+const call = (name: string, id: string): { readonly name: string; readonly id: string } => ({ name, id })
+const plainScript: readonly ScriptedReply[] = [
+  { text: 'I look.', thinking: 'hm', toolCalls: [call('Look', 'l1'), call('Look', 'l2'), call('Look', 'l3')] },
+  { toolCalls: [call('Pay', 'p1'), call('Look', 'l4'), call('Pay', 'p2')] },
+  { text: 'Again.', toolCalls: [call('Pay', 'p3')] },
+]

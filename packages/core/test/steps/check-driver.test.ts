@@ -1,0 +1,112 @@
+// Holds rules of docs/spec.md: R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
+import { describe, expect, test } from 'vitest'
+import { foldSession, type StepRecord } from '../../src/steps/index.ts'
+import { checkDriver, type DriverSession, type DriverStore } from '../../src/testing/index.ts'
+import { HaltingError } from '../../src/index.ts'
+
+/** How a store in memory breaks its promises. */
+interface Sabotage {
+  /** What is kept of a record; nothing when undefined. */
+  readonly keep?: (text: string, index: number) => string | undefined
+  /** What is there when the process is gone, of what was flushed and what was not. */
+  readonly left?: (flushed: readonly string[], pending: readonly string[]) => readonly string[]
+  /** What is there when the process closed the session. */
+  readonly closed?: (texts: readonly string[]) => readonly string[]
+  readonly takesAnyVersion?: boolean
+  /** Records stand in another order. */
+  readonly order?: (texts: readonly string[]) => readonly string[]
+}
+
+/** A session in memory. What was not flushed is gone with its process. */
+function memoryStore({
+  keep = (text) => text,
+  left = (flushed) => flushed,
+  closed = (texts) => texts,
+  takesAnyVersion,
+  order,
+}: Sabotage = {}): DriverStore {
+  let stored: readonly string[] = []
+  let version = 1
+  return {
+    async open(): Promise<DriverSession> {
+      if (version > 1 && takesAnyVersion !== true)
+        throw new HaltingError('driver', 'A later version wrote this session.')
+      const flushed = [...stored]
+      const pending: string[] = []
+      const records = (order?.(stored) ?? stored).map((text) => JSON.parse(text) as StepRecord)
+      const { transcript, open } = foldSession(records.length === 0 ? [] : [records])
+      let count = 0
+      return {
+        transcript,
+        open,
+        log: {
+          keeps: 'all',
+          append(record) {
+            const text = keep(JSON.stringify(record), count++)
+            if (text !== undefined) pending.push(text)
+          },
+          async flush() {
+            flushed.push(...pending.splice(0))
+          },
+        },
+        close: async () => void (stored = closed([...flushed, ...pending])),
+        kill: async () => void (stored = left(flushed, pending)),
+      }
+    },
+    writeAsLaterVersion: async () => void (version = 2),
+  }
+}
+
+describe('a driver that conforms', () => {
+  test('loses what was not flushed, or nothing', async () => {
+    expect(await checkDriver(() => memoryStore())).toEqual([])
+    expect(await checkDriver(() => memoryStore({ left: (flushed, pending) => [...flushed, ...pending] }))).toEqual([])
+  })
+})
+
+describe('a driver that breaks one promise is seen', () => {
+  const isOf = (text: string, type: string): boolean => text.includes(`"type":"${type}"`)
+  const all = { left: (flushed: readonly string[], pending: readonly string[]) => [...flushed, ...pending] }
+  const broken: { readonly [name: string]: readonly [Sabotage, string] } = {
+    'loses the last record that was flushed': [
+      { left: (flushed) => flushed.slice(0, -1) },
+      'kill between every two records',
+    ],
+    'loses everything': [{ left: () => [] }, 'kill between every two records'],
+    'keeps no results': [
+      { ...all, keep: (text) => (isOf(text, 'result') ? undefined : text) },
+      'kill between every two records',
+    ],
+    'keeps no intents': [
+      { ...all, keep: (text) => (isOf(text, 'intent') ? undefined : text) },
+      'kill between every two records',
+    ],
+    'keeps no laps': [
+      { ...all, keep: (text) => (isOf(text, 'lap') ? undefined : text) },
+      'kill between every two records',
+    ],
+    'keeps no end': [
+      { ...all, keep: (text) => (isOf(text, 'end') ? undefined : text) },
+      'counts of effects and order of results',
+    ],
+    'keeps no aborts': [{ ...all, keep: (text) => (isOf(text, 'control') ? undefined : text) }, 'cancel in mid-call'],
+    'cuts what is long': [
+      { ...all, keep: (text) => text.replace(/(oversized ){200000,}/g, 'oversized ') },
+      'oversized result',
+    ],
+    'gives records back in another order': [
+      { ...all, order: (texts) => [...texts.slice(0, 2), ...texts.slice(2).toReversed()] },
+      'kill between every two records',
+    ],
+    'takes any version': [{ ...all, takesAnyVersion: true }, 'wrong version'],
+    'writes when nothing was recorded': [{ ...all, closed: (texts) => [...texts, texts.at(-1) ?? ''] }, 'mismatch'],
+    'does not keep what was asked': [
+      { ...all, keep: (text) => text.replaceAll(/"digest":"[^"]*"/g, '"digest":null') },
+      'kill between every two records',
+    ],
+  }
+  test.each(Object.entries(broken))('%s', async (_name, [sabotage, check]) => {
+    const problems = await checkDriver(() => memoryStore(sabotage))
+    expect(problems.map((problem) => problem.check)).toContain(check)
+  })
+})
