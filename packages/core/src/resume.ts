@@ -6,7 +6,7 @@ import { contextOf, ledgerOf, settingsOf, type LoopOptions } from './options.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
 import { beginningOf } from './steps/check-records.ts'
-import { StepsDriver, type AnswerableSteps } from './steps/driver.ts'
+import { StepsDriver, type AnswerableSteps, type StepsOptions } from './steps/driver.ts'
 import type { StepLog, StepRecord } from './steps/log.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { foldRun, inboxIdsIn, recordedStart } from './steps/fold.ts'
@@ -39,6 +39,24 @@ export function resume(
   before: Transcript = Transcript.empty(),
   log?: StepLog,
 ): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps } {
+  return resumeOn(records, options, before, ({ past, ...open }) =>
+    log === undefined ? createMemorySteps({ ...open, past }) : new StepsDriver({ ...open, log }),
+  )
+}
+
+/** What a driver that goes on with a run begins with. */
+export interface OpenTurn extends Omit<StepsOptions, 'log'> {
+  /** Records from before the open turn. */
+  readonly past: readonly StepRecord[]
+}
+
+/** The same on a driver that is made for it. */
+export function resumeOn(
+  records: readonly StepRecord[],
+  options: LoopOptions,
+  before: Transcript,
+  make: (turn: OpenTurn) => AnswerableSteps,
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps } {
   const folded = foldRun(records, before)
   if (folded.kind === 'ended') {
     throw new ConfigurationError(`This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
@@ -47,10 +65,7 @@ export function resume(
   const clock = options.clock === undefined ? {} : { clock: options.clock }
   const { sessionId } = folded.state.run
   const { past, replay: open, recordedUntil } = folded
-  const steps =
-    log === undefined
-      ? createMemorySteps({ ...clock, past, replay: open, sessionId })
-      : new StepsDriver({ ...clock, log, replay: open, sessionId, recordedUntil })
+  const steps = make({ ...clock, past, replay: open, sessionId, recordedUntil })
   const inbox = createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
   const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)

@@ -1,7 +1,7 @@
 import { digestOf } from '@halting/core/adapters'
 
 /** A line that is not what was written: its number, and what is wrong. */
-export class DamagedLineError extends Error {
+class DamagedLineError extends Error {
   override readonly name = 'DamagedLineError'
 }
 

@@ -34,6 +34,18 @@ interface Line {
 }
 
 const ran: string[] = []
+/** A line, as far as other readers know it. */
+interface Line {
+  readonly type: string
+  readonly uuid: string
+  readonly parentUuid: string | null
+  readonly sessionId: string
+  readonly cwd: string
+  readonly timestamp: string
+  readonly isSidechain: boolean
+  readonly toolUseResult?: unknown
+  readonly message: { readonly content: string | readonly { readonly type: string }[] }
+}
 const tools = [
   {
     name: 'Look',
@@ -113,7 +125,7 @@ describe('the journal of a session', () => {
       expect(Number.isNaN(Date.parse(timestamp))).toBe(false)
       parent = uuid
     }
-    expect(messages[2]?.['toolUseResult']).toEqual({ lines: 300 })
+    expect(messages[2]?.toolUseResult).toEqual({ lines: 300 })
     expect(statSync(place().path).mode & 0o777).toBe(0o600)
   })
 
@@ -145,7 +157,7 @@ describe('the journal of a session', () => {
       const journal = await openJournal(place())
       if (journal.open === undefined) throw new Error(`Nothing is open after line ${index}.`)
       const asked = parseJournal(bytes.subarray(0, end), 'x').runs[0]!.filter(
-        ({ type, ...rest }) => type === 'result' && 'key' in rest && String(rest.key).includes('model:'),
+        ({ type, ...rest }) => type === 'result' && 'key' in rest && rest.key.includes('model:'),
       ).length
       ran.length = 0
       const { loop: running } = resume(journal.open, optionsOf(script.slice(asked)), journal.transcript, journal.log)
@@ -247,7 +259,7 @@ describe('the journal of a session', () => {
       ...optionsOf(),
       steps: new StepsDriver({ log }),
       maxBudgetUsd: 1,
-      prices: { cost: () => 0, worstCase: () => 0 } as never,
+      prices: { cost: () => 0, worstCase: () => 0 },
     }).terminal
     expect([reason, error?.code]).toEqual(['error', 'driver'])
     expect(error?.message).toContain('ENOSPC')

@@ -10,7 +10,7 @@ import {
   type Ended,
   type Outside,
   type ProcessOptions,
-} from './driver-process.ts'
+} from './driver-worker.ts'
 
 /** Where a driver keeps one session, empty at first: what is in it outlives the processes that open it. */
 export interface DriverStore {
@@ -126,6 +126,26 @@ const checks: { readonly [check: string]: (make: Make, report: Report) => Promis
     }
   },
 
+  'message from outside': async (make, report) => {
+    const text = 'Mind this.'
+    const steered = { steerAt: { callId: 'p1', text } }
+    const count = (ended: Ended | undefined): number => JSON.stringify(ended?.messages).split(text).length - 1
+    const whole = await runOnce(await make(), nothingOutside(), steered)
+    if (count(whole.ended) !== 1) report('A message that was handed in did not come to the model once.')
+    for (let killAfter = 0; killAfter < whole.appended.length; killAfter++) {
+      const store = await make()
+      const outside = nothingOutside()
+      const at = (problem: string): void => report(`Killed after ${killAfter} records: ${problem}`)
+      const { appended, flushed } = await runOnce(store, outside, { ...steered, killAfter })
+      const found = await store.open()
+      checkRecords(found.open ?? [], appended, flushed, at)
+      const isRecorded = found.open?.some(({ type }) => type === 'control') === true
+      const ended = await new DriverProcess(found, outside, steered).run()
+      if (isRecorded && count(ended) !== 1) at('a message on record did not come to the model once.')
+      checkEnd(ended, outside, at)
+    }
+  },
+
   'approval twice': async (make, report) => {
     const script = [{ toolCalls: [{ name: 'Pay', id: 'p1' }] }]
     for (const answersCome of ['early', 'late'] as const) {
@@ -193,9 +213,9 @@ interface Once {
 }
 
 async function runOnce(store: DriverStore, outside: Outside, options: ProcessOptions): Promise<Once> {
-  const process = new DriverProcess(await store.open(), outside, options)
-  const ended = await process.run()
-  return { ended, appended: process.appended, flushed: process.flushed }
+  const worker = new DriverProcess(await store.open(), outside, options)
+  const ended = await worker.run()
+  return { ended, appended: worker.appended, flushed: worker.flushed }
 }
 
 /** What comes back is what was appended, in order, and all of it that was flushed. */

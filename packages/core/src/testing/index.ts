@@ -1,5 +1,5 @@
 export { checkDriver, type DriverProblem, type DriverStore } from './check-driver.ts'
-export type { DriverSession } from './driver-process.ts'
+export type { DriverSession } from './driver-worker.ts'
 export * from './fake-clock.ts'
 export * from './scripted-model.ts'
 export * from './validate-transcript.ts'

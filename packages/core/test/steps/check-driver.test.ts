@@ -1,8 +1,15 @@
 // Holds rules of docs/spec.md: R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
 import { describe, expect, test } from 'vitest'
-import { foldSession, type StepRecord } from '../../src/steps/index.ts'
+import {
+  StepsDriver,
+  foldSession,
+  type Eventually,
+  type StepRecord,
+  type StepResult,
+  type StepsOptions,
+} from '../../src/steps/index.ts'
 import { checkDriver, type DriverSession, type DriverStore } from '../../src/testing/index.ts'
-import { HaltingError } from '../../src/index.ts'
+import { HaltingError, type Json } from '../../src/index.ts'
 
 /** How a store in memory breaks its promises. */
 interface Sabotage {
@@ -13,6 +20,7 @@ interface Sabotage {
   /** What is there when the process closed the session. */
   readonly closed?: (texts: readonly string[]) => readonly string[]
   readonly takesAnyVersion?: boolean
+  readonly drive?: DriverSession['drive']
   /** Records stand in another order. */
   readonly order?: (texts: readonly string[]) => readonly string[]
 }
@@ -23,6 +31,7 @@ function memoryStore({
   left = (flushed) => flushed,
   closed = (texts) => texts,
   takesAnyVersion,
+  drive,
   order,
 }: Sabotage = {}): DriverStore {
   let stored: readonly string[] = []
@@ -39,6 +48,7 @@ function memoryStore({
       return {
         transcript,
         open,
+        ...(drive !== undefined && { drive }),
         log: {
           keeps: 'all',
           append(record) {
@@ -108,5 +118,51 @@ describe('a driver that breaks one promise is seen', () => {
   test.each(Object.entries(broken))('%s', async (_name, [sabotage, check]) => {
     const problems = await checkDriver(() => memoryStore(sabotage))
     expect(problems.map((problem) => problem.check)).toContain(check)
+  })
+
+  test('of its own making: it calls before it synced, runs what is unknown again, answers what was not asked, takes the last answer, hears nobody', async () => {
+    class Hasty extends StepsDriver {
+      override run<T>(...[key, effect, options, scope]: Parameters<StepsDriver['run']>): Eventually<StepResult<T>> {
+        return super.run(key, effect, { ...options, sync: 'none' }, scope) as Eventually<StepResult<T>>
+      }
+    }
+    class Eager extends StepsDriver {
+      override run<T>(...[key, effect, options, scope]: Parameters<StepsDriver['run']>): Eventually<StepResult<T>> {
+        return super.run(key, effect, { ...options, onUnfinished: 'rerun' }, scope) as Eventually<StepResult<T>>
+      }
+    }
+    class Blind extends StepsDriver {
+      override run<T>(
+        ...[key, effect, { digest: _digest, ...options }, scope]: Parameters<StepsDriver['run']>
+      ): Eventually<StepResult<T>> {
+        return super.run(key, effect, options, scope) as Eventually<StepResult<T>>
+      }
+    }
+    class Fickle extends StepsDriver {
+      readonly #last = new Map<string, Json>()
+      override answer(key: string, value: Json): void {
+        this.#last.set(key, value)
+        void Promise.resolve().then(() => super.answer(key, this.#last.get(key) ?? null))
+      }
+    }
+    class Deaf extends StepsDriver {
+      override control(): undefined {
+        return undefined
+      }
+    }
+    const seen: { readonly [check: string]: new (options: StepsOptions) => StepsDriver } = {
+      'counts of effects and order of results': Hasty,
+      'kill between every two records': Eager,
+      mismatch: Blind,
+      'approval twice': Fickle,
+      'message from outside': Deaf,
+    }
+    for (const [check, Driver] of Object.entries(seen)) {
+      const problems = await checkDriver(() => memoryStore({ ...all, drive: (options) => new Driver(options) }))
+      expect([Driver.name, problems.map((problem) => problem.check)]).toEqual([
+        Driver.name,
+        expect.arrayContaining([check]),
+      ])
+    }
   })
 })

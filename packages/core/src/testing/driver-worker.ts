@@ -2,9 +2,9 @@ import { loop } from '../iterate.ts'
 import { isToolResult, type ModelMessage } from '../messages.ts'
 import type { ModelRequest } from '../model/model.ts'
 import type { LoopOptions } from '../options.ts'
-import { resume } from '../resume.ts'
+import { resumeOn } from '../resume.ts'
 import { startRun } from '../start.ts'
-import { StepsDriver, type AnswerableSteps } from '../steps/driver.ts'
+import { StepsDriver, type AnswerableSteps, type StepsOptions } from '../steps/driver.ts'
 import type { StepLog, StepRecord } from '../steps/log.ts'
 import { systemClock } from '../steps/system-clock.ts'
 import type { Terminal } from '../stop/terminal.ts'
@@ -20,6 +20,8 @@ export interface DriverSession {
   /** The records of the run that did not end, as `resume` takes them. */
   readonly open: readonly StepRecord[] | undefined
   readonly log: StepLog
+  /** The driver over a log; `StepsDriver` when absent. All that it records goes to the log that it is given, which is watched. */
+  readonly drive?: (options: StepsOptions) => AnswerableSteps
   close(): Promise<void>
   /** The process is gone at once: what was appended and not flushed may be lost. Nothing else is called on this session. */
   kill(): Promise<void>
@@ -49,6 +51,8 @@ export interface ProcessOptions {
   readonly before?: Transcript
   /** Aborts the run as this call takes effect. */
   readonly abortAt?: string
+  /** A person says this as the call takes effect. */
+  readonly steerAt?: { readonly callId: string; readonly text: string }
   /** A person is asked before `Pay`, and says this, one after the other. */
   readonly answers?: readonly ('allow' | 'deny')[]
   /** They say it while the run waits, or before it does. */
@@ -80,6 +84,7 @@ export class DriverProcess {
     this.#die = () => resolve(undefined)
   })
   #answer: AnswerableSteps['answer'] = () => {}
+  #steer: (text: string) => void = () => {}
 
   constructor(session: DriverSession, outside: Outside, options: ProcessOptions = {}) {
     this.#session = session
@@ -89,21 +94,22 @@ export class DriverProcess {
 
   /** Undefined when the process was killed. */
   async run(): Promise<Ended | undefined> {
-    const { open } = this.#session
+    const { open, drive = (given: StepsOptions) => new StepsDriver(given) } = this.#session
     const transcript = this.#options.before ?? this.#session.transcript
     const log = this.#log()
     const options = this.#loopOptions()
     let running
     if (open === undefined) {
-      const steps = new StepsDriver({ log, sessionId: 'session' })
+      const steps = drive({ log, sessionId: 'session' })
       this.#answer = steps.answer.bind(steps)
       running = loop(startRun({ prompt: 'go', sessionId: 'session', transcript }), { ...options, steps })
     } else {
-      const resumed = resume(open, options, transcript, log)
+      const resumed = resumeOn(open, options, transcript, ({ past: _past, ...turn }) => drive({ ...turn, log }))
       this.#answer = resumed.steps.answer.bind(resumed.steps)
       running = resumed.loop
       this.#answerWaiting(open)
     }
+    this.#steer = (text) => void running.steer(text, 'steered')
     const ended = await Promise.race([running.ended, this.#dead])
     if (ended === undefined) {
       await this.#session.kill()
@@ -216,6 +222,8 @@ export class DriverProcess {
           this.#outside.effects.push(callId)
           await Promise.resolve()
           if (this.#options.abortAt === callId) this.#abort.abort()
+          const { steerAt } = this.#options
+          if (steerAt?.callId === callId) this.#steer(steerAt.text)
           if (signal.aborted) throw new Error('It was aborted.')
           return `paid by ${callId}`
         },
