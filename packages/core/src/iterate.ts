@@ -18,7 +18,7 @@ import type { Ended, RunContext, RunPorts, RunSettings } from './run-context.ts'
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsChange, type SettingsInForce } from './settings/settings-change.ts'
-import type { RunState } from './state.ts'
+import type { RunLimits, RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 import { systemClock } from './steps/system-clock.ts'
@@ -216,10 +216,25 @@ function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledg
   sessionLedger?.setLimits({ nanos: nanosOf(maxBudgetUsd) })
 }
 
+function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTokens, maxDurationMs } = settings
+  const orNull = (limit: number): number | null => (limit === Infinity ? null : limit)
+  return {
+    maxTurns: orNull(maxTurns),
+    maxBudgetUsd: orNull(maxBudgetUsd),
+    maxRunUsd: orNull(maxRunUsd),
+    maxTotalTokens: orNull(maxTokens),
+    maxDurationMs: orNull(maxDurationMs),
+    spentBeforeUsd,
+  }
+}
+
 /** Puts the beginning on record, and the moment of it into the state. */
-function begun(start: RunState, { model }: RunContext, { steps }: RunPorts, emit: Emit): RunState {
+function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
+  const { model } = context
   const added = start.transcript.since(start.startLength)
-  const at = steps.begin({ run: start.run, added, spent: start.spent })
+  const limits = limitsOf(contextWith(context, start.spent.settings).settings, spentBeforeUsd)
+  const at = steps.begin({ run: start.run, added, spent: start.spent, limits })
   emit({ type: 'run_start', run: start.run, model: model.id })
   for (const entry of added) emit({ type: 'message', entry })
   // A run that goes on where another ended carries its counters; its own clock begins now.

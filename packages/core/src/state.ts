@@ -123,6 +123,20 @@ export type RunStart = {
   readonly run: RunIdentity
   readonly added: readonly TranscriptEntry[]
   readonly spent: RunProgress
+  /** With which limits, for whoever asks later. Nothing is decided by it: a resume has those of its own options. */
+  readonly limits?: RunLimits
+}
+
+/** The limits of a run as it began; null for none. JSON. */
+export type RunLimits = {
+  readonly maxTurns: number | null
+  /** With `spentBeforeUsd` in it: the budget of the session. */
+  readonly maxBudgetUsd: number | null
+  /** A cost guard's bound, for this run alone. */
+  readonly maxRunUsd: number | null
+  readonly maxTotalTokens: number | null
+  readonly maxDurationMs: number | null
+  readonly spentBeforeUsd: number
 }
 
 /** How a run ended: with the messages since its last lap, and all that it spent. */

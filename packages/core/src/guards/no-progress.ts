@@ -6,7 +6,7 @@ import type { Guard, GuardView } from './guard.ts'
 
 /** Longest cycle of turns that is looked for. */
 const longestCycle = 5
-const defaultRepeats = 5
+export const defaultRepeats = 5
 /** Turns that need to be remembered to see any cycle. */
 export const rememberedTurns: number = longestCycle * defaultRepeats
 
@@ -42,11 +42,16 @@ export function noProgress(options: NoProgressOptions = {}): Guard {
       })
     },
     remaining({ recentTurns }) {
-      let used = 0
-      for (let length = 1; length <= longestCycle; length++) used = Math.max(used, timesInARow(recentTurns, length))
-      return { guard: name, used, limit: repeats, unit: 'repeats' }
+      return { guard: name, used: mostRepeats(recentTurns), limit: repeats, unit: 'repeats' }
     },
   }
+}
+
+/** How often in a row the newest turns came, as a cycle of any length that is looked for. */
+export function mostRepeats(recentTurns: readonly number[]): number {
+  let most = 0
+  for (let length = 1; length <= longestCycle; length++) most = Math.max(most, timesInARow(recentTurns, length))
+  return most
 }
 
 /** What the model is told before a run that goes in circles is stopped. */

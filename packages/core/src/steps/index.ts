@@ -1,4 +1,16 @@
 // `@halting/core/steps`: what drivers of the Steps port are made of, and what reads their records.
+export {
+  accountOf,
+  type Account,
+  type AccountedEnding,
+  type PhaseFigures,
+  type StepFigures,
+  type Totals,
+} from '../account/account.ts'
+export type { LapFigures } from '../account/laps.ts'
+export type { LimitFigures, LimitName } from '../account/limits.ts'
+export type { Phase } from '../account/recorded-steps.ts'
+export type { ToolFigures } from '../account/tools.ts'
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
 export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'
@@ -12,5 +24,5 @@ export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reserv
 export type { LoopContext } from '../iterate.ts'
 export { ledgerOf, settingsOf } from '../options.ts'
 export type { RunSettings } from '../run-context.ts'
-export type { Lap, RunEnd, RunIdentity, RunStart } from '../state.ts'
+export type { Lap, RunEnd, RunIdentity, RunLimits, RunStart } from '../state.ts'
 export type { Eventually } from '../eventually.ts'

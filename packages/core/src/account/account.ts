@@ -1,0 +1,230 @@
+import { usdOf } from '../budget/prices.ts'
+import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
+import { StopSignals } from '../stop/signals.ts'
+import type { TerminalReason } from '../stop/terminal.ts'
+import type { RunIdentity, RunProgress } from '../state.ts'
+import { beginningOf } from '../steps/check-records.ts'
+import { lastMomentOf } from '../steps/fold.ts'
+import type { StepRecord } from '../steps/log.ts'
+import { lapFigures, type LapFigures } from './laps.ts'
+import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
+import { recordedSteps, type Phase, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
+import { timeByPhase } from './time-by-phase.ts'
+import { toolFigures, type ToolFigures } from './tools.ts'
+
+/** Where a run ended and why; what stood beside that; who was behind what failed. */
+export interface AccountedEnding {
+  readonly reason: TerminalReason
+  readonly signal: StopSignalJson
+  /** Signals that stood beside it. */
+  readonly others: readonly StopSignalJson[]
+  readonly error: { readonly code: string; readonly message: string } | null
+  /** Calls that were left behind because they did not heed the abort. */
+  readonly stillRunning: readonly string[]
+}
+
+/** What a run came to. Costs are in US dollars. */
+export interface Totals {
+  readonly turns: number
+  /** Attempts at model requests that are on record. */
+  readonly requests: number
+  readonly tokens: number
+  /** Settled. */
+  readonly costUsd: number
+  /** With what unknown and open requests may have cost. */
+  readonly committedUsd: number
+  readonly activeMs: number
+}
+
+/** What one phase of the run took. */
+export interface PhaseFigures {
+  readonly phase: Phase
+  readonly ms: number
+  readonly requests: number
+  readonly tokens: number
+  readonly costUsd: number
+}
+
+/** One step, for lists of those that took most. */
+export interface StepFigures {
+  readonly phase: Phase
+  /** '' for the main loop, else the path of agents. */
+  readonly scope: string
+  readonly request: number
+  /** The model, the tool with what it was asked, or the name of the step. */
+  readonly what: string
+  readonly ms: number
+  readonly tokens: number
+  readonly costUsd: number
+}
+
+/** Why a run stopped and where it went, told from its record alone. JSON. */
+export interface Account {
+  readonly run: RunIdentity
+  /** Null for a run that goes on, or whose process was ended. */
+  readonly ending: AccountedEnding | null
+  /** Signals that a hook had the run go on in spite of, by whom, and before which request. */
+  readonly overridden: readonly {
+    readonly by: string
+    readonly request: number
+    readonly signals: readonly StopSignalJson[]
+  }[]
+  readonly limits: readonly LimitFigures[]
+  readonly laps: readonly LapFigures[]
+  readonly totals: Totals
+  /** The part of the totals that the run carried over from one before it. */
+  readonly carried: Pick<Totals, 'tokens' | 'costUsd' | 'activeMs'>
+  /** Together they are the totals, less what was carried. */
+  readonly phases: readonly PhaseFigures[]
+  /** By what a request asked for; `tool` is null for answers and for requests that failed. The dearest first. */
+  readonly tools: readonly ToolFigures[]
+  /** The longest first. */
+  readonly slowest: readonly StepFigures[]
+  readonly dearest: readonly StepFigures[]
+  /** Steps that were begun and have no result. */
+  readonly open: readonly StepFigures[]
+}
+
+const longestList = 5
+
+/**
+ * Tells from the records of one run why it stopped, how full its limits were, and where turns, tokens, dollars and time went. Works for a run that
+ * did not end. Asks nobody.
+ * @throws ConfigurationError for what is no record of one run.
+ */
+export function accountOf(records: readonly StepRecord[]): Account {
+  const begin = beginningOf(records)
+  const { steps, requests, calls } = recordedSteps(records)
+  const end = records.find((record) => record.type === 'end' && record.scope === '')
+  const ended = end?.type === 'end' ? end : undefined
+  const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
+  const { nanos, unknownNanos, totalTokens, now, startedAt } = begin.start.spent
+  const carried = { tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
+  const totals = totalsOf(records, requests, spent, ended !== undefined, carried)
+  const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
+  return {
+    run: begin.start.run,
+    ending: ended === undefined ? null : endingOf(ended.terminal),
+    overridden: overriddenIn(records),
+    limits: limitFigures(limitsInForce(records), { spent, totals, terminal: ended?.terminal }),
+    laps: lapFigures(spent),
+    totals,
+    carried,
+    phases: phasesOf(steps, requests, totals.activeMs - carried.activeMs),
+    tools: toolFigures(requests, calls, steps),
+    slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
+    dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
+    open: steps.filter(({ isOpen }) => isOpen).map(toFigures),
+  }
+}
+
+function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['terminal']): AccountedEnding {
+  // What was read from a file is plain JSON.
+  const signal = StopSignal.fromJSON(terminal.signal)
+  const standing = [...StopSignals.fromJSON(terminal.signals)].map((each) => each.toJSON())
+  const own = JSON.stringify(signal)
+  const { error } = terminal
+  return {
+    reason: terminal.reason,
+    signal: signal.toJSON(),
+    others: standing.filter((each) => JSON.stringify(each) !== own),
+    error: error === undefined ? null : { code: error.code, message: error.message },
+    stillRunning: terminal.stillRunning,
+  }
+}
+
+function overriddenIn(records: readonly StepRecord[]): Account['overridden'] {
+  return records.flatMap((record) => {
+    if (record.type !== 'lap' || record.lap.scope !== '' || record.lap.overridden === undefined) return []
+    const { by, signals } = record.lap.overridden
+    return [{ by, request: record.lap.spent.request, signals }]
+  })
+}
+
+function lastProgress(records: readonly StepRecord[]): RunProgress | undefined {
+  const lap = records.findLast((record) => record.type === 'lap' && record.lap.scope === '')
+  return lap?.type === 'lap' ? lap.lap.spent : undefined
+}
+
+function totalsOf(
+  records: readonly StepRecord[],
+  requests: readonly RecordedRequest[],
+  spent: RunProgress,
+  hasEnded: boolean,
+  carried: Account['carried'],
+): Totals {
+  const done = requests.filter(({ isOpen }) => !isOpen)
+  const count = done.length
+  if (hasEnded) {
+    const { turns, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = spent
+    const costUsd = usdOf(nanos)
+    return {
+      turns,
+      requests: count,
+      tokens,
+      costUsd,
+      committedUsd: usdOf(nanos + unknownNanos),
+      activeMs: now - startedAt,
+    }
+  }
+  const settled = done.reduce((sum, { nanos }) => sum + nanos, 0)
+  const reserved = requests.reduce((sum, { isOpen, nanos }) => sum + (isOpen ? nanos : 0), 0)
+  const isAsked = requests.some(
+    ({ scope, request, phase }) => scope === '' && phase === 'model' && request === spent.request,
+  )
+  return {
+    turns: spent.turns + (isAsked && spent.turnBegins ? 1 : 0),
+    requests: count,
+    tokens: carried.tokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
+    costUsd: carried.costUsd + usdOf(settled),
+    committedUsd: carried.costUsd + usdOf(settled + reserved),
+    activeMs: carried.activeMs + lastMomentOf(records) - beginningOf(records).at,
+  }
+}
+
+function phasesOf(
+  steps: readonly RecordedStep[],
+  requests: readonly RecordedRequest[],
+  activeMs: number,
+): readonly PhaseFigures[] {
+  const times = timeByPhase(steps)
+  const counted = Object.values(times).reduce((sum, ms) => sum + ms, 0)
+  const order: readonly Phase[] = ['model', 'tools', 'hooks', 'compaction', 'waiting', 'other']
+  return order.map((phase) => {
+    const own = requests.filter((request) => request.phase === phase && !request.isOpen)
+    return {
+      phase,
+      ms: times[phase] + (phase === 'other' ? Math.max(0, activeMs - counted) : 0),
+      requests: own.length,
+      tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
+      costUsd: usdOf(own.reduce((sum, { nanos }) => sum + nanos, 0)),
+    }
+  })
+}
+
+function most<Step>(steps: readonly Step[], weight: (step: Step) => number): readonly Step[] {
+  return steps
+    .filter((step) => weight(step) > 0)
+    .toSorted((a, b) => weight(b) - weight(a))
+    .slice(0, longestList)
+}
+
+function stepFigures(
+  step: RecordedStep,
+  requests: readonly RecordedRequest[],
+  calls: readonly { readonly scope: string; readonly id: string; readonly name: string; readonly input: unknown }[],
+): StepFigures {
+  const { phase, scope, request, name, durationMs } = step
+  const asked = requests.find((each) => each.scope === scope && each.name === name)
+  const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
+  const call = callId === undefined ? undefined : calls.findLast((each) => each.scope === scope && each.id === callId)
+  const what = call === undefined ? (asked?.model ?? name) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
+  return { phase, scope, request, what, ms: durationMs, tokens: asked?.tokens ?? 0, costUsd: usdOf(asked?.nanos ?? 0) }
+}
+
+/** The first text of an input: a command, a path, a pattern. */
+function subjectOf(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return ''
+  const text = Object.values(input).find((value) => typeof value === 'string')
+  return typeof text === 'string' ? text.slice(0, 200) : ''
+}

@@ -1,0 +1,26 @@
+import { allowances, transitions, type Transition } from '../allowance.ts'
+import type { RunProgress } from '../state.ts'
+
+/** How often the loop went round for one reason, and what that has used of its allowance. */
+export interface LapFigures {
+  readonly transition: Transition
+  /** In the whole run. */
+  readonly laps: number
+  /** Since the allowance was last full. */
+  readonly used: number
+  /** Null where a limit of the run pays for it. */
+  readonly allowed: number | null
+}
+
+/** The transitions that were taken, most often first. */
+export function lapFigures({ laps: { inRun, sinceRefill } }: RunProgress): readonly LapFigures[] {
+  return transitions
+    .map((transition): LapFigures => {
+      const { paidFrom, resets, laps: allowed } = allowances[transition]
+      const laps = inRun[transition] ?? 0
+      const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)
+      return { transition, laps, used, allowed: paidFrom === 'own' ? allowed : null }
+    })
+    .filter(({ laps }) => laps > 0)
+    .toSorted((a, b) => b.laps - a.laps)
+}

@@ -1,0 +1,83 @@
+import { turnsBegun } from '../allowance.ts'
+import { defaultRepeats, mostRepeats } from '../guards/no-progress.ts'
+import type { RunLimits, RunProgress } from '../state.ts'
+import { beginningOf } from '../steps/check-records.ts'
+import type { StepRecord } from '../steps/log.ts'
+import type { Terminal, TerminalReason } from '../stop/terminal.ts'
+
+/** The limits that are told: those of the options, a cost guard's, and how often the same turns came. */
+export type LimitName = 'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'noProgress'
+
+/** How full a limit was when the run ended, or is now. */
+export interface LimitFigures {
+  readonly limit: LimitName
+  readonly unit: 'turns' | 'usd' | 'tokens' | 'ms' | 'repeats'
+  readonly used: number
+  /** Null: no limit was set, or the record of an earlier version does not say. */
+  readonly max: number | null
+  /** The run ended by it. */
+  readonly isReached: boolean
+}
+
+const unknownLimits: RunLimits = Object.freeze({
+  maxTurns: null,
+  maxBudgetUsd: null,
+  maxRunUsd: null,
+  maxTotalTokens: null,
+  maxDurationMs: null,
+  spentBeforeUsd: 0,
+})
+
+/** The limits with which the run began, and what a person set of them while it went on. */
+export function limitsInForce(records: readonly StepRecord[]): RunLimits {
+  let limits = beginningOf(records).start.limits ?? unknownLimits
+  for (const record of records) {
+    if (record.type !== 'control' || record.key.includes('/agent:')) continue
+    const set = Object.entries(record.control.settings?.limits ?? {})
+    // `Infinity` takes a limit away, and is null in a file.
+    const changed = set.map(([name, limit]) => [name, limit === Infinity ? null : limit] as const)
+    limits = { ...limits, ...Object.fromEntries(changed) }
+  }
+  return limits
+}
+
+interface Reached {
+  readonly spent: RunProgress
+  readonly totals: { readonly tokens: number; readonly committedUsd: number; readonly activeMs: number }
+  readonly terminal: Terminal | undefined
+}
+
+/** Which limit an ending is about. */
+const limitOf: { readonly [reason in TerminalReason]?: readonly LimitName[] } = {
+  max_turns: ['maxTurns'],
+  max_budget_usd: ['maxRunUsd', 'maxBudgetUsd'],
+  token_limit: ['maxTotalTokens'],
+  time_limit: ['maxDurationMs'],
+  no_progress: ['noProgress'],
+}
+
+export function limitFigures(limits: RunLimits, { spent, totals, terminal }: Reached): readonly LimitFigures[] {
+  const { spentBeforeUsd, maxRunUsd } = limits
+  const figures: readonly Omit<LimitFigures, 'isReached'>[] = [
+    { limit: 'maxTurns', unit: 'turns', used: turnsBegun(spent.laps), max: limits.maxTurns },
+    { limit: 'maxBudgetUsd', unit: 'usd', used: spentBeforeUsd + totals.committedUsd, max: limits.maxBudgetUsd },
+    ...(maxRunUsd === null
+      ? []
+      : [{ limit: 'maxRunUsd', unit: 'usd', used: totals.committedUsd, max: maxRunUsd } as const]),
+    { limit: 'maxTotalTokens', unit: 'tokens', used: totals.tokens, max: limits.maxTotalTokens },
+    { limit: 'maxDurationMs', unit: 'ms', used: totals.activeMs, max: limits.maxDurationMs },
+    ...(spent.recentTurns.length === 0
+      ? []
+      : [{ limit: 'noProgress', unit: 'repeats', used: mostRepeats(spent.recentTurns), max: defaultRepeats } as const]),
+  ]
+  if (terminal === undefined) return figures.map((each) => ({ ...each, isReached: false }))
+  const ending = limitOf[terminal.reason] ?? []
+  // What the signal says counts: a guard or a resume may have had another limit than the run began with.
+  const told = terminal.signal.context['limit']
+  const reached =
+    figures.find(({ limit, max }) => ending.includes(limit) && (max === null || max === told))?.limit ?? ending[0]
+  return figures.map((each) => {
+    const isReached = each.limit === reached
+    return { ...each, max: isReached && typeof told === 'number' ? told : each.max, isReached }
+  })
+}

@@ -1,0 +1,193 @@
+import type { ToolStatus } from '../events.ts'
+import { isJsonObject } from '../json.ts'
+import { isToolResult, isToolUse, type ContentBlock, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
+import type { StepRecord } from '../steps/log.ts'
+import type { TranscriptEntry } from '../transcript.ts'
+
+/** Where the time of a run goes. `waiting`: rules, a dialog, and the waits between attempts; `other`: the loop itself. */
+export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'waiting' | 'other'
+
+/** One step as it is on record. */
+export interface RecordedStep {
+  readonly phase: Phase
+  /** '' for the main loop, else the path of agents. */
+  readonly scope: string
+  /** Its name within the scope: `model:3.1`, `tool:3:0:toolu_1`. */
+  readonly name: string
+  /** The request of the main loop or the agent that it belongs to. */
+  readonly request: number
+  readonly at: number
+  readonly durationMs: number
+  readonly isOpen: boolean
+}
+
+/** One attempt at a model request, with what it was charged. An open one has what was reserved for it. */
+export interface RecordedRequest extends RecordedStep {
+  readonly model: string
+  readonly tokens: number
+  readonly nanos: number
+  /** Calls that its reply asked for. */
+  readonly calls: readonly RecordedCall[]
+}
+
+/** One call of a tool, and what became of it. */
+export interface RecordedCall {
+  readonly scope: string
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  /** `open`: on record as asked for, without a result. */
+  status: ToolStatus | 'open'
+  resultCharacters: number
+  durationMs: number
+}
+
+export interface RecordedSteps {
+  readonly steps: readonly RecordedStep[]
+  readonly requests: readonly RecordedRequest[]
+  readonly calls: readonly RecordedCall[]
+}
+
+/** The steps of a run in the order in which they ended; open ones last. */
+export function recordedSteps(records: readonly StepRecord[]): RecordedSteps {
+  const reader = new StepReader()
+  for (const record of records) reader.read(record)
+  return reader.end()
+}
+
+class StepReader {
+  readonly #steps: RecordedStep[] = []
+  readonly #requests: RecordedRequest[] = []
+  readonly #calls: RecordedCall[] = []
+  /** Calls without a result, by scope and id. Services use ids twice: the newest one is meant. */
+  readonly #open = new Map<string, RecordedCall>()
+  readonly #intents = new Map<string, Extract<StepRecord, { readonly type: 'intent' }>>()
+
+  read(record: StepRecord): void {
+    switch (record.type) {
+      case 'intent':
+        this.#intents.set(record.key, record)
+        return
+      case 'result':
+        this.#intents.delete(record.key)
+        this.#result(record)
+        return
+      case 'lap':
+        this.#told(record.lap.scope, record.lap.added)
+        return
+      case 'end':
+        this.#told(record.scope, record.added)
+        return
+      case 'start':
+      case 'control':
+    }
+  }
+
+  end(): RecordedSteps {
+    for (const { key, intent, at } of this.#intents.values()) {
+      const step = { ...placeOf(key), at, durationMs: 0, isOpen: true }
+      this.#steps.push(step)
+      if (!isJsonObject(intent) || intent['granted'] !== true) continue
+      const { model, tokens, nanos } = intent
+      this.#requests.push({
+        ...step,
+        model: typeof model === 'string' ? model : '',
+        tokens: numberOf(tokens),
+        nanos: numberOf(nanos),
+        calls: [],
+      })
+    }
+    return { steps: this.#steps, requests: this.#requests, calls: this.#calls }
+  }
+
+  #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>): void {
+    const step: RecordedStep = { ...placeOf(key), at, durationMs, isOpen: false }
+    this.#steps.push(step)
+    if (!isJsonObject(value)) return
+    if (step.name.startsWith('tool:')) this.#toolResult(step, value)
+    if (!isJsonObject(value['charge'])) return
+    const { model, tokens, nanos } = value['charge']
+    const calls = step.phase === 'model' ? this.#callsOf(step.scope, value['message']) : []
+    this.#requests.push({
+      ...step,
+      model: typeof model === 'string' ? model : '',
+      tokens: numberOf(tokens),
+      nanos: numberOf(nanos),
+      calls,
+    })
+  }
+
+  #toolResult(
+    { scope, name, durationMs }: RecordedStep,
+    { status, content }: { readonly [field: string]: unknown },
+  ): void {
+    const call = this.#open.get(`${scope}|${callIdOf(name)}`)
+    if (call === undefined) return
+    // What a driver recorded for a call is a `ToolResult`.
+    call.status = status as ToolStatus
+    call.durationMs = durationMs
+    call.resultCharacters = charactersOf(content)
+  }
+
+  #callsOf(scope: string, message: unknown): readonly RecordedCall[] {
+    const content = isJsonObject(message) ? message['content'] : undefined
+    if (!Array.isArray(content)) return []
+    return (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#asked(scope, block))
+  }
+
+  #asked(scope: string, { id, name, input }: ToolUseBlock): RecordedCall {
+    const call: RecordedCall = { scope, id, name, input, status: 'open', resultCharacters: 0, durationMs: 0 }
+    this.#calls.push(call)
+    this.#open.set(`${scope}|${id}`, call)
+    return call
+  }
+
+  /** Calls that were answered without a step of their own: denied, not run, of subagents. */
+  #told(scope: string, entries: readonly TranscriptEntry[]): void {
+    for (const entry of entries) {
+      if (entry.kind !== 'user' || typeof entry.message.content === 'string') continue
+      for (const block of entry.message.content) if (isToolResult(block)) this.#answered(scope, block)
+    }
+  }
+
+  #answered(scope: string, { tool_use_id: id, content, is_error: isError }: ToolResultBlock): void {
+    const call = this.#open.get(`${scope}|${id}`)
+    this.#open.delete(`${scope}|${id}`)
+    if (call === undefined) return
+    call.resultCharacters = charactersOf(content)
+    if (call.status === 'open') call.status = isError === true ? 'failed' : 'done'
+  }
+}
+
+const phases: readonly (readonly [names: RegExp, phase: Phase])[] = [
+  [/^(?:model|wrap_up):/, 'model'],
+  [/^(?:compact|stage|clear):/, 'compaction'],
+  [/^(?:tool|save|close):/, 'tools'],
+  [/^hook:/, 'hooks'],
+  [/^(?:permission|rules|approval|retry)[:.]/, 'waiting'],
+]
+
+function placeOf(key: string): Pick<RecordedStep, 'phase' | 'scope' | 'name' | 'request'> {
+  const [, scope = '', name = key] = /^[^/]*\/((?:agent:\d+:\d+:[^/]*\/)*)(.*)$/s.exec(key) ?? []
+  const phase = phases.find(([names]) => names.test(name))?.[1] ?? 'other'
+  const request = Number(/^[a-z_]+(?::[A-Za-z_]+)?:(\d+)/.exec(name)?.[1] ?? 0)
+  return { phase, scope, name, request }
+}
+
+function callIdOf(name: string): string {
+  return /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1] ?? ''
+}
+
+/** Texts only: what an image weighs in tokens is another matter. */
+function charactersOf(content: unknown): number {
+  if (typeof content === 'string') return content.length
+  if (!Array.isArray(content)) return 0
+  return (content as readonly ContentBlock[]).reduce(
+    (sum, block) => sum + ('text' in block && typeof block.text === 'string' ? block.text.length : 0),
+    0,
+  )
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0
+}

@@ -1,0 +1,89 @@
+import { usdOf } from '../budget/prices.ts'
+import type { RecordedCall, RecordedRequest, RecordedStep } from './recorded-steps.ts'
+
+/** What the use of one tool came to. */
+export interface ToolFigures {
+  /** Null: requests whose reply asked for no tool. */
+  readonly tool: string | null
+  readonly calls: number
+  readonly failed: number
+  /** Without a result: they were running when the record ends, or nobody answered. */
+  readonly open: number
+  /** Its calls' own time, also where they ran beside others. */
+  readonly ms: number
+  /** Of the requests that asked for it, in equal parts where they asked for several; those of its subagents are its own. */
+  readonly tokens: number
+  readonly costUsd: number
+  /** What its results put into the conversation. */
+  readonly resultCharacters: number
+}
+
+interface Row {
+  calls: number
+  failed: number
+  open: number
+  ms: number
+  tokens: number
+  nanos: number
+  resultCharacters: number
+}
+
+/** By the tool that was asked for; compactions are of no tool. The dearest first, then the slowest. */
+export function toolFigures(
+  requests: readonly RecordedRequest[],
+  calls: readonly RecordedCall[],
+  steps: readonly RecordedStep[],
+): readonly ToolFigures[] {
+  const agents = new Map(calls.filter(({ scope }) => scope === '').map(({ id, name }) => [id, name]))
+  const times = agentTimes(steps)
+  const rows = new Map<string | null, Row>()
+  const rowOf = (tool: string | null): Row => {
+    let row = rows.get(tool)
+    if (row === undefined)
+      rows.set(tool, (row = { calls: 0, failed: 0, open: 0, ms: 0, tokens: 0, nanos: 0, resultCharacters: 0 }))
+    return row
+  }
+  for (const request of requests) {
+    if (request.phase !== 'model' || request.isOpen) continue
+    // What a subagent asked is of the call that started it.
+    const agent = agents.get(/^agent:\d+:\d+:([^/]*)\//.exec(request.scope)?.[1] ?? '')
+    const asked = agent === undefined ? request.calls.map(({ name }) => name) : [agent]
+    const tools = asked.length === 0 ? [null] : asked
+    for (const [index, tool] of tools.entries()) {
+      const row = rowOf(tool)
+      row.tokens += part(request.tokens, index, tools.length)
+      row.nanos += part(request.nanos, index, tools.length)
+    }
+  }
+  for (const call of calls) {
+    const row = rowOf(call.name)
+    row.calls++
+    if (call.status === 'open') row.open++
+    else if (call.status !== 'done') row.failed++
+    row.ms += call.durationMs + (times.get(`${call.scope}|${call.id}`) ?? 0)
+    row.resultCharacters += call.resultCharacters
+  }
+  return [...rows]
+    .map(([tool, { nanos, ...row }]): ToolFigures => ({ tool, ...row, costUsd: usdOf(nanos) }))
+    .toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens || b.ms - a.ms)
+}
+
+/** Whole parts that add up to the whole. */
+function part(whole: number, index: number, count: number): number {
+  return Math.floor((whole * (index + 1)) / count) - Math.floor((whole * index) / count)
+}
+
+/** How long each subagent took, by the scope and id of its call. It has no step of its own: it took from its first step to its last. */
+function agentTimes(steps: readonly RecordedStep[]): ReadonlyMap<string, number> {
+  const spans = new Map<string, { from: number; to: number }>()
+  for (const { scope, at, durationMs } of steps) {
+    for (const { index, 0: agent, 1: id } of scope.matchAll(/agent:\d+:\d+:([^/]*)\//g)) {
+      if (agent === undefined) continue
+      const key = `${scope.slice(0, index)}|${id}`
+      const span = spans.get(key)
+      const to = at + durationMs
+      spans.set(key, { from: Math.min(span?.from ?? at, at), to: Math.max(span?.to ?? to, to) })
+    }
+  }
+  return new Map([...spans].map(([key, { from, to }]) => [key, to - from]))
+}

@@ -1,0 +1,262 @@
+// Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
+import { describe, expect, test } from 'vitest'
+import { noProgress, stepLimit, StopSignal, type AgentTool, type LoopOptions, type Terminal } from '../../src/index.ts'
+import { accountOf, type Account } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, hanging, hook, json, reader, run, tool, until } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+import type { StepRecord } from '../../src/index.ts'
+
+const usage = { input_tokens: 100, output_tokens: 10 }
+const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+
+/** A world in which every read takes 20 ms and every write 50. */
+function world(): Pick<LoopOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
+  const clock = createFakeClock({ autoAdvance: true })
+  const taking = (ms: number) => async () => {
+    await new Promise<void>((resolve) => void clock.after(ms, resolve))
+    return 'x'.repeat(ms)
+  }
+  return { clock, prices: dollarATokenPrices, tools: [reader('Look', taking(20)), tool('Write', taking(50))] }
+}
+
+const accountOfRun = async (
+  script: Parameters<typeof run>[0],
+  given: Partial<LoopOptions> = {},
+): Promise<{ readonly account: Account; readonly terminal: Terminal; readonly records: readonly StepRecord[] }> => {
+  const { clock, ...options } = world()
+  const { terminal, steps } = await run(script, { ...options, clock, ...given } as never)
+  // As a file has them.
+  const records = json(steps.records) as never as readonly StepRecord[]
+  return { account: accountOf(records), terminal, records }
+}
+
+describe('the ending', () => {
+  test('is told with its figures and its source, and the limits with how full they were', async () => {
+    const { account, terminal } = await accountOfRun([asks('Look'), asks('Write'), 'never'], {
+      maxTurns: 2,
+      maxBudgetUsd: 1e9,
+      maxDurationMs: 60_000,
+    })
+    expect(account.ending).toEqual({
+      reason: 'max_turns',
+      signal: json(terminal.signal),
+      others: [],
+      error: null,
+      stillRunning: [],
+    })
+    expect(account.limits).toEqual([
+      { limit: 'maxTurns', unit: 'turns', used: 2, max: 2, isReached: true },
+      { limit: 'maxBudgetUsd', unit: 'usd', used: 220, max: 1e9, isReached: false },
+      { limit: 'maxTotalTokens', unit: 'tokens', used: 220, max: null, isReached: false },
+      { limit: 'maxDurationMs', unit: 'ms', used: 70, max: 60_000, isReached: false },
+    ])
+    expect(account.laps).toEqual([{ transition: 'next_turn', laps: 1, used: 1, allowed: null }])
+  })
+
+  test('what stood beside it is told, and who overrode what', async () => {
+    let left = 1
+    const overriding = hook(
+      'onStop',
+      (context) => (left-- > 0 ? context.withState(context.state().withExecutionContinued()) : context),
+      { id: 'stubborn' },
+    )
+    const { account, terminal } = await accountOfRun([asks('Look'), 'done'], {
+      hooks: [overriding],
+      stopWhen: [stepLimit(1)],
+    })
+    expect(terminal.reason).toBe('completed')
+    expect(account.overridden).toEqual([
+      {
+        by: 'stubborn',
+        request: 2,
+        signals: [expect.objectContaining({ reason: 'steps_limit', message: 'Step limit reached: 1/1' })],
+      },
+    ])
+    expect(account.laps.map(({ transition, laps, allowed }) => [transition, laps, allowed])).toContainEqual([
+      'continuation_requested',
+      1,
+      8,
+    ])
+  })
+
+  test('two guards at once: one decides, the other stood', async () => {
+    const { account } = await accountOfRun([asks('Look'), 'never'], { stopWhen: [stepLimit(1), stepLimit(1)] })
+    expect(account.ending?.reason).toBe('max_turns')
+    expect(account.limits[0]).toEqual({ limit: 'maxTurns', unit: 'turns', used: 1, max: 1, isReached: true })
+    const { account: other } = await accountOfRun([asks('Look'), 'never'], {
+      stopWhen: [stepLimit(1)],
+      hooks: [
+        hook('afterStep', (context) =>
+          context.withState(
+            context.state().withStopSignal(new StopSignal({ reason: 'stop_requested', message: 'enough' })),
+          ),
+        ),
+      ],
+    })
+    expect(other.ending?.signal.message).toBe('enough')
+    expect(other.ending?.others).toEqual([expect.objectContaining({ reason: 'steps_limit' })])
+  })
+
+  test('a run that went in circles shows how often', async () => {
+    const { account } = await accountOfRun(() => asks('Look'), { stopWhen: noProgress(), maxTurns: 50 })
+    expect(account.ending?.reason).toBe('no_progress')
+    expect(account.limits.at(-1)).toEqual({
+      limit: 'noProgress',
+      unit: 'repeats',
+      used: expect.any(Number),
+      max: 5,
+      isReached: true,
+    })
+    expect(account.laps).toContainEqual({ transition: 'no_progress_nudge', laps: 1, used: 1, allowed: 1 })
+  })
+})
+
+describe('where it went', () => {
+  test('the parts add up to the whole, by phase and by tool', async () => {
+    const { account, terminal } = await accountOfRun([
+      asks('Look', 'Look', 'Write'),
+      asks('Look'),
+      { text: 'ok', usage },
+    ])
+    const sum = (figures: readonly number[]): number => figures.reduce((total, each) => total + each, 0)
+    expect(account.totals).toEqual({
+      turns: 3,
+      requests: 3,
+      tokens: 330,
+      costUsd: 330,
+      committedUsd: 330,
+      activeMs: terminal.durationMs,
+    })
+    for (const parts of [account.phases, account.tools]) {
+      expect(sum(parts.map(({ tokens }) => tokens))).toBe(330)
+      expect(sum(parts.map(({ costUsd }) => costUsd))).toBeCloseTo(330, 6)
+    }
+    expect(sum(account.phases.map(({ ms }) => ms))).toBe(terminal.durationMs)
+    // Two looks run side by side: their own time is 40 ms, the run's 20.
+    expect(account.phases.find(({ phase }) => phase === 'tools')?.ms).toBe(20 + 50 + 20)
+    expect(account.tools).toEqual([
+      { tool: 'Look', calls: 3, failed: 0, open: 0, ms: 60, tokens: 183, costUsd: 183.333333333, resultCharacters: 60 },
+      { tool: null, calls: 0, failed: 0, open: 0, ms: 0, tokens: 110, costUsd: 110, resultCharacters: 0 },
+      { tool: 'Write', calls: 1, failed: 0, open: 0, ms: 50, tokens: 37, costUsd: 36.666666667, resultCharacters: 50 },
+    ])
+  })
+
+  test('the slowest and the dearest steps are named with what they were about', async () => {
+    const { account } = await accountOfRun([
+      { toolCalls: [{ name: 'Write', input: { file_path: 'a.ts' } }], usage: { input_tokens: 900, output_tokens: 9 } },
+      asks('Look'),
+      { text: 'ok', usage },
+    ])
+    expect(account.slowest.map(({ what, ms }) => [what, ms])).toEqual([
+      ['Write a.ts', 50],
+      ['Look', 20],
+    ])
+    expect(account.dearest[0]).toEqual({
+      phase: 'model',
+      scope: '',
+      request: 1,
+      what: 'scripted',
+      ms: 0,
+      tokens: 909,
+      costUsd: 909,
+    })
+  })
+
+  test('calls that were denied or failed count as failed, and cost what asked for them', async () => {
+    const { account } = await accountOfRun([asks('Gone', 'Bad'), { text: 'ok', usage }], {
+      tools: [
+        tool('Bad', () => {
+          throw new Error('no')
+        }),
+      ],
+    })
+    expect(account.tools.map(({ tool: name, calls: count, failed }) => [name, count, failed])).toEqual([
+      [null, 0, 0],
+      ['Gone', 1, 1],
+      ['Bad', 1, 1],
+    ])
+  })
+
+  test('what subagents spent is of the call that started them', async () => {
+    const agent: AgentTool<unknown> = {
+      kind: 'agent',
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      spawn: () => ({ prompt: 'look around' }),
+    } as never
+    const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
+    const { clock, tools, prices } = world()
+    const { account, terminal } = await accountOfRun(script, {
+      clock,
+      prices: prices ?? dollarATokenPrices,
+      tools: [...(tools ?? []), agent],
+    })
+    expect(terminal.costUsd).toBe(440)
+    const rows = new Map(account.tools.map((row) => [row.tool, row]))
+    expect(rows.get('Agent')).toMatchObject({ calls: 1, failed: 0, tokens: 330, costUsd: 330, ms: 20 })
+    expect(rows.get('Look')).toMatchObject({ calls: 1, tokens: 0, ms: 20 })
+    expect(rows.get(null)).toMatchObject({ tokens: 110 })
+  })
+})
+
+describe('a run that did not end', () => {
+  test('is told after each record: its totals grow, and never exceed those of the end', async () => {
+    const script = () => [asks('Look'), asks('Write'), { text: 'ok', usage }] as const
+    const options = (): LoopOptions => ({ ...world(), model: scriptedModel(script()) })
+    const { account: whole, records } = await accountOfRun(script())
+    let before = 0
+    for (let count = 1; count < records.length; count++) {
+      const account = accountOf(await killedAfter(count, options()))
+      expect(account.ending).toBeNull()
+      expect(account.totals.costUsd).toBeGreaterThanOrEqual(before)
+      expect(account.totals.costUsd).toBeLessThanOrEqual(whole.totals.costUsd)
+      expect(account.totals.activeMs).toBeLessThanOrEqual(whole.totals.activeMs)
+      before = account.totals.costUsd
+    }
+    expect(before).toBe(330)
+  })
+
+  test('what is under way is told: an open call, and an open request with what was reserved for it', async () => {
+    const { clock, ...options } = world()
+    const going = begin([asks('Hang')], { ...options, clock, tools: [hanging('Hang')] })
+    void going.loop.terminal
+    await until(() => going.events.some(({ type }) => type === 'tool_start'))
+    const { open, tools } = accountOf(going.steps.records)
+    expect(open).toEqual([expect.objectContaining({ phase: 'tools', what: 'Hang', request: 1 })])
+    expect(tools[0]).toMatchObject({ tool: 'Hang', calls: 1, open: 1, failed: 0 })
+    going.loop.abort()
+    await going.end()
+
+    const asking = begin([{ hang: true }], { ...options, clock, maxBudgetUsd: 1e9 })
+    void asking.loop.terminal
+    await until(() => asking.events.some(({ type }) => type === 'model_start'))
+    const account = accountOf(asking.steps.records)
+    expect(account.open).toEqual([expect.objectContaining({ phase: 'model', what: 'scripted' })])
+    expect(account.totals).toMatchObject({ turns: 1, requests: 0, costUsd: 0 })
+    expect(account.totals.committedUsd).toBeGreaterThan(1_000)
+    asking.loop.abort()
+    await asking.end()
+  })
+})
+
+test('limits that a person set while it ran are the ones that are told', async () => {
+  const { clock, ...options } = world()
+  const going = begin([asks('Look'), asks('Look'), 'done'], { ...options, clock, maxTurns: 9 })
+  going.loop.set({ limits: { maxTurns: 2, maxTotalTokens: null } })
+  const { steps, terminal } = await going.end()
+  expect(terminal.reason).toBe('max_turns')
+  expect(accountOf(steps.records).limits[0]).toEqual({
+    limit: 'maxTurns',
+    unit: 'turns',
+    used: 2,
+    max: 2,
+    isReached: true,
+  })
+})
+
+test('what is no record is refused', () => {
+  expect(() => accountOf([])).toThrow('The record has no beginning')
+})
