@@ -29,6 +29,7 @@ export { createTaskStopTool, type TaskStopInput } from './tools/task-stop.ts'
 export { Workspace, type WorkspaceOptions } from './tools/workspace.ts'
 export { createWriteTool, type WriteInput } from './tools/write.ts'
 export { ripgrepPath } from './tools/ripgrep.ts'
+export { sessionFolder, type SessionPlace } from './session/session-folder.ts'
 export { openJournal, type JournalOptions, type SessionJournal } from './session/session-journal.ts'
 export { parseJournal, readJournal, type ReadJournal } from './session/read-journal.ts'
 export {

@@ -60,14 +60,14 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, context, doctor and models. A run takes --output-format json.',
+      '--json belongs to halting check, context, doctor, models and why. A run takes --output-format json.',
     )
   if (read.flags.keep === true && command !== 'demo') throw new UsageError('--keep belongs to halting demo.')
   return read
 }
 
-const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context'])
-const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>(['check', 'context', 'doctor', 'models'])
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'why'])
+const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>(['check', 'context', 'doctor', 'models', 'why'])
 
 /** A sentence is a prompt; a path or an address is one too. */
 function isOneWord(word: string): boolean {
@@ -112,6 +112,10 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'models': {
       const { listModels } = await import('./list-models/list-models.ts')
       return listModels(flags, words, program)
+    }
+    case 'why': {
+      const { why } = await import('./why/why.ts')
+      return why(flags, words, program)
     }
   }
 }

@@ -165,7 +165,7 @@ test.each([
     ['--context-window', '200'],
     '--context-window takes a number of tokens of at least 1000, such as 200000 or 200k, not "200".',
   ],
-  [['--json'], '--json belongs to halting check, context, doctor and models. A run takes --output-format json.'],
+  [['--json'], '--json belongs to halting check, context, doctor, models and why. A run takes --output-format json.'],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],
   [

@@ -2,7 +2,7 @@ import { UsageError } from '../usage-error.ts'
 import { nearest } from './nearest.ts'
 
 /** What the program does beside answering a prompt, each in a word. */
-const commands = ['check', 'context', 'demo', 'doctor', 'models'] as const
+const commands = ['check', 'context', 'demo', 'doctor', 'models', 'why'] as const
 export type Command = (typeof commands)[number]
 
 export function isCommand(word: string | undefined): word is Command {

@@ -24,6 +24,7 @@ const usage = `halting: a coding agent that always stops, and says why
   halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
   halting check [flags]         what a run with these flags cannot exceed; runs nothing
   halting context [PROMPT]      what fills the window with the next request, and what happens when it is full
+  halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on
   halting models [PART]         the models that are known: windows, prices, where a key is found
   halting doctor [flags]        whether a run can begin, and what to do when it cannot
   halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`

@@ -350,7 +350,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     names: ['--json'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of check, context, doctor and models: JSON',
+    meaning: 'Of check, context, doctor, models and why: JSON',
   },
   keep: { names: ['--keep'], group: 'program', kind: 'switch', meaning: 'Of demo: keep the folder it worked in' },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },

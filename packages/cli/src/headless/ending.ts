@@ -78,12 +78,17 @@ export interface EndingContext {
 
 /** One line about an ending that is no success: reason, message, figures, what to do next. */
 export function endingLine(terminal: Terminal, { flags, changes, errorKind }: EndingContext): string {
-  const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
-  const given = ofModel ?? limitAdvice(terminal, flags) ?? advice[terminal.reason]
-  const next = typeof given === 'string' ? given : given(flags)
+  const next = adviceFor(terminal, flags, errorKind)
   const message = oneLine(terminal.signal.message, 300).replace(/[.\s]+$/, '')
   const figures = [figuresOf(terminal), ...(changes === '' ? [] : [changes])].join(', ')
   return `${terminal.reason}: ${message} (${figures}).${next === '' ? '' : ` ${next}`}`
+}
+
+/** What to do next after an ending that is no success; '' for nothing. */
+export function adviceFor(terminal: Terminal, flags: Flags, errorKind: string | undefined): string {
+  const ofModel = terminal.reason === 'model_error' ? modelAdvice[errorKind ?? ''] : undefined
+  const given = ofModel ?? limitAdvice(terminal, flags) ?? advice[terminal.reason]
+  return typeof given === 'string' ? given : given(flags)
 }
 
 /** One line about a success: `✓ done · 3 turns, 1,234 tokens, $0.0123, 4.5 s · 1 file changed +3 −1`. */

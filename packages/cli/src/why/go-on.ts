@@ -1,0 +1,78 @@
+import { endings, type Terminal } from '@halting/core'
+import { adviceFor } from '../headless/ending.ts'
+import { usdFlag } from '../headless/limit-advice.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+
+/** Which session it is, and where the person is. */
+export interface Where {
+  readonly sessionId: string
+  /** Where the session worked. */
+  readonly sessionCwd: string
+  readonly cwd: string
+}
+
+/** What has a session go on, in words and as a command; without a command where there is nothing to go on with. */
+export interface GoOn {
+  readonly says: string
+  readonly command?: string
+}
+
+/** `terminal` is undefined for a run that did not end. */
+export function goOn(terminal: Terminal | undefined, where: Where): GoOn {
+  if (terminal === undefined)
+    return {
+      says: 'If its process was ended, this goes on:',
+      command: commandOf(['-p', '--resume', where.sessionId], where),
+    }
+  const says = adviceFor(terminal, {}, errorKindOf(terminal))
+  const args = argumentsFor(terminal, where.sessionId)
+  return args === undefined ? { says } : { says, command: commandOf(args, where) }
+}
+
+function commandOf(args: readonly string[], { sessionCwd, cwd }: Where): string {
+  const command = `halting ${shellQuoted(args)}`
+  return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`
+}
+
+/** Raised limits go on without a new prompt; a person who stopped it has something to say. */
+function argumentsFor({ reason, signal }: Terminal, id: string): readonly string[] | undefined {
+  const goOnWith = (...flags: readonly string[]): readonly string[] => ['-p', '--resume', id, ...flags]
+  const { limit, limitNeededUsd, limitNeeded, pending } = signal.context
+  const raised = (needed: unknown): number => Math.max(2 * numberOf(limit), numberOf(needed))
+  switch (reason) {
+    case 'max_turns':
+      return goOnWith('--max-turns', String(raised(0)))
+    case 'max_budget_usd':
+      return goOnWith('--max-budget-usd', usdFlag(raised(limitNeededUsd)))
+    case 'token_limit':
+      return goOnWith('--max-tokens', String(raised(limitNeeded)))
+    case 'time_limit':
+      return goOnWith('--max-duration', `${Math.ceil(raised(0) / 1_000)}s`)
+    case 'blocking_limit':
+    case 'prompt_too_long':
+      return goOnWith('--autocompact', 'auto')
+    case 'model_error':
+      return goOnWith()
+    case 'needs_approval': {
+      const [first] = Array.isArray(pending) ? (pending as readonly unknown[]) : []
+      const callId = typeof first === 'object' && first !== null && 'id' in first ? first.id : undefined
+      return typeof callId === 'string' ? ['approve', id, callId] : undefined
+    }
+    case 'no_progress':
+      return ['-p', '--resume', id, 'Try another way.']
+    default:
+      return endings[reason].category === 'user_requested' ? ['-p', '--resume', id, 'Go on.'] : undefined
+  }
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' ? value : 0
+}
+
+/** The kind of the model's failure, as it is on record. */
+function errorKindOf({ error, signal }: Terminal): string | undefined {
+  const details = error?.details
+  const kind =
+    typeof details === 'object' && details !== null && 'kind' in details ? details['kind'] : signal.context['kind']
+  return typeof kind === 'string' ? kind : undefined
+}

@@ -1,0 +1,218 @@
+import type { Account, LimitFigures, LimitName, Phase, StepFigures } from '@halting/core/steps'
+import { wrapped } from '../io/columns.ts'
+import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+import type { Style } from '../io/style.ts'
+import { barLines, type BarRow } from './bars.ts'
+import type { GoOn } from './go-on.ts'
+
+/** What is told of one session. */
+export interface WhyText {
+  readonly sessionId: string
+  readonly cwd: string
+  /** Of the newest run. */
+  readonly account: Account
+  readonly goOn: GoOn
+  /** How the runs before it ended. */
+  readonly before: readonly string[]
+}
+
+/** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
+export function whyText({ sessionId, cwd, account, goOn, before }: WhyText, width: number, style: Style): string {
+  const { totals, run } = account
+  const columns = Math.min(width, 80)
+  const said = (text: string): string => wrapped(oneLine(text, Infinity), columns)
+  const sections = [
+    [
+      said(`${oneLine(run.runId, 40)} of the session ${oneLine(sessionId, 60)} in ${oneLine(cwd, 200)}`),
+      ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
+    ],
+    [style.bold(said(headline(account))), ...aboutSignals(account).map(said)],
+    [said(totalsLine(account))],
+    withTitle('Limits', barLines(account.limits.map(limitRow), columns, style), style),
+    withTitle('Time', barLines(timeRows(account), columns, style), style),
+    withTitle('Tools', toolLines(account, columns, style), style),
+    withTitle(
+      'Rounds',
+      account.laps.map((lap) => `  ${said(lapLine(lap))}`),
+      style,
+    ),
+    withTitle(
+      'Slowest',
+      stepLines(account.slowest, ({ ms }) => elapsed(ms), columns),
+      style,
+    ),
+    withTitle(
+      'Dearest',
+      stepLines(totals.costUsd === 0 ? [] : account.dearest, ({ costUsd }) => money(costUsd), columns),
+      style,
+    ),
+    withTitle(
+      'Under way',
+      stepLines(account.open, () => '', columns),
+      style,
+    ),
+    [...(goOn.says === '' ? [] : [said(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
+  ]
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
+}
+
+function withTitle(title: string, lines: readonly string[], style: Style): readonly string[] {
+  return lines.length === 0 ? [] : [style.bold(title), ...lines]
+}
+
+function headline({ ending }: Account): string {
+  if (ending === null) return 'No end is on record: it goes on, or its process was ended.'
+  const { message } = ending.signal
+  return message === '' ? ending.reason : `${ending.reason}: ${message}`
+}
+
+function aboutSignals({ ending, overridden }: Account): readonly string[] {
+  const named = ({
+    reason,
+    message,
+    source,
+  }: {
+    readonly reason: string
+    readonly message: string
+    readonly source: string | null
+  }): string => `${reason}${message === '' ? '' : `: ${message}`}${source === null ? '' : ` (${source})`}`
+  return [
+    ...(ending === null || ending.signal.source === null
+      ? []
+      : [`Raised by ${ending.signal.source}, as ${ending.signal.reason}.`]),
+    ...(ending?.others ?? []).map((signal) => `Beside it stood ${named(signal)}.`),
+    ...(ending?.error === null || ending?.error === undefined || ending.error.message === ending.signal.message
+      ? []
+      : [`${ending.error.code}: ${ending.error.message}`]),
+    ...(ending === null || ending.stillRunning.length === 0
+      ? []
+      : [`Left behind, since they did not heed the abort: ${ending.stillRunning.join(', ')}.`]),
+    ...overridden.map(
+      ({ by, request, signals }) =>
+        `${by} had it go on before request ${request}, in spite of ${signals.map(named).join(' and ')}.`,
+    ),
+  ]
+}
+
+function totalsLine({ totals, carried }: Account): string {
+  const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
+  const parts = [
+    many(turns, 'turn'),
+    many(requests, 'request'),
+    `${counted(tokens)} tokens`,
+    ...(costUsd > 0 ? [money(costUsd)] : []),
+    ...(committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []),
+    elapsed(activeMs),
+  ]
+  const isCarried = carried.tokens > 0
+  return `${parts.join(', ')}${isCarried ? `; ${counted(carried.tokens)} tokens and ${money(carried.costUsd)} of it by the run before` : ''}.`
+}
+
+const limitLabels: { readonly [name in LimitName]: string } = {
+  maxTurns: 'turns',
+  maxBudgetUsd: 'dollars',
+  maxRunUsd: 'dollars, run',
+  maxTotalTokens: 'tokens',
+  maxDurationMs: 'time',
+  noProgress: 'same turns',
+}
+
+const units: { readonly [unit in LimitFigures['unit']]: (value: number) => string } = {
+  turns: counted,
+  tokens: counted,
+  repeats: counted,
+  usd: money,
+  ms: elapsed,
+}
+
+function limitRow({ limit, unit, used, max, isReached }: LimitFigures): BarRow {
+  const shown = units[unit]
+  const label = limitLabels[limit]
+  if (max === null) return { label, share: undefined, value: `${shown(used)}, no limit` }
+  const share = max === 0 ? 1 : used / max
+  return { label, share, value: `${shown(used)} of ${shown(max)}`, isMarked: isReached }
+}
+
+const phaseLabels: { readonly [phase in Phase]: string } = {
+  model: 'model',
+  tools: 'tools',
+  hooks: 'hooks',
+  compaction: 'compaction',
+  waiting: 'waiting',
+  other: 'the rest',
+}
+
+function timeRows({ phases, totals, carried }: Account): readonly BarRow[] {
+  const whole = totals.activeMs - carried.activeMs
+  return phases
+    .filter(({ ms }, index) => ms > 0 || index === 0)
+    .map(({ phase, ms }) => ({
+      label: phaseLabels[phase],
+      share: whole === 0 ? 0 : ms / whole,
+      value: `${elapsed(ms)}${whole === 0 ? '' : `, ${percent(ms / whole)}`}`,
+    }))
+}
+
+const mostTools = 8
+
+/** By what they cost; where nothing has a price, by tokens. */
+function toolLines({ tools, totals }: Account, columns: number, style: Style): readonly string[] {
+  if (tools.length === 0) return []
+  const hasPrice = totals.costUsd > 0
+  const weights = tools.map(({ costUsd, tokens }) => (hasPrice ? costUsd : tokens))
+  const whole = weights.reduce((sum, weight) => sum + weight, 0)
+  const rows = tools.slice(0, mostTools).map(({ tool, costUsd, tokens }, index): BarRow => {
+    const share = whole === 0 ? 0 : (weights[index] ?? 0) / whole
+    return {
+      label: oneLine(tool ?? 'answers', 40),
+      share,
+      value: hasPrice ? money(costUsd) : `${counted(tokens)} tokens`,
+    }
+  })
+  const bars = barLines(rows, columns, style)
+  const more = tools.length - mostTools
+  return [
+    ...bars.flatMap((bar, index) => {
+      const tool = tools[index]
+      if (tool === undefined || tool.tool === null) return [bar]
+      return [bar, style.dim(`    ${oneLine(detailsOf(tool), columns - 4)}`)]
+    }),
+    ...(more > 0 ? [`  and ${many(more, 'more tool')}`] : []),
+  ]
+}
+
+function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools'][number]): string {
+  return [
+    many(calls, 'call'),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(open > 0 ? [`${open} under way`] : []),
+    elapsed(ms),
+    `${counted(resultCharacters)} characters of results`,
+  ].join(', ')
+}
+
+function lapLine({ transition, laps, used, allowed }: Account['laps'][number]): string {
+  const times = laps === 1 ? 'once' : `${counted(laps)} times`
+  return `${transition} ${times}${allowed === null ? '' : `; ${used} of ${allowed} used`}`
+}
+
+function stepLines(
+  steps: readonly StepFigures[],
+  figure: (step: StepFigures) => string,
+  columns: number,
+): readonly string[] {
+  return steps.slice(0, 3).map((step) => {
+    const { request, scope } = step
+    const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
+    const given = figure(step)
+    const before = given === '' ? '  ' : `  ${given.padStart(9)}  `
+    return before + oneLine(`${step.what}, ${where}`, columns - before.length)
+  })
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}

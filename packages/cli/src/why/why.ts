@@ -1,0 +1,45 @@
+import { readJournal, type ReadJournal } from '@halting/agent'
+import { accountOf, type StepRecord } from '@halting/core/steps'
+import { HaltingError, type Terminal } from '@halting/core'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { findSession } from './find-session.ts'
+import { goOn } from './go-on.ts'
+import { whyText } from './why-text.ts'
+
+/** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
+export async function why(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
+  const { output, cwd, env } = program
+  const path = await findSession(given, program)
+  const { sessionId, cwd: sessionCwd, runs } = await readSession(path)
+  const newest = runs.at(-1)
+  if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
+  const next = goOn(terminalIn(newest), { sessionId, sessionCwd, cwd })
+  if (wantsJson(flags)) {
+    const told = { sessionId, cwd: sessionCwd, file: path, runs: runs.map(accountOf), goOn: next }
+    output.out(`${JSON.stringify(told)}\n`)
+    return 0
+  }
+  const before = runs
+    .slice(0, -1)
+    .map((records, index) => `run ${index + 1} ${terminalIn(records)?.reason ?? 'did not end'}`)
+  const told = { sessionId, cwd: sessionCwd, account: accountOf(newest), goOn: next, before }
+  output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
+  return 0
+}
+
+/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+async function readSession(path: string): Promise<ReadJournal> {
+  try {
+    return await readJournal(path)
+  } catch (error) {
+    throw error instanceof HaltingError ? new UsageError(error.message) : error
+  }
+}
+
+function terminalIn(records: readonly StepRecord[]): Terminal | undefined {
+  const end = records.findLast((record) => record.type === 'end' && record.scope === '')
+  return end?.type === 'end' ? end.terminal : undefined
+}

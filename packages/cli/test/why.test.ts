@@ -1,0 +1,146 @@
+// Holds rules of docs/spec.md: R-WHY-8 to R-WHY-10.
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { columnsOf } from '../src/io/columns.ts'
+import { barLines } from '../src/why/bars.ts'
+import { whyText } from '../src/why/why-text.ts'
+import { styleFor } from '../src/io/style.ts'
+import { accountOf } from '@halting/core/steps'
+import { readJournal } from '@halting/agent'
+import { here, installProgram, run } from './support/program.ts'
+import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+
+installProgram()
+
+const [first, second] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
+
+test('without sessions it says so, with exit 2', async () => {
+  const { status, stderr } = await run(['why'])
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr: 'halting: No session of this folder is kept. Name one, by its id or its file: halting why FILE.\n',
+  })
+})
+
+test('it tells the newest session: the ending, the limits, where it went, and the command that goes on', async () => {
+  await keep(first, [says('hello')])
+  await keep(
+    second,
+    [asks(['Read', { file_path: 'a.ts' }], ['Edit', { file_path: 'a.ts' }]), asks(['Read', { file_path: 'b.ts' }])],
+    {
+      maxTurns: 2,
+      maxBudgetUsd: 50,
+    },
+  )
+  const old = new Date(1_000)
+  utimesSync(sessionPath(first), old, old)
+  const { status, stdout, stderr } = await run(['why'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const timeless = stdout.replaceAll(/\d+ ms/g, 'N ms').replaceAll(/[█░]+/g, '#')
+  expect(timeless).toContain(`run1 of the session ${second}`)
+  expect(timeless).toContain('max_turns: Reached maximum number of turns (2)\nRaised by max_turns, as steps_limit.\n')
+  expect(timeless).toContain('2 turns, 2 requests, 2,200 tokens, $2.20, N ms.')
+  expect(timeless).toMatch(
+    /Limits\n {2}turns {4}#  2 of 2\n {2}dollars {2}#  \$2\.20 of \$50\.00\n {2}tokens {3} +2,200, no limit\n/,
+  )
+  expect(timeless).toMatch(
+    /Tools\n {2}Read {2}#  \$1\.65\n {4}2 calls, N ms, 1,000 characters of results\n {2}Edit {2}#  \$0\.5500\n/,
+  )
+  expect(timeless).toContain('Rounds\n  next_turn once\n')
+  expect(timeless).toContain(
+    `Raise --max-turns, or add --wrap-up for a last answer.\n  halting -p --resume ${second} --max-turns 4\n`,
+  )
+  const turns = /turns +(█+)(░*) {2}2 of 2/.exec(stdout)
+  const dollars = /dollars +(█+)(░*) {2}\$2/.exec(stdout)
+  expect([turns?.[2], dollars?.[1]?.length]).toEqual(['', 1])
+})
+
+test('a session is named by its id, the beginning of it, or its file', async () => {
+  const copy = join(here(), 'copy.jsonl')
+  writeFileSync(copy, readFileSync(sessionPath(first)))
+  for (const name of [first, 'aaaa', copy, 'copy.jsonl']) {
+    const { status, stdout } = await run(['why', name])
+    expect([name, status, stdout.includes('completed')]).toEqual([name, 0, true])
+  }
+  expect(await run(['why', 'cccc'])).toMatchObject({ status: 2, stderr: 'halting: There is no session cccc.\n' })
+  expect(await run(['why', 'gone.jsonl'])).toMatchObject({
+    status: 2,
+    stderr: 'halting: There is no file gone.jsonl.\n',
+  })
+})
+
+test('two sessions with the same beginning are not guessed between', async () => {
+  await keep('aaaaaaaa-0000-4000-8000-000000000009', [says('hello')])
+  const { status, stderr } = await run(['why', 'aaaa'])
+  expect(status).toBe(2)
+  expect(stderr).toContain('2 sessions begin with aaaa')
+})
+
+test('with --json it is one object with every run, and the way on', async () => {
+  await keep(second, [says('again')])
+  const { status, stdout } = await run(['why', second, '--json'])
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    sessionId: second,
+    runs: [{ ending: { reason: 'max_turns' }, totals: { turns: 2 } }, { ending: { reason: 'completed' } }],
+    goOn: { says: '' },
+  })
+  expect((await run(['why', second])).stdout).toContain('Before it: run 1 max_turns.\n')
+})
+
+test('a run that did not end is told as far as it came', async () => {
+  const whole = readFileSync(sessionPath(first), 'utf8').split('\n')
+  const cut = join(here(), 'cut.jsonl')
+  const end = whole.findIndex((line) => line.includes('"type":"end"'))
+  expect(end).toBeGreaterThan(3)
+  // A line that was being written when the process was killed.
+  writeFileSync(cut, `${whole.slice(0, end - 1).join('\n')}\n${whole[end - 1]?.slice(0, 40)}`)
+  const { status, stdout } = await run(['why', cut])
+  expect(status).toBe(0)
+  expect(stdout).toContain('No end is on record: it goes on, or its process was ended.')
+  expect(stdout).toContain(`If its process was ended, this goes on:\n  halting -p --resume ${first}\n`)
+})
+
+test('a budget that did not fit is told with the limit that would', async () => {
+  const id = 'dddddddd-0000-4000-8000-000000000001'
+  const terminal = await keep(id, [asks(['Read', {}]), says('done')], { maxBudgetUsd: 2 })
+  expect(terminal.reason).toBe('max_budget_usd')
+  const { stdout } = await run(['why', id])
+  expect(stdout).toMatch(/halting -p --resume dddddddd\S+ --max-budget-usd 4\n/)
+})
+
+test('a damaged file is told by its line', async () => {
+  const broken = join(here(), 'broken.jsonl')
+  const lines = readFileSync(sessionPath(first), 'utf8').split('\n')
+  writeFileSync(broken, [lines[0], 'x', ...lines.slice(2)].join('\n'))
+  const { status, stderr } = await run(['why', broken])
+  expect(status).toBe(2)
+  expect(stderr).toContain('is damaged in line 2')
+  expect(stderr).not.toContain('should not')
+})
+
+test.each([40, 60, 80])('in %d columns no line but the command is longer', async (width) => {
+  const { runs } = await readJournal(sessionPath(second))
+  for (const records of runs) {
+    const goOn = { says: 'Raise --max-turns, or add --wrap-up for a last answer.' }
+    const account = accountOf(records)
+    const text = whyText({ sessionId: second, cwd: here(), account, goOn, before: [] }, width, styleFor(false, {}))
+    expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
+    expect(text).toContain('█')
+  }
+})
+
+test('bars: what is above nothing shows, and what is not full is not full', () => {
+  const style = styleFor(false, {})
+  const rows = [0, 0.001, 0.5, 0.999, 1, 7].map((share) => ({ label: 'x', share, value: '1' }))
+  expect(barLines(rows, 18, style)).toEqual([
+    '  x  ░░░░░░░░░░  1',
+    '  x  █░░░░░░░░░  1',
+    '  x  █████░░░░░  1',
+    '  x  █████████░  1',
+    '  x  ██████████  1',
+    '  x  ██████████  1',
+  ])
+  expect(barLines([{ label: 'time', share: 1, value: '12 min 30 s' }], 20, style)).toEqual(['  time  12 min 30 s'])
+})
