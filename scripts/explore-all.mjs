@@ -76,8 +76,11 @@ function added(a, b) {
 }
 
 if (process.argv[1] === self && process.argv[2] === work) {
-  process.on('message', async ({ name, kills, part }) => {
+  const answer = async ({ name, kills, part }) => {
     const scenario = scenarios.find((each) => each.name === name)
-    process.send(await explore(scenario, { kills, part }).catch((error) => ({ scenario: name, failed: String(error) })))
-  })
+    process.send?.(
+      await explore(scenario, { kills, part }).catch((error) => ({ scenario: name, failed: String(error) })),
+    )
+  }
+  process.on('message', (asked) => void answer(asked))
 }

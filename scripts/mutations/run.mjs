@@ -20,19 +20,21 @@ export function run(program, args, { cwd, limitMs, wallMs = 1_800_000, env = pro
     let isRestarted = false
     const end = () => {
       isEnded = true
-      process.kill(-child.pid, 'SIGKILL')
+      // With what it has started; one that could not be started has no number.
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     }
     const restart = (ms) => {
       limit = ms
       isRestarted = true
     }
-    const poll = setInterval(async () => {
+    const look = async () => {
       cpuMs = Math.max(cpuMs, await cpuOf(child.pid))
       if (isRestarted) {
         from = cpuMs
         isRestarted = false
       } else if (cpuMs - from > limit && child.exitCode === null) end()
-    }, pollMs)
+    }
+    const poll = setInterval(() => void look(), pollMs)
     const wall = setTimeout(end, wallMs)
     child.stdout.on('data', (data) => {
       output += data
