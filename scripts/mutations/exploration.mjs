@@ -131,8 +131,8 @@ export const explored = [
     ['guards before a recovery'],
     [
       'turn/recover.ts',
-      "  roomRoute('collapse_drain_retry', 'drain'),\n  roomRoute('reactive_compact_retry', 'compact'),\n",
-      "  roomRoute('reactive_compact_retry', 'compact'),\n  roomRoute('collapse_drain_retry', 'drain'),\n",
+      'const roomRoutes: readonly Route[] = [\n  roomRoute(',
+      'const roomRoutes: readonly Route[] = [\n  roomRoute(\'reactive_compact_retry\', \'reactive\', ({ context }, view) =>\n    context.contextDefence.compact(view, \'reactive\'),\n  ),\n  roomRoute(',
     ],
   ],
   [
@@ -227,6 +227,6 @@ export const explored = [
   [
     'order: context before the request',
     ['for ever: over the blocking limit'],
-    ['turn/prepare.ts', 'inference, defendContext]', 'inference]'],
+    ['turn/prepare.ts', '  defendContext,\n  stageCollapse,\n]', '  stageCollapse,\n]'],
   ],
 ].map(([name, scenarios, ...changes]) => ({ name: String(name), scenarios, changes }))

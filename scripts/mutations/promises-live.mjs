@@ -122,7 +122,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: a limit that was lowered is not looked at before a turn',
     ['live/settings'],
-    ['turn/prepare.ts', '[control, loweredLimits, standing,', '[control, standing,'],
+    ['turn/prepare.ts', '  control,\n  loweredLimits,\n', '  control,\n'],
   ],
   [
     'settings: the fallback goes before a model that was set after it',

@@ -78,7 +78,7 @@ export const promisesOfRequests = [
   [
     'fallback: what was counted before a compaction is kept',
     ['budget/compaction'],
-    ['turn/compaction.ts', ', counted: noCount })', ' })'],
+    ['turn/compaction.ts', ', counted: noCount, tokenRatio })', ', tokenRatio })'],
   ],
   [
     'allowance: fallback',
@@ -136,7 +136,7 @@ export const promisesOfRequests = [
     'broken stream: a compaction is not told that its answer broke off',
     ['budget/compaction-requests'],
     [
-      'turn/compaction.ts',
+      'turn/request/question.ts',
       'message: asked.message, streamError: asked.streamError',
       'message: asked.message, streamError: null',
     ],
@@ -149,7 +149,7 @@ export const promisesOfRequests = [
   [
     'compaction: asks as often as it likes',
     ['budget/compaction-requests'],
-    ['turn/compaction.ts', 'number > compactionRequests ?', 'number > 3 * compactionRequests ?'],
+    ['turn/compaction.ts', 'number > compactionRequests\n', 'number > 3 * compactionRequests\n'],
   ],
   [
     'compaction: the run goes on while a question is under way',
@@ -266,7 +266,7 @@ export const promisesOfRequests = [
     'compaction: models that were not named are asked',
     ['budget/compaction-requests'],
     [
-      'turn/compaction.ts',
+      'turn/request/question.ts',
       'if (model === undefined || isNamed(run, model)) return undefined',
       'if (model === undefined || isNamed(run, model) || system.length > 0) return undefined',
     ],

@@ -133,15 +133,15 @@ export const promisesOfResumes = [
     ['budget/compaction-requests'],
     [
       'turn/compaction.ts',
-      'const isDone = run.ports.isResumed && isOnRecord',
-      'const isDone = run.writes < 0 && isOnRecord',
+      '  if (!run.ports.isResumed) return undefined\n  const trigger',
+      '  if (run.writes >= 0) return undefined\n  const trigger',
     ],
   ],
   [
     'composite: its parts are left to be replayed once it is answered',
     ['steps/memory'],
     [
-      'steps/memory.ts',
+      'steps/driver.ts',
       'if (options.composite === true) this.#dropParts(key)',
       'if (options.composite === true) void this.#dropParts',
     ],
@@ -224,9 +224,9 @@ export const promisesOfResumes = [
   [
     'another program: nothing is heard while records of hooks that are gone are left',
     ['steps/another-program'],
-    ['steps/memory.ts', '    this.#live = true\n', ''],
+    ['steps/driver.ts', '    this.#live = true\n', ''],
     [
-      'steps/memory.ts',
+      'steps/driver.ts',
       "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()\n",
       '',
     ],
@@ -245,9 +245,9 @@ export const promisesOfResumes = [
     'time: what no process ran counts',
     ['steps/resumed-time'],
     [
-      'steps/memory.ts',
-      'this.#idleMs = this.#clock.now() - lastMomentOf(this.records)',
-      'this.#idleMs = lastMomentOf([])',
+      'steps/driver.ts',
+      'this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)',
+      'this.#idleMs = 0',
     ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -224,7 +224,7 @@ export const promisesOfTurns = [
   [
     'order: guards before the inbox',
     ['order-of-evaluation'],
-    ['turn/prepare.ts', '[control, loweredLimits, standing, steering,', '[control, loweredLimits, steering, standing,'],
+    ['turn/prepare.ts', '  standing,\n  steering,\n', '  steering,\n  standing,\n'],
   ],
   [
     'signals: a turn begins with those of the last',
