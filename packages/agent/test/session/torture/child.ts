@@ -1,5 +1,5 @@
 // A process that does its work and waits to be killed: run by kills.test.ts, bundled from the sources.
-import { closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, fsyncSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { loop, resume, startRun, type LoopOptions, type ModelRequest, type Tool } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
@@ -21,10 +21,15 @@ function reach(moment: Moment): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
 }
 
-function note(name: string, line: string, between: () => void = () => {}): void {
-  const file = openSync(join(orders.folder, name), 'a')
-  writeSync(file, `${line}\n`)
-  between()
+/** The kernel has it then, and a kill of this process takes nothing of it back. */
+function note(name: string, line: string): void {
+  appendFileSync(join(orders.folder, name), `${line}\n`)
+}
+
+function takeEffect(callId: string): void {
+  const file = openSync(join(orders.folder, 'effects.txt'), 'a')
+  writeSync(file, `${callId}\n`)
+  reach('during_effect')
   fsyncSync(file)
   closeSync(file)
 }
@@ -49,7 +54,7 @@ const tools: readonly Tool[] = [
     async execute(_input, { callId }) {
       reach('before_effect')
       await pause()
-      note('effects.txt', callId, () => reach('during_effect'))
+      takeEffect(callId)
       await pause()
       return { content: `paid by ${callId}`, details: { callId } }
     },
