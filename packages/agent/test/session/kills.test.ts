@@ -1,12 +1,15 @@
-// Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-4, R-RES-4, R-RES-5: a session that is killed again and again comes to its end.
+// Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-4, R-JOUR-5, R-RES-4, R-RES-5: a session that is killed again and again comes to its end.
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { transcriptProblems } from '@halting/core/testing'
 import { isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ModelMessage } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseJournal } from '../../src/session/read-journal.ts'
+import type { Orders } from './torture/moments.ts'
 import { bundleChild, killClasses, randomOf, torment, type KillClass, type Tormented } from './torture/tormentor.ts'
 
 // `HALTING_KILLS=5000` for as many as one likes.
@@ -135,3 +138,21 @@ test('a budget that is too small for the work holds over kills', async () => {
   expect(tormented.left.reason).toBe('max_budget_usd')
   checkAll(tormented, maxBudgetUsd)
 }, 120_000)
+
+test('of two processes at a session one writes it, and the other is told which; when that one is killed, the session is free', async () => {
+  const orders = { folder: mkdtempSync(join(folder, 'two-')), turns: 4, maxBudgetUsd: 5 }
+  const start = (stopAt: Orders['stopAt']): ChildProcessWithoutNullStreams =>
+    spawn(process.execPath, [child, JSON.stringify({ ...orders, stopAt })])
+  const first = start({ moment: 'before_effect', time: 1 })
+  await new Promise<void>((resolve) => {
+    first.stdout.on('data', (data: Buffer) => data.toString().includes('at ') && resolve())
+  })
+  const second = start(null)
+  let complaint = ''
+  second.stderr.on('data', (data: Buffer) => (complaint += data.toString()))
+  expect(await once(second, 'close')).toEqual([1, null])
+  expect(complaint).toContain(`is written by process ${first.pid} on ${hostname()}`)
+  first.kill('SIGKILL')
+  expect(await once(first, 'close')).toEqual([null, 'SIGKILL'])
+  expect(await once(start(null), 'close')).toEqual([0, null])
+})
