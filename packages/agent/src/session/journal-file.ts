@@ -1,7 +1,8 @@
-import { mkdir, open, rename, type FileHandle } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { open, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
+import { makeDurableFolder, writeWhole } from './durable.ts'
 import { payloadsFolder, type Payload } from './journal-payloads.ts'
 
 /** What a journal does with its file. */
@@ -94,8 +95,9 @@ export class JournalFile {
     if (this.#failure !== undefined) return
     try {
       // F3: what a line names is on disk before the line is.
-      for (const { sha256, text: content } of payloads)
-        await writeWhole(join(payloadsFolder(this.path), sha256), content)
+      const folder = payloadsFolder(this.path)
+      if (payloads.length > 0) await makeDurableFolder(folder)
+      for (const { sha256, text: content } of payloads) await writeWhole(join(folder, sha256), content)
       if (text !== '') {
         this.#isSynced = false
         await this.#file.appendFile(text)
@@ -114,35 +116,6 @@ function newFlush(): Flush {
   const promise = new Promise<void>((resolve, reject) => (settle = { resolve, reject }))
   // The executor of a promise is called at once.
   return { promise, ...(settle as unknown as Omit<Flush, 'promise'>) }
-}
-
-/** A new file that holds this: it is there whole or not at all, also after a power failure, and so are the folders above it. */
-export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-  const folder = dirname(path)
-  const firstMade = await mkdir(folder, { recursive: true, mode: 0o700 })
-  const part = `${path}.part`
-  const file = await open(part, 'w', 0o600)
-  try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(part, path)
-  const last = firstMade === undefined ? folder : dirname(firstMade)
-  for (let each = folder; ; each = dirname(each)) {
-    // The name of a file is durable once its folder is.
-    await syncFolder(each)
-    if (each === last || each === dirname(each)) return
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  // Some systems open no folders, and some file systems sync none.
-  const folder = await open(path, 'r').catch(() => undefined)
-  if (folder === undefined) return
-  await folder.sync().catch(() => {})
-  await folder.close()
 }
 
 function failureOf(path: string, error: unknown): HaltingError {

@@ -10,9 +10,9 @@ import {
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
-import { makeFolder } from '../make-folder.ts'
+import { makeDurableFolder, writeWhole } from './durable.ts'
 import { JournalEncoder } from './journal-codec.ts'
-import { JournalFile, appendingTo, writeWhole, type JournalHandle } from './journal-file.ts'
+import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
 import { takeLock } from './journal-lock.ts'
 import { readJournal, type ReadJournal } from './read-journal.ts'
 
@@ -66,7 +66,7 @@ async function opened({
   version,
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
-  await makeFolder(dirname(path), 0o700)
+  await makeDurableFolder(dirname(path))
   const lock = await takeLock(`${path}.lock`)
   if (lock.kind === 'held') {
     const { pid, host, since } = lock.holder

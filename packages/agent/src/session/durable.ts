@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
+
+// The name of a file is durable once its folder was synced.
+
+/** A folder for the person alone. Its name outlives a power failure, and so do those of the folders above it that were missing. */
+export async function makeDurableFolder(path: string): Promise<void> {
+  const missing: string[] = []
+  for (let each = path; !existsSync(each) && dirname(each) !== each; each = dirname(each)) missing.push(each)
+  await makeFolder(path, 0o700)
+  for (const each of missing) await syncFolder(dirname(each))
+}
+
+/** A file in a folder that is there: it holds this, or is not there at all, also after a power failure. */
+export async function writeWhole(path: string, content: string): Promise<void> {
+  const part = `${path}.part`
+  const file = await open(part, 'w', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(part, path)
+  await syncFolder(dirname(path))
+}
+
+async function syncFolder(path: string): Promise<void> {
+  // Some systems open no folders, and some file systems sync none.
+  const folder = await open(path, 'r').catch(() => undefined)
+  if (folder === undefined) return
+  await folder.sync().catch(() => {})
+  await folder.close()
+}
