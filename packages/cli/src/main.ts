@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { checkAgreement, warningsOf } from './flags/agreement.ts'
+import { checkAgreement, checkOnePrompt, warningsOf } from './flags/agreement.ts'
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
@@ -48,26 +47,42 @@ async function dispatch(program: Program): Promise<number> {
 function parsed(argv: readonly string[], command?: Command): Parsed {
   const read = parseFlags(argv)
   if (read.flags.help === true || read.flags.version === true) return read
-  checkAgreement(read.flags, read.words)
+  checkAgreement(read.flags)
+  if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
   const [word] = read.words
   if (command === undefined && word !== undefined && read.flags.print !== true && isOneWord(word)) {
     refuseUnknownCommand(word)
   }
-  if (command !== undefined && !takesWord.has(command) && word !== undefined) {
+  if (command !== undefined && !takesWord.has(command) && !takesWords.has(command) && word !== undefined) {
     throw new UsageError(
       `halting ${command} takes flags only. If "${command} ${word} …" is a prompt, put it in quotes behind -p.`,
     )
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, context, doctor, models and why. A run takes --output-format json.',
+      '--json belongs to halting check, context, doctor, models, sessions and why. A run takes --output-format json.',
     )
-  if (read.flags.keep === true && command !== 'demo') throw new UsageError('--keep belongs to halting demo.')
+  for (const [flag, given, owner] of [
+    ['--keep', read.flags.keep, 'demo'],
+    ['--all', read.flags.all, 'sessions'],
+    ['--yes', read.flags.yes, 'sessions'],
+    ['--message', read.flags.message, 'deny'],
+  ] as const) {
+    if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
+  }
   return read
 }
 
+const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'sessions'])
 const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'why'])
-const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>(['check', 'context', 'doctor', 'models', 'why'])
+const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
+  'check',
+  'context',
+  'doctor',
+  'models',
+  'sessions',
+  'why',
+])
 
 /** A sentence is a prompt; a path or an address is one too. */
 function isOneWord(word: string): boolean {
@@ -81,6 +96,10 @@ function serveProgramFlags(flags: Flags, program: Program): Promise<number> | un
 
 async function runPrompt(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, stdin } = program
+  if (flags.resume === '') {
+    const { tellWhatToResume } = await import('./sessions/sessions.ts')
+    return tellWhatToResume(program)
+  }
   if (flags.print !== true && stdin.isTTY && output.isTerminal.stdout) {
     throw new UsageError(
       'The interactive program is not available yet in this version. Use halting -p "PROMPT"; halting --help tells more.',
@@ -93,6 +112,11 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
 
 async function runCommand(command: Command, { flags, words }: Parsed, program: Program): Promise<number> {
   switch (command) {
+    case 'approve':
+    case 'deny': {
+      const { answer } = await import('./sessions/answer.ts')
+      return answer(command, flags, words, program)
+    }
     case 'check': {
       const { check } = await import('./check/check.ts')
       return check(flags, program)
@@ -113,6 +137,10 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
       const { listModels } = await import('./list-models/list-models.ts')
       return listModels(flags, words, program)
     }
+    case 'sessions': {
+      const { sessions } = await import('./sessions/sessions.ts')
+      return sessions(flags, words, program)
+    }
     case 'why': {
       const { why } = await import('./why/why.ts')
       return why(flags, words, program)
@@ -126,10 +154,9 @@ async function showHelp({ output }: Program): Promise<number> {
   return 0
 }
 
-async function showVersion({ output, home }: Program): Promise<number> {
-  // JSON.parse knows no types; package.json is ours and has a version.
-  const { version } = JSON.parse(readFileSync(new URL('package.json', home), 'utf8')) as { readonly version: string }
-  output.out(`2.1.0 (halting ${version})\n`)
+async function showVersion(program: Program): Promise<number> {
+  const { versionOf } = await import('./version.ts')
+  program.output.out(`2.1.0 (halting ${versionOf(program)})\n`)
   return 0
 }
 

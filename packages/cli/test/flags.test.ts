@@ -22,6 +22,10 @@ describe('what the table reads', () => {
       '--system-prompt-file': ['a.md', { systemPromptFile: 'a.md' }],
       '--append-system-prompt': ['a=b', { appendSystemPrompt: 'a=b' }],
       '--append-system-prompt-file': ['b.md', { appendSystemPromptFile: 'b.md' }],
+      '-r': ['abc', { resume: 'abc' }],
+      '--resume': ['abc', { resume: 'abc' }],
+      '--on-ask': ['defer', { onAsk: 'defer' }],
+      '--message': ['no', { message: 'no' }],
       '--session-id': ['3F2A8C1E-5B7D-4E9A-8C61-0D2B4F6A7E93', { sessionId: '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93' }],
       '--max-turns': ['3', { maxTurns: 3 }],
       '--max-budget-usd': ['.5', { maxBudgetUsd: 0.5 }],
@@ -52,6 +56,11 @@ describe('what the table reads', () => {
       '--quiet': 'quiet',
       '--wrap-up': 'wrapUp',
       '--json': 'json',
+      '-c': 'continue',
+      '--continue': 'continue',
+      '--fork-session': 'forkSession',
+      '--all': 'all',
+      '--yes': 'yes',
       '--keep': 'keep',
       '-h': 'help',
       '--help': 'help',
@@ -92,6 +101,13 @@ describe('what the table reads', () => {
     ['1.5m tokens', 1_500_000],
   ])('--autocompact %s', (given, autocompact) => {
     expect(parseFlags(['--autocompact', given]).flags).toEqual({ autocompact })
+  })
+
+  test('--resume needs no id, and a prompt is none', () => {
+    expect(parseFlags(['--resume']).flags).toEqual({ resume: '' })
+    expect(parseFlags(['-r', '--verbose']).flags).toEqual({ resume: '', verbose: true })
+    expect(parseFlags(['-r', 'what was it?'])).toEqual({ flags: { resume: '' }, words: ['what was it?'] })
+    expect(() => parseFlags(['--resume='])).toThrow('--resume takes something that is not empty, not "".')
   })
 
   test('what stands after -- is the prompt', () => {
@@ -165,7 +181,10 @@ test.each([
     ['--context-window', '200'],
     '--context-window takes a number of tokens of at least 1000, such as 200000 or 200k, not "200".',
   ],
-  [['--json'], '--json belongs to halting check, context, doctor, models and why. A run takes --output-format json.'],
+  [
+    ['--json'],
+    '--json belongs to halting check, context, doctor, models, sessions and why. A run takes --output-format json.',
+  ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],
   [
@@ -183,10 +202,10 @@ test.each([
 test('a flag of a later version is never silently ignored', async () => {
   for (const flag of laterFlags)
     expect(() => parseFlags([flag, 'x'])).toThrow(`${flag} is not available yet in this version.`)
-  expect(await run(['-p', '--resume', 'abc', 'hi'])).toEqual({
+  expect(await run(['-p', '--mcp-config', 'abc', 'hi'])).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'halting: --resume is not available yet in this version.\n',
+    stderr: 'halting: --mcp-config is not available yet in this version.\n',
   })
 })
 

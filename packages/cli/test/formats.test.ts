@@ -1,9 +1,11 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { call, here, type Line, linesOf, installProgram, run, script } from './support/program.ts'
 
 installProgram()
+// Each begins the session of the one id anew.
+beforeEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
 
 const sessionId = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
 const uuid = expect.stringMatching(/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/)

@@ -74,6 +74,10 @@ export const engineOptionChecks: OptionChecks = {
   sessionId: isName,
   transcript: isTranscript,
   runsBefore: isNumber,
+  session: isObject('a session that was kept, such as openJournal gives', {
+    transcript: isTranscript,
+    log: isObject('a log'),
+  }),
   includePartialMessages: isYesOrNo,
   includeHookEvents: isYesOrNo,
   init: isObject('an object'),

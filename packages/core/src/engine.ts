@@ -1,4 +1,4 @@
-import { Ledger } from './budget/ledger.ts'
+import type { Ledger } from './budget/ledger.ts'
 import { nanosOf, usdOf } from './budget/prices.ts'
 import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
@@ -8,16 +8,19 @@ import type { LoopEvent } from './events.ts'
 import { isPrompt } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
-import { loop, type Loop } from './iterate.ts'
-import { addUsage, type MessageContent } from './messages.ts'
+import { loop, type Loop, type LoopContext } from './iterate.ts'
+import type { MessageContent } from './messages.ts'
 import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import { defaultInit } from './sdk/default-init.ts'
-import type { SdkInitInfo, SdkMessage, SdkPermissionDenial } from './sdk/sdk-messages.ts'
-import { Prompts, type PrepareContent } from './prompts.ts'
+import type { SdkMessage, SdkPermissionDenial } from './sdk/sdk-messages.ts'
+import { Prompts } from './prompts.ts'
+import { resumeOn } from './resume.ts'
+import { runsBeforeOf, type QueryOptions } from './query-options.ts'
 import { runsIn } from './run-id.ts'
-import { resultMessage } from './sdk/result-message.ts'
+import { collectDenials, resultMessage } from './sdk/result-message.ts'
 import { createTranslator } from './sdk/translate.ts'
+import { SessionAccount } from './session-account.ts'
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import {
@@ -26,37 +29,19 @@ import {
   type SettingsChange,
   type SettingsInForce,
 } from './settings/settings-change.ts'
-import { startRun } from './start.ts'
-import type { LearnedContext } from './state.ts'
+import { startRun, type StartOptions } from './start.ts'
+import type { LearnedContext, RunProgress } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
+import { StepsDriver } from './steps/driver.ts'
+import { countedRuns, runIdOf, type KeptSession } from './steps/fold-session.ts'
+import { inboxIdsIn } from './steps/fold.ts'
 import { systemClock } from './steps/system-clock.ts'
 import type { ModelFigures, Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 
-/** What `query` and `QueryEngine` are given: the options of `loop`, and what concerns the session and its messages. */
-export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
-  /** A UUID; one is derived from the clock when absent. */
-  readonly sessionId?: string
-  /** The session so far, when it is resumed. Its runs are named on from those that it shows. */
-  readonly transcript?: Transcript
-  /** Runs that the session has had, where `transcript` does not show them all: it was rewound. */
-  readonly runsBefore?: number
-  readonly includePartialMessages?: boolean
-  readonly includeHookEvents?: boolean
-  /** What `system/init` tells beside tools and model. */
-  readonly init?: Partial<SdkInitInfo>
-  /** A driver for each run. Without it no record is kept, so no run can be resumed or replayed. */
-  readonly stepsFor?: (runId: string) => NonNullable<LoopOptions['steps']>
-  /** Changes a prompt with images or documents before its run begins: makes them smaller, for instance. */
-  readonly prepareContent?: PrepareContent
-  /** Sees everything that the loop tells, before the SDK messages made of it. */
-  readonly onEvent?: (event: LoopEvent) => void
-}
-
 /** All layers: a session that is talked to for long makes room by itself. */
 const defaultContext = contextLayers()
-
 let sessionsMade = 0
 
 /** The run that goes on. */
@@ -79,14 +64,14 @@ export class QueryEngine {
   readonly sessionId: string
   readonly #options: QueryOptions
   readonly #inbox: OpenInbox
-  readonly #ledger: Ledger
   readonly #orphanedTools = new OrphanedTools()
   readonly #prompts: Prompts
   #transcript: Transcript
   #runs: number
   #current: Running | undefined
-  #costUsd: number
-  readonly #usage = new Map<string, ModelFigures>()
+  #account: SessionAccount
+  /** What an earlier process left, until a run begins. */
+  #left: KeptSession | undefined
   #terminal: Terminal | undefined
   #learned: LearnedContext | undefined
   /** What was set for the session, in place of the options. */
@@ -94,20 +79,21 @@ export class QueryEngine {
 
   /** @throws ConfigurationError for options that cannot be run. */
   constructor(options: QueryOptions) {
-    const settings = settingsOf(options)
+    settingsOf(options)
     // Plain JavaScript may give it: the records of all runs would be one.
     if ((options as LoopOptions).steps !== undefined)
       throw new ConfigurationError('An engine has a driver for each run. Give stepsFor: (runId) => steps.')
     this.#options = options.context === undefined ? { ...options, context: defaultContext } : options
-    const transcript = options.transcript ?? Transcript.empty()
+    const { session } = options
+    const transcript = options.transcript ?? session?.transcript ?? Transcript.empty()
     this.#transcript = transcript
-    this.#inbox = createInbox(() => inboxIdsOf(transcript))
+    this.#left = session
+    this.#learned = session?.ended.at(-1)?.spent
+    this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
-    this.#costUsd = options.spentBeforeUsd ?? 0
+    this.#account = this.#accountWithout()
     this.#prompts = new Prompts(options.prepareContent)
-    this.#ledger = Ledger.create({ nanos: nanosOf(settings.maxBudgetUsd) })
-    this.#ledger.restore({ nanos: nanosOf(this.#costUsd), tokens: 0 })
   }
 
   get transcript(): Transcript {
@@ -116,7 +102,7 @@ export class QueryEngine {
 
   /** What the session has cost, settled, in US dollars: `spentBeforeUsd` and all runs since. */
   get totalCostUsd(): number {
-    return this.#costUsd
+    return this.#account.costUsd
   }
 
   /** How the last run ended. */
@@ -211,13 +197,33 @@ export class QueryEngine {
     return this.#run({ approvals })
   }
 
+  /**
+   * Goes on with what `session` left, without a new prompt: a run that did not end, from its last record; one that ended, in a new run that carries
+   * its counters and names it. The latter is for other limits: at the old ones it ends where it was.
+   * @throws ConfigurationError where there is nothing to go on with, or a run has begun since.
+   */
+  resume(): AsyncGenerator<SdkMessage, void, undefined> {
+    const left = this.#left
+    const last = left?.ended.at(-1)
+    if (left === undefined || (left.open === undefined && last === undefined))
+      throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    if (left.open !== undefined || last === undefined) return this.#run({ open: left })
+    const { runId, spent } = last
+    // A request ends with what somebody else said than the model.
+    const isAnswered = left.transcript.messages().at(-1)?.role === 'assistant'
+    return this.#run({ carried: { carry: spent, continues: runId }, ...(isAnswered && { prompt: goOnPrompt }) })
+  }
+
   async *#run(what: {
     readonly prompt?: MessageContent
     readonly approvals?: { readonly [callId: string]: PermissionDecision }
     readonly compact?: { readonly instructions: string }
+    readonly open?: KeptSession
+    readonly carried?: { readonly carry: RunProgress; readonly continues: string }
   }): AsyncGenerator<SdkMessage, void, undefined> {
     const ready = this.#prompts.ready(what.prompt)
     const prompt = ready instanceof Promise ? await ready : ready
+    if (what.open === undefined && this.#left?.open !== undefined) await this.#closeOpen(this.#left)
     // Another prompt may have come while this one waited.
     while (this.#current !== undefined) {
       this.#current.loop.abort('interrupt')
@@ -228,19 +234,10 @@ export class QueryEngine {
     // What was set for it holds for this one from the start.
     this.#inbox.takeSettings()
     const { sessionId } = this
-    const runId = `run${++this.#runs}`
-    const settings = this.#inForce
-    const start = startRun({
-      ...what,
-      ...(prompt !== undefined && { prompt }),
-      transcript: this.#transcript,
-      sessionId,
-      runId,
-      settings,
-      executionCount: this.#runs,
-      ...(this.#learned !== undefined && { learned: this.#learned }),
-    })
-    const running = this.#start(start, runId)
+    this.#left = undefined
+    if (what.carried !== undefined) this.#account = this.#accountWithout(what.carried.continues)
+    const runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open)
+    const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
     const current = this.#currentOf(running)
     this.#current = current
     this.#prompts.passInterruption(running)
@@ -301,32 +298,84 @@ export class QueryEngine {
           this.#terminal = terminal
           const { tokenRatio, windows } = state.spent
           this.#learned = { tokenRatio, windows }
-          this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(terminal.costUsd))
-          this.#addUsage(terminal)
-          return { terminal, state, sessionCostUsd: this.#costUsd, sessionUsage: Object.fromEntries(this.#usage) }
+          this.#account.add(terminal)
+          const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
+          return { terminal, state, sessionCostUsd, sessionUsage }
         })),
     }
     return current
   }
 
-  #start(start: ReturnType<typeof startRun>, runId: string): Loop {
-    const { stepsFor, ...options } = this.#options
-    // `spentBeforeUsd` of the options is on the ledger already.
+  #begin(
+    {
+      approvals,
+      compact,
+      carried,
+    }: Pick<StartOptions, 'approvals' | 'compact'> & { readonly carried?: Pick<StartOptions, 'carry' | 'continues'> },
+    prompt: MessageContent | undefined,
+    runId: string,
+  ): Loop {
+    const start = startRun({
+      ...(approvals !== undefined && { approvals }),
+      ...(compact !== undefined && { compact }),
+      ...carried,
+      ...(prompt !== undefined && { prompt }),
+      transcript: this.#transcript,
+      sessionId: this.sessionId,
+      runId,
+      settings: this.#inForce,
+      executionCount: this.#runs,
+      ...(this.#learned !== undefined && { learned: this.#learned }),
+    })
+    const { session, clock } = this.#options
+    const driver =
+      session === undefined
+        ? undefined
+        : new StepsDriver({ log: session.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
+    const steps = this.#options.stepsFor?.(runId) ?? driver
+    const { options, owner } = this.#shared()
+    const { nanos, unknownNanos, totalTokens } = start.spent
+    owner.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+    return loop(start, { ...options, ...(steps !== undefined && { steps }) }, owner)
+  }
+
+  #goOn({ open = [], log, transcript }: KeptSession): Loop {
+    const { options, owner } = this.#shared()
+    return resumeOn(open, options, transcript, (turn) => new StepsDriver({ ...turn, log }), owner).loop
+  }
+
+  /** A new prompt on a run that did not end closes that one first: calls get results, and nothing new is asked (spec R-SESS-4). */
+  async #closeOpen(left: KeptSession): Promise<void> {
+    this.#left = undefined
+    const running = this.#goOn(left)
+    running.abort('interrupt')
+    this.#current = this.#currentOf(running)
+    await this.#current.settle()
+  }
+
+  /** Options of each run, and what it shares with the others. */
+  #shared(): { readonly options: LoopOptions; readonly owner: LoopContext & { readonly ledger: Ledger } } {
+    const { stepsFor: _stepsFor, session: _session, ...options } = this.#options
+    const { ledger } = this.#account
+    // What was spent before is on the ledger already.
     const { maxTokens, maxRunUsd } = settingsOf(options)
-    const steps = stepsFor === undefined ? {} : { steps: stepsFor(runId) }
-    const spentBeforeUsd = usdOf(this.#ledger.figures().settled.nanos)
-    const ledger = this.#ledger.branch({ tokens: maxTokens, nanos: nanosOf(maxRunUsd) })
-    return loop(
-      start,
-      { ...options, ...steps, spentBeforeUsd },
-      { inbox: this.#inbox, ledger, sessionLedger: this.#ledger, orphanedTools: this.#orphanedTools },
-    )
+    const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)
+    const own = ledger.branch({ tokens: maxTokens, nanos: nanosOf(maxRunUsd) })
+    const owner = { inbox: this.#inbox, ledger: own, sessionLedger: ledger, orphanedTools: this.#orphanedTools }
+    return { options: { ...options, spentBeforeUsd }, owner }
+  }
+
+  #accountWithout(continued?: string): SessionAccount {
+    const { session, spentBeforeUsd = 0 } = this.#options
+    const runs = session === undefined ? [] : countedRuns(session, continued)
+    return new SessionAccount(settingsOf(this.#options).maxBudgetUsd, spentBeforeUsd, runs)
   }
 
   /** The cost is looked at after every message that was yielded; the ledger has kept it in bounds before (spec R-BUD-8). */
   #checkCost(running: Loop): void {
-    const { nanos } = this.#ledger.limits
-    if (nanos !== Infinity && this.#ledger.figures().settled.nanos >= nanos) running.abort('budget')
+    const { ledger } = this.#account
+    const { nanos } = ledger.limits
+    if (nanos !== Infinity && ledger.figures().settled.nanos >= nanos) running.abort('budget')
   }
 
   #init(runId: string): SdkMessage {
@@ -344,29 +393,8 @@ export class QueryEngine {
       session_id: this.sessionId,
     }
   }
-
-  #addUsage(terminal: Terminal): void {
-    for (const [model, { usage, costUsd }] of Object.entries(terminal.summary.modelUsage)) {
-      const before = this.#usage.get(model)
-      const figures =
-        before === undefined
-          ? { usage, costUsd }
-          : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
-      this.#usage.set(model, figures)
-    }
-  }
 }
 
+const goOnPrompt = 'Continue from where you left off.'
 /** A command that users of coding agents know. What is said behind it are instructions for the summary. */
 const compactCommand = /^\/compact(?:\s+([\s\S]*))?$/
-
-function runsBeforeOf({ runsBefore = 0 }: QueryOptions): number {
-  if (Number.isSafeInteger(runsBefore) && runsBefore >= 0) return runsBefore
-  throw new ConfigurationError(`runsBefore must be a whole number of at least 0, but it is ${runsBefore}.`)
-}
-
-function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void {
-  if (event.type === 'agent') collectDenials(event.event, denials)
-  if (event.type === 'permission_denied')
-    denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })
-}

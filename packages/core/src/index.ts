@@ -3,7 +3,8 @@
 // that these names are made of in `@halting/core/adapters`.
 
 // Running an agent, by how much is decided for the caller.
-export { QueryEngine, type QueryOptions } from './engine.ts'
+export { QueryEngine } from './engine.ts'
+export type { QueryOptions } from './query-options.ts'
 export { query, type Query } from './query.ts'
 export { AgentBuilder } from './builder/agent-builder.ts'
 export { Agent, type ApprovalRequest, type ExecuteOptions } from './builder/agent.ts'

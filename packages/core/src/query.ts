@@ -1,6 +1,7 @@
-import { QueryEngine, type QueryOptions } from './engine.ts'
+import { QueryEngine } from './engine.ts'
 import { fieldsOf, refuse } from './given.ts'
 import type { MessageContent } from './messages.ts'
+import type { QueryOptions } from './query-options.ts'
 import type { SdkMessage } from './sdk/sdk-messages.ts'
 
 /** The argument of `query`. */

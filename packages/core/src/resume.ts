@@ -1,7 +1,7 @@
 import type { LoopEvent } from './events.ts'
 import { ConfigurationError } from './errors.ts'
 import { createInbox, inboxIdsOf } from './inbox.ts'
-import { loop, type Loop } from './iterate.ts'
+import { loop, type Loop, type LoopContext } from './iterate.ts'
 import { contextOf, ledgerOf, settingsOf, type LoopOptions } from './options.ts'
 import { contextWith } from './settings/context-with.ts'
 import { inForceAfter, type SettingsInForce } from './settings/settings-change.ts'
@@ -50,12 +50,13 @@ export interface OpenTurn extends Omit<StepsOptions, 'log'> {
   readonly past: readonly StepRecord[]
 }
 
-/** The same on a driver that is made for it. */
+/** The same on a driver that is made for it; an owner of several runs keeps their inbox and the ledger above theirs. */
 export function resumeOn(
   records: readonly StepRecord[],
   options: LoopOptions,
   before: Transcript,
   make: (turn: OpenTurn) => AnswerableSteps,
+  owner: Pick<LoopContext, 'inbox' | 'ledger' | 'sessionLedger' | 'orphanedTools'> = {},
 ): Omit<Resumed, 'steps'> & { readonly steps: AnswerableSteps } {
   const folded = foldRun(records, before)
   if (folded.kind === 'ended') {
@@ -66,11 +67,12 @@ export function resumeOn(
   const { sessionId } = folded.state.run
   const { past, replay: open, recordedUntil } = folded
   const steps = make({ ...clock, past, replay: open, sessionId, recordedUntil })
-  const inbox = createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
-  const ledger = ledgerOf(settingsOf(options), options.spentBeforeUsd)
+  const inbox = owner.inbox ?? createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
+  const ledger = owner.ledger ?? ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)
   const { state } = folded
-  return { loop: loop(state, { ...options, steps }, { resumed: true, recordedUntil, ledger, inbox, inForce }), steps }
+  const context: LoopContext = { ...owner, resumed: true, recordedUntil, ledger, inbox, inForce }
+  return { loop: loop(state, { ...options, steps }, context), steps }
 }
 
 /** What a record told when it was played back, and how it ended. */

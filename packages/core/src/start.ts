@@ -47,6 +47,8 @@ export interface StartOptions {
   readonly settings?: SettingsInForce | null
   /** Counters of a run that ended at a limit and goes on in this one. */
   readonly carry?: RunProgress
+  /** The name of that run. */
+  readonly continues?: string
 }
 
 /**
@@ -63,6 +65,7 @@ export function startRun(options: StartOptions = {}): RunState {
     agentPath: '',
     ...(options.agentId !== undefined && { agentId: options.agentId }),
     ...(options.executionCount !== undefined && { executionCount: options.executionCount }),
+    ...(options.continues !== undefined && { continues: options.continues }),
     depth: 0,
   }
   const carried = options.carry === undefined ? {} : carriedOver(options.carry)
@@ -103,6 +106,7 @@ const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[
   ['sessionId', isName],
   ['runId', isName],
   ['agentId', isText],
+  ['continues', isName],
   ['approvals', isObject('an object')],
   ['compact', isObject('an object')],
   ['learned', isObject('an object')],

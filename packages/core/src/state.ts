@@ -22,6 +22,8 @@ export type RunIdentity = {
   readonly executionCount?: number
   /** The call of the parent that this agent answers. */
   readonly parentCallId?: string
+  /** The run that ended at a limit and goes on in this one, which carries its counters. */
+  readonly continues?: string
   /** 0 for the main loop, above it for a subagent. */
   readonly depth: number
 }

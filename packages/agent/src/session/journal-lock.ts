@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Who writes a session. A process is told apart from a later one with its number by when it began. */
-interface LockHolder {
+export interface LockHolder {
   readonly pid: number
   readonly began: string
   readonly host: string
@@ -19,7 +19,7 @@ export type Locked =
 /** Takes the lock of a session; one that a dead process left is no lock. Of several who try at once, one gets it. */
 export async function takeLock(path: string): Promise<Locked> {
   const own = `${path}.${process.pid}.${randomUUID()}`
-  const holder = holderOf(process.pid)
+  const holder = ownHolder(process.pid)
   await writeFile(own, JSON.stringify(holder), { mode: 0o600, flag: 'wx' })
   try {
     for (let tries = 0; tries < 50; tries++) {
@@ -33,6 +33,12 @@ export async function takeLock(path: string): Promise<Locked> {
     await unlink(own).catch(() => {})
   }
   throw new Error(`The lock ${path} could not be taken. Remove it, if no other process uses the session.`)
+}
+
+/** Who has the lock at this moment; undefined for nobody, and for a dead process. */
+export async function holderOf(path: string): Promise<LockHolder | undefined> {
+  const present = await readHolder(path)
+  return present !== undefined && isAlive(present) ? present : undefined
 }
 
 async function linked(own: string, path: string): Promise<boolean> {
@@ -109,7 +115,7 @@ function isAlive({ pid, began, host }: LockHolder): boolean {
   return began === '' || now === '' || now === began
 }
 
-function holderOf(pid: number): LockHolder {
+function ownHolder(pid: number): LockHolder {
   return { pid, began: beginningOf(pid), host: hostname(), since: new Date().toISOString() }
 }
 

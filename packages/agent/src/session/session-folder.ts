@@ -25,6 +25,18 @@ export function sessionFolder(place: SessionPlace): FolderBelow {
   return { base, parts: [projectName(resolve(cwd)), safeName(sessionId)] }
 }
 
+/** The file of its records, beside that folder. */
+export function sessionFile(place: SessionPlace): string {
+  const { base, parts } = sessionFolder(place)
+  return `${join(base, ...parts)}.jsonl`
+}
+
+/** Where the sessions of all folders are, and the part of it that has those of this one. */
+export function sessionsOf(place: Omit<SessionPlace, 'sessionId'>): { readonly base: string; readonly own: string } {
+  const { base, parts } = sessionFolder({ ...place, sessionId: 'any' })
+  return { base, own: parts[0] ?? '' }
+}
+
 /** Its path as written, and with the links above it followed. A link among the parts is not followed: nobody but a stranger makes one there. */
 export function endsOf({ base, parts }: FolderBelow): readonly string[] {
   return [...new Set([join(base, ...parts), join(realPath(base), ...parts)])]

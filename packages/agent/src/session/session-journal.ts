@@ -7,6 +7,8 @@ import {
   foldSession,
   type AnswerableSteps,
   type Clock,
+  type EndedRun,
+  type KeptSession,
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
@@ -27,15 +29,9 @@ export interface JournalOptions {
   readonly openFile?: (path: string) => Promise<JournalHandle>
 }
 
-/** A session on disk that this process alone writes. */
-export interface SessionJournal {
+/** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
+export interface SessionJournal extends KeptSession {
   readonly path: string
-  /** What people, models and tools said in the runs that ended. */
-  readonly transcript: Transcript
-  /** Records of the run that did not end, for `resume`. */
-  readonly open: readonly StepRecord[] | undefined
-  /** Where the driver of a run that is resumed puts its records (`resume(records, options, before, log)`). */
-  readonly log: StepLog
   /** A driver for a new run. */
   steps(options?: { readonly clock?: Clock }): AnswerableSteps
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
@@ -102,6 +98,7 @@ class OpenJournal implements SessionJournal {
   readonly path: string
   readonly transcript: Transcript
   readonly open: readonly StepRecord[] | undefined
+  readonly ended: readonly EndedRun[]
   readonly log: StepLog
   readonly tornBytes: number
   readonly #file: JournalFile
@@ -115,10 +112,11 @@ class OpenJournal implements SessionJournal {
     before: ReadJournal | undefined,
     release: () => Promise<void>,
   ) {
-    const { transcript, open } = foldSession(before?.runs ?? [])
+    const { transcript, open, ended } = foldSession(before?.runs ?? [])
     this.path = file.path
     this.transcript = transcript
     this.open = open
+    this.ended = ended
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',

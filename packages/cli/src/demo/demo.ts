@@ -80,7 +80,11 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
       say(endingText(terminal, models.model.id, interruption, style))
       if (keep) say(`\nThe folder is kept: ${folder}`)
     }
-    return await runPrompt(prompt, options, toolbox, interruption, { ...steps, end, release: () => undefined })
+    return await runPrompt((engine) => engine.submit(prompt), options, toolbox, interruption, {
+      ...steps,
+      end,
+      release: () => undefined,
+    })
   } finally {
     await models.close()
   }

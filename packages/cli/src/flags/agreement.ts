@@ -3,7 +3,8 @@ import type { Flags } from './flags.ts'
 import { unknownToolWarning } from './tool-names.ts'
 
 /** @throws UsageError for flags that do not go together. */
-export function checkAgreement(flags: Flags, words: readonly string[]): void {
+export function checkAgreement(flags: Flags): void {
+  checkSession(flags)
   const isStream = flags.outputFormat === 'stream-json'
   if (isStream && flags.verbose !== true) throw new UsageError('--output-format stream-json needs --verbose.')
   for (const [name, given] of [
@@ -27,12 +28,29 @@ export function checkAgreement(flags: Flags, words: readonly string[]): void {
       `--dangerously-skip-permissions and --permission-mode ${flags.permissionMode} contradict each other.`,
     )
   }
-  const [first, second] = words
+}
+
+/** @throws UsageError for more than one. */
+export function checkOnePrompt([first, second]: readonly string[]): void {
   if (second !== undefined) {
     throw new UsageError(
       `There are two prompts, "${first}" and "${second}". Put the whole prompt in quotes; a flag that takes a list is given once for each value.`,
     )
   }
+}
+
+function checkSession({ resume, sessionId, forkSession, noSessionPersistence, onAsk, ...flags }: Flags): void {
+  const goesOn = resume !== undefined || flags.continue === true
+  if (resume !== undefined && flags.continue === true) throw new UsageError('Give --resume or --continue, not both.')
+  if (forkSession === true && !goesOn) throw new UsageError('--fork-session needs --resume ID or --continue.')
+  if (sessionId !== undefined && goesOn && forkSession !== true) {
+    throw new UsageError('--session-id names a new session: with --resume or --continue it needs --fork-session.')
+  }
+  if (noSessionPersistence !== true) return
+  if (goesOn)
+    throw new UsageError('--no-session-persistence keeps nothing, so it does not go with --resume or --continue.')
+  if (onAsk === 'defer')
+    throw new UsageError('--on-ask defer needs a session that is kept: leave --no-session-persistence out.')
 }
 
 /** Words of warning about what is accepted and has no effect. */

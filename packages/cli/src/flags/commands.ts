@@ -2,7 +2,7 @@ import { UsageError } from '../usage-error.ts'
 import { nearest } from './nearest.ts'
 
 /** What the program does beside answering a prompt, each in a word. */
-const commands = ['check', 'context', 'demo', 'doctor', 'models', 'why'] as const
+const commands = ['approve', 'check', 'context', 'demo', 'deny', 'doctor', 'models', 'sessions', 'why'] as const
 export type Command = (typeof commands)[number]
 
 export function isCommand(word: string | undefined): word is Command {
@@ -22,6 +22,11 @@ const elsewhere: Readonly<Record<string, string>> = {
   status: 'halting doctor',
   config: 'halting doctor, which tells the settings files that are read',
   model: 'halting models',
+  resume: 'halting --resume ID -p "PROMPT"',
+  continue: 'halting --continue -p "PROMPT"',
+  session: 'halting sessions',
+  history: 'halting sessions',
+  list: 'halting sessions',
   compact: 'a run makes room by itself; --autocompact says when',
   exec: 'halting -p "PROMPT"',
   run: 'halting -p "PROMPT"',

@@ -7,6 +7,9 @@ export type PermissionModeName = (typeof permissionModes)[number]
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 export type ErrorPolicyName = (typeof errorPolicies)[number]
 
+export const onAsks = ['deny', 'defer'] as const
+type OnAsk = (typeof onAsks)[number]
+
 export const efforts = ['low', 'medium', 'high', 'max'] as const
 type EffortName = (typeof efforts)[number]
 
@@ -41,6 +44,11 @@ export interface Flags {
   readonly systemPromptFile?: string
   readonly appendSystemPrompt?: string
   readonly appendSystemPromptFile?: string
+
+  /** The id of a session, or the beginning of one; '' for none said. */
+  readonly resume?: string
+  readonly continue?: boolean
+  readonly forkSession?: boolean
   readonly sessionId?: string
   readonly noSessionPersistence?: boolean
 
@@ -66,7 +74,12 @@ export interface Flags {
   readonly addDir?: readonly string[]
   readonly dangerouslySkipPermissions?: boolean
 
+  readonly onAsk?: OnAsk
+
   readonly json?: boolean
+  readonly all?: boolean
+  readonly yes?: boolean
+  readonly message?: string
   readonly keep?: boolean
   readonly help?: boolean
   readonly version?: boolean

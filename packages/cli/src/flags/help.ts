@@ -1,8 +1,10 @@
-import { type AnyFlag, type FlagGroup, flagTable } from './table.ts'
+import type { AnyFlag, FlagGroup } from './flag-kinds.ts'
+import { flagTable } from './table.ts'
 
 const titles: Readonly<Record<FlagGroup, string>> = {
   output: 'What goes in and out',
   model: 'The model and what it is told',
+  sessions: 'What is kept, and going on with it',
   limits: 'When to stop',
   context: 'When the window fills up',
   tools: 'What it may do',
@@ -24,6 +26,10 @@ const usage = `halting: a coding agent that always stops, and says why
   halting -p "PROMPT" [flags]   answer one prompt; what is piped in joins it
   halting check [flags]         what a run with these flags cannot exceed; runs nothing
   halting context [PROMPT]      what fills the window with the next request, and what happens when it is full
+  halting sessions [show ID | search TEXT | delete ID --yes]
+                                what is kept of this folder: newest first, one of them, those that say TEXT
+  halting approve|deny SESSION TOOL_USE_ID
+                                answers a call that waits; --resume SESSION goes on then
   halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on
   halting models [PART]         the models that are known: windows, prices, where a key is found
   halting doctor [flags]        whether a run can begin, and what to do when it cannot

@@ -1,7 +1,8 @@
 import { UsageError } from '../usage-error.ts'
 import type { FlagName, Flags } from './flags.ts'
 import { nearest } from './nearest.ts'
-import { type AnyFlag, flagTable, laterFlags, type ListFlag, type ValueFlag } from './table.ts'
+import type { AnyFlag, ListFlag, ValueFlag } from './flag-kinds.ts'
+import { flagTable, laterFlags } from './table.ts'
 
 export interface Parsed {
   readonly flags: Flags
@@ -34,15 +35,17 @@ function isWord(argument: string): boolean {
 }
 
 function takeFlag(argument: string, left: string[], values: Values): void {
-  const [, given = argument, inline] = /^(--[^=]*)=(.*)$/s.exec(argument) ?? []
+  const [, given = argument, inline] = /^(--?[^=]*)=(.*)$/s.exec(argument) ?? []
   const [name, flag] = rowOf(given)
   switch (flag.kind) {
     case 'switch':
       values[name] = switchValue(given, inline)
       return
-    case 'value':
-      values[name] = read(flag, given, inline ?? nextValue(flag, given, left))
+    case 'value': {
+      const isLeftOut = flag.without !== undefined && inline === undefined && !isOptionalValue(left[0])
+      values[name] = isLeftOut ? flag.without : read(flag, given, inline ?? nextValue(flag, given, left))
       return
+    }
     case 'list': {
       // True: only this line writes the values of a list.
       const before = (values[name] ?? []) as readonly string[]
@@ -88,6 +91,11 @@ function moreValues(flag: ListFlag, given: string, left: string[]): readonly str
     more.push(...read(flag, given, next))
   }
   return more
+}
+
+/** An id is one word: what is more than that is the prompt. */
+function isOptionalValue(next: string | undefined): boolean {
+  return next !== undefined && !isFlag(next) && /^\S+$/.test(next)
 }
 
 /** Other words that begin with a dash may be values: a system prompt may be a list. */

@@ -1,4 +1,5 @@
-import { efforts, errorPolicies, type FlagName, type Flags, outputFormats, permissionModes } from './flags.ts'
+import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
+import type { FlagFor } from './flag-kinds.ts'
 import { isToolName } from './tool-names.ts'
 import {
   autoCompact,
@@ -17,43 +18,6 @@ import {
   wholeNumber,
   windowTokens,
 } from './values.ts'
-
-export type FlagGroup = 'output' | 'model' | 'limits' | 'context' | 'tools' | 'program'
-
-interface Common {
-  /** Every spelling, the one that help shows first. */
-  readonly names: readonly string[]
-  readonly group: FlagGroup
-  readonly meaning: string
-}
-
-interface SwitchFlag extends Common {
-  readonly kind: 'switch'
-}
-
-export interface ValueFlag<Value> extends Common {
-  readonly kind: 'value'
-  /** How help calls the value. */
-  readonly value: string
-  read(given: string): Reading<Value>
-}
-
-/** Given several times, its values add up. */
-export interface ListFlag extends Common {
-  readonly kind: 'list'
-  readonly value: string
-  read(given: string): Reading<readonly string[]>
-  /** Whether an argument after its value is one more value, and not the prompt. */
-  takesMore?(argument: string): boolean
-}
-
-type FlagFor<Value> = [Value] extends [boolean]
-  ? SwitchFlag
-  : [Value] extends [readonly string[]]
-    ? ListFlag
-    : ValueFlag<Value>
-
-export type AnyFlag = SwitchFlag | ListFlag | ValueFlag<unknown>
 
 /** The one table of flags: parsing, help and the message about a typing error follow from it. A flag without a row does not compile. */
 export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Flags[Name]>> } = {
@@ -192,19 +156,40 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     read: filledText,
     meaning: 'The same, from a file',
   },
+  resume: {
+    names: ['-r', '--resume'],
+    group: 'sessions',
+    kind: 'value',
+    value: '[ID]',
+    read: filledText,
+    without: '',
+    meaning: 'Go on with a session; without an id: which there are',
+  },
+  continue: {
+    names: ['-c', '--continue'],
+    group: 'sessions',
+    kind: 'switch',
+    meaning: 'Go on with the newest session of this folder',
+  },
+  forkSession: {
+    names: ['--fork-session'],
+    group: 'sessions',
+    kind: 'switch',
+    meaning: 'With --resume or --continue: in a copy with an id of its own',
+  },
   sessionId: {
     names: ['--session-id'],
-    group: 'model',
+    group: 'sessions',
     kind: 'value',
     value: 'UUID',
     read: uuid,
-    meaning: 'The id of the session',
+    meaning: 'The id of the new session',
   },
   noSessionPersistence: {
     names: ['--no-session-persistence'],
-    group: 'model',
+    group: 'sessions',
     kind: 'switch',
-    meaning: 'Keep no record of the session (this version keeps none in any case)',
+    meaning: 'Keep no record of the session, which then cannot be resumed',
   },
 
   maxTurns: {
@@ -346,11 +331,31 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     meaning: 'The same as --permission-mode bypassPermissions',
   },
 
+  onAsk: {
+    names: ['--on-ask'],
+    group: 'tools',
+    kind: 'value',
+    value: 'WHAT',
+    read: choice(onAsks),
+    meaning:
+      'Of a call that a person must allow: deny it, or defer: end with the question, which halting approve or deny answers',
+  },
+
   json: {
     names: ['--json'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of check, context, doctor, models and why: JSON',
+    meaning: 'Of check, context, doctor, models, sessions and why: JSON',
+  },
+  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
+  yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete: do it' },
+  message: {
+    names: ['--message'],
+    group: 'program',
+    kind: 'value',
+    value: 'TEXT',
+    read: filledText,
+    meaning: 'Of deny: what the model is told',
   },
   keep: { names: ['--keep'], group: 'program', kind: 'switch', meaning: 'Of demo: keep the folder it worked in' },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
@@ -358,10 +363,8 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
 }
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */
-export const laterFlags: readonly string[] = (
-  '-r --resume -c --continue --fork-session --resume-session-at --setting-sources --mcp-config ' +
-  '--strict-mcp-config --agents --permission-prompt-tool'
-).split(' ')
+export const laterFlags: readonly string[] =
+  '--resume-session-at --setting-sources --mcp-config --strict-mcp-config --agents --permission-prompt-tool'.split(' ')
 
 /** Betas are dated: what looks otherwise is the prompt. */
 function isBetaName(argument: string): boolean {

@@ -27,7 +27,7 @@ const advice: { readonly [reason in TerminalReason]: Advice } = {
   structured_output_retry_exhausted: 'Make the schema simpler, or say in the prompt what goes into it.',
   hook_stopped: 'A hook stopped the run: see what it says.',
   stop_hook_prevented: 'A stop hook ended the run: see what it says.',
-  needs_approval: 'Allow the call, and run it again.',
+  needs_approval: 'Approve or deny the call, and resume the session.',
   user_requested: '',
   aborted_streaming: '',
   aborted_tools: '',

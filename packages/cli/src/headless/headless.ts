@@ -1,48 +1,103 @@
+import type { QueryOptions } from '@halting/core'
+import type { SessionJournal } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import type { Ask } from '../session/go-on.ts'
+import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
 import { openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
-import { openToolbox } from '../session/toolbox.ts'
+import { openToolbox, type Toolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
 import { watchInterruption } from './interruption.ts'
 import { createReport } from './report.ts'
 import { runPrompt } from './run.ts'
 
-/** `halting -p`: one prompt, one run, one ending. Returns the exit code. */
+/** `halting -p`: one prompt, one run, one ending; or a session that goes on. Returns the exit code. */
 export async function headless(flags: Flags, words: readonly string[], program: Program): Promise<number> {
   const { output, env, cwd, stdin } = program
   const [written = ''] = words
-  if (written.trim() === '' && stdin.isTTY) throw noPrompt()
-  refuseCompact(written)
-  const toolbox = openToolbox(flags, cwd, env)
+  const isNew = flags.resume === undefined && flags.continue !== true
+  if (isNew && written.trim() === '' && stdin.isTTY) throw noPrompt()
+  if (isNew) refuseCompact(written)
+  const chosen = await chooseSession(flags, program)
+  const toolbox = openToolbox(flags, cwd, env, chosen)
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
-  const piped = written.trim() === '' ? await promptOf(written, program) : undefined
+  const piped = written.trim() === '' ? await promptOf(written, program, isNew) : undefined
   const models = await openModels(flags, program)
   for (const warning of models.warnings) output.err(told(warning))
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
-    const prompt = piped ?? (await promptOf(written, program))
-    const interruption = watchInterruption(output)
-    try {
-      const style = styleFor(output.isTerminal.stderr, env)
-      const report = createReport({ flags, output, style, toolbox, asked: { argv: program.argv, written, prompt } })
-      return await runPrompt(prompt, options, toolbox, interruption, report)
-    } finally {
-      interruption.release()
-    }
+    const prompt = piped ?? (await promptOf(written, program, isNew))
+    return await runInSession({ flags, program, toolbox, options, written, prompt, chosen })
   } finally {
     await models.close()
   }
 }
 
-/** What was written as an argument, and then what was piped in. */
-async function promptOf(written: string, { stdin, output }: Program): Promise<string> {
+interface Called {
+  readonly flags: Flags
+  readonly program: Program
+  readonly toolbox: Toolbox
+  readonly options: QueryOptions
+  readonly written: string
+  readonly prompt: string
+  readonly chosen: ChosenSession
+}
+
+/** The session is written by this process alone until all of the run is on disk. */
+async function runInSession({ flags, program, toolbox, options, written, prompt, chosen }: Called): Promise<number> {
+  const { output, env, argv } = program
+  const journal = await openSession(chosen, program)
+  const interruption = watchInterruption(output)
+  let hasBegun = false
+  try {
+    const { ask, afterwards } = await askOf(prompt, journal, chosen, program)
+    const { sessionId } = chosen
+    const style = styleFor(output.isTerminal.stderr, env)
+    const report = createReport({ flags, output, style, toolbox, sessionId, asked: { argv, written, prompt } })
+    const watcher: typeof report = {
+      ...report,
+      hear(event) {
+        hasBegun = true
+        report.hear(event)
+      },
+    }
+    const session = journal === undefined ? {} : { session: journal }
+    const exitCode = await runPrompt(ask, { ...options, ...session }, toolbox, interruption, watcher)
+    await afterwards?.()
+    return exitCode
+  } finally {
+    interruption.release()
+    await closeSession(journal, hasBegun, chosen)
+  }
+}
+
+async function askOf(
+  prompt: string,
+  journal: SessionJournal | undefined,
+  { sessionId }: ChosenSession,
+  program: Program,
+): Promise<Ask> {
+  if (prompt === '' && journal !== undefined) {
+    const { goOn } = await import('../session/go-on.ts')
+    return goOn(journal, sessionId, program)
+  }
+  if (journal?.open !== undefined)
+    program.output.err(
+      told('the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'),
+    )
+  return { ask: (engine) => engine.submit(prompt) }
+}
+
+/** What was written as an argument, and then what was piped in. A session that goes on needs none. */
+async function promptOf(written: string, { stdin, output }: Program, isNeeded: boolean): Promise<string> {
   const hasPrompt = written.trim() !== ''
-  const piped = await readPiped(stdin, output, hasPrompt)
+  const piped = await readPiped(stdin, output, hasPrompt || !isNeeded)
   const prompt = [written, piped].filter((part) => part.trim() !== '').join('\n\n')
+  if (!isNeeded) return prompt
   if (prompt === '') throw noPrompt()
   refuseCompact(prompt)
   return prompt

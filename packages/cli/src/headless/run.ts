@@ -1,5 +1,6 @@
 import { QueryEngine, type LoopEvent, type QueryOptions, type SdkMessage, type Terminal } from '@halting/core'
 import type { Toolbox } from '../session/toolbox.ts'
+import type { Ask } from '../session/go-on.ts'
 import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
 
@@ -13,9 +14,9 @@ export interface Watcher {
   release(): void
 }
 
-/** Runs one prompt to its end and returns the exit code. Nothing that the tools started is left when it resolves. */
+/** Runs what is asked to its end and returns the exit code. Nothing that the tools started is left when it resolves. */
 export async function runPrompt(
-  prompt: string,
+  ask: Ask['ask'],
   options: QueryOptions,
   { workspace }: Pick<Toolbox, 'workspace'>,
   interruption: Interruption,
@@ -27,7 +28,7 @@ export async function runPrompt(
     onEvent: (event) => watcher.hear(event),
   })
   try {
-    for await (const message of engine.submit(prompt)) watcher.see(message)
+    for await (const message of ask(engine)) watcher.see(message)
     const { lastTerminal } = engine
     if (lastTerminal === undefined) throw new Error('The run ended without a terminal. Please report this.')
     watcher.end(lastTerminal)

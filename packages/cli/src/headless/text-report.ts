@@ -2,9 +2,11 @@ import { endings, type LoopEvent, type SdkMessage, type Terminal } from '@haltin
 import type { Flags } from '../flags/flags.ts'
 import { wrapped } from '../io/columns.ts'
 import { oneLine, printable } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Output } from '../io/output.ts'
 import type { Style } from '../io/style.ts'
 import type { Toolbox } from '../session/toolbox.ts'
+import { pendingOf } from '../session/waiting-calls.ts'
 import { followActivity } from './activity.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials } from './denials.ts'
@@ -21,6 +23,7 @@ export interface ReportContext {
   readonly output: Output
   readonly style: Style
   readonly toolbox: Pick<Toolbox, 'permissions' | 'tools'>
+  readonly sessionId: string
   readonly asked: Asked
 }
 
@@ -29,7 +32,7 @@ export interface ReportContext {
  * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
-export function textReport({ flags, output, style, toolbox, asked }: ReportContext): Watcher {
+export function textReport({ flags, output, style, toolbox, asked, sessionId }: ReportContext): Watcher {
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -79,10 +82,21 @@ export function textReport({ flags, output, style, toolbox, asked }: ReportConte
       } else {
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
+        // A command is not wrapped: it is there to be pasted.
+        if (terminal.reason === 'needs_approval') output.err(questionLines(terminal, sessionId, output.width))
       }
     },
     release: stopShowing,
   }
+}
+
+/** What is asked, and the commands that answer it. */
+function questionLines({ signal }: Terminal, sessionId: string, width: number): string {
+  const lines = pendingOf(signal.context).flatMap(({ id, name, message }) => [
+    `  ${oneLine(`${name}: ${message}`, 3 * width)}`,
+    `  halting ${shellQuoted(['approve', sessionId, id])}`,
+  ])
+  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId])}\n`
 }
 
 function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPrinter {

@@ -26,22 +26,33 @@ export interface Toolbox {
   readonly tools: readonly AnyTool[]
 }
 
+/** Of which session the results are that it may read. */
+interface ToolboxSession {
+  readonly sessionId: string
+  readonly readableFolders: readonly string[]
+}
+
 /** @throws UsageError and PermissionRuleError for flags that cannot be served. */
-export function openToolbox(flags: Flags, cwd: string, env: Readonly<Record<string, string | undefined>>): Toolbox {
+export function openToolbox(
+  flags: Flags,
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+  session: ToolboxSession = { sessionId: flags.sessionId ?? randomUUID(), readableFolders: [] },
+): Toolbox {
+  const { sessionId } = session
   const additionalDirectories = (flags.addDir ?? []).map((path) => directoryOf(path, cwd))
   const workspace = new Workspace({ cwd, additionalDirectories, env, hides: (path) => permissions.deniesReading(path) })
-  const sessionId = flags.sessionId ?? randomUUID()
   const resultFiles = createResultFiles({ cwd, sessionId, home: homeFolder(env), env })
   const permissions = createPermissions({
     cwd,
     additionalDirectories,
-    readableFolders: resultFiles.readableFolders,
+    readableFolders: [...resultFiles.readableFolders, ...session.readableFolders],
     mode: modeOf(flags),
     allow: flags.allowedTools ?? [],
     deny: flags.disallowedTools ?? [],
     shellDirectory: () => workspace.shellDirectory,
-    // Nobody is there to answer.
-    whenAsked: 'deny',
+    // Nobody is there to answer; with `defer` somebody comes later.
+    whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
   })
   const all = createCodingTools(workspace)
   const hidden = new Set(permissions.toolsHiddenByDeny(all.map(({ name }) => name)))

@@ -1,3 +1,4 @@
+import type { LoopEvent } from '../events.ts'
 import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../run-context.ts'
@@ -103,4 +104,11 @@ function asksForTool({ transcript, startLength }: RunState): boolean {
 /** The text of the run's last answer; '' when there is none. */
 export function lastAnswer({ transcript, startLength }: Pick<RunState, 'transcript' | 'startLength'>): string {
   return textOf(transcript.lastReply(startLength)?.content ?? '')
+}
+
+/** Adds what was denied, in subagents too. */
+export function collectDenials(event: LoopEvent, denials: SdkPermissionDenial[]): void {
+  if (event.type === 'agent') collectDenials(event.event, denials)
+  if (event.type === 'permission_denied')
+    denials.push({ tool_name: event.name, tool_use_id: event.callId, tool_input: event.input })
 }

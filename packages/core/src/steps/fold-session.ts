@@ -1,6 +1,17 @@
+import type { RunProgress } from '../state.ts'
+import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf } from './check-records.ts'
-import type { StepRecord } from './log.ts'
+import type { StepLog, StepRecord } from './log.ts'
+
+/** A run that ended, and what it spent. */
+export interface EndedRun {
+  readonly runId: string
+  /** The run whose counters this one carries: what that spent is in its figures, too. */
+  readonly continues?: string
+  readonly terminal: Terminal
+  readonly spent: RunProgress
+}
 
 /** What the records of a session come to. */
 export interface FoldedSession {
@@ -8,6 +19,13 @@ export interface FoldedSession {
   readonly transcript: Transcript
   /** Records of the last run, if it did not end: `resume` goes on with it. */
   readonly open: readonly StepRecord[] | undefined
+  /** The runs that ended, in their order. */
+  readonly ended: readonly EndedRun[]
+}
+
+/** A session that an earlier process left, and where its records go on. */
+export interface KeptSession extends FoldedSession {
+  readonly log: StepLog
 }
 
 /**
@@ -16,22 +34,37 @@ export interface FoldedSession {
  */
 export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSession {
   let transcript = Transcript.empty()
+  const ended: EndedRun[] = []
   for (const records of runs) {
     const { start } = beginningOf(records)
-    let ended = start.added.reduce((before, entry) => before.append(entry), transcript)
-    let isOpen = true
+    let reached = start.added.reduce((before, entry) => before.append(entry), transcript)
+    let end: Extract<StepRecord, { readonly type: 'end' }> | undefined
     for (const record of records) {
-      if (record.type === 'end' && record.scope === '') isOpen = false
+      if (record.type === 'end' && record.scope === '') end = record
       const added =
         record.type === 'lap' && record.lap.scope === ''
           ? record.lap.added
           : record.type === 'end' && record.scope === ''
             ? record.added
             : []
-      for (const entry of added) ended = ended.append(entry)
+      for (const entry of added) reached = reached.append(entry)
     }
-    if (isOpen) return { transcript, open: records }
-    transcript = ended
+    if (end === undefined) return { transcript, open: records, ended }
+    const { runId, continues } = start.run
+    ended.push({ runId, ...(continues !== undefined && { continues }), terminal: end.terminal, spent: end.spent })
+    transcript = reached
   }
-  return { transcript, open: undefined }
+  return { transcript, open: undefined, ended }
+}
+
+/** The runs whose figures make the session's, each once: without those that another of them, or the open one, goes on from. */
+export function countedRuns({ ended, open }: FoldedSession, continued?: string): readonly EndedRun[] {
+  const carried = new Set([continued, ...ended.map(({ continues }) => continues)])
+  if (open !== undefined) carried.add(beginningOf(open).start.run.continues)
+  return ended.filter(({ runId }) => !carried.has(runId))
+}
+
+/** The name of the run that these records are of. */
+export function runIdOf(records: readonly StepRecord[] = []): string {
+  return beginningOf(records).start.run.runId
 }

@@ -1,0 +1,120 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Transcript } from '@halting/core'
+import { messageOf, textOf } from '@halting/core/adapters'
+import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
+import { codeOf } from '../tools/result.ts'
+import { holderOf } from './journal-lock.ts'
+import { readJournal } from './read-journal.ts'
+import { sessionsOf, type SessionPlace } from './session-folder.ts'
+
+/** The file of a session that is kept. */
+export interface KeptFile {
+  readonly sessionId: string
+  readonly path: string
+  /** The name of the folder that stands for where it worked. */
+  readonly project: string
+  readonly changedAt: Date
+}
+
+/** What a person wants to know of a session that is kept. */
+export interface SessionSummary extends KeptFile {
+  /** Where it worked; undefined for one that cannot be read. */
+  readonly cwd: string | undefined
+  /** The first that a person said. */
+  readonly firstPrompt: string
+  readonly runs: number
+  readonly turns: number
+  readonly costUsd: number
+  /** How its last run ended; `open` for one that did not, `empty` without any, `unreadable` with a `problem`. */
+  readonly ended: string
+  readonly problem?: string
+  /** The process that writes it now. */
+  readonly heldBy?: number
+}
+
+const extension = '.jsonl'
+
+/** The sessions that are kept: those of this folder, or of all; the newest first. */
+export async function keptSessions(
+  place: Omit<SessionPlace, 'sessionId'>,
+  which: 'of this folder' | 'all',
+): Promise<readonly KeptFile[]> {
+  const { base, own } = sessionsOf(place)
+  const projects = which === 'all' ? await namesIn(base) : [own]
+  const files = await Promise.all(projects.map((project) => filesOf(base, project)))
+  return files.flat().toSorted((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
+}
+
+async function filesOf(base: string, project: string): Promise<readonly KeptFile[]> {
+  const names = (await namesIn(join(base, project))).filter((name) => name.endsWith(extension))
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(base, project, name)
+      const { mtime } = await stat(path)
+      return { sessionId: name.slice(0, -extension.length), path, project, changedAt: mtime }
+    }),
+  )
+  return found
+}
+
+/** None where there is no such folder, or a file in its place. */
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return []
+    throw error
+  }
+}
+
+/** Reads one. A damaged file is told in its summary. */
+export async function summaryOf(file: KeptFile): Promise<SessionSummary> {
+  try {
+    const { runs, cwd } = await readJournal(file.path)
+    const folded = foldSession(runs)
+    const counted = countedRuns(folded)
+    let turns = counted.reduce((sum, { spent }) => sum + spent.turns, 0)
+    let costUsd = counted.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
+    let { transcript } = folded
+    if (folded.open !== undefined) {
+      const open = foldRun(folded.open, transcript)
+      if (open.kind === 'open') {
+        transcript = open.state.transcript
+        turns += open.state.spent.turns
+        costUsd += (open.spent.settled.nanos - open.spent.unknown.nanos) / 1e9
+      }
+    }
+    const heldBy = await holderOf(`${file.path}.lock`)
+    const last = folded.ended.at(-1)?.terminal.reason ?? 'empty'
+    return {
+      ...file,
+      cwd,
+      firstPrompt: firstPromptOf(transcript),
+      runs: runs.length,
+      turns,
+      costUsd,
+      ended: folded.open === undefined ? last : 'open',
+      ...(heldBy !== undefined && { heldBy: heldBy.pid }),
+    }
+  } catch (error) {
+    const problem = messageOf(error)
+    return { ...file, cwd: undefined, firstPrompt: '', runs: 0, turns: 0, costUsd: 0, ended: 'unreadable', problem }
+  }
+}
+
+function firstPromptOf(transcript: Transcript): string {
+  for (const entry of transcript)
+    if (entry.kind === 'user' && entry.origin === 'prompt') return textOf(entry.message.content)
+  return ''
+}
+
+/** Removes a session and what it keeps beside its file. @throws Error for one that a process writes. */
+export async function deleteSession({ path, sessionId }: KeptFile): Promise<void> {
+  const holder = await holderOf(`${path}.lock`)
+  if (holder !== undefined)
+    throw new Error(`The session ${sessionId} is written by process ${holder.pid} on ${holder.host}. End it first.`)
+  await rm(path)
+  await rm(path.slice(0, -extension.length), { recursive: true, force: true })
+  await rm(`${path}.lock`, { force: true })
+}

@@ -1,0 +1,40 @@
+import type { Reading } from './values.ts'
+
+export type FlagGroup = 'output' | 'model' | 'sessions' | 'limits' | 'context' | 'tools' | 'program'
+
+interface Common {
+  /** Every spelling, the one that help shows first. */
+  readonly names: readonly string[]
+  readonly group: FlagGroup
+  readonly meaning: string
+}
+
+interface SwitchFlag extends Common {
+  readonly kind: 'switch'
+}
+
+export interface ValueFlag<Value> extends Common {
+  readonly kind: 'value'
+  /** How help calls the value. */
+  readonly value: string
+  read(given: string): Reading<Value>
+  /** What stands for it where none is given: it may be left out then, and what has a space in it is the prompt. */
+  readonly without?: Value
+}
+
+/** Given several times, its values add up. */
+export interface ListFlag extends Common {
+  readonly kind: 'list'
+  readonly value: string
+  read(given: string): Reading<readonly string[]>
+  /** Whether an argument after its value is one more value, and not the prompt. */
+  takesMore?(argument: string): boolean
+}
+
+export type FlagFor<Value> = [Value] extends [boolean]
+  ? SwitchFlag
+  : [Value] extends [readonly string[]]
+    ? ListFlag
+    : ValueFlag<Value>
+
+export type AnyFlag = SwitchFlag | ListFlag | ValueFlag<unknown>

@@ -1,0 +1,45 @@
+import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/agent'
+import { endings, type QueryEngine, type SdkMessage } from '@halting/core'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { whose } from './whose.ts'
+import { waitingCalls } from './waiting-calls.ts'
+
+/** What is asked of an engine, and what is left to do once that has begun. */
+export interface Ask {
+  readonly ask: (engine: QueryEngine) => AsyncIterable<SdkMessage>
+  readonly afterwards?: () => Promise<void>
+}
+
+/**
+ * What a session is asked that goes on without a new prompt (spec R-SESS-3): the run that did not end goes on; calls that waited are answered;
+ * one that ended at a limit, or because the service failed, goes on in a new run.
+ * @throws UsageError where a prompt is needed, or an answer.
+ */
+export async function goOn(journal: SessionJournal, sessionId: string, program: Program): Promise<Ask> {
+  const last = journal.ended.at(-1)
+  if (journal.open !== undefined) return { ask: (engine) => engine.resume() }
+  if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
+  const { reason } = last.terminal
+  if (reason === 'needs_approval') {
+    const place = { ...whose(program), sessionId }
+    const answers = await readAnswers(place, last.runId)
+    const calls = waitingCalls(journal)
+    if (!calls.some(({ id }) => answers[id] !== undefined)) {
+      const commands = calls.map(({ id }) => `  halting approve ${sessionId} ${id}`)
+      throw new UsageError(
+        `The session waits for an answer: ${calls.map(({ name }) => name).join(', ')}. Say it, or halting deny, and resume then:\n${commands.join('\n')}`,
+      )
+    }
+    return { ask: (engine) => engine.approve(answers), afterwards: () => forgetAnswers(place) }
+  }
+  if (endings[reason].exitCode === 3 || reason === 'model_error' || reason === 'prompt_too_long')
+    return { ask: (engine) => engine.resume() }
+  throw promptNeeded(sessionId, `its last run ended (${reason})`)
+}
+
+function promptNeeded(sessionId: string, why: string): UsageError {
+  return new UsageError(
+    `There is nothing to go on with in the session ${sessionId}: ${why}. Say what comes next: halting --resume ${sessionId} -p "PROMPT"`,
+  )
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { endsOf, type KeptFile, openJournal, sessionFile, sessionFolder, type SessionJournal } from '@halting/agent'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { versionOf } from '../version.ts'
+import { whose } from './whose.ts'
+
+// What only a session that goes on needs is loaded for that.
+
+/** The session of a run: where it is from, and whether it is kept. */
+export interface ChosenSession {
+  readonly sessionId: string
+  /** `kept`: it goes on with what is on disk; `new`: it is written from its beginning; `unkept`: nothing is. */
+  readonly kind: 'kept' | 'new' | 'unkept'
+  /** The person named it: then it is an error if it cannot be kept. */
+  readonly isNamed: boolean
+  /** The session that it begins as a copy of. */
+  readonly forkOf?: KeptFile
+  /** Folders of results that it may read although they are not its own. */
+  readonly readableFolders: readonly string[]
+}
+
+/** @throws UsageError for a session that is not there, or is there although it should be new. */
+export async function chooseSession(flags: Flags, program: Program): Promise<ChosenSession> {
+  const { resume, sessionId, forkSession: forks, noSessionPersistence } = flags
+  const plain = { readableFolders: [], isNamed: sessionId !== undefined }
+  if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'unkept' }
+  const goesOn = resume !== undefined || flags.continue === true
+  if (!goesOn && sessionId === undefined) return { ...plain, sessionId: randomUUID(), kind: 'new' }
+  const { newestSession, ownSession, refuseTaken } = await import('./find-session.ts')
+  if (sessionId !== undefined) await refuseTaken(sessionId, program)
+  if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
+  const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
+  if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [] }
+  return {
+    sessionId: sessionId ?? randomUUID(),
+    kind: 'kept',
+    isNamed: true,
+    forkOf: file,
+    readableFolders: endsOf(sessionFolder({ ...whose(program), sessionId: file.sessionId })),
+  }
+}
+
+/** Opens what was chosen; undefined for a session that is not kept. @throws UsageError where a person named it and it cannot be opened. */
+export async function openSession(chosen: ChosenSession, program: Program): Promise<SessionJournal | undefined> {
+  if (chosen.kind === 'unkept') return undefined
+  const { sessionId, forkOf, isNamed } = chosen
+  const path = sessionFile({ ...whose(program), sessionId })
+  const options = { path, sessionId, cwd: program.cwd, version: versionOf(program) }
+  try {
+    if (forkOf !== undefined) {
+      const { forkSession } = await import('./fork.ts')
+      await forkSession(forkOf.path, options)
+    }
+    return await openJournal(options)
+  } catch (thrown) {
+    if (isNamed) throw new UsageError(messageOf(thrown))
+    program.output.err(told(`this session is not kept: ${messageOf(thrown)}`))
+    return undefined
+  }
+}
+
+/** Closes it. A new one in which nothing has begun leaves nothing behind. */
+export async function closeSession(
+  journal: SessionJournal | undefined,
+  hasBegun: boolean,
+  { kind, forkOf }: ChosenSession,
+): Promise<void> {
+  if (journal === undefined) return
+  await journal.close()
+  if (hasBegun || (kind === 'kept' && forkOf === undefined)) return
+  await rm(journal.path, { force: true })
+}

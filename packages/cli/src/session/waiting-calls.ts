@@ -1,0 +1,21 @@
+import type { FoldedSession } from '@halting/core/steps'
+
+/** A call that a run left waiting for a person, with the question. */
+export interface WaitingCall {
+  readonly id: string
+  readonly name: string
+  readonly message: string
+}
+
+/** The calls that the last run waits with; none when it ended otherwise. */
+export function waitingCalls({ ended, open }: Pick<FoldedSession, 'ended' | 'open'>): readonly WaitingCall[] {
+  const last = ended.at(-1)
+  if (open !== undefined || last?.terminal.reason !== 'needs_approval') return []
+  return pendingOf(last.terminal.signal.context)
+}
+
+/** What an ending that needs an approval says of the calls. */
+export function pendingOf({ pending }: { readonly [field: string]: unknown }): readonly WaitingCall[] {
+  // True: the loop writes it in this shape, and a record has a checksum.
+  return Array.isArray(pending) ? (pending as readonly WaitingCall[]) : []
+}

@@ -1,0 +1,66 @@
+import { noteAnswer, readJournal } from '@halting/agent'
+import { foldSession } from '@halting/core/steps'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { nearest } from '../flags/nearest.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findSession } from '../session/find-session.ts'
+import { whose } from '../session/whose.ts'
+import { type WaitingCall, waitingCalls } from '../session/waiting-calls.ts'
+import { UsageError } from '../usage-error.ts'
+
+/**
+ * `halting approve SESSION TOOL_USE_ID` and `halting deny …`: notes what a person says to a call that waits (spec R-SESS-7). Nothing runs:
+ * `--resume SESSION` goes on with the answers, when all of them are there.
+ */
+export async function answer(
+  command: 'approve' | 'deny',
+  { message }: Flags,
+  [session, callId, ...more]: readonly string[],
+  program: Program,
+): Promise<number> {
+  if (session === undefined || more.length > 0)
+    throw new UsageError(`Say of which session and call: halting ${command} SESSION TOOL_USE_ID.`)
+  const file = await findSession(session, program)
+  const { sessionId } = file
+  const journal = await readJournal(file.path).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  const folded = foldSession(journal.runs)
+  const calls = waitingCalls(folded)
+  const run = folded.ended.at(-1)?.runId ?? ''
+  const call = waitingCall(calls, callId, { command, sessionId })
+  const decision =
+    command === 'approve'
+      ? ({ behavior: 'allow' } as const)
+      : ({ behavior: 'deny', message: message ?? 'A person said no to this call.' } as const)
+  const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
+  const open = calls.filter(({ id }) => answers[id] === undefined)
+  const next =
+    open.length === 0
+      ? `Go on: halting -p --resume ${sessionId}`
+      : `Still to be answered: ${open.map(({ id, name }) => `${name} ${id}`).join(', ')}`
+  program.output.out(
+    `${command === 'approve' ? 'Approved' : 'Denied'}: ${oneLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
+  )
+  return 0
+}
+
+function waitingCall(
+  calls: readonly WaitingCall[],
+  callId: string | undefined,
+  { command, sessionId }: { readonly command: string; readonly sessionId: string },
+): WaitingCall {
+  if (calls.length === 0) throw new UsageError(`No call of the session ${sessionId} waits for an answer.`)
+  const found = calls.find(({ id }) => id === callId)
+  if (found !== undefined) return found
+  const ids = calls.map(({ id }) => id)
+  const meant = callId === undefined ? undefined : nearest(callId, ids, 4)
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  throw new UsageError(
+    callId === undefined
+      ? `Say which call: halting ${command} ${sessionId} ${ids.join('|')}.`
+      : `No call ${oneLine(callId, 60)} waits in the session ${sessionId}.${hint} These wait: ${ids.join(', ')}.`,
+  )
+}

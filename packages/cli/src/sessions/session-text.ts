@@ -1,0 +1,41 @@
+import type { SessionSummary } from '@halting/agent'
+import { many, money, oneLine } from '../io/figures.ts'
+
+/** What `--json` tells of a session. */
+export function factsOf(summary: SessionSummary): { readonly [field: string]: unknown } {
+  const { sessionId, cwd, path, changedAt, firstPrompt, runs, turns, costUsd, ended, problem, heldBy } = summary
+  return {
+    session_id: sessionId,
+    cwd: cwd ?? null,
+    path,
+    changed_at: changedAt.toISOString(),
+    first_prompt: firstPrompt,
+    runs,
+    num_turns: turns,
+    total_cost_usd: costUsd,
+    ended,
+    ...(problem !== undefined && { problem }),
+    ...(heldBy !== undefined && { held_by: heldBy }),
+  }
+}
+
+/** Two lines a session: its id, when, figures and how it ended; and the first that was asked. */
+export function linesOf(summaries: readonly SessionSummary[], width: number): string {
+  return summaries.map((summary) => `${head(summary)}\n  ${oneLine(about(summary), width - 2)}\n`).join('')
+}
+
+function head({ sessionId, changedAt, turns, costUsd, ended, heldBy, problem }: SessionSummary): string {
+  const when = changedAt.toISOString().slice(0, 16).replace('T', ' ')
+  if (problem !== undefined) return `${sessionId}  ${when}  cannot be read`
+  const figures = [many(turns, 'turn'), ...(costUsd > 0 ? [money(costUsd)] : []), endedAs(ended, heldBy)]
+  return `${sessionId}  ${when}  ${figures.join(', ')}`
+}
+
+function endedAs(ended: string, heldBy: number | undefined): string {
+  if (heldBy !== undefined) return `goes on in process ${heldBy}`
+  return ended === 'open' ? 'did not end' : ended
+}
+
+function about({ firstPrompt, problem }: SessionSummary): string {
+  return problem ?? (firstPrompt === '' ? '(nothing was said)' : firstPrompt)
+}

@@ -1,0 +1,155 @@
+import { deleteSession, keptSessions, readJournal, type SessionSummary, summaryOf } from '@halting/agent'
+import type { ModelMessage, Transcript } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { foldRun, foldSession } from '@halting/core/steps'
+import type { Flags } from '../flags/flags.ts'
+import { nearest } from '../flags/nearest.ts'
+import { inputSummary } from '../headless/summaries.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findSession } from '../session/find-session.ts'
+import { whose } from '../session/whose.ts'
+import { UsageError } from '../usage-error.ts'
+import { factsOf, linesOf } from './session-text.ts'
+
+const doings = ['list', 'show', 'search', 'delete'] as const
+
+/** `halting sessions`: what is kept. Asks no model, needs no key. */
+export async function sessions(
+  flags: Flags,
+  [doing = 'list', about, ...more]: readonly string[],
+  program: Program,
+): Promise<number> {
+  if (more.length > 0) throw new UsageError(`halting sessions ${doing} takes one thing; put a text in quotes.`)
+  switch (doings.find((known) => known === doing)) {
+    case 'list':
+      return list(flags, program)
+    case 'show':
+      return show(flags, needed(about, 'show ID'), program)
+    case 'search':
+      return search(flags, needed(about, 'search TEXT'), program)
+    case 'delete':
+      return remove(flags, needed(about, 'delete ID --yes'), program)
+    case undefined: {
+      const meant = nearest(doing, doings)
+      throw new UsageError(
+        `halting sessions ${oneLine(doing, 40)} is nothing that there is.${meant === undefined ? '' : ` Did you mean ${meant}?`} There are ${doings.join(', ')}.`,
+      )
+    }
+  }
+}
+
+/** `--resume` without an id: which there are, and what to type. It runs nothing, so its exit code is 2. */
+export async function tellWhatToResume(program: Program): Promise<number> {
+  const found = await summaries({}, program)
+  program.output.out(linesOf(found, program.output.width))
+  const [newest] = found
+  program.output.err(
+    told(
+      newest === undefined
+        ? 'No session of this folder is kept; halting -p begins one.'
+        : `Say which: halting --resume ${newest.sessionId} -p "PROMPT"; --continue takes the newest.`,
+    ),
+  )
+  return 2
+}
+
+function needed(about: string | undefined, usage: string): string {
+  if (about !== undefined && about.trim() !== '') return about
+  throw new UsageError(`halting sessions ${usage} needs a value.`)
+}
+
+async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
+  const files = await keptSessions(whose(program), all === true ? 'all' : 'of this folder')
+  return Promise.all(files.map(summaryOf))
+}
+
+async function list(flags: Flags, program: Program): Promise<number> {
+  const found = await summaries(flags, program)
+  const { output } = program
+  if (flags.json === true) output.out(`${JSON.stringify({ sessions: found.map(factsOf) })}\n`)
+  else if (found.length > 0) output.out(linesOf(found, output.width))
+  else output.err(told(`no session ${flags.all === true ? '' : 'of this folder '}is kept.`))
+  return 0
+}
+
+async function show({ json }: Flags, id: string, program: Program): Promise<number> {
+  const { output } = program
+  const file = await findSession(id, program)
+  const summary = await summaryOf(file)
+  if (summary.problem !== undefined) throw new UsageError(summary.problem)
+  const messages = (await transcriptOf(file.path)).messages()
+  output.out(
+    json === true
+      ? `${JSON.stringify({ ...factsOf(summary), messages })}\n`
+      : `${linesOf([summary], output.width)}\n${messages.flatMap((message) => toldLines(message, output.width)).join('\n')}\n`,
+  )
+  return 0
+}
+
+async function search(flags: Flags, text: string, program: Program): Promise<number> {
+  const { output } = program
+  const found: { readonly summary: SessionSummary; readonly line: string }[] = []
+  for (const summary of await summaries(flags, program)) {
+    if (summary.problem !== undefined) continue
+    const line = lineWith(await transcriptOf(summary.path), text.toLowerCase())
+    if (line !== undefined) found.push({ summary, line })
+  }
+  if (flags.json === true)
+    output.out(`${JSON.stringify({ sessions: found.map(({ summary, line }) => ({ ...factsOf(summary), line })) })}\n`)
+  else
+    for (const { summary, line } of found)
+      output.out(`${linesOf([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
+  if (found.length === 0) output.err(told(`no session says "${oneLine(text, 60)}".`))
+  return found.length === 0 ? 1 : 0
+}
+
+async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
+  const file = await findSession(id, program)
+  if (yes !== true) throw new UsageError(`This removes the session ${file.sessionId} for good. Add --yes to do it.`)
+  await deleteSession(file).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  program.output.out(`Deleted: ${file.sessionId}\n`)
+  return 0
+}
+
+/** All that is known of what was said, in a run that did not end too. */
+async function transcriptOf(path: string): Promise<Transcript> {
+  const { runs } = await readJournal(path)
+  const { transcript, open } = foldSession(runs)
+  if (open === undefined) return transcript
+  const folded = foldRun(open, transcript)
+  return folded.kind === 'open' ? folded.state.transcript : transcript
+}
+
+/** The first line that somebody said with this in it. */
+function lineWith(transcript: Transcript, text: string): string | undefined {
+  for (const message of transcript.messages())
+    for (const part of textsOf(message)) {
+      const line = part.split('\n').find((candidate) => candidate.toLowerCase().includes(text))
+      if (line !== undefined) return line
+    }
+  return undefined
+}
+
+function textsOf({ content }: ModelMessage): readonly string[] {
+  if (typeof content === 'string') return [content]
+  return content.flatMap((block) => {
+    if (block.type === 'text') return [block.text]
+    if (block.type === 'tool_use') return [JSON.stringify(block.input)]
+    return block.type === 'tool_result' && typeof block.content === 'string' ? [block.content] : []
+  })
+}
+
+/** `> ` before what a person said, `● ` before calls, an indent before results. */
+function toldLines({ role, content }: ModelMessage, width: number): readonly string[] {
+  const mark = role === 'user' ? '> ' : ''
+  if (typeof content === 'string') return [`${mark}${oneLine(content, width - 2)}`]
+  return content.flatMap((block) => {
+    if (block.type === 'text') return [`${mark}${oneLine(block.text, width - 2)}`]
+    if (block.type === 'tool_use') return [oneLine(`● ${block.name} ${inputSummary(block.input)}`, width)]
+    if (block.type !== 'tool_result') return []
+    return [`  ${oneLine(typeof block.content === 'string' ? block.content : '[content]', width - 2)}`]
+  })
+}

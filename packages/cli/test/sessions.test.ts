@@ -1,0 +1,420 @@
+// Holds rules of docs/spec.md: R-SESS-1 to R-SESS-8: sessions that are kept, gone on with, listed and answered.
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from './support/program.ts'
+
+installProgram()
+
+const id = '3f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+const other = '4f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+const projects = (): string => join(here(), '.halting/projects')
+const sessionPath = (session: string = id): string =>
+  join(projects(), here().replaceAll(/[^a-zA-Z0-9]/g, '-'), `${session}.jsonl`)
+const kept = (): readonly string[] =>
+  existsSync(projects())
+    ? readdirSync(projects(), { recursive: true })
+        .map(String)
+        .filter((name) => /\.jsonl/.test(name))
+    : []
+const said = (session: string = id): string => readFileSync(sessionPath(session), 'utf8')
+
+/** A run with a prompt, in a session. */
+const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+  run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
+/** A session that goes on without a prompt. */
+const goOn = (replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+  run(['-p', '--script', script(replies, 'claude-haiku-4-5'), '--resume', ...flags])
+interface Waiting {
+  readonly id: string
+  readonly message: string
+}
+
+interface Result {
+  readonly session_id: string
+  readonly num_turns: number
+  readonly total_cost_usd: number
+  readonly usage: { readonly input_tokens: number }
+  readonly stop: {
+    readonly context: { readonly pending: readonly [Waiting, ...Waiting[]] }
+  }
+}
+// The program writes it; what a test looks at is compared.
+const resultOf = ({ stdout }: Pick<Ended, 'stdout'>): Result => JSON.parse(stdout) as Result
+
+beforeEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
+
+describe('a session', () => {
+  test('is kept, for the person alone, with its whole run on disk when the program leaves', async () => {
+    const { status, stdout } = await ask('hi', [{ content: 'Hello.' }], '--session-id', id)
+    expect([status, stdout]).toEqual([0, 'Hello.\n'])
+    expect(statSync(sessionPath()).mode & 0o777).toBe(0o600)
+    expect(said().match(/"type":"end"/g)).toHaveLength(1)
+    expect(kept()).toEqual([expect.stringMatching(`${id}.jsonl$`)])
+  })
+
+  test('has an id of its own when none is given, which the result tells', async () => {
+    const { session_id: told } = resultOf(await ask('hi', [{ content: 'Hello.' }], '--output-format', 'json'))
+    expect(kept()).toEqual([expect.stringMatching(`${told}.jsonl$`)])
+  })
+
+  test('is not kept with --no-session-persistence', async () => {
+    expect((await ask('hi', [{ content: 'Hello.' }], '--no-session-persistence')).status).toBe(0)
+    expect(kept()).toEqual([])
+  })
+
+  test('that cannot be written is told in a line, and the run goes on; named, it is an error', async () => {
+    writeFileSync(join(here(), '.halting'), 'a file')
+    const { status, stdout, stderr } = await ask('hi', [{ content: 'Hello.' }])
+    expect([status, stdout]).toEqual([0, 'Hello.\n'])
+    expect(stderr).toMatch(/^halting: this session is not kept: [^\n]+\n$/)
+    expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toMatchObject({ status: 2, stdout: '' })
+    rmSync(join(here(), '.halting'))
+  })
+
+  test('whose id is taken is no new one', async () => {
+    await ask('hi', [{ content: 'Hello.' }], '--session-id', id)
+    expect(await ask('hi', [{ content: 'Hello.' }], '--session-id', id)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `halting: The session ID ${id} is in use already. Go on with it: halting --resume ${id}\n`,
+    })
+  })
+
+  test('in which nothing began leaves nothing behind', async () => {
+    expect((await ask('hi', [{ content: 'x' }], '--max-budget-usd', '1', '--model', 'nobody-knows')).status).not.toBe(0)
+    expect((await ask('hi', [{ content: 'x' }], '--json-schema', '{')).status).toBe(2)
+    expect(kept().filter((name) => name.endsWith('.jsonl'))).toEqual([])
+  })
+})
+
+describe('--resume', () => {
+  /** Some 2,500 tokens: a request that holds it shows that in what it costs. */
+  const long = `remember 7 ${'and this, too '.repeat(700)}`
+  const isShown = ({ usage }: Result): boolean => usage.input_tokens > 4_300
+
+  test('goes on over the transcript, and what it cost counts', async () => {
+    const first = resultOf(await ask(long, [{ content: 'I do.' }], '--session-id', id, '--output-format', 'json'))
+    const replies = [{ content: 'It was 7.' }]
+    const second = resultOf(await ask('which?', replies, '--resume', id, '--output-format', 'json'))
+    expect(second).toMatchObject({ result: 'It was 7.', session_id: id, num_turns: 1 })
+    expect(isShown(second)).toBe(true)
+    expect(second.total_cost_usd).toBeGreaterThan(first.total_cost_usd)
+    const poor = await ask(
+      'more',
+      [{ content: 'no' }],
+      '-r',
+      id,
+      '--output-format',
+      'json',
+      '--max-budget-usd',
+      String(second.total_cost_usd + 1e-6),
+    )
+    expect(resultOf(poor)).toMatchObject({ terminal_reason: 'budget_exhausted' })
+    expect(poor.status).toBe(3)
+  })
+
+  test('takes the beginning of an id, and --continue the newest of this folder', async () => {
+    await ask('one', [{ content: '1' }], '--session-id', other)
+    await ask('two', [{ content: '2' }], '--session-id', id)
+    expect(resultOf(await ask('x', [{ content: 'c' }], '--continue', '--output-format', 'json')).session_id).toBe(id)
+    expect(
+      resultOf(await ask('x', [{ content: 'c' }], '--resume', other.slice(0, 6), '--output-format', 'json'))[
+        'session_id'
+      ],
+    ).toBe(other)
+  })
+
+  test('without an id lists the sessions of this folder, newest first, and says what to type', async () => {
+    await ask('the first one', [{ content: '1' }], '--session-id', other)
+    await ask('the second', [{ content: '2' }], '--session-id', id)
+    const { status, stdout, stderr } = await run(['--resume'])
+    expect(status).toBe(2)
+    expect(stdout).toMatch(
+      new RegExp(`^${id}  [\\d-]+ [\\d:]+  1 turn, \\$0\\.\\d+, completed\n  the second\n${other} `),
+    )
+    expect(stderr).toBe(`halting: Say which: halting --resume ${id} -p "PROMPT"; --continue takes the newest.\n`)
+  })
+
+  test('says what is wrong: unknown, elsewhere, damaged, a later version, held', async () => {
+    const unknown = await ask('x', [{ content: 'x' }], '--resume', 'nobody')
+    expect([unknown.status, unknown.stderr]).toEqual([
+      2,
+      'halting: No conversation found with session ID: nobody. halting sessions lists those of this folder.\n',
+    ])
+    expect((await ask('x', [{ content: 'x' }], '--continue')).stderr).toMatch(
+      /^halting: No conversation found to continue/,
+    )
+
+    await ask('x', [{ content: 'x' }], '--session-id', id)
+    const near = await ask('x', [{ content: 'x' }], '--resume', `${id.slice(0, -1)}4`)
+    expect(near.stderr).toContain(`Did you mean ${id}?`)
+    mkdirSync(join(here(), 'elsewhere'), { recursive: true })
+    const away = await run(['-p', 'x', '--resume', id, '--script', script([{ content: 'x' }])], {
+      cwd: join(here(), 'elsewhere'),
+    })
+    expect([away.status, away.stderr]).toEqual([
+      2,
+      `halting: The session ${id} is of the folder ${here()}. Go on with it there: cd ${here()} && halting --resume ${id}\n`,
+    ])
+
+    const whole = readFileSync(sessionPath())
+    const lines = whole.toString().split('\n')
+    writeFileSync(sessionPath(), [lines[0], lines[1]?.replace('"x"', '"y"'), ...lines.slice(2)].join('\n'))
+    const damaged = await ask('x', [{ content: 'x' }], '--resume', id)
+    expect(damaged.status).toBe(2)
+    expect(damaged.stderr).toContain('is damaged in line 2')
+    expect((await run(['sessions'])).stdout).toContain('cannot be read')
+
+    writeFileSync(sessionPath(), whole)
+    const script1 = script(
+      [{ content: [call('Bash', { command: `echo $$ > held; sleep 30` })] }, { content: 'x' }],
+      'claude-haiku-4-5',
+    )
+    const holder = start(['-p', 'hold', '--resume', id, '--script', script1, '--allowedTools', 'Bash'])
+    await fileSays(join(here(), 'held'))
+    const held = await ask('x', [{ content: 'x' }], '--resume', id)
+    expect(held.status).toBe(2)
+    expect(held.stderr).toContain(`is written by process ${holder.child.pid}`)
+    expect((await run(['sessions'])).stdout).toContain(`goes on in process ${holder.child.pid}`)
+    expect((await run(['sessions', 'delete', id, '--yes'])).status).toBe(2)
+    holder.child.kill('SIGTERM')
+    expect((await holder.ended).status).toBe(143)
+  })
+
+  test('without a prompt needs something to go on with', async () => {
+    await ask('x', [{ content: 'x' }], '--session-id', id)
+    expect((await goOn([{ content: 'y' }], id)).stderr).toBe(
+      `halting: There is nothing to go on with in the session ${id}: its last run ended (completed). Say what comes next: halting --resume ${id} -p "PROMPT"\n`,
+    )
+  })
+
+  test('of a run that ended at a limit carries its counters into a new one, which names it', async () => {
+    const replies = [{ content: [call('Glob', { pattern: '*.a' })] }, { content: [call('Glob', { pattern: '*.b' })] }]
+    const first = await ask('count', replies, '--session-id', id, '--max-turns', '2', '--output-format', 'json')
+    expect(resultOf(first)).toMatchObject({ terminal_reason: 'max_turns', num_turns: 2 })
+    const second = await goOn([{ content: 'done' }], id, '--max-turns', '3', '--output-format', 'json')
+    expect(resultOf(second)).toMatchObject({ result: 'done', num_turns: 3, session_id: id })
+    expect(said()).toContain('"continues":"run1"')
+    // What the first run cost is counted once.
+    const { total_cost_usd: cost } = resultOf(second)
+    const { sessions } = JSON.parse((await run(['sessions', '--json'])).stdout)
+    expect(sessions[0]).toMatchObject({ session_id: id, num_turns: 3, runs: 2, ended: 'completed' })
+    expect(sessions[0].total_cost_usd).toBeCloseTo(cost, 9)
+    expect(cost).toBeGreaterThan(resultOf(first).total_cost_usd)
+    const third = resultOf(await ask('more', [{ content: 'again' }], '--resume', id, '--output-format', 'json'))
+    expect(third.num_turns).toBe(1)
+    expect(third.total_cost_usd).toBeGreaterThan(cost)
+  })
+
+  test('with --fork-session begins a copy, and leaves the session as it is', async () => {
+    await ask(long, [{ content: 'I do.' }], '--session-id', id)
+    const before = said()
+    const replies = [{ content: 'It was 7.' }]
+    const forked = resultOf(
+      await ask('which?', replies, '--resume', id, '--fork-session', '--session-id', other, '--output-format', 'json'),
+    )
+    expect(forked).toMatchObject({ result: 'It was 7.', session_id: other })
+    expect(isShown(forked)).toBe(true)
+    expect(said()).toBe(before)
+    expect(said(other)).not.toContain(id)
+    const again = resultOf(await ask('which?', replies, '--resume', other, '--output-format', 'json'))
+    expect(isShown(again)).toBe(true)
+  })
+})
+
+describe('a run that was killed', () => {
+  /** Killed in the middle of its second tool; the first is done. */
+  const killed = async (): Promise<void> => {
+    rmSync(join(here(), 'ledger'), { force: true })
+    rmSync(join(here(), 'begun'), { force: true })
+    const replies = [
+      { content: [call('Bash', { command: 'echo first >> ledger' })] },
+      { content: [call('Bash', { command: 'echo second >> ledger; echo $$ > begun; sleep 60' })] },
+    ]
+    const args = [
+      '-p',
+      'do both',
+      '--session-id',
+      id,
+      '--allowedTools',
+      'Bash',
+      '--script',
+      script(replies, 'claude-haiku-4-5'),
+    ]
+    const { child, ended } = start(args)
+    const shell = Number(await fileSays(join(here(), 'begun')))
+    child.kill('SIGKILL')
+    try {
+      process.kill(-shell, 'SIGKILL')
+    } catch {
+      process.kill(shell, 'SIGKILL')
+    }
+    expect((await ended).status).toBe('SIGKILL')
+  }
+
+  test('goes on from its last record: nothing is done or paid twice, and the model is told what is unknown', async () => {
+    await killed()
+    expect((await run(['sessions'])).stdout).toContain('did not end')
+    const replies = [{ expect: 'unknown', content: 'I looked: both are done.' }]
+    const { status, stdout } = await goOn(replies, id, '--allowedTools', 'Bash', '--output-format', 'json')
+    expect(status).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ result: 'I looked: both are done.', num_turns: 3, session_id: id })
+    expect(readFileSync(join(here(), 'ledger'), 'utf8')).toBe('first\nsecond\n')
+  })
+
+  test('is closed first where there is a new prompt', async () => {
+    await killed()
+    const replies = [{ expect: 'something else', content: 'Fine.' }]
+    const { status, stdout, stderr } = await ask(
+      'something else',
+      replies,
+      '--resume',
+      id,
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      '--allowedTools',
+      'Bash',
+    )
+    expect(status).toBe(0)
+    expect(stderr).toContain('halting: the run before did not end.')
+    const lines = linesOf(stdout)
+    expect(lines.filter(({ type }) => type === 'result')).toMatchObject([{ result: 'Fine.', num_turns: 1 }])
+    expect(readFileSync(join(here(), 'ledger'), 'utf8')).toBe('first\nsecond\n')
+    const { messages } = JSON.parse((await run(['sessions', 'show', id, '--json'])).stdout)
+    expect(JSON.stringify(messages)).toMatch(/unknown/)
+    const { sessions } = JSON.parse((await run(['sessions', '--json'])).stdout)
+    expect(sessions).toMatchObject([{ runs: 2, ended: 'completed' }])
+  })
+
+  test('with a torn last line goes on, too', async () => {
+    await killed()
+    appendFileSync(sessionPath(), '{"type":"halting","rec')
+    expect((await goOn([{ content: 'ok' }], id, '--allowedTools', 'Bash')).stdout).toBe('ok\n')
+    truncateSync(sessionPath(), statSync(sessionPath()).size - 5)
+    expect((await run(['sessions'])).stdout).toContain('did not end')
+  })
+})
+
+describe('halting sessions', () => {
+  test('shows, searches and deletes', async () => {
+    await ask('find the needle', [{ content: 'Here is hay.' }], '--session-id', id)
+    await ask('nothing', [{ content: 'x' }], '--session-id', other)
+    expect((await run(['sessions', 'show', id])).stdout).toMatch(
+      /\n {2}find the needle\n\n> find the needle\nHere is hay\.\n$/,
+    )
+    const found = await run(['sessions', 'search', 'HAY'])
+    expect(found.stdout).toContain(id)
+    expect(found.stdout).not.toContain(other)
+    expect(await run(['sessions', 'search', 'gold'])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: 'halting: no session says "gold".\n',
+    })
+    expect(await run(['sessions', 'delete', id])).toMatchObject({ status: 2 })
+    expect(existsSync(sessionPath())).toBe(true)
+    expect(await run(['sessions', 'delete', id, '--yes'])).toMatchObject({ status: 0, stdout: `Deleted: ${id}\n` })
+    expect(kept()).toEqual([expect.stringMatching(`${other}.jsonl$`)])
+    expect((await run(['sessions', 'shwo'])).stderr).toContain('Did you mean show?')
+  })
+
+  test('tells those of all folders with --all', async () => {
+    mkdirSync(join(here(), 'elsewhere'), { recursive: true })
+    await run(['-p', 'far', '--script', script([{ content: 'x' }]), '--session-id', id], {
+      cwd: join(here(), 'elsewhere'),
+    })
+    expect(await run(['sessions'])).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: 'halting: no session of this folder is kept.\n',
+    })
+    expect(JSON.parse((await run(['sessions', '--all', '--json'])).stdout)).toMatchObject({
+      sessions: [{ session_id: id, cwd: join(here(), 'elsewhere'), first_prompt: 'far' }],
+    })
+  })
+})
+
+describe('--on-ask defer', () => {
+  const wants = (name: string) => call('Bash', { command: `touch ${name}` })
+  const defer = (...flags: readonly string[]): Promise<Ended> =>
+    ask('touch both', [{ content: [wants('one'), wants('two')] }], '--session-id', id, '--on-ask', 'defer', ...flags)
+  const waiting = (stdout: string) => resultOf({ stdout }).stop.context.pending
+
+  beforeEach(() => ['one', 'two'].forEach((name) => rmSync(join(here(), name), { force: true })))
+
+  test('ends with the questions; what was said to them holds in another process', async () => {
+    const asked = await defer('--output-format', 'json')
+    expect(asked.status).toBe(5)
+    expect(resultOf(asked)).toMatchObject({ terminal_reason: 'needs_approval', is_error: true })
+    const [first, ...others] = waiting(asked.stdout)
+    expect(first.message).toContain('touch one')
+    // Calls that write are asked about one after another.
+    expect(others).toEqual([])
+    expect((await goOn([{ content: 'x' }], id)).stderr).toContain(`halting approve ${id} ${first.id}`)
+
+    const unknown = await run(['approve', id, 'toolu_nobody'])
+    expect([unknown.status, unknown.stderr]).toEqual([
+      2,
+      `halting: No call toolu_nobody waits in the session ${id}. These wait: ${first.id}.\n`,
+    ])
+    const approved = await run(['approve', id, first.id])
+    expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nGo on: halting -p --resume ${id}\n`)
+    const again = await goOn([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
+    expect(again.status).toBe(5)
+    expect(existsSync(join(here(), 'one'))).toBe(true)
+    const [second] = waiting(again.stdout)
+    await run(['deny', id, second.id, '--message', 'Not that one.'])
+    const last = await goOn([{ expect: 'Not that one', content: 'One of them.' }], id, '--on-ask', 'defer')
+    expect([last.status, last.stdout]).toEqual([0, 'One of them.\n'])
+    expect(existsSync(join(here(), 'two'))).toBe(false)
+    expect((await run(['approve', id, first.id])).stderr).toBe(
+      `halting: No call of the session ${id} waits for an answer.\n`,
+    )
+  })
+
+  test('is left by a new prompt: no call that waits is run', async () => {
+    await defer()
+    const { stdout } = await ask('leave it', [{ expect: 'leave it', content: 'Left.' }], '--resume', id)
+    expect(stdout).toBe('Left.\n')
+    expect([existsSync(join(here(), 'one')), existsSync(join(here(), 'two'))]).toEqual([false, false])
+  })
+
+  test('tells a person what to type', async () => {
+    const { stderr } = await defer()
+    expect(stderr).toContain('needs_approval: Waiting for approval: Bash (')
+    expect(stderr).toMatch(new RegExp(`\n {2}halting approve ${id} \\S+\n`))
+    expect(stderr).toMatch(new RegExp(`\n {2}halting -p --resume ${id}\n$`))
+  })
+})
+
+test.each([
+  [['--resume', id, '--continue'], 'Give --resume or --continue, not both.'],
+  [['--fork-session'], '--fork-session needs --resume ID or --continue.'],
+  [
+    ['--resume', id, '--session-id', other],
+    '--session-id names a new session: with --resume or --continue it needs --fork-session.',
+  ],
+  [
+    ['--continue', '--no-session-persistence'],
+    '--no-session-persistence keeps nothing, so it does not go with --resume or --continue.',
+  ],
+  [
+    ['--on-ask', 'defer', '--no-session-persistence'],
+    '--on-ask defer needs a session that is kept: leave --no-session-persistence out.',
+  ],
+  [['--yes'], '--yes belongs to halting sessions.'],
+  [['--message', 'm'], '--message belongs to halting deny.'],
+])('%j do not go together', async (flags, stderr) => {
+  expect(await run(['-p', 'hi', ...flags])).toEqual({ status: 2, stdout: '', stderr: `halting: ${stderr}\n` })
+})

@@ -1,0 +1,45 @@
+import { ConfigurationError } from './errors.ts'
+import type { LoopEvent } from './events.ts'
+import type { LoopOptions } from './options.ts'
+import type { PrepareContent } from './prompts.ts'
+import type { SdkInitInfo } from './sdk/sdk-messages.ts'
+import type { KeptSession } from './steps/fold-session.ts'
+import type { Transcript } from './transcript.ts'
+
+/** What `query` and `QueryEngine` are given: the options of `loop`, and what concerns the session and its messages. */
+export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
+  /** A UUID; one is derived from the clock when absent. */
+  readonly sessionId?: string
+  /** The session so far, when it is resumed. Its runs are named on from those that it shows. */
+  readonly transcript?: Transcript
+  /** Runs that the session has had, where `transcript` does not show them all: it was rewound. */
+  readonly runsBefore?: number
+  /**
+   * The session as an earlier process left it, which goes on under the same `sessionId`: its transcript, what it has cost, the run that did not
+   * end, and where new records go. In place of `transcript`, `runsBefore` and `spentBeforeUsd`.
+   */
+  readonly session?: KeptSession
+  readonly includePartialMessages?: boolean
+  readonly includeHookEvents?: boolean
+  /** What `system/init` tells beside tools and model. */
+  readonly init?: Partial<SdkInitInfo>
+  /** A driver for each run. Without it no record is kept, so no run can be resumed or replayed. */
+  readonly stepsFor?: (runId: string) => NonNullable<LoopOptions['steps']>
+  /** Changes a prompt with images or documents before its run begins: makes them smaller, for instance. */
+  readonly prepareContent?: PrepareContent
+  /** Sees everything that the loop tells, before the SDK messages made of it. */
+  readonly onEvent?: (event: LoopEvent) => void
+}
+
+/** Runs that the session has had. @throws ConfigurationError for what is no such number. */
+export function runsBeforeOf({
+  session,
+  runsBefore = session === undefined ? 0 : runsOf(session),
+}: QueryOptions): number {
+  if (Number.isSafeInteger(runsBefore) && runsBefore >= 0) return runsBefore
+  throw new ConfigurationError(`runsBefore must be a whole number of at least 0, but it is ${runsBefore}.`)
+}
+
+function runsOf({ ended, open }: KeptSession): number {
+  return ended.length + (open === undefined ? 0 : 1)
+}

@@ -1,0 +1,150 @@
+// Holds rules of docs/spec.md: R-SESS-2 to R-SESS-4: an engine goes on with a session that an earlier process left.
+import { dollarATokenPrices as prices } from '../support/harness.ts'
+import { describe, expect, test } from 'vitest'
+import { loop, QueryEngine, startRun, type LoopOptions, type QueryOptions, type SdkMessage } from '../../src/index.ts'
+import { createMemorySteps, foldSession, type KeptSession, type StepRecord } from '../../src/steps/index.ts'
+import { scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+
+const script: readonly ScriptedReply[] = [{ toolCalls: [{ name: 'Look' }] }, { toolCalls: [{ name: 'Write' }] }, 'done']
+
+interface World {
+  readonly options: LoopOptions
+  readonly written: string[]
+  readonly asked: () => number
+}
+
+function worldOf(replies: readonly ScriptedReply[], written: string[] = []): World {
+  let asked = 0
+  const model = scriptedModel(replies)
+  const counting = { ...model, call: (...given: Parameters<typeof model.call>) => (asked++, model.call(...given)) }
+  const tool = (name: string, readOnly: boolean) => ({
+    name,
+    description: '',
+    inputSchema: { type: 'object' },
+    readOnly,
+    execute: () => (readOnly || written.push(name), 'ok'),
+  })
+  return {
+    options: { model: counting, tools: [tool('Look', true), tool('Write', false)] },
+    written,
+    asked: () => asked,
+  }
+}
+
+/** The records of a whole run, and what was written when each of them was made. */
+async function recorded(replies = script, options: Partial<LoopOptions> = {}) {
+  const world = worldOf(replies)
+  const cuts: {
+    readonly records: readonly StepRecord[]
+    readonly written: readonly string[]
+    readonly asked: number
+  }[] = []
+  const all: StepRecord[] = []
+  const steps = createMemorySteps({
+    onRecord: (record) => {
+      all.push(record)
+      cuts.push({ records: [...all], written: [...world.written], asked: world.asked() })
+    },
+  })
+  await loop(startRun({ prompt: 'go' }), { ...world.options, ...options, steps }).terminal
+  return { records: all, cuts }
+}
+
+function keptOf(runs: readonly (readonly StepRecord[])[]): {
+  readonly session: KeptSession
+  readonly added: StepRecord[]
+} {
+  const added: StepRecord[] = []
+  // What is in a file is JSON.
+  const stored = JSON.parse(JSON.stringify(runs)) as readonly (readonly StepRecord[])[]
+  const log = { keeps: 'all' as const, append: (record: StepRecord) => void added.push(record), flush: () => undefined }
+  return { session: { ...foldSession(stored), log }, added }
+}
+
+async function all(messages: AsyncIterable<SdkMessage>): Promise<readonly SdkMessage[]> {
+  const seen: SdkMessage[] = []
+  for await (const message of messages) seen.push(message)
+  return seen
+}
+
+const engineOf = (options: Partial<QueryOptions> & Pick<QueryOptions, 'model'>): QueryEngine =>
+  new QueryEngine({ sessionId: 'session', ...options })
+
+describe('a run that was killed after any of its records', () => {
+  test('goes on without a prompt: nothing is paid or written twice, and the record is that of one whole run', async () => {
+    const { cuts } = await recorded()
+    for (const { records, written } of cuts.slice(0, -1)) {
+      const replied = records.filter(
+        ({ type, ...record }) => type === 'result' && 'key' in record && record.key.includes('model:'),
+      ).length
+      const world = worldOf(script.slice(replied), [...written])
+      const { session, added } = keptOf([records])
+      const messages = await all(engineOf({ ...world.options, session }).resume())
+      const told = JSON.stringify(messages)
+      expect(messages.at(-1)).toMatchObject({ type: 'result', subtype: 'success', result: 'done', num_turns: 3 })
+      expect(world.written.length).toBeLessThanOrEqual(1)
+      expect(world.written.length === 1 || told.includes('unknown')).toBe(true)
+      expect(world.asked()).toBe(script.length - replied)
+      const whole = foldSession([[...records, ...added]])
+      expect([whole.open, whole.ended.map(({ runId }) => runId)]).toEqual([undefined, ['run1']])
+      expect(transcriptProblems(whole.transcript.messages())).toEqual([])
+    }
+  })
+
+  test('is closed by a new prompt: nothing of it is done any more, and it has no result of its own', async () => {
+    const { cuts } = await recorded()
+    for (const { records, written } of cuts.slice(0, -1)) {
+      const world = worldOf(['next'], [...written])
+      const { session, added } = keptOf([records])
+      const engine = engineOf({ ...world.options, session })
+      const messages = await all(engine.submit('something else'))
+      expect(messages.filter(({ type }) => type === 'result')).toMatchObject([{ result: 'next', num_turns: 1 }])
+      expect([world.written, world.asked()]).toEqual([written, 1])
+      const ends = added.flatMap((record) => (record.type === 'end' ? [record.terminal.reason] : []))
+      expect(ends).toHaveLength(2)
+      expect(ends[1]).toBe('completed')
+      expect(transcriptProblems(engine.transcript.messages())).toEqual([])
+      const starts = added.flatMap((record) => (record.type === 'start' ? [record.start.run.runId] : []))
+      expect(starts).toEqual(['run2'])
+    }
+  })
+})
+
+describe('a session that goes on', () => {
+  const usage = { input_tokens: 1_000, output_tokens: 1_000 }
+
+  test('counts what it has cost, once, also where a run carries the counters of another', async () => {
+    const replies = [
+      { toolCalls: [{ name: 'Look' }], usage },
+      { toolCalls: [{ name: 'Look' }], usage },
+    ]
+    const { records } = await recorded(replies, { prices, maxTurns: 2 })
+    const { session, added } = keptOf([records])
+    const before = engineOf({ ...worldOf([]).options, prices, session })
+    expect(before.totalCostUsd).toBeCloseTo(4_000, 6)
+
+    const world = worldOf([{ text: 'done', usage }])
+    const engine = engineOf({ ...world.options, prices, session, maxTurns: 3, maxBudgetUsd: 1_000_000 })
+    const messages = await all(engine.resume())
+    expect(messages.at(-1)).toMatchObject({ result: 'done', num_turns: 3 })
+    expect(engine.totalCostUsd).toBeCloseTo(6_000, 6)
+    const start = added.find(({ type }) => type === 'start')
+    expect(start).toMatchObject({ start: { run: { runId: 'run2', continues: 'run1' }, spent: { turns: 2 } } })
+
+    const { session: both } = keptOf([records, added])
+    const later = engineOf({ ...worldOf(['more']).options, prices, session: both, maxBudgetUsd: 6_000 })
+    expect(later.totalCostUsd).toBeCloseTo(6_000, 6)
+    expect((await all(later.submit('more'))).at(-1)).toMatchObject({
+      terminal_reason: 'budget_exhausted',
+      num_turns: 0,
+    })
+  })
+
+  test('has nothing to go on with where nothing was left', () => {
+    const { options } = worldOf([])
+    expect(() => engineOf(options).resume()).toThrow('There is no run to go on with. Give a prompt.')
+    expect(() => engineOf({ ...options, session: keptOf([]).session }).resume()).toThrow(
+      'There is no run to go on with.',
+    )
+  })
+})
