@@ -11,6 +11,15 @@ export type { LapFigures } from '../account/laps.ts'
 export type { LimitFigures, LimitName } from '../account/limits.ts'
 export type { Phase } from '../account/recorded-steps.ts'
 export type { ToolFigures } from '../account/tools.ts'
+export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from '../what-if/trajectory.ts'
+export {
+  suggestLimits,
+  whatIf,
+  type OtherLimits,
+  type SuggestedLimit,
+  type WhatIf,
+  type WhatIfOptions,
+} from '../what-if/what-if.ts'
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
 export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'

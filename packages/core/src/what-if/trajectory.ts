@@ -1,0 +1,120 @@
+import { limitsInForce } from '../account/limits.ts'
+import { recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
+import { turnHash } from '../guards/no-progress.ts'
+import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
+import type { RunLimits } from '../state.ts'
+import { beginningOf } from '../steps/check-records.ts'
+import { lastMomentOf } from '../steps/fold.ts'
+import type { StepRecord } from '../steps/log.ts'
+import type { TerminalReason } from '../stop/terminal.ts'
+import type { TranscriptEntry } from '../transcript.ts'
+
+/** A call of a run that is over. */
+export interface PastCall {
+  readonly tool: string
+  readonly input: unknown
+  /** Active milliseconds of the run when it had its result. */
+  readonly endMs: number
+}
+
+/** One lap of a run that is over: a request, and the calls that its reply asked for. */
+export interface PastTurn {
+  /** It was paid for by `maxTurns`; recoveries and continuations are not. */
+  readonly countsAsTurn: boolean
+  /** What was paid to models in it, subagents and compactions too, and when. */
+  readonly payments: readonly { readonly endMs: number; readonly tokens: number; readonly nanos: number }[]
+  readonly calls: readonly PastCall[]
+  readonly endMs: number
+  /** Of calls and their results, for the guard against going in circles; null where no call had a result. */
+  readonly hash: number | null
+  /** Something new was said after it: whatever came before is no circle. */
+  readonly isFreshAfter: boolean
+}
+
+/** What a run did, as far as limits see it: made of our own records, or of what another program left. JSON. */
+export interface Trajectory {
+  readonly turns: readonly PastTurn[]
+  /** How it ended, and the limit that its signal tells; null for one that did not, or of which it is not known. */
+  readonly ending: { readonly reason: TerminalReason; readonly limit: number | null } | null
+  /** With which limits it ran. */
+  readonly limits: RunLimits
+}
+
+/** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
+export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
+  const begin = beginningOf(records)
+  const turns: PastTurn[] = []
+  let open: StepRecord[] = []
+  let countsAsTurn = true
+  const close = (added: readonly TranscriptEntry[], isFreshAfter: boolean): void => {
+    turns.push({ countsAsTurn, ...turnOf(open, added, begin.at), isFreshAfter })
+    open = []
+  }
+  for (const record of records) {
+    if (record.type === 'lap' && record.lap.scope === '') {
+      const { transition, added } = record.lap
+      close(added, transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered))
+      countsAsTurn = transition === 'next_turn' || transition === 'user_input'
+    } else if (record.type === 'end' && record.scope === '') {
+      close(record.added, false)
+      const { reason, signal } = record.terminal
+      const { limit } = signal.context
+      return {
+        turns,
+        ending: { reason, limit: typeof limit === 'number' ? limit : null },
+        limits: limitsInForce(records),
+      }
+    } else open.push(record)
+  }
+  if (open.some(({ type }) => type === 'result')) close([], false)
+  return { turns, ending: null, limits: limitsInForce(records) }
+}
+
+function isSteered(entry: TranscriptEntry): boolean {
+  return entry.kind === 'user' && (entry.origin === 'steer' || entry.origin === 'follow_up')
+}
+
+function turnOf(
+  records: readonly StepRecord[],
+  added: readonly TranscriptEntry[],
+  beganAt: number,
+): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash'> {
+  const { requests, calls, steps } = recordedSteps(records)
+  const endMs = Math.max(0, lastMomentOf(records) - beganAt)
+  const ends = new Map(steps.map((step) => [`${step.scope}${step.name}`, endOf(step, beganAt)]))
+  const endOfCall = (scope: string, id: string): number => {
+    for (const [name, end] of ends) if (name.startsWith(`${scope}tool:`) && name.endsWith(`:${id}`)) return end
+    return endMs
+  }
+  return {
+    payments: requests
+      .filter(({ isOpen }) => !isOpen)
+      .map((request) => ({ endMs: endOf(request, beganAt), tokens: request.tokens, nanos: request.nanos })),
+    calls: calls.map(({ scope, id, name, input }) => ({ tool: name, input, endMs: endOfCall(scope, id) })),
+    endMs,
+    hash: hashOf(added),
+  }
+}
+
+function endOf({ at, durationMs }: Pick<RecordedStep, 'at' | 'durationMs'>, beganAt: number): number {
+  return at + durationMs - beganAt
+}
+
+/** As the guard remembers the turn: calls and results in call order. */
+function hashOf(added: readonly TranscriptEntry[]): number | null {
+  const calls: ToolUseBlock[] = []
+  const results = new Map<string, ToolResultBlock>()
+  for (const entry of added) {
+    if ((entry.kind !== 'user' && entry.kind !== 'assistant') || typeof entry.message.content === 'string') continue
+    for (const block of entry.message.content) {
+      if (isToolUse(block)) calls.push(block)
+      else if (isToolResult(block)) results.set(block.tool_use_id, block)
+    }
+  }
+  if (calls.length === 0 || results.size === 0) return null
+  const empty = (id: string): ToolResultBlock => ({ type: 'tool_result', tool_use_id: id, content: '' })
+  return turnHash(
+    calls,
+    calls.map(({ id }) => results.get(id) ?? empty(id)),
+  )
+}

@@ -1,0 +1,207 @@
+// Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
+import { describe, expect, test } from 'vitest'
+import { noProgress, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+const usage = { input_tokens: 100, output_tokens: 10 }
+
+/** A generator of numbers that is the same every time. */
+function drawsOf(seed: number): (below: number) => number {
+  let state = seed * 2_654_435_761 + 1
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+/** A run that is the same under any limits: replies by their number, tools that take their time. */
+function world(seed: number): {
+  readonly script: Parameters<typeof scriptedModel>[0]
+  readonly options: () => LoopOptions
+} {
+  const draw = drawsOf(seed)
+  const length = 3 + draw(25)
+  const repeats = draw(3) === 0
+  const replies = Array.from({ length }, (_, index) => {
+    const names = Array.from({ length: 1 + draw(2) }, () => (repeats || draw(3) > 0 ? 'Look' : 'Write'))
+    const input = repeats && index > 4 ? { n: 0 } : { n: draw(4) }
+    return {
+      ...(repeats && index > 4 ? calls({ name: 'Look', input }) : calls(...names.map((name) => ({ name, input })))),
+      usage: { input_tokens: 10 + draw(200), output_tokens: draw(50) },
+    }
+  })
+  const script = [...replies, { text: 'done', usage }]
+  return {
+    script,
+    options: () => {
+      const clock = createFakeClock({ autoAdvance: true })
+      const taking = (ms: number) => async () => {
+        await new Promise<void>((resolve) => void clock.after(ms, resolve))
+        return 'seen'
+      }
+      const tools = [reader('Look', taking(20)), tool('Write', taking(50))]
+      return {
+        clock,
+        tools,
+        prices: dollarATokenPrices,
+        model: scriptedModel(script, { maxOutputTokens: 50 }),
+        graceMs: 0,
+      }
+    },
+  }
+}
+
+const live = async (options: LoopOptions) => {
+  const { terminal, steps } = await run([], options as never)
+  return { terminal, records: json(steps.records) as never as readonly StepRecord[] }
+}
+
+const seeds = Array.from({ length: process.env['HALTING_DEEP'] === '1' ? 400 : 60 }, (_, seed) => seed)
+
+describe('what other limits would have made of a run is what they make of it', () => {
+  test.each(seeds)('seed %i', async (seed) => {
+    const { options } = world(seed)
+    const draw = drawsOf(seed + 1_000)
+    const whole = await live(options())
+    const trajectory = trajectoryOf(whole.records)
+    const total = { turns: whole.terminal.summary.turns, usd: whole.terminal.costUsd, ms: whole.terminal.durationMs }
+    expect(whatIf(trajectory, {})).toMatchObject({ verdict: 'same', reason: 'completed', saved: { tokens: 0 } })
+
+    const maxTurns = 1 + draw(total.turns + 2)
+    const byTurns = await live({ ...options(), maxTurns })
+    const said = whatIf(trajectory, { maxTurns })
+    expect([said.reason, said.kept.turns, said.kept.costUsd, said.kept.activeMs]).toEqual([
+      byTurns.terminal.reason,
+      byTurns.terminal.summary.turns,
+      byTurns.terminal.costUsd,
+      byTurns.terminal.durationMs,
+    ])
+    expect(said.kept.costUsd + said.saved.costUsd).toBeCloseTo(total.usd, 6)
+
+    const drawn = 1 + draw(total.ms + 20)
+    // A run that ends at the very moment of its limit may end either way.
+    const maxDurationMs = drawn === total.ms ? drawn + 1 : drawn
+    const byTime = await live({ ...options(), maxDurationMs })
+    const timed = whatIf(trajectory, { maxDurationMs })
+    expect([timed.reason, timed.kept.activeMs, timed.kept.costUsd]).toEqual([
+      byTime.terminal.reason,
+      byTime.terminal.durationMs,
+      byTime.terminal.costUsd,
+    ])
+
+    const circles = whatIf(trajectory, { noProgress: true })
+    const guarded = await live({ ...options(), stopWhen: noProgress() })
+    expect([circles.reason, circles.kept.costUsd]).toEqual([guarded.terminal.reason, guarded.terminal.costUsd])
+
+    // What is reserved is not on record: it stops no later than is said.
+    const maxBudgetUsd = 1 + draw(Math.floor(total.usd) + 100)
+    const byMoney = await live({ ...options(), maxBudgetUsd })
+    const paid = whatIf(trajectory, { maxBudgetUsd })
+    expect(byMoney.terminal.costUsd).toBeLessThanOrEqual(paid.kept.costUsd)
+    expect(paid.verdict !== 'stops' || byMoney.terminal.reason === 'max_budget_usd').toBe(true)
+
+    // Each of these again with its own limits: the same. And with wider ones: nobody knows.
+    for (const [records, own, wider] of [
+      [byTurns, { maxTurns }, { maxTurns: maxTurns + 1 }],
+      [byTime, { maxDurationMs }, { maxDurationMs: null }],
+      [guarded, { noProgress: true }, { noProgress: false }],
+      [byMoney, { maxBudgetUsd }, { maxBudgetUsd: maxBudgetUsd + 1 }],
+    ] as const) {
+      const again = trajectoryOf(records.records)
+      const { reason } = records.terminal
+      expect(whatIf(again, own)).toMatchObject({ verdict: 'same', reason, saved: { turns: 0, tokens: 0 } })
+      const unknown = { verdict: 'unknown', reason: null }
+      expect(whatIf(again, wider)).toMatchObject(reason === 'completed' ? { verdict: 'same', reason } : unknown)
+    }
+  })
+})
+
+test('the answer names the limit with its figures, what is saved, and what is lost by tool', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const script = [calls('Look'), calls('Write', 'Look'), calls('Write'), 'done'].map((reply) =>
+    typeof reply === 'string' ? { text: reply, usage } : { ...reply, usage },
+  )
+  const { steps } = await run(script, { clock, prices: dollarATokenPrices, tools: [reader('Look'), tool('Write')] })
+  const trajectory = trajectoryOf(steps.records)
+  expect(whatIf(trajectory, { maxTurns: 1 }, { changes: ({ tool: name }) => name === 'Write' })).toEqual({
+    verdict: 'stops',
+    reason: 'max_turns',
+    by: { limit: 'maxTurns', used: 1, max: 1 },
+    isAtTheLatest: false,
+    toldAfterTurn: null,
+    kept: { turns: 1, tokens: 110, costUsd: 110, activeMs: 0 },
+    saved: { turns: 3, tokens: 330, costUsd: 330, activeMs: 0 },
+    lost: { changes: { Write: 2 }, calls: 3, answer: true },
+  })
+  expect(whatIf(trajectory, { maxBudgetUsd: 250, maxTurns: 3 })).toMatchObject({
+    reason: 'max_budget_usd',
+    by: { used: 220, max: 250 },
+    isAtTheLatest: true,
+  })
+})
+
+test('of a run that did not end nothing is known beyond its record', async () => {
+  const { options } = world(3)
+  const records = await killedAfter(14, options())
+  const trajectory = trajectoryOf(records)
+  expect(trajectory.ending).toBeNull()
+  expect(whatIf(trajectory, { maxTurns: 500 })).toMatchObject({ verdict: 'unknown', reason: null })
+  expect(whatIf(trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
+})
+
+test('what a person says in between is no circle', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const going = begin((_request, index) => (index < 14 ? calls('Look') : 'done'), {
+    clock,
+    tools: [reader('Look', () => (going.loop.steer('go on'), 'seen'))],
+  })
+  const { steps } = await going.end()
+  expect(whatIf(trajectoryOf(steps.records), { noProgress: true })).toMatchObject({
+    verdict: 'same',
+    toldAfterTurn: null,
+  })
+})
+
+describe('suggested limits', () => {
+  const ended = async (script: Parameters<typeof run>[0], more: Partial<LoopOptions> = {}): Promise<Trajectory> => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const { steps } = await run(script, {
+      clock,
+      prices: dollarATokenPrices,
+      tools: [reader('Look'), tool('Write')],
+      ...more,
+    } as never)
+    return trajectoryOf(steps.records)
+  }
+  const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
+
+  test('save most and lose nothing, over all runs at once', async () => {
+    const circling = await ended((_request, index) => ({ ...(index === 0 ? calls('Write') : calls('Look')), usage }), {
+      maxTurns: 40,
+    })
+    const good = await ended([
+      ...Array.from({ length: 5 }, () => ({ ...calls('Write'), usage })),
+      { text: 'ok', usage },
+    ])
+    const suggested = suggestLimits([circling, good], writes)
+    expect(suggested).toEqual([
+      { limits: { maxTurns: 6 }, saved: { turns: 34, tokens: 3_740, costUsd: 3_740, activeMs: 0 }, stops: 1 },
+      { limits: { noProgress: true }, saved: { turns: 29, tokens: 3_190, costUsd: 3_190, activeMs: 0 }, stops: 1 },
+    ])
+    for (const { limits } of suggested)
+      for (const trajectory of [circling, good])
+        expect(whatIf(trajectory, limits, writes).lost).toMatchObject({ changes: {}, answer: false })
+  })
+
+  test('are none where every run was needed to its end', async () => {
+    const good = await ended([
+      { ...calls('Write'), usage },
+      { text: 'ok', usage },
+    ])
+    expect(suggestLimits([good], writes)).toEqual([])
+    expect(suggestLimits([], writes)).toEqual([])
+  })
+})
