@@ -60,20 +60,22 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, context, doctor, models, sessions and why. A run takes --output-format json.',
+      '--json belongs to halting check, context, doctor, models, sessions, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--keep', read.flags.keep, 'demo'],
     ['--all', read.flags.all, 'sessions'],
     ['--yes', read.flags.yes, 'sessions'],
     ['--message', read.flags.message, 'deny'],
+    ['--no-progress', read.flags.noProgress, 'what-if'],
+    ['--suggest', read.flags.suggest, 'what-if'],
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
   return read
 }
 
-const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'sessions'])
+const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'sessions', 'what-if'])
 const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'why'])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
@@ -81,6 +83,7 @@ const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'doctor',
   'models',
   'sessions',
+  'what-if',
   'why',
 ])
 
@@ -140,6 +143,10 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'sessions': {
       const { sessions } = await import('./sessions/sessions.ts')
       return sessions(flags, words, program)
+    }
+    case 'what-if': {
+      const { whatIfCommand } = await import('./what-if/what-if.ts')
+      return whatIfCommand(flags, words, program)
     }
     case 'why': {
       const { why } = await import('./why/why.ts')

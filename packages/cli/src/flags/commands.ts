@@ -2,7 +2,18 @@ import { UsageError } from '../usage-error.ts'
 import { nearest } from './nearest.ts'
 
 /** What the program does beside answering a prompt, each in a word. */
-const commands = ['approve', 'check', 'context', 'demo', 'deny', 'doctor', 'models', 'sessions', 'why'] as const
+const commands = [
+  'approve',
+  'check',
+  'context',
+  'demo',
+  'deny',
+  'doctor',
+  'models',
+  'sessions',
+  'what-if',
+  'why',
+] as const
 export type Command = (typeof commands)[number]
 
 export function isCommand(word: string | undefined): word is Command {

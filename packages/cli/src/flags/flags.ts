@@ -81,6 +81,8 @@ export interface Flags {
   readonly yes?: boolean
   readonly message?: string
   readonly keep?: boolean
+  readonly noProgress?: boolean
+  readonly suggest?: boolean
   readonly help?: boolean
   readonly version?: boolean
 }

@@ -345,7 +345,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     names: ['--json'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of check, context, doctor, models, sessions and why: JSON',
+    meaning: 'Of check, context, doctor, models, sessions, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
   yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete: do it' },
@@ -358,6 +358,18 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     meaning: 'Of deny: what the model is told',
   },
   keep: { names: ['--keep'], group: 'program', kind: 'switch', meaning: 'Of demo: keep the folder it worked in' },
+  noProgress: {
+    names: ['--no-progress'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of what-if: with the guard against going in circles, which a run of this program has in any case',
+  },
+  suggest: {
+    names: ['--suggest'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of what-if: the limits that would have saved most and lost nothing',
+  },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
   version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
 }

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { sessionFolder } from '@halting/agent'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -11,16 +11,16 @@ const extension = '.jsonl'
  * The file of a session: by its path, by its id or the beginning of it (of this folder before all others), or the newest of this folder.
  * @throws UsageError where there is none, or more than one.
  */
-export async function findSession(given: string | undefined, { cwd, env }: Program): Promise<string> {
-  const { base, parts } = sessionFolder({ cwd, env, home: env['HOME'] ?? homedir(), sessionId: 'any' })
-  const own = join(base, parts[0] ?? '')
+export async function findSession(given: string | undefined, program: Program): Promise<string> {
+  const own = ownFolder(program)
+  const base = dirname(own)
   if (given === undefined) {
     const [newest] = await sessionsIn(own)
     if (newest === undefined)
       throw new UsageError('No session of this folder is kept. Name one, by its id or its file: halting why FILE.')
     return newest
   }
-  const path = resolve(cwd, given)
+  const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
   if (/[/\\]|\.jsonl$/.test(given)) throw new UsageError(`There is no file ${given}.`)
   const projects = (await namesIn(base)).map((name) => join(base, name))
@@ -35,6 +35,35 @@ export async function findSession(given: string | undefined, { cwd, env }: Progr
     if (first !== undefined) return first
   }
   throw new UsageError(`There is no session ${given}.`)
+}
+
+/**
+ * The files of all sessions that are named, where a folder stands for those in it and below; those of this folder when none is.
+ * @throws UsageError for a name that is none.
+ */
+export async function findSessions(given: readonly string[], program: Program): Promise<readonly string[]> {
+  if (given.length === 0) {
+    const own = await sessionsIn(ownFolder(program))
+    if (own.length === 0)
+      throw new UsageError('No session of this folder is kept. Name sessions, files, or a folder with such files.')
+    return own
+  }
+  const found = await Promise.all(
+    given.map(async (name) => {
+      const path = resolve(program.cwd, name)
+      const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true
+      if (!isFolder) return [await findSession(name, program)]
+      const names = (await readdir(path, { recursive: true })).filter((each) => each.endsWith(extension))
+      if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)
+      return names.toSorted().map((each) => join(path, each))
+    }),
+  )
+  return [...new Set(found.flat())]
+}
+
+function ownFolder({ cwd, env }: Program): string {
+  const { base, parts } = sessionFolder({ cwd, env, home: env['HOME'] ?? homedir(), sessionId: 'any' })
+  return join(base, parts[0] ?? '')
 }
 
 /** Files of sessions in a folder, the newest first. */

@@ -1,0 +1,134 @@
+import type { OtherLimits, WhatIf } from '@halting/core/steps'
+import { wrapped } from '../io/columns.ts'
+import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
+import type { Style } from '../io/style.ts'
+import type { RunAnswer, Told } from './told.ts'
+
+type Spent = WhatIf['saved']
+
+/** A paragraph for each run, then what they come to together, then the limits that are suggested. */
+export function whatIfText({ answers, suggested, runs, skipped }: Told, width: number, style: Style): string {
+  const columns = Math.min(width, 100)
+  const lines = [
+    ...answers.flatMap((each) => answerLines(each, columns, style)),
+    ...(answers.length > 1 ? ['', style.bold(wrapped(summaryOf(answers), columns))] : []),
+    ...(suggested === undefined ? [] : suggestedLines(suggested, runs, columns, answers.length > 0)),
+    ...(skipped.length === 0
+      ? []
+      : [
+          '',
+          ...[`Not read: ${many(skipped.length, 'file')}.`, ...skipped.slice(0, 5)].map((text) =>
+            wrapped(oneLine(text, Infinity), columns),
+          ),
+        ]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function answerLines({ session, run, answer }: RunAnswer, columns: number, style: Style): readonly string[] {
+  const name = `${oneLine(session.slice(0, 8), 8)} ${oneLine(run, 12)}`
+  const indented = (text: string): readonly string[] =>
+    wrapped(oneLine(text, Infinity), columns - 2)
+      .split('\n')
+      .map((line) => `  ${line}`)
+  const lost = lostIn(answer)
+  return [
+    style.bold(name),
+    ...indented(verdictOf(answer)),
+    ...(answer.verdict === 'stops' ? indented(`Saves ${spentText(answer.saved)}.`) : []),
+    ...(lost === '' ? [] : indented(`Loses ${lost}.`)),
+  ]
+}
+
+function verdictOf({ verdict, reason, by, isAtTheLatest, toldAfterTurn, kept }: WhatIf): string {
+  switch (verdict) {
+    case 'same':
+      return `The same: ${reason} after ${many(kept.turns, 'turn')}.`
+    case 'unknown':
+      return `Not known: the record ends after ${many(kept.turns, 'turn')}, and it might have gone on.`
+    case 'stops': {
+      const told = toldAfterTurn === null ? '' : `, told after turn ${toldAfterTurn} and as if it had not listened`
+      const place = `after ${many(kept.turns, 'turn')}${isAtTheLatest ? ' at the latest' : ''}`
+      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${told}.`
+    }
+  }
+}
+
+function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
+  const shown = {
+    maxBudgetUsd: money,
+    maxDurationMs: elapsed,
+    maxTurns: counted,
+    maxTotalTokens: counted,
+    noProgress: counted,
+  }
+  return `${shown[limit](used)} of ${shown[limit](max)}`
+}
+
+function spentText({ turns, tokens, costUsd, activeMs }: Spent): string {
+  return [
+    many(turns, 'turn'),
+    `${counted(tokens)} tokens`,
+    ...(costUsd > 0 ? [money(costUsd)] : []),
+    elapsed(activeMs),
+  ].join(', ')
+}
+
+function lostIn({ lost: { changes, answer } }: WhatIf): string {
+  const calls = Object.entries(changes).map(([tool, count]) => `${many(count, 'call')} of ${oneLine(tool, 40)}`)
+  return [...calls, ...(answer ? ['the answer'] : [])].join(', ')
+}
+
+function summaryOf(answers: readonly RunAnswer[]): string {
+  const of = (verdict: WhatIf['verdict']): readonly WhatIf[] =>
+    answers.map(({ answer }) => answer).filter((each) => each.verdict === verdict)
+  const stopped = of('stops')
+  const sum = (figure: (spent: Spent) => number): number =>
+    stopped.reduce((total, { saved }) => total + figure(saved), 0)
+  const saved = {
+    turns: sum(({ turns }) => turns),
+    tokens: sum(({ tokens }) => tokens),
+    costUsd: sum(({ costUsd }) => costUsd),
+    activeMs: sum(({ activeMs }) => activeMs),
+  }
+  const changes = new Map<string, number>()
+  for (const { lost } of stopped)
+    for (const [tool, count] of Object.entries(lost.changes)) changes.set(tool, (changes.get(tool) ?? 0) + count)
+  const lost = [
+    ...[...changes].map(([tool, count]) => `${many(count, 'call')} of ${oneLine(tool, 40)}`),
+    ...[stopped.filter(({ lost: { answer } }) => answer).length]
+      .filter((count) => count > 0)
+      .map((count) => many(count, 'answer')),
+  ]
+  return `${many(answers.length, 'run')}: ${stopped.length} would have stopped, ${of('same').length} the same, ${of('unknown').length} not known. Saves ${spentText(saved)}. Loses ${lost.length === 0 ? 'nothing' : lost.join(', ')}.`
+}
+
+function suggestedLines(
+  suggested: NonNullable<Told['suggested']>,
+  runs: number,
+  columns: number,
+  isBelow: boolean,
+): readonly string[] {
+  const before = isBelow ? [''] : []
+  if (suggested.length === 0)
+    return [
+      ...before,
+      wrapped(`No limit would have saved anything in ${many(runs, 'run')} without losing something.`, columns),
+    ]
+  return [
+    ...before,
+    wrapped(`In ${many(runs, 'run')} these would have lost nothing:`, columns),
+    ...suggested.flatMap(({ limits, saved, stops }) => [
+      `  ${flagsOf(limits)}`,
+      ...wrapped(`stops ${many(stops, 'run')} earlier, saves ${spentText(saved)}`, columns - 4)
+        .split('\n')
+        .map((line) => `    ${line}`),
+    ]),
+  ]
+}
+
+function flagsOf({ maxTurns, maxDurationMs, noProgress }: OtherLimits): string {
+  if (typeof maxTurns === 'number') return `--max-turns ${maxTurns}`
+  if (typeof maxDurationMs === 'number') return `--max-duration ${Math.ceil(maxDurationMs / 1_000)}s`
+  return noProgress === true ? '--no-progress' : ''
+}

@@ -1,0 +1,99 @@
+// Holds rules of docs/spec.md: R-IF-1, R-IF-6 to R-IF-8.
+import { mkdirSync, writeFileSync, copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { here, installProgram, run } from './support/program.ts'
+import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+
+installProgram()
+
+const [good, circling] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002']
+
+beforeAll(async () => {
+  await keep(good, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')])
+  const looks = Array.from({ length: 30 }, () => asks(['Read', { file_path: 'same' }]))
+  await keep(circling, [asks(['Edit', { file_path: 'b' }]), ...looks], { maxTurns: 25 })
+})
+
+const timeless = (text: string): string => text.replaceAll(/\d+ ms|\d+\.\d s/g, 'TIME')
+
+test('it tells for each run where it would have stopped, and what they come to together', async () => {
+  const { status, stdout, stderr } = await run(['what-if', good, circling, '--max-turns', '2'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(timeless(stdout)).toBe(
+    [
+      'aaaaaaaa run1',
+      '  Would have stopped after 2 turns: max_turns (2 of 2).',
+      '  Saves 1 turn, 1,100 tokens, $1.10, TIME.',
+      '  Loses the answer.',
+      'bbbbbbbb run1',
+      '  Would have stopped after 2 turns: max_turns (2 of 2).',
+      '  Saves 23 turns, 25,300 tokens, $25.30, TIME.',
+      '',
+      '2 runs: 2 would have stopped, 0 the same, 0 not known. Saves 24 turns, 26,400 tokens, $26.40, TIME.',
+      'Loses 1 answer.',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('the same, and not known', async () => {
+  const same = await run(['what-if', good, '--max-turns', '3', '--max-duration', '1h'])
+  expect(same.stdout).toBe('aaaaaaaa run1\n  The same: completed after 3 turns.\n')
+  const beyond = await run(['what-if', circling, '--max-turns', '26'])
+  expect(beyond.stdout).toContain('Not known: the record ends after 25 turns, and it might have gone on.')
+})
+
+test('a budget stops it at the latest there, and changes that would be lost are told by tool', async () => {
+  const { stdout } = await run(['what-if', good, '--max-budget-usd', '1.5'])
+  expect(timeless(stdout)).toContain('Would have stopped after 1 turn at the latest: max_budget_usd ($1.10 of $1.50).')
+  expect(stdout).toContain('Loses 1 call of Edit, the answer.')
+})
+
+test('going in circles is told with the turn after which the model would have heard of it', async () => {
+  const { stdout } = await run(['what-if', circling, '--no-progress'])
+  expect(stdout).toContain(
+    'Would have stopped after 11 turns: no_progress (5 of 5), told after turn 6 and as if it had',
+  )
+})
+
+test('a folder stands for all sessions in it; what cannot be read is counted', async () => {
+  const folder = join(here(), 'kept')
+  mkdirSync(join(folder, 'below'), { recursive: true })
+  copyFileSync(sessionPath(good), join(folder, 'one.jsonl'))
+  copyFileSync(sessionPath(circling), join(folder, 'below', 'two.jsonl'))
+  writeFileSync(join(folder, 'other.jsonl'), '{"no":"session"}\n')
+  const { status, stdout } = await run(['what-if', 'kept', '--max-turns', '1', '--json'])
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    limits: { maxTurns: 1 },
+    runs: 2,
+    answers: [{ answer: { verdict: 'stops' } }, { answer: { verdict: 'stops' } }],
+    skipped: [expect.stringContaining('other.jsonl')],
+  })
+  expect((await run(['what-if', 'kept', '--max-turns', '1'])).stdout).toContain('Not read: 1 file.')
+})
+
+test('--suggest finds the limits that save most and lose nothing, over all sessions of the folder', async () => {
+  const { stdout } = await run(['what-if', '--suggest'])
+  expect(timeless(stdout)).toContain(
+    [
+      'In 2 runs these would have lost nothing:',
+      '  --max-turns 3',
+      '    stops 1 run earlier, saves 22 turns, 24,200 tokens, $24.20, TIME',
+      '  --no-progress',
+      '    stops 1 run earlier, saves 14 turns, 15,400 tokens, $15.40, TIME',
+    ].join('\n'),
+  )
+})
+
+test.each([
+  [['what-if'], 'Say which limits: --max-turns'],
+  [['what-if', 'zzzz', '--max-turns', '3'], 'There is no session zzzz.'],
+  [['check', '--suggest'], '--suggest belongs to halting what-if.'],
+  [['-p', 'hello', '--no-progress'], '--no-progress belongs to halting what-if.'],
+])('%j is refused', async (args, message) => {
+  const { status, stderr } = await run(args)
+  expect(status).toBe(2)
+  expect(stderr).toContain(message)
+})
