@@ -60,7 +60,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, context, doctor, models, sessions, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, context, doctor, models, replay, sessions, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--keep', read.flags.keep, 'demo'],
@@ -76,13 +76,14 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 }
 
 const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'sessions', 'what-if'])
-const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'why'])
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'replay', 'why'])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
   'context',
   'doctor',
   'models',
   'sessions',
+  'replay',
   'what-if',
   'why',
 ])
@@ -143,6 +144,10 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'sessions': {
       const { sessions } = await import('./sessions/sessions.ts')
       return sessions(flags, words, program)
+    }
+    case 'replay': {
+      const { replaySession } = await import('./replay/replay.ts')
+      return replaySession(flags, words, program)
     }
     case 'what-if': {
       const { whatIfCommand } = await import('./what-if/what-if.ts')

@@ -185,7 +185,7 @@ test.each([
   ],
   [
     ['--json'],
-    '--json belongs to halting check, context, doctor, models, sessions, what-if and why. A run takes --output-format json.',
+    '--json belongs to halting check, context, doctor, models, replay, sessions, what-if and why. A run takes --output-format json.',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],

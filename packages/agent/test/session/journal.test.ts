@@ -34,18 +34,6 @@ interface Line {
 }
 
 const ran: string[] = []
-/** A line, as far as other readers know it. */
-interface Line {
-  readonly type: string
-  readonly uuid: string
-  readonly parentUuid: string | null
-  readonly sessionId: string
-  readonly cwd: string
-  readonly timestamp: string
-  readonly isSidechain: boolean
-  readonly toolUseResult?: unknown
-  readonly message: { readonly content: string | readonly { readonly type: string }[] }
-}
 const tools = [
   {
     name: 'Look',

@@ -10,6 +10,7 @@ const commands = [
   'deny',
   'doctor',
   'models',
+  'replay',
   'sessions',
   'what-if',
   'why',

@@ -31,6 +31,7 @@ const usage = `halting: a coding agent that always stops, and says why
   halting approve|deny SESSION TOOL_USE_ID
                                 answers a call that waits; --resume SESSION goes on then
   halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on
+  halting replay [SESSION]      what happened in a session, a line for each step, without a model
   halting what-if [SESSION|FOLDER …] --max-turns N …
                                 where other limits would have stopped sessions, what that saves and loses
   halting models [PART]         the models that are known: windows, prices, where a key is found

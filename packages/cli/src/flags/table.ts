@@ -345,7 +345,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     names: ['--json'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of check, context, doctor, models, sessions, what-if and why: JSON',
+    meaning: 'Of check, context, doctor, models, replay, sessions, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
   yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete: do it' },

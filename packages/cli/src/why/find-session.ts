@@ -1,7 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { sessionFolder } from '@halting/agent'
+import { readJournal, sessionFolder, type ReadJournal } from '@halting/agent'
+import { HaltingError } from '@halting/core'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -82,4 +83,13 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 function nameOf(file: string): string {
   return basename(file, extension)
+}
+
+/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+export async function readSession(path: string): Promise<ReadJournal> {
+  try {
+    return await readJournal(path)
+  } catch (error) {
+    throw error instanceof HaltingError ? new UsageError(error.message) : error
+  }
 }

@@ -1,11 +1,10 @@
-import { readJournal, type ReadJournal } from '@halting/agent'
 import { accountOf, type StepRecord } from '@halting/core/steps'
-import { HaltingError, type Terminal } from '@halting/core'
+import type { Terminal } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findSession } from './find-session.ts'
+import { findSession, readSession } from './find-session.ts'
 import { goOn } from './go-on.ts'
 import { whyText } from './why-text.ts'
 
@@ -28,15 +27,6 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const told = { sessionId, cwd: sessionCwd, account: accountOf(newest), goOn: next, before }
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
-}
-
-/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
-async function readSession(path: string): Promise<ReadJournal> {
-  try {
-    return await readJournal(path)
-  } catch (error) {
-    throw error instanceof HaltingError ? new UsageError(error.message) : error
-  }
 }
 
 function terminalIn(records: readonly StepRecord[]): Terminal | undefined {

@@ -1,0 +1,36 @@
+// Holds rules of docs/spec.md: R-WHY-11.
+import { expect, test } from 'vitest'
+import { columnsOf } from '../src/io/columns.ts'
+import { installProgram, run } from './support/program.ts'
+import { asks, keep, says } from './support/kept-session.ts'
+
+installProgram()
+
+const id = 'aaaaaaaa-0000-4000-8000-000000000001'
+
+test('replay tells what happened, a line for each step, and asks no model', async () => {
+  await keep(id, [asks(['Read', { file_path: 'a.ts' }]), says('All is well.\nReally.')])
+  const { status, stdout, stderr } = await run(['replay', id, '--json'])
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const told = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { readonly what: string; readonly text: string })
+  const timeless = told.map(({ what, text }) => [what, text.replaceAll(/\d+ ms/g, 'TIME').slice(0, 40)])
+  const steps = timeless.filter(([what]) => what?.startsWith('permission') !== true)
+  expect(steps.map(([what = '', text]) => [what.replace(/toolu?_?.*$/, ''), text])).toEqual([
+    ['start', 'run1: go'],
+    ['model:1.1', 'answered, TIME'],
+    ['asks', 'Read {"file_path":"a.ts"}'],
+    ['', expect.stringMatching(/^done, TIME: seen seen/)],
+    ['lap', 'next_turn'],
+    ['model:2.1', 'answered, TIME'],
+    ['said', 'All is well.\nReally.'],
+    ['end', expect.stringMatching(/^completed: /)],
+  ])
+  const text = await run(['replay', id])
+  const lines = text.stdout.trimEnd().split('\n')
+  expect(lines).toHaveLength(told.length)
+  expect(lines.filter((line) => columnsOf(line) > 100)).toEqual([])
+  expect(text.stdout).toContain('said All is well. Really.')
+})
