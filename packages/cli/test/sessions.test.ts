@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { digestOf } from '@halting/core/adapters'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from './support/program.ts'
 
@@ -175,6 +176,12 @@ describe('--resume', () => {
     expect(damaged.status).toBe(2)
     expect(damaged.stderr).toContain('is damaged in line 2')
     expect((await run(['sessions'])).stdout).toContain('cannot be read')
+
+    const head = JSON.stringify({ type: 'halting', format: 99, sessionId: id, cwd: here() }).slice(0, -1)
+    writeFileSync(sessionPath(), [`${head},"sum":"${digestOf(head)}"}`, ...lines.slice(1)].join('\n'))
+    const later = await ask('x', [{ content: 'x' }], '--resume', id)
+    expect(later.status).toBe(2)
+    expect(later.stderr).toContain('was written by a later version of this program')
 
     writeFileSync(sessionPath(), whole)
     const script1 = script(
