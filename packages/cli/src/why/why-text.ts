@@ -108,7 +108,7 @@ function totalsLine({ totals, carried }: Account): string {
     elapsed(activeMs),
   ]
   const isCarried = carried.tokens > 0
-  return `${parts.join(', ')}${isCarried ? `; ${counted(carried.tokens)} tokens and ${money(carried.costUsd)} of it by the run before` : ''}.`
+  return `${parts.join(', ')}${isCarried ? `; ${counted(carried.tokens)} tokens${carried.costUsd > 0 ? ` and ${money(carried.costUsd)}` : ''} of it by the run before` : ''}.`
 }
 
 const limitLabels: { readonly [name in LimitName]: string } = {

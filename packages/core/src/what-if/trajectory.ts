@@ -1,3 +1,4 @@
+import { turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
 import { recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
 import { turnHash } from '../guards/no-progress.ts'
@@ -38,11 +39,16 @@ export interface Trajectory {
   readonly ending: { readonly reason: TerminalReason; readonly limit: number | null } | null
   /** With which limits it ran. */
   readonly limits: RunLimits
+  /** What it carried over from a run that it goes on from: its limits count that, too. */
+  readonly carried: { readonly turns: number; readonly tokens: number; readonly nanos: number; readonly ms: number }
 }
 
 /** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
 export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const begin = beginningOf(records)
+  const { laps, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = begin.start.spent
+  // The first turn of a run is not a lap, so it is in the count already.
+  const carried = { turns: turnsBegun(laps) - 1, tokens, nanos: nanos + unknownNanos, ms: now - startedAt }
   const turns: PastTurn[] = []
   let open: StepRecord[] = []
   let countsAsTurn = true
@@ -63,11 +69,12 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
         turns,
         ending: { reason, limit: typeof limit === 'number' ? limit : null },
         limits: limitsInForce(records),
+        carried,
       }
     } else open.push(record)
   }
   if (open.some(({ type }) => type === 'result')) close([], false)
-  return { turns, ending: null, limits: limitsInForce(records) }
+  return { turns, ending: null, limits: limitsInForce(records), carried }
 }
 
 function isSteered(entry: TranscriptEntry): boolean {

@@ -124,10 +124,10 @@ function stricter(given: number | null | undefined, had: number | null): number 
   return had === null || given < had ? given : undefined
 }
 
-function stopByTurns({ turns, limits }: Trajectory, { maxTurns }: OtherLimits): Stop | undefined {
+function stopByTurns({ turns, limits, carried }: Trajectory, { maxTurns }: OtherLimits): Stop | undefined {
   const max = stricter(maxTurns, limits.maxTurns)
   if (max === undefined) return undefined
-  let begun = 0
+  let begun = carried.turns
   for (const [index, { countsAsTurn }] of turns.entries()) {
     if (!countsAsTurn) continue
     if (index > 0 && begun >= max)
@@ -137,17 +137,18 @@ function stopByTurns({ turns, limits }: Trajectory, { maxTurns }: OtherLimits): 
   return undefined
 }
 
-function stopByTime({ turns, limits }: Trajectory, { maxDurationMs }: OtherLimits): Stop | undefined {
+function stopByTime({ turns, limits, carried }: Trajectory, { maxDurationMs }: OtherLimits): Stop | undefined {
   const max = stricter(maxDurationMs, limits.maxDurationMs)
   if (max === undefined) return undefined
-  const wholeTurns = turns.findIndex(({ endMs }) => endMs > max)
+  const cutMs = Math.max(0, max - carried.ms)
+  const wholeTurns = turns.findIndex(({ endMs }) => endMs > cutMs)
   if (wholeTurns < 0) return undefined
-  return { reason: 'time_limit', limit: 'maxDurationMs', used: max, max, wholeTurns, cutMs: max }
+  return { reason: 'time_limit', limit: 'maxDurationMs', used: max, max, wholeTurns, cutMs }
 }
 
 /** A request that cost more than what was left was never made. */
 function stopByPayments(
-  { turns, limits }: Trajectory,
+  { turns, limits, carried }: Trajectory,
   given: OtherLimits,
   limit: 'maxBudgetUsd' | 'maxTotalTokens',
 ): Stop | undefined {
@@ -155,7 +156,7 @@ function stopByPayments(
   if (max === undefined) return undefined
   const isMoney = limit === 'maxBudgetUsd'
   const most = isMoney ? nanosOf(max) : max
-  let used = isMoney ? nanosOf(limits.spentBeforeUsd) : 0
+  let used = isMoney ? nanosOf(limits.spentBeforeUsd) + carried.nanos : carried.tokens
   for (const [wholeTurns, { payments }] of turns.entries()) {
     const paid = payments.reduce((sum, payment) => sum + (isMoney ? payment.nanos : payment.tokens), 0)
     if (used + paid > most) {

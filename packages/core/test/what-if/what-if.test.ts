@@ -152,6 +152,24 @@ test('of a run that did not end nothing is known beyond its record', async () =>
   expect(whatIf(trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
 })
 
+test('a run that carries counters is stopped where these reach the limit', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const options = { clock, prices: dollarATokenPrices, tools: [reader('Look')] }
+  const looks = Array.from({ length: 9 }, () => ({ ...calls('Look'), usage }))
+  const first = await run(looks, { ...options, maxTurns: 3 })
+  const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent }
+  const whole = trajectoryOf((await run([...looks, 'done'], options, start)).steps.records)
+  for (const limits of [{ maxTurns: 5 }, { maxTotalTokens: 700 }]) {
+    const { terminal } = await run(looks, { ...options, ...limits }, start)
+    const said = whatIf(whole, limits)
+    expect(said.reason).toBe(terminal.reason)
+    expect(said.kept.costUsd + first.terminal.costUsd).toBeGreaterThanOrEqual(terminal.costUsd)
+  }
+  const { terminal } = await run(looks, { ...options, maxTurns: 5 }, start)
+  expect(whatIf(whole, { maxTurns: 5 })).toMatchObject({ by: { used: 5 }, isAtTheLatest: false })
+  expect(whatIf(whole, { maxTurns: 5 }).kept.costUsd + first.terminal.costUsd).toBe(terminal.costUsd)
+})
+
 test('what a person says in between is no circle', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const going = begin((_request, index) => (index < 14 ? calls('Look') : 'done'), {
