@@ -1,3 +1,4 @@
+import { abortScenarios } from './abort-scenarios.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { FinishReasonHook } from '../../guards/limits.ts'
 import { CallableHook } from '../../hooks/hook.ts'
@@ -392,5 +393,5 @@ const stubborn: readonly Scenario[] = [
   }),
 ]
 
-const others = [...settingsScenarios, ...mediaScenarios, ...contextScenarios]
+const others = [...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
 export const scenarios: readonly Scenario[] = [...deviating, ...others, ...stubborn, ...strangeScenarios]

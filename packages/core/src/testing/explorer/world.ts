@@ -181,8 +181,10 @@ export function createWorld(
     if (scenario.agents !== undefined) return choices.choose(`reply ${key}`, scenario.agents)
     return agent % 2 === 0 ? 'read' : 'text'
   }
-  const replyKind = ({ idempotencyKey, toolChoice }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
-    if (toolChoice === 'none')
+  const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
+    // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
+    const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
+    if (toolChoice === 'none' || isQuestion)
       return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
     const agent = agentOf(idempotencyKey)
     if (agent > 0) return agentReply(agent, idempotencyKey)
