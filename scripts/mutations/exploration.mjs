@@ -132,7 +132,7 @@ export const explored = [
     [
       'turn/recover.ts',
       'const roomRoutes: readonly Route[] = [\n  roomRoute(',
-      'const roomRoutes: readonly Route[] = [\n  roomRoute(\'reactive_compact_retry\', \'reactive\', ({ context }, view) =>\n    context.contextDefence.compact(view, \'reactive\'),\n  ),\n  roomRoute(',
+      "const roomRoutes: readonly Route[] = [\n  roomRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>\n    context.contextDefence.compact(view, 'reactive'),\n  ),\n  roomRoute(",
     ],
   ],
   [

@@ -244,10 +244,6 @@ export const promisesOfResumes = [
   [
     'time: what no process ran counts',
     ['steps/resumed-time'],
-    [
-      'steps/driver.ts',
-      'this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)',
-      'this.#idleMs = 0',
-    ],
+    ['steps/driver.ts', 'this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)', 'this.#idleMs = 0'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))
