@@ -23,6 +23,16 @@ test('without sessions it says so, with exit 2', async () => {
   })
 })
 
+test("an empty HOME makes nothing of a project the person's own: its sessions are not those that are kept", async () => {
+  await keep(first, [says('hello')])
+  const { status, stdout, stderr } = await run(['why'], { env: { HOME: '' } })
+  expect({ status, stdout, stderr: stderr.includes('No session of this folder is kept.') }).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: true,
+  })
+})
+
 test('it tells the newest session: the ending, the limits, where it went, and the command that goes on', async () => {
   await keep(first, [says('hello')])
   await keep(

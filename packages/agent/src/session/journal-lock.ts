@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { link, mkdir, readFile, rm, rmdir, stat, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { codeOf } from '../tools/result.ts'
 
 /** Who writes a session. A process is told apart from a later one with its number by when it began. */
 export interface LockHolder {
@@ -130,8 +131,4 @@ function beginningOf(pid: number): string {
   } catch {
     return ''
   }
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }

@@ -1,9 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
-import { readJournal, sessionFolder, type ReadJournal } from '@halting/agent'
+import { join, resolve } from 'node:path'
+import { keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
 import { HaltingError } from '@halting/core'
 import type { Program } from '../program.ts'
+import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 
 const extension = '.jsonl'
@@ -13,27 +13,25 @@ const extension = '.jsonl'
  * @throws UsageError where there is none, or more than one.
  */
 export async function findSession(given: string | undefined, program: Program): Promise<string> {
-  const own = ownFolder(program)
-  const base = dirname(own)
   if (given === undefined) {
-    const [newest] = await sessionsIn(own)
+    const [newest] = await keptSessions(whose(program), 'of this folder')
     if (newest === undefined)
       throw new UsageError('No session of this folder is kept. Name one, by its id or its file: halting why FILE.')
-    return newest
+    return newest.path
   }
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
   if (/[/\\]|\.jsonl$/.test(given)) throw new UsageError(`There is no file ${given}.`)
-  const projects = (await namesIn(base)).map((name) => join(base, name))
-  for (const folders of [[own], projects]) {
-    const found = (await Promise.all(folders.map(sessionsIn))).flat()
-    const named = found.filter((file) => nameOf(file).startsWith(given))
-    const [first] = named
-    if (named.length > 1 && first !== undefined && nameOf(first) !== given)
-      throw new UsageError(
-        `${named.length} sessions begin with ${given}: ${named.slice(0, 5).map(nameOf).join(', ')}. Name one.`,
-      )
-    if (first !== undefined) return first
+  for (const which of ['of this folder', 'all'] as const) {
+    const named: readonly KeptFile[] = (await keptSessions(whose(program), which)).filter(({ sessionId }) =>
+      sessionId.startsWith(given),
+    )
+    const [first]: readonly KeptFile[] = named
+    if (named.length > 1 && first !== undefined && first.sessionId !== given) {
+      const ids = named.slice(0, 5).map(({ sessionId }) => sessionId)
+      throw new UsageError(`${named.length} sessions begin with ${given}: ${ids.join(', ')}. Name one.`)
+    }
+    if (first !== undefined) return first.path
   }
   throw new UsageError(`There is no session ${given}.`)
 }
@@ -44,10 +42,10 @@ export async function findSession(given: string | undefined, program: Program): 
  */
 export async function findSessions(given: readonly string[], program: Program): Promise<readonly string[]> {
   if (given.length === 0) {
-    const own = await sessionsIn(ownFolder(program))
+    const own = await keptSessions(whose(program), 'of this folder')
     if (own.length === 0)
       throw new UsageError('No session of this folder is kept. Name sessions, files, or a folder with such files.')
-    return own
+    return own.map(({ path }) => path)
   }
   const found = await Promise.all(
     given.map(async (name) => {
@@ -60,29 +58,6 @@ export async function findSessions(given: readonly string[], program: Program): 
     }),
   )
   return [...new Set(found.flat())]
-}
-
-function ownFolder({ cwd, env }: Program): string {
-  const { base, parts } = sessionFolder({ cwd, env, home: env['HOME'] ?? homedir(), sessionId: 'any' })
-  return join(base, parts[0] ?? '')
-}
-
-/** Files of sessions in a folder, the newest first. */
-async function sessionsIn(folder: string): Promise<readonly string[]> {
-  const paths = (await namesIn(folder)).filter((name) => name.endsWith(extension)).map((name) => join(folder, name))
-  const dated = await Promise.all(
-    paths.map(async (path) => ({ path, at: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 })),
-  )
-  return dated.toSorted((a, b) => b.at - a.at).map((each) => each.path)
-}
-
-/** None where there is no such folder. */
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => [])
-}
-
-function nameOf(file: string): string {
-  return basename(file, extension)
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */

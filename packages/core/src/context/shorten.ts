@@ -1,4 +1,5 @@
 import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolResultBlock } from '../messages.ts'
+import { headOf, tailOf } from '../text.ts'
 
 /** The line that stands for what is left out has at most so many characters. */
 const noteLength = 60
@@ -10,16 +11,10 @@ const noteLength = 60
 export function shortenText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text
   const room = Math.max(0, maxLength - noteLength)
-  const head = wholeUnits(text.slice(0, Math.ceil(room * 0.6)), 'end')
-  const tail = wholeUnits(text.slice(text.length - Math.floor(room * 0.4)), 'start')
+  const head = headOf(text, Math.ceil(room * 0.6))
+  const tail = tailOf(text, Math.floor(room * 0.4))
   const shorter = `${head}\n[… ${text.length - head.length - tail.length} characters were left out here …]\n${tail}`
   return shorter.length < text.length ? shorter : text
-}
-
-/** A pair of surrogates is one character: it is not cut in the middle. */
-function wholeUnits(text: string, cutAt: 'start' | 'end'): string {
-  if (cutAt === 'end') return /[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text
-  return /^[\uDC00-\uDFFF]/.test(text) ? text.slice(1) : text
 }
 
 /** The messages with every text of a result no longer than this; those without such a result stay the same objects. */
