@@ -1,62 +1,25 @@
 import { type ChildProcess, spawn, spawnSync, type StdioOptions } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, inject } from 'vitest'
 
-// The real program, bundled from the sources of this moment and run as a process of its own.
+// The real program, bundled from the sources of this moment (vitest.bundles.ts) and run as a process of its own.
 
-const path = (relative: string): string => fileURLToPath(new URL(`../../../../${relative}`, import.meta.url))
-// Under the repository, where ripgrep is found.
-const home = path(`.tmp/cli-under-test-${process.pid}-${process.env['VITEST_POOL_ID'] ?? '0'}`)
 let folder = ''
 
 /** Where programs of this test file run; empty at first. */
 export const here = (): string => folder
 
 /** The program's own file. */
-export const programPath = (): string => join(home, 'bin/halting.js')
+export const programPath = (): string => join(inject('program'), 'bin/halting.js')
 
-/** Bundles the program and makes a folder for it to run in; both are removed at the end of the test file. */
+/** Makes a folder for the program to run in, which is removed at the end of the test file. */
 export function installProgram(): void {
-  beforeAll(async () => {
-    rmSync(home, { recursive: true, force: true })
-    mkdirSync(home, { recursive: true })
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'halting-cli-test-'))
-    for (const part of ['bin', 'package.json'])
-      cpSync(path(`packages/cli/${part}`), join(home, part), { recursive: true })
-    symlinkSync(path('packages/cli/examples'), join(home, 'examples'))
-    await build({
-      absWorkingDir: path('packages/cli'),
-      entryPoints: { main: 'src/main.ts' },
-      outdir: join(home, 'dist'),
-      chunkNames: 'chunks/[name]-[hash]',
-      bundle: true,
-      splitting: true,
-      format: 'esm',
-      platform: 'node',
-      target: 'node20.19',
-      external: ['@vscode/ripgrep'],
-      alias: {
-        '@halting/models/scripted': path('packages/models/src/scripted/index.ts'),
-        '@halting/models': path('packages/models/src/index.ts'),
-        '@halting/agent': path('packages/agent/src/index.ts'),
-        '@halting/core/steps': path('packages/core/src/steps/index.ts'),
-        '@halting/core/adapters': path('packages/core/src/adapters/index.ts'),
-        '@halting/core': path('packages/core/src/index.ts'),
-      },
-      banner: {
-        js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-      },
-      logLevel: 'warning',
-    })
   })
-  afterAll(() => {
-    rmSync(home, { recursive: true, force: true })
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 }
 
 export interface Ended {
@@ -84,7 +47,7 @@ export interface Running {
 
 /** Starts the program. No key, no settings of the person who runs the tests. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const child = spawn(process.execPath, [join(home, 'bin/halting.js'), ...args], {
+  const child = spawn(process.execPath, [programPath(), ...args], {
     cwd: options.cwd ?? folder,
     env: { ...environment(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -131,7 +94,7 @@ export function run(args: readonly string[], options: RunOptions = {}): Promise<
 /** Runs the program with stdout on an open file. */
 export function runWithStdout(args: readonly string[], file: number): Pick<Ended, 'status' | 'stderr'> {
   const stdio: StdioOptions = ['ignore', file, 'pipe']
-  return spawnSync(process.execPath, [join(home, 'bin/halting.js'), ...args], {
+  return spawnSync(process.execPath, [programPath(), ...args], {
     cwd: folder,
     env: environment(),
     stdio,

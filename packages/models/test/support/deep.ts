@@ -7,7 +7,9 @@ export const drawn = (count: number): number => (isDeep ? count : Math.ceil(coun
 
 /** Every place where a stream of this length can be cut; those near its ends and a sample between, where there are too many. */
 export function* cutsOf(length: number, every: { readonly edge: number; readonly step: number }): Generator<number> {
-  const { edge, step } = isDeep ? every : { edge: Math.min(every.edge, 300), step: Math.max(every.step, 41) }
+  const { edge, step } = isDeep
+    ? every
+    : { edge: Math.min(every.edge, 200), step: Math.max(every.step, 41, Math.ceil(length / 100)) }
   for (let at = 1; at < length; at += at < edge || at > length - edge ? 1 : step) yield at
 }
 

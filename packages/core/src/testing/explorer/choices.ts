@@ -1,3 +1,5 @@
+import { hashText } from '../../hash.ts'
+
 /**
  * One path through all that may happen: a choice for every label. A label names a moment (a step's key and what is asked there),
  * so the same path can be taken again after a kill, whatever was asked in between.
@@ -35,6 +37,53 @@ export async function explorePaths(deviations: number, walk: (path: Path) => Pro
     if (next === undefined) return paths
     prefix = next
   }
+}
+
+/**
+ * Goes `most` paths with at most `deviations` deviations, drawn from the whole tree: the same ones every time. No path is walked only to learn
+ * what is asked on it. A tree that has fewer paths is not always gone whole.
+ */
+export async function drawPaths(
+  deviations: number,
+  most: number,
+  walk: (path: Path) => Promise<void>,
+): Promise<number> {
+  const walked: (readonly Asked[])[] = []
+  const seen = new Set<string>()
+  let draws = 0
+  const draw = (below: number): number => hashText(`draw ${draws++}`) % below
+  let prefix: readonly number[] | undefined = []
+  while (prefix !== undefined && walked.length < most) {
+    const { path, asked } = pathOf(prefix)
+    await walk(path)
+    walked.push(asked)
+    prefix = undefined
+    for (let tries = 0; prefix === undefined && tries < triesOfDraw; tries++) {
+      const drawn = withOneMore(walked[draw(walked.length)] ?? [], deviations, draw)
+      if (drawn === undefined || seen.has(drawn.join())) continue
+      seen.add(drawn.join())
+      prefix = drawn
+    }
+  }
+  return walked.length
+}
+
+/** How often something new is drawn for before it is taken that there is nothing new. */
+const triesOfDraw = 200
+
+/** A path that was gone, with one more deviation behind its last one: each path has one such parent. */
+function withOneMore(
+  asked: readonly Asked[],
+  deviations: number,
+  draw: (below: number) => number,
+): readonly number[] | undefined {
+  if (asked.filter(({ taken }) => taken > 0).length >= deviations) return undefined
+  const first = asked.findLastIndex(({ taken }) => taken > 0) + 1
+  if (first >= asked.length) return undefined
+  const at = first + draw(asked.length - first)
+  const options = asked[at]?.options ?? 1
+  if (options < 2) return undefined
+  return [...asked.slice(0, at).map(({ taken }) => taken), 1 + draw(options - 1)]
 }
 
 function pathOf(prefix: readonly number[]): { readonly path: Path; readonly asked: readonly Asked[] } {

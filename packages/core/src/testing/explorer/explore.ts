@@ -1,6 +1,6 @@
 import type { Transition } from '../../allowance.ts'
 import type { TerminalReason } from '../../stop/terminal.ts'
-import { explorePaths } from './choices.ts'
+import { drawPaths, explorePaths, type Path } from './choices.ts'
 import { everyKill, noKill, sampledKills } from './kills.ts'
 import { skimPath, walkPath } from './walk.ts'
 import type { Scenario } from './world.ts'
@@ -20,20 +20,19 @@ export interface ExploreOptions {
   readonly kills?: 'all' | 'sampled' | 'none'
   /** Only the paths of this part: `number` of `of`, from 0 on. All parts together are the whole. */
   readonly part?: { readonly number: number; readonly of: number }
+  /** No more paths than these, drawn from all of them: the same ones every time. In place of `part`. */
+  readonly mostPaths?: number
 }
 
 /** Takes every path of a scenario. Throws at the first one that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: which = 'all', part = { number: 0, of: 1 } } = options
+  const { kills: which = 'all', part = { number: 0, of: 1 }, mostPaths } = options
   const killed = which === 'sampled' ? sampledKills() : which === 'all' ? everyKill : noKill
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
   let kills = 0
   let paths = 0
-  let number = 0
-  await explorePaths(scenario.deviations, async (path) => {
-    // The next path is known only after this one was taken.
-    if (number++ % part.of !== part.number) return skimPath(scenario, path)
+  const check = async (path: Path): Promise<void> => {
     try {
       const report = await walkPath(scenario, path, killed)
       paths++
@@ -46,7 +45,14 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
         { cause: error },
       )
     }
-  })
+  }
+  if (mostPaths === undefined) {
+    let number = 0
+    // The next path is known only after this one was taken.
+    await explorePaths(scenario.deviations, (path) =>
+      number++ % part.of === part.number ? check(path) : skimPath(scenario, path),
+    )
+  } else await drawPaths(scenario.deviations, mostPaths, check)
   return { scenario: scenario.name, paths, kills, terminals: byName(terminals), transitions: byName(transitions) }
 }
 
