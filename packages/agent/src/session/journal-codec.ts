@@ -15,15 +15,15 @@ export interface JournalPlace {
   readonly version: string
 }
 
-type Fields = { readonly [field: string]: unknown }
+export type Fields = { readonly [field: string]: unknown }
 
 /** A place in a line: content that stands in another line, by its uuid. */
-interface Ref {
+export interface Ref {
   readonly ref: string
 }
 
 /** A tool's result that stands in a line of its own. */
-interface WrittenResult {
+export interface WrittenResult {
   readonly uuid: string
   readonly content: unknown
   readonly isError: boolean
@@ -38,6 +38,8 @@ export interface WrittenLines {
   readonly results: ReadonlyMap<string, WrittenResult>
   /** The newest message of each agent; '' is the main loop. */
   readonly newest: ReadonlyMap<string, string>
+  /** What was spent at the newest lap of each agent that goes on. */
+  readonly spent: ReadonlyMap<string, Fields>
 }
 
 /**
@@ -48,6 +50,10 @@ export class JournalEncoder {
   readonly #place: JournalPlace
   /** Lines of message contents that were written, by the content itself. */
   readonly #written = new WeakMap<object, string>()
+  /** Lines of replies, by the message itself: an entry that holds it as it is names the line and nothing else. */
+  readonly #replies = new WeakMap<object, string>()
+  /** What was spent at the newest lap of each agent: the next one tells what changed. */
+  readonly #spent: Map<string, Fields>
   /** Results of the turn that goes on, by the ids of their calls. */
   readonly #results: Map<string, WrittenResult>
   /** The newest message of each agent: the parent of the next one. */
@@ -61,6 +67,7 @@ export class JournalEncoder {
     this.#count = file?.lines ?? 0
     this.#results = new Map(file?.results)
     this.#newest = new Map(file?.newest)
+    this.#spent = new Map(file?.spent)
     for (const [uuid, content] of file?.contents ?? [])
       if (typeof content === 'object' && content !== null) this.#written.set(content, uuid)
   }
@@ -92,13 +99,16 @@ export class JournalEncoder {
         return this.#withEntries(added, (refs) => ({ ...record, start: { ...start, added: refs } }))
       }
       case 'lap': {
-        const { added, ...lap } = record.lap
-        const lines = this.#withEntries(added, (refs) => ({ ...record, lap: { ...lap, added: refs } }))
+        const { added, spent, ...lap } = record.lap
+        const { changed, ...figures } = this.#figures(lap.scope, spent)
+        const recordOf = (refs: readonly unknown[]): Fields => ({ ...record, lap: { ...lap, ...figures, added: refs } })
+        const lines = this.#withEntries(added, recordOf, changed === undefined ? {} : { changed })
         if (record.lap.scope === '') this.#results.clear()
         return lines
       }
       case 'end': {
         const { added, ...end } = record
+        this.#spent.delete(record.scope)
         return this.#withEntries(added, (refs) => ({ ...end, added: refs }))
       }
       case 'result':
@@ -107,6 +117,16 @@ export class JournalEncoder {
       case 'control':
         return this.#line({ type: 'halting', record })
     }
+  }
+
+  /** Most of what was spent is as it was at the lap before. */
+  #figures(scope: string, spent: object): { readonly spent?: Fields; readonly changed?: Fields } {
+    const figures = spent as Fields
+    const before = this.#spent.get(scope)
+    this.#spent.set(scope, figures)
+    if (before === undefined || !haveSameFields(before, figures)) return { spent: figures }
+    const changed = Object.entries(figures).filter(([field, value]) => !isSameJson(before[field], value))
+    return { changed: Object.fromEntries(changed) }
   }
 
   /** The reply of a model, and the result of a tool, are messages by themselves. */
@@ -119,6 +139,7 @@ export class JournalEncoder {
       const shown = message as { readonly content: readonly ContentBlock[] }
       const uuid = this.#uuid(record.key)
       this.#written.set(shown.content, uuid)
+      this.#replies.set(shown, uuid)
       return this.#message(
         'assistant',
         uuid,
@@ -140,7 +161,11 @@ export class JournalEncoder {
   }
 
   /** Lines for entries that are in none yet, and then one line that refers to them. */
-  #withEntries(added: readonly TranscriptEntry[], recordOf: (refs: readonly unknown[]) => unknown): string {
+  #withEntries(
+    added: readonly TranscriptEntry[],
+    recordOf: (refs: readonly unknown[]) => unknown,
+    own: Fields = {},
+  ): string {
     let lines = ''
     const refs: unknown[] = []
     for (const entry of added) {
@@ -148,13 +173,15 @@ export class JournalEncoder {
       lines += encoded.lines
       refs.push(encoded.ref)
     }
-    return lines + this.#line({ type: 'halting', record: recordOf(refs) })
+    return lines + this.#line({ type: 'halting', record: recordOf(refs), ...own })
   }
 
   #entry(entry: TranscriptEntry): { readonly lines: string; readonly ref: unknown } {
     switch (entry.kind) {
       case 'assistant': {
         const { content } = entry.message
+        const reply = this.#replies.get(entry.message)
+        if (reply !== undefined) return { lines: '', ref: { ...entry, message: reply } }
         const known = this.#written.get(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
         return this.#newMessage(entry, 'assistant', { type: 'message', ...entry.message })
@@ -264,7 +291,7 @@ function scopeOf(key: string): string {
   return agents
 }
 
-function callIdOf(key: string): string | undefined {
+export function callIdOf(key: string): string | undefined {
   return /(?:^|\/)tool:\d+:\d+:(.*)$/s.exec(key)?.[1]
 }
 
@@ -289,85 +316,14 @@ function withContent(
   return { ...entry, message: { ...message, content } }
 }
 
-/** Puts lines back into records. */
-export class JournalDecoder implements WrittenLines {
-  readonly contents: Map<string, unknown> = new Map()
-  readonly results: Map<string, WrittenResult> = new Map()
-  readonly newest: Map<string, string> = new Map()
-  readonly records: StepRecord[] = []
-  /** The first line, which says what the file is, is one of them. */
-  lines = 1
+/** In the same order: what is put together from both has the fields where they were. Undefined would be absent in a line. */
+function haveSameFields(a: Fields, b: Fields): boolean {
+  const [fields, others] = [Object.keys(a), Object.keys(b)]
+  return (
+    fields.length === others.length && others.every((field, index) => field === fields[index] && b[field] !== undefined)
+  )
+}
 
-  /** @throws TypeError for a line that refers to one that there is not. */
-  add(line: Fields): void {
-    const { uuid, message, agentId } = line
-    if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
-      this.contents.set(uuid, (message as Fields)['content'])
-      this.newest.set(typeof agentId === 'string' ? agentId : '', uuid)
-    }
-    const record = line['record']
-    if (typeof record === 'object' && record !== null) {
-      const decoded = this.#recordOf(record as StepRecord, line)
-      this.records.push(decoded)
-      if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
-      if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
-    }
-    this.lines++
-  }
-
-  #keepResult(record: StepRecord, uuid: string): void {
-    const callId = record.type === 'result' ? callIdOf(record.key) : undefined
-    if (record.type !== 'result' || callId === undefined) return
-    const { content, isError } = record.value as Fields
-    this.results.set(callId, { uuid, content, isError: isError === true })
-  }
-
-  #recordOf(record: StepRecord, { type, message, toolUseResult: details }: Fields): StepRecord {
-    switch (record.type) {
-      case 'start':
-        return { ...record, start: { ...record.start, added: this.#entries(record.start.added) } }
-      case 'lap':
-        return { ...record, lap: { ...record.lap, added: this.#entries(record.lap.added) } }
-      case 'end':
-        return { ...record, added: this.#entries(record.added) }
-      case 'result': {
-        const value = record.value as Fields
-        if (type === 'assistant') {
-          const { type: _type, ...shown } = message as Fields
-          return { ...record, value: { ...value, message: shown } }
-        }
-        if (type !== 'user') return record
-        const [block] = (message as { readonly content: readonly ToolResultBlock[] }).content
-        return { ...record, value: { ...value, content: block?.content, ...(details !== undefined && { details }) } }
-      }
-      case 'intent':
-      case 'control':
-        return record
-    }
-  }
-
-  #entries(refs: readonly unknown[]): readonly TranscriptEntry[] {
-    return refs.map((ref) => {
-      const entry = ref as TranscriptEntry
-      if (entry.kind === 'compact_boundary')
-        return { ...entry, messages: entry.messages.map((message) => this.#withContent(message)) }
-      if (entry.kind !== 'user' && entry.kind !== 'assistant') return entry
-      // The shape is that of the entry; what was a place is the content again.
-      return { ...entry, message: this.#withContent(entry.message) } as TranscriptEntry
-    })
-  }
-
-  #withContent<T extends { readonly content: unknown }>(message: T): T {
-    const { content } = message
-    if (typeof content !== 'object' || content === null || Array.isArray(content)) return message
-    if ('ref' in content) return { ...message, content: this.#content(String(content.ref)) }
-    if (!('blocks' in content) || !Array.isArray(content.blocks)) return message
-    const blocks = content.blocks.flatMap((each) => this.#content((each as Ref).ref) as readonly ContentBlock[])
-    return { ...message, content: blocks }
-  }
-
-  #content(uuid: string): unknown {
-    if (!this.contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
-    return this.contents.get(uuid)
-  }
+function isSameJson(a: unknown, b: unknown): boolean {
+  return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
 }

@@ -1,11 +1,12 @@
-import { digestOf } from '@halting/core/adapters'
+import { crc32 } from 'node:zlib'
 
 /** A line that is not what was written: its number, and what is wrong. */
 class DamagedLineError extends Error {
   override readonly name = 'DamagedLineError'
 }
 
-const sumField = ',"sum":"'
+/** Bytes from the field of the checksum to the end of its line. */
+const sumLength = ',"sum":"01234567"}'.length
 
 /** One line of a journal: JSON, with a checksum of the rest as its last field. */
 export function lineOf(value: { readonly [field: string]: unknown }): string {
@@ -15,14 +16,25 @@ export function lineOf(value: { readonly [field: string]: unknown }): string {
 /** The same for the JSON of an object. */
 export function lineOfJson(json: string): string {
   const text = json.slice(0, -1)
-  return `${text}${sumField}${digestOf(text)}"}\n`
+  return `${text}${sumOf(text)}\n`
+}
+
+/** How a line ends. The sum is made by zlib, of the bytes: a reader makes it of every byte of a session. */
+function sumOf(content: string | Buffer): string {
+  return `,"sum":"${crc32(content).toString(16).padStart(8, '0')}"}`
+}
+
+/** The text of a line that is as it was written; undefined for any other. */
+export function wholeLine(bytes: Buffer, start: number, end: number): string | undefined {
+  if (end - start < sumLength) return undefined
+  const text = bytes.toString('utf8', start, end)
+  return text.endsWith(sumOf(bytes.subarray(start, end - sumLength))) ? text : undefined
 }
 
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */
-export function valueOf(line: string): { readonly [field: string]: unknown } {
-  const end = line.lastIndexOf(sumField)
-  if (end < 0 || line.slice(end + sumField.length) !== `${digestOf(line.slice(0, end))}"}`)
-    throw new DamagedLineError('its checksum is not that of its content')
+export function valueOf(bytes: Buffer, start: number, end: number): { readonly [field: string]: unknown } {
+  const text = wholeLine(bytes, start, end)
+  if (text === undefined) throw new DamagedLineError('its checksum is not that of its content')
   // The checksum says that this is what was written: JSON of an object.
-  return JSON.parse(line) as { readonly [field: string]: unknown }
+  return JSON.parse(text) as { readonly [field: string]: unknown }
 }

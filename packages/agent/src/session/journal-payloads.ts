@@ -57,8 +57,8 @@ function isLong(text: string): boolean {
 
 /** Puts the texts back. @throws HaltingError `driver` for one that is missing or damaged. */
 export function withPayloads(line: Fields, folder: string): Fields {
+  if (!Array.isArray(line['payloads'])) return line
   const { payloads, ...short } = line
-  if (!Array.isArray(payloads)) return line
   // The line was written by `withoutPayloads`, as its checksum says.
   for (const { at, sha256 } of payloads as readonly Place[]) {
     let holder: unknown = short

@@ -1,9 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
-import { JournalDecoder, journalVersion, type WrittenLines } from './journal-codec.ts'
-import { valueOf } from './journal-line.ts'
+import { journalVersion, type WrittenLines } from './journal-codec.ts'
+import { JournalDecoder } from './journal-decoder.ts'
+import { valueOf, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 
 /** What a journal holds. */
@@ -24,49 +25,106 @@ export interface ReadJournal {
  * @throws HaltingError `driver` for damage before it, with the number of the line; for another format; and for a file that cannot be read.
  */
 export async function readJournal(path: string): Promise<ReadJournal> {
-  let bytes: Buffer
+  const reader = new JournalReader(path)
+  let file: FileHandle | undefined
   try {
-    bytes = await readFile(path)
+    file = await open(path)
+    return await readAll(file, reader)
   } catch (error) {
+    if (error instanceof HaltingError) throw error
     throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
+  } finally {
+    await file?.close()
   }
-  return parseJournal(bytes, path)
 }
 
 /** The same for what was read. */
 export function parseJournal(bytes: Buffer, path: string): ReadJournal {
-  const decoder = new JournalDecoder()
-  let head: { readonly [field: string]: unknown } | undefined
-  let start = 0
-  let lines = 0
+  const reader = new JournalReader(path)
+  reader.take(bytes)
+  return reader.end(bytes.length)
+}
+
+/** So much of a file is in memory at once, unless a line is longer. */
+const pieceBytes = 1 << 20
+
+async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
+  let buffer = Buffer.allocUnsafe(pieceBytes)
+  let filled = 0
+  let total = 0
   for (;;) {
-    const end = bytes.indexOf(10, start)
-    if (end < 0) break
-    const text = bytes.toString('utf8', start, end)
+    if (filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
+    // One piece after the other is the point.
+    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled)
+    if (bytesRead === 0) return reader.end(total)
+    filled += bytesRead
+    total += bytesRead
+    const taken = reader.take(buffer.subarray(0, filled))
+    buffer.copyWithin(0, taken, filled)
+    filled -= taken
+  }
+}
+
+/** Takes a journal in pieces. */
+class JournalReader {
+  readonly #path: string
+  readonly #payloads: string
+  readonly #decoder = new JournalDecoder()
+  #head: { readonly [field: string]: unknown } | undefined
+  #lines = 0
+  #wholeBytes = 0
+  /** What is wrong with the first line that is not whole. */
+  #problem: string | undefined
+
+  constructor(path: string) {
+    this.#path = path
+    this.#payloads = payloadsFolder(path)
+  }
+
+  /** Takes the lines that end in these bytes, and says how many bytes they have: the rest comes again with what follows it. */
+  take(bytes: Buffer): number {
+    let start = 0
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+      if (this.#problem === undefined) this.#line(bytes, start, end)
+      // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.
+      else if (wholeLine(bytes, start, end) !== undefined) throw this.#damage(this.#problem)
+      start = end + 1
+    }
+    return start
+  }
+
+  #line(bytes: Buffer, start: number, end: number): void {
     try {
-      const line = valueOf(text)
-      if (head === undefined) checkHead((head = line), path)
-      else decoder.add(withPayloads(line, payloadsFolder(path)))
+      const line = valueOf(bytes, start, end)
+      if (this.#head === undefined) checkHead((this.#head = line), this.#path)
+      else this.#decoder.add(withPayloads(line, this.#payloads))
     } catch (error) {
       if (error instanceof HaltingError) throw error
-      // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.
-      if (!hasWholeLine(bytes, end + 1)) break
-      throw refusal(
-        path,
-        `is damaged in line ${lines + 1}: ${messageOf(error)}. What stands before it can be kept by cutting the file there`,
-      )
+      this.#problem = messageOf(error)
+      return
     }
-    lines++
-    start = end + 1
+    this.#lines++
+    this.#wholeBytes += end + 1 - start
   }
-  if (head === undefined) throw refusal(path, 'is empty, or is no session of this program')
-  return {
-    sessionId: String(head['sessionId']),
-    cwd: String(head['cwd']),
-    runs: runsOf(decoder.records),
-    written: decoder,
-    wholeBytes: start,
-    tornBytes: bytes.length - start,
+
+  #damage(problem: string): HaltingError {
+    return refusal(
+      this.#path,
+      `is damaged in line ${this.#lines + 1}: ${problem}. What stands before it can be kept by cutting the file there`,
+    )
+  }
+
+  end(bytes: number): ReadJournal {
+    const head = this.#head
+    if (head === undefined) throw refusal(this.#path, 'is empty, or is no session of this program')
+    return {
+      sessionId: String(head['sessionId']),
+      cwd: String(head['cwd']),
+      runs: runsOf(this.#decoder.records),
+      written: this.#decoder,
+      wholeBytes: this.#wholeBytes,
+      tornBytes: bytes - this.#wholeBytes,
+    }
   }
 }
 
@@ -78,19 +136,6 @@ function checkHead({ type, format }: { readonly [field: string]: unknown }, path
       path,
       `was written by a later version of this program (format ${format}; this one reads ${journalVersion}). Update it`,
     )
-}
-
-function hasWholeLine(bytes: Buffer, from: number): boolean {
-  for (let start = from; ;) {
-    const end = bytes.indexOf(10, start)
-    if (end < 0) return false
-    try {
-      valueOf(bytes.toString('utf8', start, end))
-      return true
-    } catch {
-      start = end + 1
-    }
-  }
 }
 
 function runsOf(records: readonly StepRecord[]): readonly (readonly StepRecord[])[] {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-8: what goes into lines comes out of them, and long texts stand in files of their own.
+// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-2a, R-JOUR-8: what goes into lines comes out of them, and long texts stand in files of their own.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -112,8 +112,18 @@ const entry: fc.Arbitrary<TranscriptEntry> = fc.oneof(
 ) as fc.Arbitrary<TranscriptEntry>
 
 const added = fc.array(entry, { maxLength: 4 })
-// What a lap spends is data to the codec.
-const spent = data
+// What a lap spends is data to the codec. Most laps have the fields of the one before, and some of its figures.
+const figure = fc.oneof(json, fc.constantFrom(0, 1, null, { in: 1 }, { in: 2 }))
+const spent = fc.oneof(
+  data,
+  fc.constantFrom(-0, undefined).map((now) => ({ request: 1, now })),
+  fc.tuple(figure, figure, figure).map(([request, usage, own]) =>
+    // A key that JSON may hold, too.
+    JSON.parse(
+      `{"request":${JSON.stringify(request)},"usage":${JSON.stringify(usage)},"__proto__":${JSON.stringify(own)}}`,
+    ),
+  ),
+) as fc.Arbitrary<object>
 const record: fc.Arbitrary<StepRecord> = fc.oneof(
   {
     weight: 2,
@@ -175,6 +185,7 @@ const record: fc.Arbitrary<StepRecord> = fc.oneof(
 /** Half of the entries hold what replies and results of records before them hold, as those of a run do: the same values. */
 function shared(records: readonly StepRecord[]): readonly StepRecord[] {
   const contents: unknown[] = []
+  const replies: unknown[] = []
   return records.map((each) => {
     if (each.type === 'result') {
       const value = each.value as {
@@ -182,10 +193,13 @@ function shared(records: readonly StepRecord[]): readonly StepRecord[] {
         readonly content?: unknown
       } | null
       contents.push(value?.message?.content ?? value?.content)
+      if (value?.message !== undefined) replies.push(value.message)
     }
     if (each.type !== 'lap') return each
     const list = each.lap.added.map((one, index) => {
       const known = contents.at(-1 - index)
+      const reply = replies.at(-1 - index)
+      if (one.kind === 'assistant' && index > 0 && reply !== undefined) return { ...one, message: reply }
       if (one.kind === 'assistant' && Array.isArray(known))
         return { ...one, message: { ...one.message, content: known } }
       if (one.kind !== 'user' || one.origin !== 'tool_results' || known === undefined) return one
@@ -206,6 +220,39 @@ const start = (entries: readonly TranscriptEntry[], run: string): StepRecord =>
     start: { run: { sessionId, runId: run, agentPath: '', depth: 0 }, added: entries, spent: {} },
     at: 0,
   }) as unknown as StepRecord
+
+describe('a file that is read in pieces', () => {
+  test('comes to the same, also where a line is longer than a piece', async () => {
+    const place = placeOf()
+    const encoder = new JournalEncoder(place)
+    // Half a character keeps a long text in its line.
+    const texts = ['x'.repeat(900_000), `${'ä'.repeat(2_500_000)}\ud83d`, 'y\n'.repeat(300_000), 'last']
+    const records = [
+      start([], 'run1'),
+      ...texts.map((content, at): StepRecord => ({
+        type: 'intent',
+        key: `run1/hook:${at}`,
+        digest: null,
+        intent: content,
+        at,
+      })),
+    ]
+    const bytes = Buffer.from(encoder.head() + records.map((each) => encoder.linesOf(each).lines).join(''))
+    writeFileSync(place.path, bytes)
+    const read = await readJournal(place.path)
+    expect(read.runs).toEqual([records])
+    expect(read).toEqual(parseJournal(bytes, place.path))
+    expect(read.wholeBytes).toBe(bytes.length)
+    // Torn in the long line; and damaged there, with whole lines in later pieces.
+    writeFileSync(place.path, bytes.subarray(0, 3_000_000))
+    const wholeBytes = bytes.indexOf(10, bytes.indexOf('xx')) + 1
+    const torn = { runs: [records.slice(0, 2)], wholeBytes, tornBytes: 3_000_000 - wholeBytes }
+    expect(await readJournal(place.path)).toMatchObject(torn)
+    bytes[3_000_000] = 65
+    writeFileSync(place.path, bytes)
+    await expect(readJournal(place.path)).rejects.toThrow('is damaged in line 4')
+  })
+})
 
 describe('lines and records', () => {
   test('come to the same, whatever was said and wherever another process went on', () => {
@@ -238,6 +285,38 @@ describe('lines and records', () => {
       }),
       { numRuns: drawn(2_000) },
     )
+  })
+
+  test('a lap names its reply by its line, and tells of what was spent only what changed', () => {
+    const place = placeOf()
+    const encoder = new JournalEncoder(place)
+    const reply = { role: 'assistant', id: 'm', model: 'x', content: [], stop_reason: 'end_turn', usage: noUsage }
+    const lap = (request: number, message: object): StepRecord =>
+      ({
+        type: 'lap',
+        lap: {
+          scope: '',
+          transition: 'next_turn',
+          spent: { request, usage: { in: 1 }, metadata: {} },
+          added: [{ kind: 'assistant', id: 'run1/assistant:1', message }],
+        },
+      }) as unknown as StepRecord
+    const answered: StepRecord = {
+      type: 'result',
+      key: 'run1/model:1.1',
+      digest: null,
+      value: { kind: 'answered', message: reply },
+      at: 1,
+      durationMs: 1,
+    }
+    const records = [start([], 'run1'), answered, lap(1, reply), answered, lap(2, reply)]
+    const lines = records.map((each) => encoder.linesOf(each).lines)
+    const { changed } = JSON.parse(lines[4] ?? '') as { readonly changed: unknown }
+    expect(changed).toEqual({ request: 2 })
+    expect(lines[4]).not.toContain('stop_reason')
+    // A line that says what changed since one that is not there is damage.
+    const bytes = [new JournalEncoder(place).head(), ...lines.filter((_, index) => index !== 2), lines[1]].join('')
+    expect(() => parseJournal(Buffer.from(bytes), place.path)).toThrow('is damaged in line 5')
   })
 
   test('one chain of parents goes through all runs of a session; a subagent has its own', () => {

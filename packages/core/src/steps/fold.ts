@@ -1,6 +1,6 @@
 import { plus, nothing, type Amount } from '../budget/ledger.ts'
 import { isJsonObject } from '../json.ts'
-import { startState, type RunState } from '../state.ts'
+import { startState, type Lap, type RunState } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf } from './check-records.ts'
@@ -34,19 +34,20 @@ export interface LedgerSoFar {
  * @throws ConfigurationError for what is no record of one run.
  */
 export function foldRun(records: readonly StepRecord[], before: Transcript = Transcript.empty()): Folded {
-  let state = recordedStart(beginningOf(records), before)
+  const start = recordedStart(beginningOf(records), before)
   const spent = ledgerSoFarOf(records)
+  let { transcript } = start
+  let last: Lap | undefined
   let open = 1
   for (const [index, record] of records.entries()) {
     if (record.type === 'end' && record.scope === '') return { kind: 'ended', terminal: record.terminal, spent }
-    if (record.type === 'lap' && record.lap.scope === '') {
-      let { transcript } = state
-      for (const entry of record.lap.added) transcript = transcript.append(entry)
-      const { startedAt } = state.spent
-      state = { ...state, transcript, spent: { ...record.lap.spent, startedAt } }
-      open = index + 1
-    }
+    if (record.type !== 'lap' || record.lap.scope !== '') continue
+    last = record.lap
+    for (const entry of last.added) transcript = transcript.append(entry)
+    open = index + 1
   }
+  const { startedAt } = start.spent
+  const state = last === undefined ? start : { ...start, transcript, spent: { ...last.spent, startedAt } }
   const [past, replay] = [records.slice(0, open), records.slice(open)]
   return { kind: 'open', state, past, replay, spent, recordedUntil: lastMomentOf(records) }
 }
