@@ -1,0 +1,59 @@
+// Sessions of ours for the benchmarks: a run of so many turns, one call a turn, written through the journal as the program writes it.
+import { loop, startRun } from '@halting/core'
+import { openJournal } from '@halting/agent'
+import { inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from './script.mjs'
+
+/** What stands in the place of a session's folder and of the program's version. */
+export const whose = { cwd: '/home/someone/project', version: '0.0.0' }
+
+/**
+ * What a run of `turns` turns asks and does; the reply after the last one ends it.
+ * @param {number} turns
+ * @param {{ readonly resultBytes?: number, readonly readOnly?: boolean, readonly onLast?: () => void }} [options]
+ */
+export function playOf(turns, { resultBytes = 1_024, readOnly = true, onLast } = {}) {
+  const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+  let turn = 0
+  const model = {
+    id: 'bench',
+    contextWindow: 1_000_000_000,
+    maxOutputTokens: 64_000,
+    async call() {
+      const id = `msg_${turn}`
+      if (turn >= turns) {
+        // A process that ends here leaves its run open.
+        if (onLast !== undefined) await new Promise(() => onLast())
+        return { message: { role: 'assistant', id, model: 'bench', content: [{ type: 'text', text: 'Done.' }], stop_reason: 'end_turn', usage } }
+      }
+      const content = [
+        { type: 'text', text: replyText },
+        { type: 'tool_use', id: `toolu_${String(turn).padStart(24, '0')}`, name: toolName, input: inputOf(turn) },
+      ]
+      turn++
+      return { message: { role: 'assistant', id, model: 'bench', content, stop_reason: 'tool_use', usage } }
+    },
+  }
+  const tool = {
+    name: toolName,
+    description: toolDescription,
+    inputSchema,
+    readOnly,
+    execute: ({ path }) => resultOf(path).repeat(Math.ceil(resultBytes / 1_024)).slice(0, resultBytes),
+  }
+  return { model, tools: [tool], maxTurns: turns + 1 }
+}
+
+/**
+ * Writes a session to `path`, as an ended run or as one whose process died in its last request.
+ * @param {string} path
+ * @param {{ readonly turns: number, readonly ends?: boolean, readonly resultBytes?: number, readonly sessionId?: string }} options
+ */
+export async function writeSession(path, { turns, ends = true, resultBytes, sessionId = 'bench' }) {
+  const journal = await openJournal({ path, sessionId, ...whose })
+  const steps = journal.steps()
+  const size = resultBytes === undefined ? {} : { resultBytes }
+  const start = startRun({ prompt: 'Go.', sessionId })
+  if (ends) await loop(start, { ...playOf(turns, size), steps }).ended
+  else await new Promise((resolve) => void loop(start, { ...playOf(turns, { ...size, onLast: resolve }), steps }).ended)
+  await journal.close()
+}
