@@ -159,7 +159,8 @@ async function sources() {
     export { releaseBody } from ${JSON.stringify(path('models/src/bytes/bodies.ts'))}`
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: path('models') },
-    alias: { '@halting/core': path('core/src/index.ts') },
+    // The longer name first: an alias stands for what begins with it, too.
+    alias: { '@halting/core/adapters': path('core/src/adapters/index.ts'), '@halting/core': path('core/src/index.ts') },
     bundle: true,
     write: false,
     format: 'esm',
