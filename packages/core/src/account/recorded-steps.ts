@@ -101,7 +101,8 @@ class StepReader {
   }
 
   #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>): void {
-    const step: RecordedStep = { ...placeOf(key), at, durationMs, isOpen: false }
+    const { phase, scope, name, request } = placeOf(key)
+    const step: RecordedStep = { phase, scope, name, request, at, durationMs, isOpen: false }
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolResult(step, value)
@@ -159,23 +160,52 @@ class StepReader {
   }
 }
 
-const phases: readonly (readonly [names: RegExp, phase: Phase])[] = [
-  [/^(?:model|wrap_up):/, 'model'],
-  [/^(?:compact|stage|clear):/, 'compaction'],
-  [/^(?:tool|save|close):/, 'tools'],
-  [/^hook:/, 'hooks'],
-  [/^(?:permission|rules|approval|retry)[:.]/, 'waiting'],
-]
+/** What a step is about, by how its name begins. */
+const phases: ReadonlyMap<string, Phase> = new Map([
+  ['model:', 'model'],
+  ['wrap_up:', 'model'],
+  ['compact:', 'compaction'],
+  ['stage:', 'compaction'],
+  ['clear:', 'compaction'],
+  ['tool:', 'tools'],
+  ['save:', 'tools'],
+  ['close:', 'tools'],
+  ['hook:', 'hooks'],
+  ...['permission', 'rules', 'approval', 'retry'].flatMap((name) => [
+    [`${name}:`, 'waiting'] as const,
+    [`${name}.`, 'waiting'] as const,
+  ]),
+])
 
+/** Asked for every step of every session that is looked at, so it goes without regular expressions where it can. */
 function placeOf(key: string): Pick<RecordedStep, 'phase' | 'scope' | 'name' | 'request'> {
+  const [scope, name] = scopeAndName(key)
+  const colon = name.indexOf(':')
+  const dot = name.indexOf('.')
+  const end = colon < 0 || (dot >= 0 && dot < colon) ? dot : colon
+  const phase = phases.get(name.slice(0, end + 1)) ?? 'other'
+  return { phase, scope, name, request: requestOf(name, colon) }
+}
+
+function scopeAndName(key: string): readonly [scope: string, name: string] {
+  const run = key.indexOf('/')
+  if (!key.startsWith('agent:', run + 1)) return ['', key.slice(run + 1)]
   const [, scope = '', name = key] = /^[^/]*\/((?:agent:\d+:\d+:[^/]*\/)*)(.*)$/s.exec(key) ?? []
-  const phase = phases.find(([names]) => names.test(name))?.[1] ?? 'other'
-  const request = Number(/^[a-z_]+(?::[A-Za-z_]+)?:(\d+)/.exec(name)?.[1] ?? 0)
-  return { phase, scope, name, request }
+  return [scope, name]
+}
+
+/** `model:3.1`, `tool:3:0:toolu_1`, `hook:onStop:2`. */
+function requestOf(name: string, colon: number): number {
+  const first = Number.parseInt(name.slice(colon + 1), 10)
+  if (colon > 0 && first >= 0) return first
+  return Number(/^[a-z_]+(?::[A-Za-z_]+)?:(\d+)/.exec(name)?.[1] ?? 0)
 }
 
 function callIdOf(name: string): string {
-  return /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1] ?? ''
+  const request = name.indexOf(':')
+  const place = name.indexOf(':', request + 1)
+  const id = name.indexOf(':', place + 1)
+  return id < 0 ? '' : name.slice(id + 1)
 }
 
 /** Texts only: what an image weighs in tokens is another matter. */

@@ -105,14 +105,14 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
 
 const nothingSpent: Spent = Object.freeze({ turns: 0, tokens: 0, costUsd: 0, activeMs: 0 })
 
-/** The earliest stop of all limits. Of several at one place the loop asks the guard first, and the budget last. */
+/** The earliest stop of all limits. Of several at one place the loop asks the guard first, and for tokens last. */
 function firstStop(trajectory: Trajectory, limits: OtherLimits): Stop | undefined {
   const stops = [
-    limits.noProgress === true ? stopByCircles(trajectory) : undefined,
+    limits.noProgress === true && !wasGuarded(trajectory) ? stopByCircles(trajectory) : undefined,
     stopByTurns(trajectory, limits),
     stopByTime(trajectory, limits),
-    stopByPayments(trajectory, limits, 'maxTotalTokens'),
     stopByPayments(trajectory, limits, 'maxBudgetUsd'),
+    stopByPayments(trajectory, limits, 'maxTotalTokens'),
   ].filter((stop) => stop !== undefined)
   const place = ({ wholeTurns, cutMs }: Stop): number => wholeTurns + (cutMs === undefined ? 0 : 0.5)
   return stops.toSorted((a, b) => place(a) - place(b))[0]
@@ -168,6 +168,11 @@ function stopByPayments(
   return undefined
 }
 
+/** It ended by this guard, as strict as it is here: where that stops a run is on record, with the last answer that may come after it. */
+function wasGuarded({ ending }: Trajectory): boolean {
+  return ending?.reason === 'no_progress' && (ending.limit ?? defaultRepeats) <= defaultRepeats
+}
+
 /** The first circle is told to the model, and the second one stops the run. */
 function stopByCircles({ turns }: Trajectory): Stop | undefined {
   let recent: number[] = []
@@ -195,7 +200,8 @@ function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean
   if (ending === null || limit === undefined) return false
   if (limit === 'noProgress') return given.noProgress === false
   const other = given[limit]
-  if (other === undefined) return false
+  // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
+  if (other === undefined || other === limits[limit]) return false
   return other === null || other > (ending.limit ?? limits[limit] ?? 0)
 }
 

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
-import { noProgress, type LoopOptions, type StepRecord } from '../../src/index.ts'
+import { noProgress, StopSignal, type LoopOptions, type StepRecord } from '../../src/index.ts'
 import { suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
@@ -113,10 +113,44 @@ describe('what other limits would have made of a run is what they make of it', (
       const again = trajectoryOf(records.records)
       const { reason } = records.terminal
       expect(whatIf(again, own)).toMatchObject({ verdict: 'same', reason, saved: { turns: 0, tokens: 0 } })
+      // Also where the record does not say which limits it had.
+      const { limits } = again
+      const unlimited = { ...limits, maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+      expect(whatIf({ ...again, limits: unlimited }, own).reason).toBe(reason)
       const unknown = { verdict: 'unknown', reason: null }
       expect(whatIf(again, wider)).toMatchObject(reason === 'completed' ? { verdict: 'same', reason } : unknown)
     }
   })
+})
+
+test('with the limits that it had, a run is the same that a hook or a guard ended under the name of a limit', async () => {
+  const stop = {
+    name: 'own',
+    evaluate: () => new StopSignal({ reason: 'token_limit', message: 'enough', context: { limit: 5 } }),
+  }
+  const { terminal, steps } = await run([calls('Look'), 'done'], { tools: [reader('Look')], stopWhen: [stop] })
+  expect(terminal.reason).toBe('token_limit')
+  const trajectory = trajectoryOf(steps.records)
+  for (const limits of [{}, { maxTotalTokens: null }]) {
+    expect(whatIf(trajectory, limits)).toMatchObject({ verdict: 'same', reason: 'token_limit' })
+  }
+  // Nobody knows what a limit does that was not there.
+  expect(whatIf(trajectory, { maxTotalTokens: 6 })).toMatchObject({ verdict: 'unknown', reason: null })
+})
+
+test('with the guard that it had, a run is the same, with the last answer that it was asked for', async () => {
+  const replies = [...Array.from({ length: 12 }, () => calls({ name: 'Look', input: { n: 1 } })), 'done', 'done']
+  const { terminal, steps } = await run(replies, {
+    tools: [reader('Look')],
+    stopWhen: noProgress(),
+    wrapUp: true,
+  })
+  expect(terminal.reason).toBe('no_progress')
+  const { verdict, kept } = whatIf(trajectoryOf(steps.records), { noProgress: true })
+  expect([verdict, kept.tokens]).toEqual([
+    'same',
+    terminal.summary.usage.input_tokens + terminal.summary.usage.output_tokens,
+  ])
 })
 
 test('the answer names the limit with its figures, what is saved, and what is lost by tool', async () => {
@@ -221,5 +255,14 @@ describe('suggested limits', () => {
     ])
     expect(suggestLimits([good], writes)).toEqual([])
     expect(suggestLimits([], writes)).toEqual([])
+  })
+})
+
+test('of dollars and tokens that one request uses up, the run tells of the dollars', async () => {
+  const script = [{ ...calls('Look'), usage }, { text: 'done', usage }]
+  const { steps } = await run(script, { prices: dollarATokenPrices, tools: [reader('Look')] })
+  expect(whatIf(trajectoryOf(steps.records), { maxTotalTokens: 120, maxBudgetUsd: 120 })).toMatchObject({
+    reason: 'max_budget_usd',
+    kept: { turns: 1 },
   })
 })

@@ -1,11 +1,13 @@
-import { ranksBelow, type Ranking } from '../../allowance.ts'
+import { ranksBelow, turnsBegun, type Ranking } from '../../allowance.ts'
 import type { LoopEvent } from '../../events.ts'
 import type { LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
-import type { Lap, RunState } from '../../state.ts'
+import type { Lap, RunLimits, RunState } from '../../state.ts'
 import type { StepRecord } from '../../steps/log.ts'
 import type { Terminal } from '../../stop/terminal.ts'
+import { trajectoryOf } from '../../what-if/trajectory.ts'
+import { whatIf, type OtherLimits } from '../../what-if/what-if.ts'
 import { transcriptProblems } from '../validate-transcript.ts'
 import {
   assertMessages,
@@ -17,7 +19,7 @@ import {
   isLive,
   messagesOf,
 } from './told.ts'
-import type { HandedIn, World } from './world.ts'
+import type { HandedIn, Scenario, World } from './world.ts'
 
 /** What one run on a path came to. */
 export interface Walked {
@@ -119,6 +121,34 @@ function checkModel({ events, start }: Walked, where: string): void {
     if (event.type === 'model_start' && model !== undefined && event.model !== model)
       fail(`${where}: ${event.model} was asked, and ${model} was set`)
   }
+}
+
+const noLimits: RunLimits = Object.freeze({
+  maxTurns: null,
+  maxBudgetUsd: null,
+  maxRunUsd: null,
+  maxTotalTokens: null,
+  maxDurationMs: null,
+  spentBeforeUsd: 0,
+})
+
+/** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
+export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scenario): void {
+  const trajectory = trajectoryOf(records)
+  const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = trajectory.limits
+  const noProgress = scenario.noProgress === true
+  const own: OtherLimits = { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs, noProgress }
+  for (const limits of [{}, own]) {
+    const { verdict, reason, kept } = whatIf(trajectory, limits)
+    const said = { verdict, reason, turns: kept.turns, activeMs: kept.activeMs, usd: kept.costUsd }
+    const { durationMs: activeMs, committedUsd: usd } = terminal
+    const was = { verdict: 'same', reason: terminal.reason, turns: turnsBegun(state.spent.laps), activeMs, usd }
+    assertSame(said, was, `what-if with ${JSON.stringify(limits)}`)
+  }
+  // What a person set counted from then on, not before.
+  if (scenario.settings !== undefined) return
+  const { reason } = whatIf({ ...trajectory, limits: noLimits }, own)
+  assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
 }
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */
