@@ -133,7 +133,7 @@ const noLimits: RunLimits = Object.freeze({
 })
 
 /** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
-export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scenario): void {
+export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scenario, { mayOverdraw }: World): void {
   const trajectory = trajectoryOf(records)
   const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = trajectory.limits
   const noProgress = scenario.noProgress === true
@@ -145,8 +145,8 @@ export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scen
     const was = { verdict: 'same', reason: terminal.reason, turns: turnsBegun(state.spent.laps), activeMs, usd }
     assertSame(said, was, `what-if with ${JSON.stringify(limits)}`)
   }
-  // What a person set counted from then on, not before.
-  if (scenario.settings !== undefined) return
+  // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
+  if (scenario.settings !== undefined || mayOverdraw) return
   const { reason } = whatIf({ ...trajectory, limits: noLimits }, own)
   assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
 }

@@ -46,7 +46,7 @@ export async function walkPath(scenario: Scenario, path: Path, kills: Kills): Pr
   checkRun(whole, world)
   checkEffects([], whole.effects, 'the run')
   await checkReplay(whole, world.options)
-  checkWhatIf(whole, scenario)
+  checkWhatIf(whole, scenario, world)
   const killed = await killAll({ scenario, path, other }, whole, kills)
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills: killed }
