@@ -73,7 +73,10 @@ test('a session is named by its id, the beginning of it, or its file', async () 
     const { status, stdout } = await run(['why', name])
     expect([name, status, stdout.includes('completed')]).toEqual([name, 0, true])
   }
-  expect(await run(['why', 'cccc'])).toMatchObject({ status: 2, stderr: 'halting: There is no session cccc.\n' })
+  expect(await run(['why', 'cccc'])).toMatchObject({
+    status: 2,
+    stderr: 'halting: No conversation found with session ID: cccc. halting sessions lists those of this folder.\n',
+  })
   expect(await run(['why', 'gone.jsonl'])).toMatchObject({
     status: 2,
     stderr: 'halting: There is no file gone.jsonl.\n',

@@ -1,10 +1,97 @@
-import { keptSessions, readJournal, type KeptFile } from '@halting/agent'
-import { messageOf } from '@halting/core/adapters'
+import { readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
+import { HaltingError } from '@halting/core'
 import { nearest } from '../flags/nearest.ts'
+import { oneLine } from '../io/figures.ts'
 import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { whose } from './whose.ts'
+
+// Every command finds a session in the same way: by its id, by letters that begin one alone (of this folder before all others), and,
+// where it only reads, by its file.
+
+/** Letters that are enough of an id, where they are the beginning of one alone. */
+const leastLetters = 4
+
+const extension = '.jsonl'
+
+/** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
+export async function findSession(id: string, program: Program): Promise<KeptFile> {
+  const all = await keptSessions(whose(program), 'all')
+  const given = id.toLowerCase()
+  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
+  if (exact !== undefined) return exact
+  const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
+  const own = new Set((await keptSessions(whose(program), 'of this folder')).map(({ path }) => path))
+  const ownBegun = begun.filter(({ path }) => own.has(path))
+  const meant = ownBegun.length > 0 ? ownBegun : begun
+  const [only, another] = meant
+  if (only !== undefined && another === undefined) return only
+  if (only !== undefined) {
+    const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
+    throw new UsageError(`${meant.length} sessions begin with ${id}: ${ids.join(', ')}. Name one.`)
+  }
+  const near = nearest(
+    given,
+    all.map(({ sessionId }) => sessionId),
+    4,
+  )
+  throw new UsageError(
+    `No conversation found with session ID: ${oneLine(id, 100)}.${near === undefined ? '' : ` Did you mean ${near}?`} halting sessions lists those of this folder.`,
+  )
+}
+
+/**
+ * The file of a session that is read and not written: by its path, or as `findSession` finds it, or the newest of this folder.
+ * @throws UsageError where there is none, or more than one.
+ */
+export async function findFile(given: string | undefined, program: Program): Promise<string> {
+  if (given === undefined) {
+    const [newest] = await keptSessions(whose(program), 'of this folder')
+    if (newest === undefined)
+      throw new UsageError('No session of this folder is kept. Name one, by its id or its file: halting why FILE.')
+    return newest.path
+  }
+  const path = resolve(program.cwd, given)
+  if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
+  if (/[/\\]|\.jsonl$/.test(given)) throw new UsageError(`There is no file ${given}.`)
+  return (await findSession(given, program)).path
+}
+
+/**
+ * The files of all sessions that are named, where a folder stands for those in it and below; those of this folder when none is.
+ * @throws UsageError for a name that is none.
+ */
+export async function findFiles(given: readonly string[], program: Program): Promise<readonly string[]> {
+  if (given.length === 0) {
+    const own = await keptSessions(whose(program), 'of this folder')
+    if (own.length === 0)
+      throw new UsageError('No session of this folder is kept. Name sessions, files, or a folder with such files.')
+    return own.map(({ path }) => path)
+  }
+  const found = await Promise.all(
+    given.map(async (name) => {
+      const path = resolve(program.cwd, name)
+      const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true
+      if (!isFolder) return [await findFile(name, program)]
+      const names = (await readdir(path, { recursive: true })).filter((each) => each.endsWith(extension))
+      if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)
+      return names.toSorted().map((each) => join(path, each))
+    }),
+  )
+  return [...new Set(found.flat())]
+}
+
+/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+export async function readSession(path: string): Promise<ReadJournal> {
+  try {
+    return await readJournal(path)
+  } catch (error) {
+    throw error instanceof HaltingError ? new UsageError(error.message) : error
+  }
+}
 
 /** @throws UsageError for an id that a session has. */
 export async function refuseTaken(sessionId: string, program: Program): Promise<void> {
@@ -25,35 +112,8 @@ export async function ownSession(id: string, program: Program): Promise<KeptFile
   const file = await findSession(id, program)
   const [own] = (await keptSessions(whose(program), 'of this folder')).filter(({ path }) => path === file.path)
   if (own !== undefined) return own
-  const { cwd } = await readJournal(file.path).catch((thrown: unknown) => {
-    throw new UsageError(messageOf(thrown))
-  })
+  const { cwd } = await readSession(file.path)
   throw new UsageError(
     `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
-  )
-}
-
-/** Letters that are enough of an id, where they are the beginning of one alone. */
-const leastLetters = 4
-
-/** The session of this id, or the only one whose id begins so, in any folder. @throws UsageError for none, and for several. */
-export async function findSession(id: string, program: Program): Promise<KeptFile> {
-  const all = await keptSessions(whose(program), 'all')
-  const given = id.toLowerCase()
-  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
-  if (exact !== undefined) return exact
-  const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
-  const [only, another] = begun
-  if (only !== undefined && another === undefined) return only
-  const ids = all.map(({ sessionId }) => sessionId)
-  const meant = another === undefined ? nearest(given, ids, 4) : undefined
-  const hint =
-    another === undefined
-      ? meant === undefined
-        ? ''
-        : ` Did you mean ${meant}?`
-      : ` ${begun.length} begin so: say more of the id.`
-  throw new UsageError(
-    `No conversation found with session ID: ${id.slice(0, 100)}.${hint} halting sessions lists those of this folder.`,
   )
 }

@@ -1,11 +1,10 @@
-import { noteAnswer, readJournal } from '@halting/agent'
+import { noteAnswer } from '@halting/agent'
 import { foldSession } from '@halting/core/steps'
-import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findSession } from '../session/find-session.ts'
+import { findSession, readSession } from '../session/find-session.ts'
 import { whose } from '../session/whose.ts'
 import { type WaitingCall, waitingCalls } from '../session/waiting-calls.ts'
 import { UsageError } from '../usage-error.ts'
@@ -24,9 +23,7 @@ export async function answer(
     throw new UsageError(`Say of which session and call: halting ${command} SESSION TOOL_USE_ID.`)
   const file = await findSession(session, program)
   const { sessionId } = file
-  const journal = await readJournal(file.path).catch((thrown: unknown) => {
-    throw new UsageError(messageOf(thrown))
-  })
+  const journal = await readSession(file.path)
   const folded = foldSession(journal.runs)
   const calls = waitingCalls(folded)
   const run = folded.ended.at(-1)?.runId ?? ''

@@ -12,7 +12,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findSessions } from '../why/find-session.ts'
+import { findFiles } from '../session/find-session.ts'
 import type { Told } from './told.ts'
 import { whatIfText } from './what-if-text.ts'
 
@@ -32,7 +32,7 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
     throw new UsageError(
       'Say which limits: --max-turns, --max-budget-usd, --max-tokens, --max-duration, --no-progress; or --suggest.',
     )
-  const files = await findSessions(words, program)
+  const files = await findFiles(words, program)
   const { runs, skipped } = await readRuns(files)
   if (runs.length === 0) throw new UsageError(`Nothing to look at: ${skipped[0] ?? 'no run is on record'}`)
   const told: Told = {

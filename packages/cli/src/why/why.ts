@@ -4,14 +4,14 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findSession, readSession } from './find-session.ts'
+import { findFile, readSession } from '../session/find-session.ts'
 import { goOn } from './go-on.ts'
 import { whyText } from './why-text.ts'
 
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
 export async function why(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
   const { output, cwd, env } = program
-  const path = await findSession(given, program)
+  const path = await findFile(given, program)
   const { sessionId, cwd: sessionCwd, runs } = await readSession(path)
   const newest = runs.at(-1)
   if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
