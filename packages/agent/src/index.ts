@@ -35,6 +35,7 @@ export { deleteSession, keptSessions, summaryOf, type KeptFile, type SessionSumm
 export { endsOf, sessionFile, sessionFolder, type SessionPlace } from './session/session-folder.ts'
 export { openJournal, type JournalOptions, type SessionJournal } from './session/session-journal.ts'
 export { parseJournal, readJournal, type ReadJournal } from './session/read-journal.ts'
+export { wholeLines } from './session/whole-lines.ts'
 export {
   createResultFiles,
   type ResultFiles,

@@ -10,6 +10,9 @@ export type ErrorPolicyName = (typeof errorPolicies)[number]
 export const onAsks = ['deny', 'defer'] as const
 type OnAsk = (typeof onAsks)[number]
 
+export const exportFormats = ['jsonl', 'markdown', 'html'] as const
+type ExportFormat = (typeof exportFormats)[number]
+
 export const efforts = ['low', 'medium', 'high', 'max'] as const
 type EffortName = (typeof efforts)[number]
 
@@ -79,6 +82,9 @@ export interface Flags {
   readonly json?: boolean
   readonly all?: boolean
   readonly yes?: boolean
+  readonly format?: ExportFormat
+  readonly output?: string
+  readonly force?: boolean
   readonly message?: string
   readonly keep?: boolean
   readonly noProgress?: boolean

@@ -28,6 +28,8 @@ const usage = `halting: a coding agent that always stops, and says why
   halting context [PROMPT]      what fills the window with the next request, and what happens when it is full
   halting sessions [show ID | search TEXT | delete ID --yes]
                                 what is kept of this folder: newest first, one of them, those that say TEXT
+  halting sessions export SESSION --format html|markdown|jsonl [--output FILE]
+                                a session as one file, to read or to hand on
   halting approve|deny SESSION TOOL_USE_ID
                                 answers a call that waits; --resume SESSION goes on then
   halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on

@@ -1,5 +1,6 @@
 import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
+import { programFlags } from './program-table.ts'
 import { isToolName } from './tool-names.ts'
 import {
   autoCompact,
@@ -341,37 +342,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
       'Of a call that a person must allow: deny it, or defer: end with the question, which halting approve or deny answers',
   },
 
-  json: {
-    names: ['--json'],
-    group: 'program',
-    kind: 'switch',
-    meaning: 'Of check, context, doctor, models, replay, sessions, what-if and why: JSON',
-  },
-  all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
-  yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete: do it' },
-  message: {
-    names: ['--message'],
-    group: 'program',
-    kind: 'value',
-    value: 'TEXT',
-    read: filledText,
-    meaning: 'Of deny: what the model is told',
-  },
-  keep: { names: ['--keep'], group: 'program', kind: 'switch', meaning: 'Of demo: keep the folder it worked in' },
-  noProgress: {
-    names: ['--no-progress'],
-    group: 'program',
-    kind: 'switch',
-    meaning: 'Of what-if: with the guard against going in circles, which a run of this program has in any case',
-  },
-  suggest: {
-    names: ['--suggest'],
-    group: 'program',
-    kind: 'switch',
-    meaning: 'Of what-if: the limits that would have saved most and lost nothing',
-  },
-  help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
-  version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
+  ...programFlags,
 }
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */

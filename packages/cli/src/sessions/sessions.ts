@@ -12,7 +12,7 @@ import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
 
-const doings = ['list', 'show', 'search', 'delete'] as const
+const doings = ['list', 'show', 'search', 'delete', 'export'] as const
 
 /** `halting sessions`: what is kept. Asks no model, needs no key. */
 export async function sessions(
@@ -21,6 +21,8 @@ export async function sessions(
   program: Program,
 ): Promise<number> {
   if (more.length > 0) throw new UsageError(`halting sessions ${doing} takes one thing; put a text in quotes.`)
+  if (doing !== 'export')
+    refuseOf('export', { '--format': flags.format, '--output': flags.output, '--force': flags.force })
   switch (doings.find((known) => known === doing)) {
     case 'list':
       return list(flags, program)
@@ -30,6 +32,10 @@ export async function sessions(
       return search(flags, needed(about, 'search TEXT'), program)
     case 'delete':
       return remove(flags, needed(about, 'delete ID --yes'), program)
+    case 'export': {
+      const { exportSession } = await import('../export/export.ts')
+      return exportSession(flags, needed(about, 'export SESSION'), program)
+    }
     case undefined: {
       const meant = nearest(doing, doings)
       throw new UsageError(
@@ -52,6 +58,12 @@ export async function tellWhatToResume(program: Program): Promise<number> {
     ),
   )
   return 2
+}
+
+/** @throws UsageError for a flag that says nothing of what is asked for. */
+function refuseOf(owner: string, given: { readonly [flag: string]: unknown }): void {
+  const [flag] = Object.keys(given).filter((name) => given[name] !== undefined)
+  if (flag !== undefined) throw new UsageError(`${flag} belongs to halting sessions ${owner}.`)
 }
 
 function needed(about: string | undefined, usage: string): string {

@@ -1,11 +1,11 @@
-import { accountOf, type StepRecord } from '@halting/core/steps'
-import type { Terminal } from '@halting/core'
+import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile, readSession } from '../session/find-session.ts'
 import { goOn } from './go-on.ts'
+import { terminalOf } from './terminal-of.ts'
 import { whyText } from './why-text.ts'
 
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
@@ -15,7 +15,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const { sessionId, cwd: sessionCwd, runs } = await readSession(path)
   const newest = runs.at(-1)
   if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
-  const next = goOn(terminalIn(newest), { sessionId, sessionCwd, cwd })
+  const next = goOn(terminalOf(newest), { sessionId, sessionCwd, cwd })
   if (wantsJson(flags)) {
     const told = { sessionId, cwd: sessionCwd, file: path, runs: runs.map(accountOf), goOn: next }
     output.out(`${JSON.stringify(told)}\n`)
@@ -23,13 +23,8 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   }
   const before = runs
     .slice(0, -1)
-    .map((records, index) => `run ${index + 1} ${terminalIn(records)?.reason ?? 'did not end'}`)
+    .map((records, index) => `run ${index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)
   const told = { sessionId, cwd: sessionCwd, account: accountOf(newest), goOn: next, before }
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
-}
-
-function terminalIn(records: readonly StepRecord[]): Terminal | undefined {
-  const end = records.findLast((record) => record.type === 'end' && record.scope === '')
-  return end?.type === 'end' ? end.terminal : undefined
 }

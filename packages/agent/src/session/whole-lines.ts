@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { lineOfJson, valueOf } from './journal-line.ts'
+import { payloadsFolder, withPayloads } from './journal-payloads.ts'
+import { parseJournal } from './read-journal.ts'
+
+/** Some readers take these for the end of a line; JSON may hold them as they are. */
+const breaks = /[\u0085\u2028\u2029]/g
+
+/**
+ * The lines of a session as one file that stands by itself: long texts stand in their places, not in files beside it. What reads a session reads
+ * it, and every line is one for readers that know other ends of lines.
+ * @throws HaltingError `driver` for what cannot be read, as `readJournal` does.
+ */
+export async function wholeLines(path: string): Promise<Iterable<string>> {
+  const bytes = await readFile(path)
+  const { wholeBytes } = parseJournal(bytes, path)
+  return linesOf(bytes, wholeBytes, payloadsFolder(path))
+}
+
+function* linesOf(bytes: Buffer, wholeBytes: number, folder: string): Iterable<string> {
+  for (let start = 0; start < wholeBytes;) {
+    const end = bytes.indexOf(10, start)
+    const { sum: _sum, ...value } = valueOf(bytes.toString('utf8', start, end))
+    const json = JSON.stringify(withPayloads(value, folder))
+    yield lineOfJson(json.replaceAll(breaks, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`))
+    start = end + 1
+  }
+}

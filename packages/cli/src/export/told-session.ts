@@ -1,0 +1,218 @@
+import type { ReadJournal } from '@halting/agent'
+import type { ContentBlock, MessageContent, TranscriptEntry } from '@halting/core'
+import { isJsonObject, isText, isToolResult, isToolUse } from '@halting/core/adapters'
+import { accountOf, foldRun, foldSession, type Account, type StepRecord } from '@halting/core/steps'
+import { counted, many } from '../io/figures.ts'
+
+/** A session as a person reads it: what was said and done in each run, with its figures. */
+export interface ToldSession {
+  readonly sessionId: string
+  readonly cwd: string
+  readonly runs: readonly ToldRun[]
+}
+
+export interface ToldRun {
+  readonly account: Account
+  readonly parts: readonly Part[]
+}
+
+/** One thing that was said or done. */
+export type Part =
+  | { readonly kind: 'person'; readonly by: string; readonly content: MessageContent }
+  | { readonly kind: 'answer' | 'thinking'; readonly text: string }
+  | { readonly kind: 'note'; readonly text: string; readonly more?: string }
+  | ToldCall
+
+/** A call of a tool with what came of it. */
+export interface ToldCall {
+  readonly kind: 'call'
+  readonly name: string
+  readonly input: unknown
+  /** Undefined where none is on record. */
+  readonly result: MessageContent | undefined
+  readonly isError: boolean
+  /** The structured result, for programs. */
+  readonly details: unknown
+  readonly durationMs: number | undefined
+  /** What the subagent did that answered it. */
+  readonly agent: readonly Part[]
+}
+
+/** Puts together what the records tell, of a run that did not end too. */
+export function toldSession({ sessionId, cwd, runs }: Pick<ReadJournal, 'sessionId' | 'cwd' | 'runs'>): ToldSession {
+  const told = runs.map((records) => ({
+    account: accountOf(records),
+    parts: partsOf('', new Recorded(records)),
+  }))
+  const { open, transcript } = foldSession(runs)
+  const last = told.at(-1)
+  if (open === undefined || last === undefined) return { sessionId, cwd, runs: told }
+  const folded = foldRun(open, transcript)
+  const openTurn = folded.kind === 'open' ? openEntries(folded.replay) : []
+  const parts = partsOf('', new Recorded(open, openTurn))
+  return { sessionId, cwd, runs: [...told.slice(0, -1), { ...last, parts }] }
+}
+
+/** What the records of a run tell of each of its agents. */
+class Recorded {
+  /** By scope; '' is the main loop. */
+  readonly entries = new Map<string, TranscriptEntry[]>()
+  readonly #durations = new Map<string, number>()
+
+  constructor(records: readonly StepRecord[], openTurn: readonly TranscriptEntry[] = []) {
+    for (const record of records) {
+      if (record.type === 'start') this.#add(record.scope, record.start.added)
+      if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
+      if (record.type === 'end') this.#add(record.scope, record.added)
+      if (record.type === 'result') {
+        const [, scope, callId] = /^(.*?)tool:\d+:\d+:(.*)$/s.exec(stepOf(record.key)) ?? []
+        if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
+      }
+    }
+    this.#add('', openTurn)
+  }
+
+  durationOf(scope: string, callId: string): number | undefined {
+    return this.#durations.get(`${scope} ${callId}`)
+  }
+
+  /** The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. */
+  agentOf(scope: string, callId: string): string | undefined {
+    return [...this.entries.keys()].find((each) => each.startsWith(`${scope}agent:`) && each.endsWith(`:${callId}/`))
+  }
+
+  #add(scope: string, added: readonly TranscriptEntry[]): void {
+    const known = this.entries.get(scope)
+    if (known === undefined) this.entries.set(scope, [...added])
+    else known.push(...added)
+  }
+}
+
+/** The key of a step without its run. */
+function stepOf(key: string): string {
+  return key.slice(key.indexOf('/') + 1)
+}
+
+/** What the open turn has on record is in no lap yet. */
+function openEntries(records: readonly StepRecord[]): readonly TranscriptEntry[] {
+  return records.flatMap((record): readonly TranscriptEntry[] => {
+    if (record.type !== 'result' || !isJsonObject(record.value)) return []
+    const { message, content, isError, details } = record.value
+    const id = record.key
+    const step = stepOf(id)
+    if (step.startsWith('model:') && isJsonObject(message))
+      // What a driver recorded for an answer is a message.
+      return [{ kind: 'assistant', id, message } as unknown as TranscriptEntry]
+    const callId = /^tool:\d+:\d+:(.*)$/s.exec(step)?.[1]
+    if (callId === undefined || content === undefined) return []
+    const block = { type: 'tool_result', tool_use_id: callId, content, ...(isError === true && { is_error: true }) }
+    const message1 = { role: 'user', content: [block] }
+    const own = details === undefined ? {} : { details: { [callId]: details } }
+    return [{ kind: 'user', id, origin: 'tool_results', message: message1, ...own } as unknown as TranscriptEntry]
+  })
+}
+
+type OpenCall = { -readonly [field in keyof ToldCall]: ToldCall[field] }
+
+function partsOf(scope: string, recorded: Recorded): readonly Part[] {
+  const parts: Part[] = []
+  const calls = new Map<string, OpenCall>()
+  const open = (id: string, name: string, input: unknown): void => {
+    const agent = recorded.agentOf(scope, id)
+    const call: OpenCall = {
+      kind: 'call',
+      name,
+      input,
+      result: undefined,
+      isError: false,
+      details: undefined,
+      durationMs: recorded.durationOf(scope, id),
+      agent: agent === undefined ? [] : partsOf(agent, recorded),
+    }
+    calls.set(id, call)
+    parts.push(call)
+  }
+  for (const entry of recorded.entries.get(scope) ?? []) {
+    switch (entry.kind) {
+      case 'assistant':
+        for (const block of entry.message.content) {
+          if (isToolUse(block)) open(block.id, block.name, block.input)
+          else parts.push(...saidParts(block))
+        }
+        if (entry.aborted === true) parts.push({ kind: 'note', text: 'The reply was cut here.' })
+        break
+      case 'user': {
+        const { content } = entry.message
+        if (entry.origin !== 'tool_results' || typeof content === 'string') {
+          parts.push({ kind: 'person', by: people[entry.origin], content })
+          break
+        }
+        for (const block of content) {
+          const call = isToolResult(block) ? calls.get(block.tool_use_id) : undefined
+          if (call === undefined || !isToolResult(block)) {
+            parts.push({ kind: 'person', by: people.hook, content: [block] })
+            continue
+          }
+          call.result = block.content
+          call.isError = block.is_error === true
+          call.details = entry.details?.[block.tool_use_id]
+        }
+        break
+      }
+      case 'attachment':
+      case 'compact_boundary':
+      case 'results_cleared':
+      case 'collapse_staged':
+      case 'media_removed':
+        parts.push(...noteParts(entry))
+    }
+  }
+  return parts
+}
+
+const people = {
+  prompt: 'Prompt',
+  steer: 'Said meanwhile',
+  follow_up: 'Said for afterwards',
+  hook: 'From a hook',
+  loop: 'From the loop',
+  interruption: 'Interruption',
+  tool_results: 'Results',
+} as const
+
+function saidParts(block: ContentBlock): readonly Part[] {
+  if (isText(block)) return block.text.trim() === '' ? [] : [{ kind: 'answer', text: block.text }]
+  if (block.type === 'thinking' && typeof block.thinking === 'string')
+    return block.thinking.trim() === '' ? [] : [{ kind: 'thinking', text: block.thinking }]
+  if (block.type === 'redacted_thinking')
+    return [{ kind: 'note', text: 'The model thought; the service does not show it.' }]
+  return [{ kind: 'note', text: `A block of the service: ${block.type}`, more: JSON.stringify(block, null, 2) }]
+}
+
+function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>): readonly Part[] {
+  switch (entry.kind) {
+    case 'attachment': {
+      const { attachment } = entry
+      if (attachment.type === 'max_turns_reached')
+        return [{ kind: 'note', text: `The limit of ${many(attachment.maxTurns, 'turn')} was reached.` }]
+      return [{ kind: 'note', text: attachment.message }]
+    }
+    case 'compact_boundary': {
+      const text = `The conversation was made shorter here: from ${counted(entry.preTokens)} to ${counted(entry.postTokens)} tokens.`
+      const more = entry.messages.map(({ content }) => plainText(content)).join('\n\n')
+      return [{ kind: 'note', text, more }]
+    }
+    case 'results_cleared':
+      return [{ kind: 'note', text: `Old results gave way to notes: ${many(entry.calls.length, 'call')}.` }]
+    case 'media_removed':
+      return [{ kind: 'note', text: entry.note }]
+    case 'collapse_staged':
+      return []
+  }
+}
+
+/** What a content says in words; other blocks by their kind. */
+export function plainText(content: MessageContent): string {
+  if (typeof content === 'string') return content
+  return content.map((block) => (isText(block) ? block.text : `[${block.type}]`)).join('\n')
+}
