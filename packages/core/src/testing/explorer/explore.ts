@@ -1,4 +1,5 @@
 import type { Transition } from '../../allowance.ts'
+import type { StepRecord } from '../../steps/log.ts'
 import type { TerminalReason } from '../../stop/terminal.ts'
 import { drawPaths, explorePaths, type Path } from './choices.ts'
 import { everyKill, noKill, sampledKills } from './kills.ts'
@@ -22,11 +23,13 @@ export interface ExploreOptions {
   readonly part?: { readonly number: number; readonly of: number }
   /** No more paths than these, drawn from all of them: the same ones every time. In place of `part`. */
   readonly mostPaths?: number
+  /** Keeps the records of a run elsewhere and reads them back: what they tell then is looked at, too. */
+  readonly keep?: (records: readonly StepRecord[]) => Promise<readonly StepRecord[]>
 }
 
 /** Takes every path of a scenario. Throws at the first one that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
-  const { kills: which = 'all', part = { number: 0, of: 1 }, mostPaths } = options
+  const { kills: which = 'all', part = { number: 0, of: 1 }, mostPaths, keep } = options
   const killed = which === 'sampled' ? sampledKills() : which === 'all' ? everyKill : noKill
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
@@ -34,7 +37,7 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
   let paths = 0
   const check = async (path: Path): Promise<void> => {
     try {
-      const report = await walkPath(scenario, path, killed)
+      const report = await walkPath(scenario, path, killed, keep)
       paths++
       terminals[report.terminal] = (terminals[report.terminal] ?? 0) + 1
       for (const transition of report.transitions) transitions[transition] = (transitions[transition] ?? 0) + 1

@@ -38,7 +38,12 @@ export interface PathReport {
 }
 
 /** Goes one path: the run, its replay, and kills with resume and replay. Throws where a promise is broken. */
-export async function walkPath(scenario: Scenario, path: Path, kills: Kills): Promise<PathReport> {
+export async function walkPath(
+  scenario: Scenario,
+  path: Path,
+  kills: Kills,
+  keep?: (records: readonly StepRecord[]) => Promise<readonly StepRecord[]>,
+): Promise<PathReport> {
   const other = otherProgramOf(scenario, path)
   const world = createWorld(scenario, path, createSnapshots())
   const whole = await walk(world, startOf(scenario), { leaves: scenario.abandons === true })
@@ -47,6 +52,8 @@ export async function walkPath(scenario: Scenario, path: Path, kills: Kills): Pr
   checkEffects([], whole.effects, 'the run')
   await checkReplay(whole, world.options)
   checkWhatIf(whole, scenario, world)
+  if (keep !== undefined)
+    await checkReplay({ ...whole, records: await keep(whole.records) }, world.options, 'what was kept')
   const killed = await killAll({ scenario, path, other }, whole, kills)
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills: killed }
