@@ -83,7 +83,8 @@ async function carriedFile(
   const hasChanged = workspace.files.freshness(path, now, () => false) === 'changed'
   const total = lineCount === undefined ? '' : ` of ${lineCount}`
   const part = firstLine > 1 || hasMore ? ` (lines ${firstLine} to ${firstLine + lines.length - 1}${total})` : ''
-  const text = lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity)
+  const { redact = (shown: string) => shown } = workspace
+  const text = redact(lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity))
   if (hasChanged) workspace.files.carried(path, now, text)
   return { title: `The file ${name}${part}${hasChanged ? ', which has changed since you read it' : ''}`, text }
 }

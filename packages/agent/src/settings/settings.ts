@@ -12,6 +12,10 @@ export interface Settings {
   readonly apiKeyHelper?: string
   /** Prices by model id, as each file gives them, the most urgent first. Not checked yet. */
   readonly modelPrices?: readonly JsonObject[]
+  /** Sessions that were not touched for so many days are removed; 30 when absent. */
+  readonly cleanupPeriodDays?: number
+  /** Known secrets are taken out of what tools give. */
+  readonly redactSecrets?: boolean
 }
 
 export interface LoadedSettings {
@@ -45,11 +49,11 @@ interface SettingsFile {
   readonly problem?: string
 }
 
-const served = ['apiKeyHelper', 'modelPrices'] as const
+const served = ['apiKeyHelper', 'modelPrices', 'cleanupPeriodDays', 'redactSecrets'] as const
 
 /**
- * Reads the settings files, the most urgent first (see `settingsPlaces`). What runs a command or sets a price counts
- * only where the person or an administrator wrote it: a project that was cloned must not decide that.
+ * Reads the settings files, the most urgent first (see `settingsPlaces`). What runs a command, sets a price or removes sessions counts
+ * only where the person or an administrator wrote it: a project that was cloned must not decide that. It may ask for secrets to be taken out.
  * @throws ConfigurationError for a file that is not readable, no JSON, or holds a value of the wrong kind. One that is
  * no JSON and belongs to another user is that user's to mend: it is passed over, and told.
  */
@@ -57,33 +61,42 @@ export async function loadSettings(options: LoadOptions): Promise<LoadedSettings
   const files = await readFiles(options)
   const warnings: string[] = []
   let settings: Settings = {}
+  let asksForRedaction = false
   for (const file of files) {
     if (file.problem !== undefined) warnings.push(file.problem)
     warnings.push(...unserved(file))
     if (isOfProject(file)) {
-      for (const name of served) if (file.content[name] !== undefined) warnings.push(notFromProject(name, file))
+      for (const name of served)
+        if (file.content[name] !== undefined && !tightens(name, file)) warnings.push(notFromProject(name, file))
+      asksForRedaction ||= tightens('redactSecrets', file)
       continue
     }
-    const { apiKeyHelper, modelPrices = [] } = settingsOf(file)
+    const { modelPrices = [], ...single } = settingsOf(file)
     const prices = [...(settings.modelPrices ?? []), ...modelPrices]
     settings = {
-      ...(apiKeyHelper !== undefined && { apiKeyHelper }),
+      ...single,
       ...settings,
       ...(prices.length > 0 && { modelPrices: prices }),
     }
   }
+  if (asksForRedaction) settings = { ...settings, redactSecrets: true }
   return { settings, warnings, files: files.map(foundFile) }
 }
 
 function foundFile(file: SettingsFile): FoundFile {
   const { level, name, content } = file
-  const counts = (key: string): boolean => isServed(key) && !isOfProject(file)
+  const counts = (key: string): boolean => isServed(key) && (!isOfProject(file) || tightens(key, file))
   const keys = Object.keys(content)
   return { level, name, served: keys.filter(counts), passedOver: keys.filter((key) => !counts(key)) }
 }
 
 function isServed(key: string): boolean {
   return served.some((one) => one === key)
+}
+
+/** What a project may say: nothing is lost or run by it. */
+function tightens(key: string, { content }: SettingsFile): boolean {
+  return key === 'redactSecrets' && content[key] === true
 }
 
 function isOfProject({ level }: Pick<SettingsFile, 'level'>): boolean {
@@ -180,15 +193,30 @@ function parse(text: string, name: string): JsonObject {
 
 /** @throws ConfigurationError */
 function settingsOf({ name, content }: SettingsFile): Settings {
-  const { apiKeyHelper, modelPrices } = content
+  const { apiKeyHelper, modelPrices, cleanupPeriodDays, redactSecrets } = content
   if (apiKeyHelper !== undefined && (typeof apiKeyHelper !== 'string' || apiKeyHelper.trim() === '')) {
     throw new ConfigurationError(`apiKeyHelper in ${name} must be a command, as text.`)
   }
   if (modelPrices !== undefined && !isJsonObject(modelPrices)) {
     throw new ConfigurationError(`modelPrices in ${name} must be an object: prices by model id.`)
   }
+  if (cleanupPeriodDays !== undefined && !isDays(cleanupPeriodDays)) {
+    throw new ConfigurationError(
+      `cleanupPeriodDays in ${name} must be a whole number of days from 1 on: sessions that were not touched for so long are removed. ` +
+        'A large one, such as 3650, keeps them; --no-session-persistence keeps none.',
+    )
+  }
+  if (redactSecrets !== undefined && typeof redactSecrets !== 'boolean') {
+    throw new ConfigurationError(`redactSecrets in ${name} must be true or false.`)
+  }
   return {
     ...(apiKeyHelper !== undefined && { apiKeyHelper }),
     ...(modelPrices !== undefined && { modelPrices: [modelPrices] }),
+    ...(cleanupPeriodDays !== undefined && { cleanupPeriodDays }),
+    ...(redactSecrets !== undefined && { redactSecrets }),
   }
+}
+
+function isDays(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1
 }

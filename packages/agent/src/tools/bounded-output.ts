@@ -10,12 +10,15 @@ const noteLength = 80
  */
 export class BoundedOutput {
   readonly limit: number
+  readonly #redact: ((text: string) => string) | undefined
   #head = ''
   #tail = ''
   #length = 0
 
-  constructor(limit: number) {
+  /** `redact` sees what is held before it is cut: what it takes out is not left by halves. */
+  constructor(limit: number, redact?: (text: string) => string) {
     this.limit = limit
+    this.#redact = redact
   }
 
   /** Characters that came in so far. */
@@ -37,6 +40,7 @@ export class BoundedOutput {
   }
 
   toString(): string {
+    if (this.#redact !== undefined) return this.#redacted(this.#redact)
     if (this.#length <= this.limit) return this.#head
     const kept = this.limit - noteLength
     // One unit more, so that half a pair at the end is seen as one.
@@ -45,5 +49,18 @@ export class BoundedOutput {
     const tail = tailOf(this.#head + this.#tail, Math.floor(kept / 2))
     const leftOut = this.#length - head.length - tail.length
     return `${head}\n\n[... ${leftOut} characters left out ...]\n\n${tail}`
+  }
+
+  #redacted(redact: (text: string) => string): string {
+    const whole = this.#head + this.#tail
+    const isWhole = whole.length === this.#length
+    // Where the tail was cut, its first word may be the rest of something.
+    const tail = redact(isWhole ? whole : this.#tail.replace(/^\S+/, ''))
+    if (isWhole && tail.length <= this.limit) return tail
+    const kept = this.limit - noteLength
+    const head = redact(isWhole ? whole : this.#head)
+    if (kept <= 0) return headOf(`${head} `, this.limit)
+    const [first, last] = [headOf(head, Math.ceil(kept / 2)), tailOf(tail, Math.floor(kept / 2))]
+    return `${first}\n\n[... ${this.#length - first.length - last.length} characters left out ...]\n\n${last}`
   }
 }

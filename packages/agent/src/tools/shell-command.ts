@@ -33,6 +33,8 @@ export interface ShellPlace {
   readonly limits: Limits
   readonly processes: ProcessTable
   readonly shellDirectory: string
+  /** Takes secrets out of what commands write. */
+  readonly redact?: (text: string) => string
   /** The directory is gone: go back to the root. */
   resetShell(): void
 }
@@ -45,7 +47,7 @@ export interface ShellPlace {
  * S3: `end()` reaches everything that the shell started.
  */
 export function startShellCommand(command: string, place: ShellPlace): ShellCommand {
-  const output = new BoundedOutput(place.limits.bashOutputCharacters)
+  const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact)
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
   const child = spawn('bash', ['-c', prelude + command], {

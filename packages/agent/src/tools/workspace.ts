@@ -32,6 +32,8 @@ export class Workspace {
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   readonly hides: (path: string) => boolean
   readonly fitImage: FitImage
+  /** Takes secrets out of what is shown of files and commands, where a person wants that. */
+  redact?: (text: string) => string
   #shellDirectory: string
 
   constructor(options: WorkspaceOptions) {

@@ -7,7 +7,7 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import type { Ask } from '../session/go-on.ts'
 import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
-import { openModels } from '../session/models.ts'
+import { type Models, openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
 import { openToolbox, type Toolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
@@ -31,9 +31,19 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
     const prompt = piped ?? (await promptOf(written, program, isNew))
-    return await runInSession({ flags, program, toolbox, options, written, prompt, chosen })
+    return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings: models.settings })
   } finally {
     await models.close()
+  }
+}
+
+/** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
+async function cleanUpBeside(settings: Models['settings'], program: Program): Promise<void> {
+  try {
+    const { cleanUp } = await import('../session/clean-up.ts')
+    await cleanUp(settings, program)
+  } catch {
+    // Nothing of a run depends on it.
   }
 }
 
@@ -45,12 +55,24 @@ interface Called {
   readonly written: string
   readonly prompt: string
   readonly chosen: ChosenSession
+  readonly settings: Models['settings']
 }
 
 /** The session is written by this process alone until all of the run is on disk. */
-async function runInSession({ flags, program, toolbox, options, written, prompt, chosen }: Called): Promise<number> {
+async function runInSession({
+  flags,
+  program,
+  toolbox,
+  options,
+  written,
+  prompt,
+  chosen,
+  settings,
+}: Called): Promise<number> {
   const { output, env, argv } = program
   const journal = await openSession(chosen, program)
+  // The session of this run is held by now: however old it is, it stays.
+  if (journal !== undefined) void cleanUpBeside(settings, program)
   const interruption = watchInterruption(output)
   let hasBegun = false
   try {

@@ -28,6 +28,7 @@ export interface Models {
   readonly apiKeySource: string
   /** What the person should know of their settings. */
   readonly warnings: readonly string[]
+  readonly settings: Settings
   close(): Promise<void>
 }
 
@@ -35,7 +36,8 @@ type Surroundings = Pick<Program, 'env' | 'cwd'>
 
 /** @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
 export async function openModels(flags: Flags, surroundings: Surroundings): Promise<Models> {
-  const { settings, ...loaded } = await loadFor(flags, surroundings)
+  const loaded = await loadFor(flags, surroundings)
+  const { settings } = loaded
   const { env, cwd } = surroundings
   if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd)), ...loaded }
   checkNames(flags, env)
@@ -48,7 +50,7 @@ export async function openModels(flags: Flags, surroundings: Surroundings): Prom
 
 /** The same models for looking at only: nothing is asked of them, so no key is needed. */
 export async function describeModels(flags: Flags, surroundings: Surroundings): Promise<Omit<Models, 'close'>> {
-  const { settings: _, ...loaded } = await loadFor(flags, surroundings)
+  const loaded = await loadFor(flags, surroundings)
   if (flags.script === undefined) {
     checkNames(flags, surroundings.env)
     return { ...environmentModels(flags, surroundings.env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
@@ -68,9 +70,7 @@ function slips({ model, fallbackModel, compactModel }: Flags): readonly string[]
   })
 }
 
-interface Loaded extends Pick<Models, 'prices' | 'warnings'> {
-  readonly settings: Settings
-}
+type Loaded = Pick<Models, 'prices' | 'warnings' | 'settings'>
 
 async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
   const home = homeFolder(env)

