@@ -1,8 +1,9 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type BuildOptions } from 'esbuild'
 import type { TestProject } from 'vitest/node'
+import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
 // What the tests load as it is shipped, in one file each: core, where a test does not look into it, and the program. They are bundled from the sources
 // of this moment. Vitest gives each source file as a module of getters, in which the loop runs several times slower.
@@ -58,8 +59,9 @@ async function bundleProgram(): Promise<string> {
   const home = join(folder, 'program')
   for (const part of ['bin', 'package.json']) cpSync(source(`cli/${part}`), join(home, part), { recursive: true })
   symlinkSync(source('cli/examples'), join(home, 'examples'))
-  await build({
+  const { outputFiles } = await build({
     ...common,
+    write: false,
     absWorkingDir: source('cli'),
     entryPoints: { main: 'src/main.ts' },
     outdir: join(home, 'dist'),
@@ -70,6 +72,10 @@ async function bundleProgram(): Promise<string> {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
   })
+  for (const { path, contents } of withoutBareImports(outputFiles)) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, contents)
+  }
   return home
 }
 

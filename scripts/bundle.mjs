@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
 const libraries = {
@@ -32,7 +33,8 @@ async function bundle(name, entryPoints, options) {
     logLevel: 'warning',
     ...options,
   })
-  replace(join(folder, 'dist', 'chunks'), outputFiles)
+  // Source maps of libraries are by line; the program has none.
+  replace(join(folder, 'dist', 'chunks'), name === 'cli' ? withoutBareImports(outputFiles) : outputFiles)
 }
 
 /** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
