@@ -36,6 +36,7 @@ export { forgetAnswers, noteAnswer, readAnswers, type Answers } from './session/
 export { forkSession } from './session/fork-session.ts'
 export { deleteSession, keptSessions, summaryOf, type KeptFile, type SessionSummary } from './session/kept-sessions.ts'
 export { endsOf, sessionFile, sessionFolder, type SessionPlace } from './session/session-folder.ts'
+export { holderOf, type LockHolder } from './session/journal-lock.ts'
 export { openJournal, type JournalOptions, type SessionJournal } from './session/session-journal.ts'
 export { parseJournal, readJournal, type ReadJournal } from './session/read-journal.ts'
 export { wholeLines } from './session/whole-lines.ts'

@@ -7,7 +7,7 @@ import { barLines } from '../src/why/bars.ts'
 import { whyText } from '../src/why/why-text.ts'
 import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/core/steps'
-import { readJournal } from '@halting/agent'
+import { openJournal, readJournal } from '@halting/agent'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 
@@ -111,8 +111,22 @@ test('a run that did not end is told as far as it came', async () => {
   writeFileSync(cut, `${whole.slice(0, end - 1).join('\n')}\n${whole[end - 1]?.slice(0, 40)}`)
   const { status, stdout } = await run(['why', cut])
   expect(status).toBe(0)
-  expect(stdout).toContain('No end is on record: it goes on, or its process was ended.')
-  expect(stdout).toContain(`If its process was ended, this goes on:\n  halting -p --resume ${first}\n`)
+  expect(stdout).toContain('No end is on record, and no process writes it: its process was ended.')
+  expect(stdout).toContain(`This goes on:\n  halting -p --resume ${first}\n`)
+})
+
+test('of a run that goes on it says which process writes it, and gives no command', async () => {
+  const id = 'eeeeeeee-0000-4000-8000-000000000001'
+  await keep(id, [says('hello')])
+  const lines = readFileSync(sessionPath(id), 'utf8').split('\n')
+  const end = lines.findIndex((line) => line.includes('"type":"end"'))
+  writeFileSync(sessionPath(id), `${lines.slice(0, end).join('\n')}\n`)
+  const journal = await openJournal({ path: sessionPath(id), sessionId: id, cwd: here(), version: '0.1.0' })
+  const { stdout } = await run(['why', id])
+  expect(stdout).toContain(`It goes on: process ${process.pid} writes it.`)
+  expect(stdout).not.toContain('--resume')
+  await journal.close()
+  expect((await run(['why', id])).stdout).toContain(`This goes on:\n  halting -p --resume ${id}\n`)
 })
 
 test('a budget that did not fit is told with the limit that would', async () => {

@@ -21,7 +21,7 @@ export interface GoOn {
 export function goOn(terminal: Terminal | undefined, where: Where): GoOn {
   if (terminal === undefined)
     return {
-      says: 'If its process was ended, this goes on:',
+      says: 'This goes on:',
       command: commandOf(['-p', '--resume', where.sessionId], where),
     }
   const says = adviceFor(terminal, {}, errorKindOf(terminal))

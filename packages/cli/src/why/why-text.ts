@@ -14,10 +14,16 @@ export interface WhyText {
   readonly goOn: GoOn
   /** How the runs before it ended. */
   readonly before: readonly string[]
+  /** The process that writes it at this moment. */
+  readonly heldBy?: number
 }
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
-export function whyText({ sessionId, cwd, account, goOn, before }: WhyText, width: number, style: Style): string {
+export function whyText(
+  { sessionId, cwd, account, goOn, before, heldBy }: WhyText,
+  width: number,
+  style: Style,
+): string {
   const { totals, run } = account
   const columns = Math.min(width, 80)
   const said = (text: string): string => wrapped(oneLine(text, Infinity), columns)
@@ -26,7 +32,7 @@ export function whyText({ sessionId, cwd, account, goOn, before }: WhyText, widt
       said(`${oneLine(run.runId, 40)} of the session ${oneLine(sessionId, 60)} in ${oneLine(cwd, 200)}`),
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
-    [style.bold(said(headline(account))), ...aboutSignals(account).map(said)],
+    [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said)],
     [said(totalsLine(account))],
     withTitle('Limits', barLines(account.limits.map(limitRow), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),
@@ -63,8 +69,9 @@ function withTitle(title: string, lines: readonly string[], style: Style): reado
   return lines.length === 0 ? [] : [style.bold(title), ...lines]
 }
 
-function headline({ ending }: Account): string {
-  if (ending === null) return 'No end is on record: it goes on, or its process was ended.'
+function headline({ ending }: Account, heldBy: number | undefined): string {
+  if (ending === null && heldBy !== undefined) return `It goes on: process ${heldBy} writes it.`
+  if (ending === null) return 'No end is on record, and no process writes it: its process was ended.'
   const { message } = ending.signal
   return message === '' ? ending.reason : `${ending.reason}: ${message}`
 }

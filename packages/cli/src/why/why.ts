@@ -1,3 +1,4 @@
+import { holderOf } from '@halting/agent'
 import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
@@ -15,16 +16,32 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const { sessionId, cwd: sessionCwd, runs } = await readSession(path)
   const newest = runs.at(-1)
   if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
-  const next = goOn(terminalOf(newest), { sessionId, sessionCwd, cwd })
+  const terminal = terminalOf(newest)
+  const heldBy = terminal === undefined ? (await holderOf(`${path}.lock`))?.pid : undefined
+  const next = heldBy === undefined ? goOn(terminal, { sessionId, sessionCwd, cwd }) : { says: '' }
   if (wantsJson(flags)) {
-    const told = { sessionId, cwd: sessionCwd, file: path, runs: runs.map(accountOf), goOn: next }
+    const told = {
+      sessionId,
+      cwd: sessionCwd,
+      file: path,
+      runs: runs.map(accountOf),
+      goOn: next,
+      ...(heldBy !== undefined && { heldBy }),
+    }
     output.out(`${JSON.stringify(told)}\n`)
     return 0
   }
   const before = runs
     .slice(0, -1)
     .map((records, index) => `run ${index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)
-  const told = { sessionId, cwd: sessionCwd, account: accountOf(newest), goOn: next, before }
+  const told = {
+    sessionId,
+    cwd: sessionCwd,
+    account: accountOf(newest),
+    goOn: next,
+    before,
+    ...(heldBy !== undefined && { heldBy }),
+  }
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
 }
