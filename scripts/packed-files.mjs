@@ -35,6 +35,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 460 * kilobyte, unpacked: 2_150 * kilobyte },
+    mostBytes: { packed: 475 * kilobyte, unpacked: 2_150 * kilobyte },
   },
 }

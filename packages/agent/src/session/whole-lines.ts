@@ -20,7 +20,7 @@ export async function wholeLines(path: string): Promise<Iterable<string>> {
 function* linesOf(bytes: Buffer, wholeBytes: number, folder: string): Iterable<string> {
   for (let start = 0; start < wholeBytes;) {
     const end = bytes.indexOf(10, start)
-    const { sum: _sum, ...value } = valueOf(bytes.toString('utf8', start, end))
+    const { sum: _sum, ...value } = valueOf(bytes, start, end)
     const json = JSON.stringify(withPayloads(value, folder))
     yield lineOfJson(json.replaceAll(breaks, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`))
     start = end + 1
