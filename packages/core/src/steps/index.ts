@@ -23,6 +23,16 @@ export {
 export type { Clock } from './clock.ts'
 export type { Control, InboxMessage } from './control.ts'
 export { StepsDriver, type AnswerableSteps, type StepsOptions } from './driver.ts'
+export {
+  recordsOfForeign,
+  type ForeignEnding,
+  type ForeignPayment,
+  type ForeignRecords,
+  type ForeignResult,
+  type ForeignRun,
+  type ForeignSaid,
+  type ForeignTurn,
+} from './foreign-run.ts'
 export type { StepLog, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export { countedRuns, foldSession, type EndedRun, type FoldedSession, type KeptSession } from './fold-session.ts'

@@ -1,0 +1,74 @@
+import { open } from 'node:fs/promises'
+
+/** Longer ones are not read: a text of JavaScript cannot hold them. */
+const longestLine = 256 * 1024 * 1024
+const chunkSize = 1024 * 1024
+
+/** What is told of the lines of a file. */
+export interface ReadLines {
+  readonly bytes: number
+  /** Lines that are too long to be read. */
+  readonly tooLong: number
+}
+
+/**
+ * Gives the lines of a file to `take` one after another, without what ends them, a mark of their order of bytes at the beginning, and zero bytes
+ * around them, which a crash may leave. `take` answers false when it has seen enough. Reads ahead by one part of the file, however large that is.
+ */
+export async function eachLine(path: string, take: (line: string) => boolean | void): Promise<ReadLines> {
+  const file = await open(path, 'r')
+  try {
+    const chunk = Buffer.allocUnsafe(chunkSize)
+    let parts: Buffer[] = []
+    let held = 0
+    let bytes = 0
+    let tooLong = 0
+    let isFirst = true
+    const give = (line: Buffer): boolean => {
+      const text = trimmed(isFirst ? withoutMark(line) : line)
+      isFirst = false
+      return text === '' || take(text) !== false
+    }
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, chunkSize, null)
+      if (bytesRead === 0) break
+      bytes += bytesRead
+      let start = 0
+      for (;;) {
+        const end = chunk.indexOf(10, start)
+        // What stands behind `bytesRead` is of the part before.
+        if (end < 0 || end >= bytesRead) break
+        const rest = chunk.subarray(start, end)
+        start = end + 1
+        if (held + rest.length > longestLine) tooLong++
+        else if (!give(held === 0 ? rest : Buffer.concat([...parts, rest]))) return { bytes, tooLong }
+        parts = []
+        held = 0
+      }
+      held += bytesRead - start
+      // Of one that is too long nothing is kept, only that it goes on.
+      if (held > longestLine) parts = []
+      else if (bytesRead > start) parts.push(Buffer.from(chunk.subarray(start, bytesRead)))
+    }
+    if (held > longestLine) tooLong++
+    else if (held > 0) give(Buffer.concat(parts))
+    return { bytes, tooLong }
+  } finally {
+    await file.close()
+  }
+}
+
+function withoutMark(line: Buffer): Buffer {
+  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line
+}
+
+function trimmed(line: Buffer): string {
+  let [start, end] = [0, line.length]
+  while (start < end && isBlank(line[start])) start++
+  while (end > start && isBlank(line[end - 1])) end--
+  return line.toString('utf8', start, end)
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0 || byte === 13 || byte === 32 || byte === 9
+}

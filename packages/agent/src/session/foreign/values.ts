@@ -1,0 +1,96 @@
+import type { ContentBlock, MessageContent, Usage } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+
+// What another program wrote may hold anything: what is not as the Messages API has it is left out, and the rest is kept.
+
+/** A line of a file, as it was parsed. */
+export type Fields = { readonly [field: string]: unknown }
+
+export function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A moment in milliseconds; undefined for none. */
+export function momentIn(value: unknown): number | undefined {
+  const moment = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isFinite(moment) ? moment : undefined
+}
+
+/** Blocks that may stand in a message of a person. Empty where there is nothing to say. */
+export function saidIn(value: unknown): MessageContent {
+  if (typeof value === 'string') return value
+  return blocksIn(value).filter(({ type }) => type === 'text' || type === 'image' || type === 'document')
+}
+
+/** What a tool gave: text, images, documents. Anything else is told as its JSON. */
+export function resultIn(value: unknown): MessageContent {
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) return value === undefined || value === null ? '' : JSON.stringify(value)
+  return (value as readonly unknown[]).flatMap((block): readonly ContentBlock[] => {
+    if (!isJsonObject(block)) return typeof block === 'string' && block !== '' ? [{ type: 'text', text: block }] : []
+    if (!isBlock(block)) return []
+    if (block.type === 'text') return block.text === '' ? [] : [block]
+    if (block.type === 'image' || block.type === 'document' || block.type === 'search_result') return [block]
+    return [{ type: 'text', text: JSON.stringify(block) }]
+  })
+}
+
+/** Blocks of a reply of a model. */
+export function replyIn(value: unknown): readonly ContentBlock[] {
+  if (typeof value === 'string') return value === '' ? [] : [{ type: 'text', text: value }]
+  return blocksIn(value).filter(({ type }) => type !== 'tool_result' && type !== 'image')
+}
+
+function blocksIn(value: unknown): readonly ContentBlock[] {
+  return Array.isArray(value) ? (value as readonly unknown[]).filter(isBlock) : []
+}
+
+/** The fields by which blocks are told apart are there. */
+function isBlock(block: unknown): block is ContentBlock {
+  if (!isJsonObject(block)) return false
+  switch (block['type']) {
+    case 'text':
+      return typeof block['text'] === 'string' && block['text'] !== ''
+    case 'tool_use':
+      return typeof block['id'] === 'string' && typeof block['name'] === 'string' && block['name'] !== ''
+    case 'tool_result':
+      return typeof block['tool_use_id'] === 'string'
+    case 'thinking':
+      return typeof block['thinking'] === 'string' && typeof block['signature'] === 'string'
+    case 'redacted_thinking':
+      return typeof block['data'] === 'string'
+    case 'image':
+    case 'document':
+      return isJsonObject(block['source']) && typeof block['source']['type'] === 'string'
+    default:
+      return typeof block['type'] === 'string' && /_tool_use$|_tool_result$|^search_result$/.test(block['type'])
+  }
+}
+
+/** Above it a count of tokens is no count. */
+const mostTokens = 1e9
+
+/** The figures of a request; undefined where there are none. What is no count of tokens counts as none. */
+export function usageIn(value: unknown): Usage | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { input_tokens: input, output_tokens: output } = value
+  if (input === undefined && output === undefined) return undefined
+  const created = countIn(value['cache_creation_input_tokens'])
+  const { cache_creation: parts, server_tool_use: tools } = value
+  const hour = isJsonObject(parts) ? Math.min(created, countIn(parts['ephemeral_1h_input_tokens'])) : 0
+  const searches = isJsonObject(tools) ? countIn(tools['web_search_requests']) : 0
+  return {
+    input_tokens: countIn(input),
+    output_tokens: countIn(output),
+    cache_creation_input_tokens: created,
+    cache_read_input_tokens: countIn(value['cache_read_input_tokens']),
+    ...(hour > 0 && {
+      cache_creation: { ephemeral_5m_input_tokens: created - hour, ephemeral_1h_input_tokens: hour },
+    }),
+    ...(searches > 0 && { server_tool_use: { web_search_requests: searches } }),
+  }
+}
+
+export function countIn(value: unknown): number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= mostTokens ? value : 0
+}

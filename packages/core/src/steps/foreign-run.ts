@@ -1,0 +1,266 @@
+import { askPrices, nanosOf, usdOf, type Prices } from '../budget/prices.ts'
+import { HaltingError } from '../errors.ts'
+import type { ToolStatus } from '../events.ts'
+import {
+  addUsage,
+  isToolUse,
+  totalTokensOf,
+  type AssistantMessage,
+  type MessageContent,
+  type ToolResultBlock,
+  type Usage,
+} from '../messages.ts'
+import { freshProgress, withModelUsage, type RunIdentity, type RunProgress } from '../state.ts'
+import { StopSignal } from '../stop/signal.ts'
+import { StopSignals } from '../stop/signals.ts'
+import { endings, type Terminal, type TerminalReason } from '../stop/terminal.ts'
+import type { TranscriptEntry, UserEntry } from '../transcript.ts'
+import type { StepRecord } from './log.ts'
+
+/** A run that another program made, as far as it is known. Moments are milliseconds since the run began. */
+export interface ForeignRun {
+  readonly run: RunIdentity
+  /** What was said before the first request. */
+  readonly prompts: readonly ForeignSaid[]
+  readonly turns: readonly ForeignTurn[]
+  /** As far as it can be inferred; null for a run that did not end, or of which that is not known. */
+  readonly ending: ForeignEnding | null
+}
+
+/** What somebody said to the model. */
+export interface ForeignSaid {
+  readonly origin: UserEntry['origin']
+  readonly content: MessageContent
+}
+
+/** How a run seems to have ended, and why that is thought. */
+export interface ForeignEnding {
+  readonly reason: TerminalReason
+  readonly message: string
+  readonly limit?: number
+}
+
+/** One request of the main loop, with what became of its calls. */
+export interface ForeignTurn {
+  readonly message: AssistantMessage
+  /** The model that was asked for, where the one that answered has no price. */
+  readonly askedModel?: string
+  readonly beganMs: number
+  readonly endedMs: number
+  /** In any order; calls without one are open. */
+  readonly results: readonly ForeignResult[]
+  /** Requests of subagents that were made meanwhile. */
+  readonly beside: readonly ForeignPayment[]
+  /** What was said to the model after its results. */
+  readonly said: readonly ForeignSaid[]
+}
+
+/** The result of a call. */
+export interface ForeignResult {
+  readonly callId: string
+  readonly content: MessageContent
+  readonly isError: boolean
+  readonly endedMs: number
+}
+
+/** A request of which only the figures count. */
+export interface ForeignPayment {
+  readonly model: string
+  readonly askedModel?: string
+  readonly usage: Usage
+  readonly endedMs: number
+}
+
+/** The records that a run of ours would have left that went the same way. */
+export interface ForeignRecords {
+  readonly records: readonly StepRecord[]
+  /** Models without a price: what they cost is not in the figures. */
+  readonly unpriced: readonly string[]
+}
+
+/**
+ * Puts a run of another program into records, so that whatever reads ours reads it: `accountOf`, `trajectoryOf`, `foldSession`. Limits are unknown,
+ * and so is what a request reserved.
+ */
+export function recordsOfForeign(run: ForeignRun, prices: Prices): ForeignRecords {
+  return new ForeignWriter(run, prices).write()
+}
+
+class ForeignWriter {
+  readonly #run: ForeignRun
+  readonly #prices: Prices
+  readonly #records: StepRecord[] = []
+  readonly #unpriced = new Set<string>()
+  #spent: RunProgress = freshProgress(0)
+  #entries = 0
+
+  constructor(run: ForeignRun, prices: Prices) {
+    this.#run = run
+    this.#prices = prices
+  }
+
+  write(): ForeignRecords {
+    const { run, prompts, turns, ending } = this.#run
+    const added = prompts.map((said) => this.#said(said))
+    this.#records.push({ type: 'start', scope: '', at: 0, start: { run, added, spent: this.#spent } })
+    for (const [index, turn] of turns.entries()) {
+      this.#turn(turn)
+      const entries = this.#entriesOf(turn)
+      const isLast = index === turns.length - 1
+      if (isLast && ending !== null) this.#end(ending, entries)
+      // A last one that has all its results was to be followed by another request.
+      else if (!isLast || isAnswered(turn)) this.#lap(entries)
+    }
+    if (turns.length === 0 && ending !== null) this.#end(ending, [])
+    return { records: this.#records, unpriced: [...this.#unpriced] }
+  }
+
+  #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn): void {
+    const { request } = this.#spent
+    const { runId } = this.#run.run
+    const charge = this.#charge({ model: message.model, askedModel, usage: message.usage })
+    const result = { digest: null, type: 'result' } as const
+    this.#records.push({
+      ...result,
+      key: `${runId}/model:${request}.1`,
+      value: { kind: 'answered', message, charge },
+      at: beganMs,
+      durationMs: Math.max(0, endedMs - beganMs),
+    })
+    const calls = message.content.filter(isToolUse)
+    const agent = calls.find(({ name }) => name === 'Task' || name === 'Agent') ?? calls[0]
+    for (const [index, payment] of beside.entries()) {
+      this.#records.push({
+        ...result,
+        key: `${runId}/agent:${request}:0:${agent?.id.replaceAll('/', '_') ?? ''}/model:${index + 1}.1`,
+        value: { kind: 'answered', charge: this.#charge(payment) },
+        at: payment.endedMs,
+        durationMs: 0,
+      })
+    }
+    for (const { callId, content, isError, endedMs: toolEndedMs } of results) {
+      const index = calls.findIndex(({ id }) => id === callId)
+      this.#records.push({
+        ...result,
+        key: `${runId}/tool:${request}:${index}:${callId}`,
+        value: { status: statusOf(isError), content, isError },
+        at: endedMs,
+        durationMs: Math.max(0, toolEndedMs - endedMs),
+      })
+    }
+    const latest = [...results, ...beside].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
+    const before = this.#spent
+    this.#spent = {
+      ...before,
+      turns: before.turns + 1,
+      requests: before.requests + 1,
+      assistantMessages: before.assistantMessages + 1,
+      toolResults: before.toolResults + results.length,
+      usage: addUsage(before.usage, message.usage),
+      apiMs: before.apiMs + Math.max(0, endedMs - beganMs),
+      now: Math.max(before.now, latest),
+      lastStopReason: message.stop_reason,
+    }
+  }
+
+  /** What a request came to; it is added to what the run spent. */
+  #charge({ model, askedModel, usage }: Omit<ForeignPayment, 'endedMs'>): object {
+    const nanos = this.#nanosOf(model, usage) ?? this.#nanosOf(askedModel, usage)
+    const tokens = totalTokensOf(usage)
+    if (nanos === undefined && tokens > 0) this.#unpriced.add(model)
+    this.#spent = {
+      ...this.#spent,
+      totalTokens: this.#spent.totalTokens + tokens,
+      nanos: this.#spent.nanos + (nanos ?? 0),
+      modelUsage: withModelUsage(this.#spent.modelUsage, model, usage, nanos ?? 0),
+    }
+    return { model, tokens, nanos: nanos ?? 0, known: true }
+  }
+
+  #nanosOf(model: string | undefined, usage: Usage): number | undefined {
+    if (model === undefined) return undefined
+    const answer = askPrices(() => this.#prices.cost(model, usage))
+    return answer.kind === 'usd' ? nanosOf(answer.usd) : undefined
+  }
+
+  #lap(added: readonly TranscriptEntry[]): void {
+    const { laps, request } = this.#spent
+    const nextTurn = (laps.inRun.next_turn ?? 0) + 1
+    this.#spent = { ...this.#spent, request: request + 1, laps: { ...laps, inRun: { next_turn: nextTurn } } }
+    const transition = 'next_turn'
+    this.#records.push({ type: 'lap', lap: { scope: '', transition, spent: this.#spent, added } })
+  }
+
+  #end({ reason, message, limit }: ForeignEnding, added: readonly TranscriptEntry[]): void {
+    const spent = this.#spent
+    const costUsd = usdOf(spent.nanos)
+    const { category } = endings[reason]
+    const context = limit === undefined ? {} : { limit }
+    const signal = new StopSignal({ reason: category, message, context })
+    const terminal: Terminal = {
+      reason,
+      signal,
+      signals: StopSignals.of(signal),
+      summary: {
+        assistantMessages: spent.assistantMessages,
+        toolResults: spent.toolResults,
+        turns: spent.turns,
+        requests: spent.requests,
+        usage: spent.usage,
+        modelUsage: Object.fromEntries(
+          Object.entries(spent.modelUsage).map(([model, { usage, nanos }]) => [
+            model,
+            { usage, costUsd: usdOf(nanos) },
+          ]),
+        ),
+        compacted: false,
+        apiMs: spent.apiMs,
+      },
+      costUsd,
+      committedUsd: costUsd,
+      durationMs: spent.now,
+      stillRunning: [],
+    }
+    const error = category === 'error' ? { error: new HaltingError('model', message) } : {}
+    this.#records.push({ type: 'end', scope: '', terminal: { ...terminal, ...error }, added, spent })
+  }
+
+  #entriesOf({ message, results, said }: ForeignTurn): readonly TranscriptEntry[] {
+    const entries: TranscriptEntry[] = []
+    if (message.content.length > 0) entries.push({ kind: 'assistant', id: this.#id('reply'), message })
+    const answers = new Map(results.map((result) => [result.callId, result]))
+    const blocks = message.content.filter(isToolUse).flatMap(({ id }): readonly ToolResultBlock[] => {
+      const result = answers.get(id)
+      if (result === undefined) return []
+      const { content, isError } = result
+      return [{ type: 'tool_result', tool_use_id: id, content, ...(isError && { is_error: true }) }]
+    })
+    if (blocks.length > 0)
+      entries.push({
+        kind: 'user',
+        id: this.#id('results'),
+        origin: 'tool_results',
+        message: { role: 'user', content: blocks },
+      })
+    entries.push(...said.map((each) => this.#said(each)))
+    return entries
+  }
+
+  #said({ origin, content }: ForeignSaid): UserEntry {
+    return { kind: 'user', id: this.#id(origin), origin, message: { role: 'user', content } }
+  }
+
+  #id(name: string): string {
+    return `${this.#run.run.runId}/${name}:${this.#entries++}`
+  }
+}
+
+function isAnswered({ message, results }: ForeignTurn): boolean {
+  const answered = new Set(results.map(({ callId }) => callId))
+  const calls = message.content.filter(isToolUse)
+  return calls.length > 0 && calls.every(({ id }) => answered.has(id))
+}
+
+function statusOf(isError: boolean): ToolStatus {
+  return isError ? 'failed' : 'done'
+}
