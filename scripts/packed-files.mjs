@@ -22,9 +22,9 @@ export const packedFiles = {
     mostBytes: { packed: 265 * kilobyte, unpacked: 1_030 * kilobyte },
   },
   '@halting/agent': {
-    holds: [...library, /^dist\/index\.js(?:\.map)?$/],
+    holds: [...library, /^dist\/(?:session\/foreign\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 200 * kilobyte, unpacked: 760 * kilobyte },
+    mostBytes: { packed: 215 * kilobyte, unpacked: 820 * kilobyte },
   },
   halting: {
     holds: [
@@ -35,6 +35,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 475 * kilobyte, unpacked: 2_150 * kilobyte },
+    mostBytes: { packed: 500 * kilobyte, unpacked: 2_300 * kilobyte },
   },
 }

@@ -54,18 +54,3 @@ export {
   type Settings,
 } from './settings/settings.ts'
 export { homeFolder } from './paths.ts'
-export { findForeign, foreignFolder, type ForeignFile, type ForeignPlace } from './session/foreign/find-foreign.ts'
-export {
-  kindOfSession,
-  readForeignSession,
-  withoutSubagents,
-  type SessionKind,
-} from './session/foreign/read-foreign.ts'
-export {
-  programNames,
-  type ForeignPart,
-  type ForeignProgram,
-  type ForeignSession,
-  type Skipped,
-} from './session/foreign/session.ts'
-export { takeOver } from './session/foreign/take-over.ts'

@@ -72,6 +72,8 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
     ['--message', read.flags.message, 'deny'],
     ['--no-progress', read.flags.noProgress, 'what-if'],
     ['--suggest', read.flags.suggest, 'what-if'],
+    ['--claude-code', read.flags.claudeCode, 'what-if'],
+    ['--codex', read.flags.codex, 'what-if'],
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }

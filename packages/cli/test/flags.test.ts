@@ -67,6 +67,8 @@ describe('what the table reads', () => {
       '--keep': 'keep',
       '--no-progress': 'noProgress',
       '--suggest': 'suggest',
+      '--claude-code': 'claudeCode',
+      '--codex': 'codex',
       '-h': 'help',
       '--help': 'help',
       '-v': 'version',

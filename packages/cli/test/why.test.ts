@@ -152,7 +152,11 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
   for (const records of runs) {
     const goOn = { says: 'Raise --max-turns, or add --wrap-up for a last answer.' }
     const account = accountOf(records)
-    const text = whyText({ sessionId: second, cwd: here(), account, goOn, before: [] }, width, styleFor(false, {}))
+    const text = whyText(
+      { sessionId: second, cwd: here(), account, goOn, before: [], about: [] },
+      width,
+      styleFor(false, {}),
+    )
     expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
     expect(text).toContain('█')
   }

@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib'
+import { crc32OfLittle, crc32OfMuch } from './crc32.ts'
 
 /** A line that is not what was written: its number, and what is wrong. */
 class DamagedLineError extends Error {
@@ -16,19 +16,19 @@ export function lineOf(value: { readonly [field: string]: unknown }): string {
 /** The same for the JSON of an object. */
 export function lineOfJson(json: string): string {
   const text = json.slice(0, -1)
-  return `${text}${sumOf(text)}\n`
+  return `${text}${endWith(crc32OfLittle(Buffer.from(text)))}\n`
 }
 
-/** How a line ends. The sum is made by zlib, of the bytes: a reader makes it of every byte of a session. */
-function sumOf(content: string | Buffer): string {
-  return `,"sum":"${crc32(content).toString(16).padStart(8, '0')}"}`
+/** How a line ends whose bytes have this sum. */
+function endWith(sum: number): string {
+  return `,"sum":"${sum.toString(16).padStart(8, '0')}"}`
 }
 
 /** The text of a line that is as it was written; undefined for any other. */
 export function wholeLine(bytes: Buffer, start: number, end: number): string | undefined {
   if (end - start < sumLength) return undefined
   const text = bytes.toString('utf8', start, end)
-  return text.endsWith(sumOf(bytes.subarray(start, end - sumLength))) ? text : undefined
+  return text.endsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength)))) ? text : undefined
 }
 
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */

@@ -89,6 +89,8 @@ export interface Flags {
   readonly keep?: boolean
   readonly noProgress?: boolean
   readonly suggest?: boolean
+  readonly claudeCode?: boolean
+  readonly codex?: boolean
   readonly help?: boolean
   readonly version?: boolean
 }

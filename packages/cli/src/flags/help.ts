@@ -35,7 +35,8 @@ const usage = `halting: a coding agent that always stops, and says why
   halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on
   halting replay [SESSION]      what happened in a session, a line for each step, without a model
   halting what-if [SESSION|FOLDER …] --max-turns N …
-                                where other limits would have stopped sessions, what that saves and loses
+                                where other limits would have stopped sessions, what that saves and loses;
+                                files of Claude Code and Codex too, all of theirs with --claude-code and --codex
   halting models [PART]         the models that are known: windows, prices, where a key is found
   halting doctor [flags]        whether a run can begin, and what to do when it cannot
   halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`

@@ -13,6 +13,8 @@ type ProgramFlag =
   | 'keep'
   | 'noProgress'
   | 'suggest'
+  | 'claudeCode'
+  | 'codex'
   | 'help'
   | 'version'
 
@@ -69,6 +71,8 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'switch',
     meaning: 'Of what-if: the limits that would have saved most and lost nothing',
   },
+  claudeCode: { names: ['--claude-code'], group: 'program', kind: 'switch', meaning: 'Of what-if: all of Claude Code' },
+  codex: { names: ['--codex'], group: 'program', kind: 'switch', meaning: 'Of what-if: all sessions of Codex' },
   help: { names: ['-h', '--help'], group: 'program', kind: 'switch', meaning: 'This text' },
   version: { names: ['-v', '--version'], group: 'program', kind: 'switch', meaning: 'The version' },
 }

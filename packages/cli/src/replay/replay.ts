@@ -4,12 +4,13 @@ import type { StepRecord } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findFile, readSession } from '../session/find-session.ts'
+import { pricesFor, readNamedSession } from '../foreign/read-session.ts'
+import { findFile } from '../session/find-session.ts'
 
 /** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
 export async function replaySession(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
   const { output } = program
-  const { runs } = await readSession(await findFile(given, program))
+  const { runs } = await readNamedSession(await findFile(given, program), pricesFor(flags, program))
   for (const records of runs) {
     let beganAt = 0
     for (const record of records) {

@@ -20,21 +20,10 @@ const extension = '.jsonl'
 /** The session of this id, or the only one whose id begins so. @throws UsageError for none, and for several. */
 export async function findSession(id: string, program: Program): Promise<KeptFile> {
   const all = await keptSessions(whose(program), 'all')
-  const given = id.toLowerCase()
-  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
-  if (exact !== undefined) return exact
-  const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
-  const own = new Set((await keptSessions(whose(program), 'of this folder')).map(({ path }) => path))
-  const ownBegun = begun.filter(({ path }) => own.has(path))
-  const meant = ownBegun.length > 0 ? ownBegun : begun
-  const [only, another] = meant
-  if (only !== undefined && another === undefined) return only
-  if (only !== undefined) {
-    const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
-    throw new UsageError(`${meant.length} sessions begin with ${id}: ${ids.join(', ')}. Name one.`)
-  }
+  const found = await meantBy(id, all, program)
+  if (found !== undefined) return found
   const near = nearest(
-    given,
+    id.toLowerCase(),
     all.map(({ sessionId }) => sessionId),
     4,
   )
@@ -43,8 +32,23 @@ export async function findSession(id: string, program: Program): Promise<KeptFil
   )
 }
 
+/** @throws UsageError for several. */
+async function meantBy(id: string, all: readonly KeptFile[], program: Program): Promise<KeptFile | undefined> {
+  const given = id.toLowerCase()
+  const exact = all.find(({ sessionId }) => sessionId.toLowerCase() === given)
+  if (exact !== undefined) return exact
+  const begun = given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.startsWith(given))
+  const own = new Set((await keptSessions(whose(program), 'of this folder')).map(({ path }) => path))
+  const ownBegun = begun.filter(({ path }) => own.has(path))
+  const meant = ownBegun.length > 0 ? ownBegun : begun
+  if (meant.length < 2) return meant[0]
+  const ids = meant.slice(0, 5).map(({ sessionId }) => sessionId)
+  throw new UsageError(`${meant.length} sessions begin with ${id}: ${ids.join(', ')}. Name one.`)
+}
+
 /**
- * The file of a session that is read and not written: by its path, or as `findSession` finds it, or the newest of this folder.
+ * The file of a session that is read and not written: by its path, or as `findSession` finds it, of another program where none of ours is
+ * meant, or the newest of this folder.
  * @throws UsageError where there is none, or more than one.
  */
 export async function findFile(given: string | undefined, program: Program): Promise<string> {
@@ -57,7 +61,10 @@ export async function findFile(given: string | undefined, program: Program): Pro
   const path = resolve(program.cwd, given)
   if ((await stat(path).catch(() => undefined))?.isFile() === true) return path
   if (/[/\\]|\.jsonl$/.test(given)) throw new UsageError(`There is no file ${given}.`)
-  return (await findSession(given, program)).path
+  const own = await meantBy(given, await keptSessions(whose(program), 'all'), program)
+  if (own !== undefined) return own.path
+  const { foreignNamed } = await import('../foreign/find-foreign.ts')
+  return (await foreignNamed(given, program))?.path ?? (await findSession(given, program)).path
 }
 
 /**

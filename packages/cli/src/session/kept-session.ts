@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { endsOf, type KeptFile, openJournal, sessionFile, sessionFolder, type SessionJournal } from '@halting/agent'
+import type { ForeignSession } from '@halting/agent/foreign'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
@@ -20,6 +21,8 @@ export interface ChosenSession {
   readonly isNamed: boolean
   /** The session that it begins as a copy of. */
   readonly forkOf?: KeptFile
+  /** The session of another program that it goes on with, in a file of its own. */
+  readonly takenFrom?: ForeignSession
   /** Folders of results that it may read although they are not its own. */
   readonly readableFolders: readonly string[]
 }
@@ -34,6 +37,13 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   const { newestSession, ownSession, refuseTaken } = await import('./find-session.ts')
   if (sessionId !== undefined) await refuseTaken(sessionId, program)
   if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
+  if (resume !== undefined) {
+    const { foreignToResume } = await import('../foreign/find-foreign.ts')
+    const takenFrom = await foreignToResume(resume, program)
+    const own = forks === true ? (sessionId ?? randomUUID()) : takenFrom?.sessionId
+    if (takenFrom !== undefined && own !== undefined)
+      return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [] }
+  }
   const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
   if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [] }
   return {
@@ -48,13 +58,19 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
 /** Opens what was chosen; undefined for a session that is not kept. @throws UsageError where a person named it and it cannot be opened. */
 export async function openSession(chosen: ChosenSession, program: Program): Promise<SessionJournal | undefined> {
   if (chosen.kind === 'unkept') return undefined
-  const { sessionId, forkOf, isNamed } = chosen
+  const { sessionId, forkOf, takenFrom, isNamed } = chosen
   const path = sessionFile({ ...whose(program), sessionId })
   const options = { path, sessionId, cwd: program.cwd, version: versionOf(program) }
   try {
     if (forkOf !== undefined) {
       const { forkSession } = await import('./fork.ts')
       await forkSession(forkOf.path, options)
+    }
+    if (takenFrom !== undefined) {
+      const { takeOver, programNames } = await import('./fork.ts')
+      await takeOver(takenFrom, options)
+      const from = `${programNames[takenFrom.program]} (${takenFrom.path}, which stays as it is)`
+      program.output.err(told(`goes on with a session of ${from} as the session ${sessionId}`))
     }
     return await openJournal(options)
   } catch (thrown) {
@@ -68,10 +84,10 @@ export async function openSession(chosen: ChosenSession, program: Program): Prom
 export async function closeSession(
   journal: SessionJournal | undefined,
   hasBegun: boolean,
-  { kind, forkOf }: ChosenSession,
+  { kind, forkOf, takenFrom }: ChosenSession,
 ): Promise<void> {
   if (journal === undefined) return
   await journal.close()
-  if (hasBegun || (kind === 'kept' && forkOf === undefined)) return
+  if (hasBegun || (kind === 'kept' && forkOf === undefined && takenFrom === undefined)) return
   await rm(journal.path, { force: true })
 }

@@ -1,3 +1,4 @@
+import type { SessionKind } from '@halting/agent/foreign'
 import type { SuggestedLimit, WhatIf } from '@halting/core/steps'
 
 /** The answer for one run. */
@@ -5,6 +6,10 @@ export interface RunAnswer {
   readonly session: string
   readonly run: string
   readonly file: string
+  /** Who recorded it. */
+  readonly program: SessionKind
+  /** Models without a price: dollars say nothing of this run. */
+  readonly unpriced: readonly string[]
   readonly answer: WhatIf
 }
 
@@ -16,4 +21,6 @@ export interface Told {
   readonly runs: number
   /** Files that could not be read, and why. */
   readonly skipped: readonly string[]
+  /** Sentences about what was read of other programs. */
+  readonly notes: readonly string[]
 }

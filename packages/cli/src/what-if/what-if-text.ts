@@ -1,16 +1,20 @@
+import { programNames } from '@halting/agent/foreign'
 import type { OtherLimits, WhatIf } from '@halting/core/steps'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, money, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { answerTable } from './answer-table.ts'
 import type { RunAnswer, Told } from './told.ts'
 
 type Spent = WhatIf['saved']
 
 /** A paragraph for each run, then what they come to together, then the limits that are suggested. */
-export function whatIfText({ answers, suggested, runs, skipped }: Told, width: number, style: Style): string {
+export function whatIfText({ answers, suggested, runs, skipped, notes }: Told, width: number, style: Style): string {
   const columns = Math.min(width, 100)
   const lines = [
-    ...answers.flatMap((each) => answerLines(each, columns, style)),
+    ...(answers.length > mostParagraphs
+      ? answerTable(answers, columns, style)
+      : answers.flatMap((each) => answerLines(each, columns, style))),
     ...(answers.length > 1 ? ['', style.bold(wrapped(summaryOf(answers), columns))] : []),
     ...(suggested === undefined ? [] : suggestedLines(suggested, runs, columns, answers.length > 0)),
     ...(skipped.length === 0
@@ -21,12 +25,21 @@ export function whatIfText({ answers, suggested, runs, skipped }: Told, width: n
             wrapped(oneLine(text, Infinity), columns),
           ),
         ]),
+    ...(notes.length === 0 ? [] : ['', ...notes.map((note) => wrapped(oneLine(note, Infinity), columns))]),
   ]
   return `${lines.join('\n')}\n`
 }
 
-function answerLines({ session, run, answer }: RunAnswer, columns: number, style: Style): readonly string[] {
-  const name = `${oneLine(session.slice(0, 8), 8)} ${oneLine(run, 12)}`
+/** More runs than these are told in a table. */
+const mostParagraphs = 8
+
+function answerLines(
+  { session, run, program, unpriced, answer }: RunAnswer,
+  columns: number,
+  style: Style,
+): readonly string[] {
+  const by = program === 'halting' ? '' : ` of ${programNames[program]}`
+  const name = `${oneLine(session.slice(0, 8), 8)} ${oneLine(run, 12)}${by}`
   const indented = (text: string): readonly string[] =>
     wrapped(oneLine(text, Infinity), columns - 2)
       .split('\n')
@@ -34,17 +47,21 @@ function answerLines({ session, run, answer }: RunAnswer, columns: number, style
   const lost = lostIn(answer)
   return [
     style.bold(name),
-    ...indented(verdictOf(answer)),
+    ...indented(verdictOf(answer, unpriced)),
     ...(answer.verdict === 'stops' ? indented(`Saves ${spentText(answer.saved)}.`) : []),
     ...(lost === '' ? [] : indented(`Loses ${lost}.`)),
   ]
 }
 
-function verdictOf({ verdict, reason, by, isAtTheLatest, toldAfterTurn, kept }: WhatIf): string {
+function verdictOf(
+  { verdict, reason, by, isAtTheLatest, toldAfterTurn, kept }: WhatIf,
+  unpriced: readonly string[],
+): string {
   switch (verdict) {
     case 'same':
       return `The same: ${reason} after ${many(kept.turns, 'turn')}.`
     case 'unknown':
+      if (unpriced.length > 0) return `Not known: no price is known for ${unpriced.join(', ')}.`
       return `Not known: the record ends after ${many(kept.turns, 'turn')}, and it might have gone on.`
     case 'stops': {
       const told = toldAfterTurn === null ? '' : `, told after turn ${toldAfterTurn} and as if it had not listened`
@@ -100,7 +117,19 @@ function summaryOf(answers: readonly RunAnswer[]): string {
       .filter((count) => count > 0)
       .map((count) => many(count, 'answer')),
   ]
-  return `${many(answers.length, 'run')}: ${stopped.length} would have stopped, ${of('same').length} the same, ${of('unknown').length} not known. Saves ${spentText(saved)}. Loses ${lost.length === 0 ? 'nothing' : lost.join(', ')}.`
+  return `${many(answers.length, 'run')}${byProgram(answers)}: ${stopped.length} would have stopped, ${of('same').length} the same, ${of('unknown').length} not known. Saves ${spentText(saved)}. Loses ${lost.length === 0 ? 'nothing' : lost.join(', ')}.`
+}
+
+/** Whose runs they are, where they are not all ours. */
+function byProgram(answers: readonly RunAnswer[]): string {
+  const of = (name: RunAnswer['program']): number => answers.filter(({ program }) => program === name).length
+  const counts = [
+    ['this program', of('halting')],
+    [programNames['claude-code'], of('claude-code')],
+    [programNames.codex, of('codex')],
+  ] as const
+  const told = counts.filter(([, count]) => count > 0).map(([name, count]) => `${counted(count)} of ${name}`)
+  return of('halting') === answers.length ? '' : ` (${told.join(', ')})`
 }
 
 function suggestedLines(

@@ -16,11 +16,13 @@ export interface WhyText {
   readonly before: readonly string[]
   /** The process that writes it at this moment. */
   readonly heldBy?: number
+  /** What else is to be said of a session of another program. */
+  readonly about: readonly string[]
 }
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
 export function whyText(
-  { sessionId, cwd, account, goOn, before, heldBy }: WhyText,
+  { sessionId, cwd, account, goOn, before, about, heldBy }: WhyText,
   width: number,
   style: Style,
 ): string {
@@ -32,7 +34,7 @@ export function whyText(
       said(`${oneLine(run.runId, 40)} of the session ${oneLine(sessionId, 60)} in ${oneLine(cwd, 200)}`),
       ...(before.length === 0 ? [] : [style.dim(said(`Before it: ${before.join(', ')}.`))]),
     ],
-    [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said)],
+    [style.bold(said(headline(account, heldBy))), ...aboutSignals(account).map(said), ...about.map(said)],
     [said(totalsLine(account))],
     withTitle('Limits', barLines(account.limits.map(limitRow), columns, style), style),
     withTitle('Time', barLines(timeRows(account), columns, style), style),

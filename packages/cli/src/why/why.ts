@@ -1,32 +1,39 @@
 import { holderOf } from '@halting/agent'
+import type { Terminal } from '@halting/core'
 import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
+import { pricesFor, readNamedSession, type AnySession } from '../foreign/read-session.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
-import { findFile, readSession } from '../session/find-session.ts'
-import { goOn } from './go-on.ts'
+import { findFile } from '../session/find-session.ts'
+import { goOn, type GoOn, type Where } from './go-on.ts'
 import { terminalOf } from './terminal-of.ts'
+import { aboutForeign, foreignAccount, goOnForeign } from './why-foreign.ts'
 import { whyText } from './why-text.ts'
 
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
 export async function why(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
   const { output, cwd, env } = program
   const path = await findFile(given, program)
-  const { sessionId, cwd: sessionCwd, runs } = await readSession(path)
+  const session = await readNamedSession(path, pricesFor(flags, program))
+  const { sessionId, cwd: sessionCwd, runs, foreign } = session
   const newest = runs.at(-1)
   if (newest === undefined) throw new UsageError(`Nothing was run in the session ${sessionId} yet.`)
   const terminal = terminalOf(newest)
-  const heldBy = terminal === undefined ? (await holderOf(`${path}.lock`))?.pid : undefined
-  const next = heldBy === undefined ? goOn(terminal, { sessionId, sessionCwd, cwd }) : { says: '' }
+  const isOpenHere = foreign === undefined && terminal === undefined
+  const heldBy = isOpenHere ? (await holderOf(`${path}.lock`))?.pid : undefined
+  const next = heldBy === undefined ? goOnWith(session, terminal, { sessionId, sessionCwd, cwd }) : { says: '' }
+  const account = foreign === undefined ? accountOf : foreignAccount
   if (wantsJson(flags)) {
     const told = {
       sessionId,
       cwd: sessionCwd,
       file: path,
-      runs: runs.map(accountOf),
+      runs: runs.map(account),
       goOn: next,
       ...(heldBy !== undefined && { heldBy }),
+      ...ofForeign(session),
     }
     output.out(`${JSON.stringify(told)}\n`)
     return 0
@@ -37,11 +44,23 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const told = {
     sessionId,
     cwd: sessionCwd,
-    account: accountOf(newest),
+    account: account(newest),
     goOn: next,
     before,
+    about: aboutForeign(session),
     ...(heldBy !== undefined && { heldBy }),
   }
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
+}
+
+function goOnWith({ foreign }: AnySession, terminal: Terminal | undefined, where: Where): GoOn {
+  return foreign === undefined ? goOn(terminal, where) : goOnForeign(foreign, where)
+}
+
+/** What is told of a session of another program alone. */
+function ofForeign({ foreign, unpriced }: AnySession): object {
+  if (foreign === undefined) return {}
+  const { program, skipped, recordedUsd = null } = foreign
+  return { program, skipped, recordedUsd, unpriced }
 }

@@ -10,7 +10,7 @@ import {
   type ToolResultBlock,
   type Usage,
 } from '../messages.ts'
-import { freshProgress, withModelUsage, type RunIdentity, type RunProgress } from '../state.ts'
+import { copyOfProgress, freshProgress, withModelUsage, type RunIdentity } from '../state.ts'
 import { StopSignal } from '../stop/signal.ts'
 import { StopSignals } from '../stop/signals.ts'
 import { endings, type Terminal, type TerminalReason } from '../stop/terminal.ts'
@@ -91,7 +91,8 @@ class ForeignWriter {
   readonly #prices: Prices
   readonly #records: StepRecord[] = []
   readonly #unpriced = new Set<string>()
-  #spent: RunProgress = freshProgress(0)
+  /** Written to; records get copies. */
+  readonly #spent = copyOfProgress(freshProgress(0))
   #entries = 0
 
   constructor(run: ForeignRun, prices: Prices) {
@@ -102,7 +103,7 @@ class ForeignWriter {
   write(): ForeignRecords {
     const { run, prompts, turns, ending } = this.#run
     const added = prompts.map((said) => this.#said(said))
-    this.#records.push({ type: 'start', scope: '', at: 0, start: { run, added, spent: this.#spent } })
+    this.#records.push({ type: 'start', scope: '', at: 0, start: { run, added, spent: copyOfProgress(this.#spent) } })
     for (const [index, turn] of turns.entries()) {
       this.#turn(turn)
       const entries = this.#entriesOf(turn)
@@ -149,18 +150,15 @@ class ForeignWriter {
       })
     }
     const latest = [...results, ...beside].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
-    const before = this.#spent
-    this.#spent = {
-      ...before,
-      turns: before.turns + 1,
-      requests: before.requests + 1,
-      assistantMessages: before.assistantMessages + 1,
-      toolResults: before.toolResults + results.length,
-      usage: addUsage(before.usage, message.usage),
-      apiMs: before.apiMs + Math.max(0, endedMs - beganMs),
-      now: Math.max(before.now, latest),
-      lastStopReason: message.stop_reason,
-    }
+    const spent = this.#spent
+    spent.turns++
+    spent.requests++
+    spent.assistantMessages++
+    spent.toolResults += results.length
+    spent.usage = addUsage(spent.usage, message.usage)
+    spent.apiMs += Math.max(0, endedMs - beganMs)
+    spent.now = Math.max(spent.now, latest)
+    spent.lastStopReason = message.stop_reason
   }
 
   /** What a request came to; it is added to what the run spent. */
@@ -168,12 +166,10 @@ class ForeignWriter {
     const nanos = this.#nanosOf(model, usage) ?? this.#nanosOf(askedModel, usage)
     const tokens = totalTokensOf(usage)
     if (nanos === undefined && tokens > 0) this.#unpriced.add(model)
-    this.#spent = {
-      ...this.#spent,
-      totalTokens: this.#spent.totalTokens + tokens,
-      nanos: this.#spent.nanos + (nanos ?? 0),
-      modelUsage: withModelUsage(this.#spent.modelUsage, model, usage, nanos ?? 0),
-    }
+    const spent = this.#spent
+    spent.totalTokens += tokens
+    spent.nanos += nanos ?? 0
+    spent.modelUsage = withModelUsage(spent.modelUsage, model, usage, nanos ?? 0)
     return { model, tokens, nanos: nanos ?? 0, known: true }
   }
 
@@ -184,15 +180,15 @@ class ForeignWriter {
   }
 
   #lap(added: readonly TranscriptEntry[]): void {
-    const { laps, request } = this.#spent
-    const nextTurn = (laps.inRun.next_turn ?? 0) + 1
-    this.#spent = { ...this.#spent, request: request + 1, laps: { ...laps, inRun: { next_turn: nextTurn } } }
+    const spent = this.#spent
+    spent.request++
+    spent.laps = { ...spent.laps, inRun: { next_turn: (spent.laps.inRun.next_turn ?? 0) + 1 } }
     const transition = 'next_turn'
-    this.#records.push({ type: 'lap', lap: { scope: '', transition, spent: this.#spent, added } })
+    this.#records.push({ type: 'lap', lap: { scope: '', transition, spent: copyOfProgress(spent), added } })
   }
 
   #end({ reason, message, limit }: ForeignEnding, added: readonly TranscriptEntry[]): void {
-    const spent = this.#spent
+    const spent = copyOfProgress(this.#spent)
     const costUsd = usdOf(spent.nanos)
     const { category } = endings[reason]
     const context = limit === undefined ? {} : { limit }

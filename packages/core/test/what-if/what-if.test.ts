@@ -259,7 +259,10 @@ describe('suggested limits', () => {
 })
 
 test('of dollars and tokens that one request uses up, the run tells of the dollars', async () => {
-  const script = [{ ...calls('Look'), usage }, { text: 'done', usage }]
+  const script = [
+    { ...calls('Look'), usage },
+    { text: 'done', usage },
+  ]
   const { steps } = await run(script, { prices: dollarATokenPrices, tools: [reader('Look')] })
   expect(whatIf(trajectoryOf(steps.records), { maxTotalTokens: 120, maxBudgetUsd: 120 })).toMatchObject({
     reason: 'max_budget_usd',

@@ -36,14 +36,17 @@ export class ClaudeCodeReader {
   readonly #nodes: Node[] = []
   readonly #seen = new Set<string>()
   readonly #skipped: SkipCount
+  readonly #shared: Set<string> | undefined
   /** Requests of subagents, by their keys: each once, with its last figures. */
   readonly #besides = new Map<string, { payment: Omit<ForeignPayment, 'endedMs'>; at: number | undefined }>()
   #cwd: string | undefined
   #sessionId: string | undefined
   #recordedUsd: number | undefined
 
-  constructor(skipped: SkipCount) {
+  /** `shared`: lines of the files that are read together, each of which counts once. */
+  constructor(skipped: SkipCount, shared?: Set<string>) {
     this.#skipped = skipped
+    this.#shared = shared
   }
 
   get sessionId(): string | undefined {
@@ -67,8 +70,12 @@ export class ClaudeCodeReader {
     this.#cwd ??= textIn(cwd)
     this.#sessionId = textIn(sessionId) ?? this.#sessionId
     const name = textIn(uuid) ?? `line ${this.#nodes.length}`
-    // A session that goes on in another file may begin with a copy of lines; of those in one file one counts.
     if (this.#seen.has(name)) return
+    if (typeof uuid === 'string' && this.#shared !== undefined) {
+      // The results of calls that are copies go with them.
+      if (this.#shared.has(uuid)) return this.#skipped.copied()
+      this.#shared.add(uuid)
+    }
     this.#add(name, line, eventOf(kind, line))
   }
 

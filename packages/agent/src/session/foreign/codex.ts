@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
 import { RunsBuilder } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import { countIn, momentIn, textIn, type Fields } from './values.ts'
+import { bounded, countIn, momentIn, textIn, type Fields } from './values.ts'
 
 /** Records that hold nothing of the conversation that another one does not hold, too. */
 const bookkeeping: ReadonlySet<string> = new Set([
@@ -140,9 +140,9 @@ export class CodexReader {
       case 'function_call':
         return this.#call(item, argumentsOf(item['arguments']), at)
       case 'custom_tool_call':
-        return this.#call(item, { input: item['input'] }, at)
+        return this.#call(item, { input: bounded(item['input']) }, at)
       case 'local_shell_call':
-        return this.#call({ ...item, name: 'local_shell' }, item['action'], at)
+        return this.#call({ ...item, name: 'local_shell' }, bounded(item['action']), at)
       case 'function_call_output':
       case 'custom_tool_call_output':
         return this.#output(item, at)
@@ -264,10 +264,10 @@ function imageOf(url: unknown): ContentBlock | undefined {
 
 /** What a model wrote; a text that is no JSON is told as it is. */
 function argumentsOf(given: unknown): unknown {
-  if (typeof given !== 'string') return given ?? {}
+  if (typeof given !== 'string') return bounded(given ?? {})
   try {
     const parsed: unknown = JSON.parse(given)
-    return isJsonObject(parsed) ? parsed : { arguments: given }
+    return isJsonObject(parsed) ? bounded(parsed) : { arguments: given }
   } catch {
     return { arguments: given }
   }

@@ -25,7 +25,7 @@ export function foreignFolder(program: ForeignProgram, place: ForeignPlace): str
 }
 
 /** The files of all sessions that a program keeps, by the ids in their names. Reads names alone. */
-export async function foreignFiles(program: ForeignProgram, place: ForeignPlace): Promise<readonly ForeignFile[]> {
+async function foreignFiles(program: ForeignProgram, place: ForeignPlace): Promise<readonly ForeignFile[]> {
   const folder = foreignFolder(program, place)
   const names: readonly string[] = await readdir(folder, { recursive: true }).catch(() => [])
   return names.toSorted().flatMap((name) => {

@@ -13,6 +13,14 @@ export type SessionKind = 'halting' | ForeignProgram
 
 const longestHead = 200
 
+/** What files that are read together share. */
+export class ReadTogether {
+  /** Lines that count in the first file that holds them. */
+  readonly lines: Set<string> = new Set()
+  /** The sessions that files of subagents are of: each is looked at once. */
+  readonly parents: Map<string, string | undefined> = new Map()
+}
+
 /** Whose session a file holds, by what stands in its first lines; undefined for any other file. @throws HaltingError for one that cannot be read. */
 export async function kindOfSession(path: string): Promise<SessionKind | undefined> {
   let kind: SessionKind | undefined
@@ -39,15 +47,23 @@ function kindOfLine(line: Fields): SessionKind | undefined {
 }
 
 /**
- * Reads a session of another program. Never writes. What is damaged or unknown is passed over and counted.
+ * Reads a session of another program. Never writes. What is damaged or unknown is passed over and counted. Of lines that stand in several files
+ * those that are read `together` give them once.
  * @throws HaltingError `driver` for a file that cannot be read, and for one that holds no such session.
  */
-export async function readForeignSession(path: string, which: ForeignPart = 'all'): Promise<ForeignSession> {
+export async function readForeignSession(
+  path: string,
+  which: ForeignPart = 'all',
+  together: ReadTogether = new ReadTogether(),
+): Promise<ForeignSession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting')
     throw new HaltingError('driver', `The file ${path} holds no session of Claude Code or Codex.`)
   const skipped = new SkipCount()
-  const reader = kind === 'codex' ? new CodexReader(skipped, which) : new ClaudeCodeReader(skipped)
+  const reader =
+    kind === 'codex'
+      ? new CodexReader(skipped, which)
+      : new ClaudeCodeReader(skipped, which === 'all' ? together.lines : undefined)
   const { tooLong } = await read(path, (text) => {
     const line = parsed(text)
     if (line === undefined) skipped.damaged()
@@ -56,7 +72,7 @@ export async function readForeignSession(path: string, which: ForeignPart = 'all
   skipped.damaged(tooLong)
   const named = idIn(path) ?? reader.sessionId ?? basename(path, extension)
   if (reader instanceof ClaudeCodeReader && which === 'all') {
-    for (const file of await subagentFiles(path, named)) {
+    for (const file of await subagentFiles(path, named, together)) {
       await read(file, (text) => {
         const line = parsed(text)
         if (line !== undefined) reader.sideLine(line)
@@ -84,6 +100,21 @@ async function read(path: string, take: (line: string) => boolean | void): Retur
 function parsed(text: string): Fields | undefined {
   // Most of what is no JSON object is told by its first character, without an error that costs time.
   if (!text.startsWith('{')) return undefined
+  return withoutDetails(text) ?? parsedWhole(text)
+}
+
+/**
+ * Claude Code writes each result a second time, for its own display: half of most files. The line is parsed up to there, where all else that is
+ * needed stands before. Inside a text these quotes would be escaped; in the input of a call the part before is no whole object.
+ */
+function withoutDetails(text: string): Fields | undefined {
+  const end = text.indexOf(',"toolUseResult":')
+  if (end < 0) return undefined
+  const line = parsedWhole(`${text.slice(0, end)}}`)
+  return line !== undefined && 'uuid' in line && 'timestamp' in line ? line : undefined
+}
+
+function parsedWhole(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined
@@ -95,26 +126,29 @@ function parsed(text: string): Fields | undefined {
 const agentName = /^agent-[^/]*\.jsonl$/
 
 /** Files of the subagents of a session: in a folder of its own, or beside it with its id inside. */
-async function subagentFiles(path: string, sessionId: string): Promise<readonly string[]> {
+async function subagentFiles(path: string, sessionId: string, together: ReadTogether): Promise<readonly string[]> {
   const folder = dirname(path)
   const own = join(folder, sessionId, 'subagents')
   const inOwn = (await namesIn(own)).filter((name) => agentName.test(name)).map((name) => join(own, name))
   const beside: string[] = []
   for (const name of await namesIn(folder)) {
     const file = join(folder, name)
-    if (agentName.test(name) && file !== path && (await parentOf(file)) === sessionId) beside.push(file)
+    if (agentName.test(name) && file !== path && (await parentOf(file, together)) === sessionId) beside.push(file)
   }
   return [...inOwn, ...beside]
 }
 
 /** Without files of subagents that are counted with their session, which is among these. */
-export async function withoutSubagents(paths: readonly string[]): Promise<readonly string[]> {
+export async function withoutSubagents(
+  paths: readonly string[],
+  together: ReadTogether = new ReadTogether(),
+): Promise<readonly string[]> {
   const agents = paths.filter((path) => agentName.test(basename(path)))
   if (agents.length === 0) return paths
   const given = new Set(paths)
   const counted = new Set<string>()
   for (const path of agents) {
-    const id = await parentOf(path)
+    const id = await parentOf(path, together)
     if (id === undefined) continue
     const folder = dirname(path)
     const sessions = [join(folder, `${id}${extension}`), join(folder, '..', '..', `${id}${extension}`)]
@@ -124,13 +158,15 @@ export async function withoutSubagents(paths: readonly string[]): Promise<readon
 }
 
 /** The session that a subagent's file is of. */
-async function parentOf(path: string): Promise<string | undefined> {
+async function parentOf(path: string, { parents }: ReadTogether): Promise<string | undefined> {
+  if (parents.has(path)) return parents.get(path)
   let id: string | undefined
   let lines = 0
   await read(path, (text) => {
     id = textIn(parsed(text)?.['sessionId'])
     return id === undefined && ++lines < longestHead
   }).catch(() => undefined)
+  parents.set(path, id)
   return id
 }
 

@@ -29,6 +29,8 @@ export interface Skipped {
   readonly kinds: readonly string[]
   /** Lines that are no JSON, or too long. */
   readonly damaged: number
+  /** Lines that stand in a file that was read before, too: a session that was gone on with begins with them. */
+  readonly copied: number
   /** Results of calls that nobody made. */
   readonly strayResults: number
   /** Requests without figures: their tokens and dollars are not in any sum. */
@@ -44,6 +46,7 @@ const mostKinds = 20
 export class SkipCount {
   #unknown = 0
   #damaged = 0
+  #copied = 0
   readonly #kinds = new Set<string>()
 
   unknown(kind: string): void {
@@ -55,7 +58,11 @@ export class SkipCount {
     this.#damaged += count
   }
 
+  copied(): void {
+    this.#copied++
+  }
+
   with(counts: Pick<Skipped, 'strayResults' | 'withoutFigures'>): Skipped {
-    return { unknown: this.#unknown, kinds: [...this.#kinds], damaged: this.#damaged, ...counts }
+    return { unknown: this.#unknown, kinds: [...this.#kinds], damaged: this.#damaged, copied: this.#copied, ...counts }
   }
 }

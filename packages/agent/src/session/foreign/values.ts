@@ -16,6 +16,18 @@ export function momentIn(value: unknown): number | undefined {
   return Number.isFinite(moment) ? moment : undefined
 }
 
+const deepest = 200
+
+/** A value, unless it is nested so deep that it could not be written down again. */
+export function bounded(value: unknown): unknown {
+  return isTooDeep(value, deepest) ? '[too deep]' : value
+}
+
+function isTooDeep(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return left === 0 || Object.values(value).some((part) => isTooDeep(part, left - 1))
+}
+
 /** Blocks that may stand in a message of a person. Empty where there is nothing to say. */
 export function saidIn(value: unknown): MessageContent {
   if (typeof value === 'string') return value
@@ -25,7 +37,7 @@ export function saidIn(value: unknown): MessageContent {
 /** What a tool gave: text, images, documents. Anything else is told as its JSON. */
 export function resultIn(value: unknown): MessageContent {
   if (typeof value === 'string') return value
-  if (!Array.isArray(value)) return value === undefined || value === null ? '' : JSON.stringify(value)
+  if (!Array.isArray(value)) return value === undefined || value === null ? '' : JSON.stringify(bounded(value))
   return (value as readonly unknown[]).flatMap((block): readonly ContentBlock[] => {
     if (!isJsonObject(block)) return typeof block === 'string' && block !== '' ? [{ type: 'text', text: block }] : []
     if (!isBlock(block)) return []
@@ -47,7 +59,7 @@ function blocksIn(value: unknown): readonly ContentBlock[] {
 
 /** The fields by which blocks are told apart are there. */
 function isBlock(block: unknown): block is ContentBlock {
-  if (!isJsonObject(block)) return false
+  if (!isJsonObject(block) || isTooDeep(block, deepest)) return false
   switch (block['type']) {
     case 'text':
       return typeof block['text'] === 'string' && block['text'] !== ''

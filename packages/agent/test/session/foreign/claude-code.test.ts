@@ -1,10 +1,15 @@
 // Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { accountOf, foldSession, recordsOfForeign, trajectoryOf, type Account } from '@halting/core/steps'
+import { accountOf, foldSession, recordsOfForeign, trajectoryOf, whatIf, type Account } from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { beforeEach, expect, test } from 'vitest'
-import { kindOfSession, readForeignSession, withoutSubagents } from '../../../src/session/foreign/read-foreign.ts'
+import {
+  kindOfSession,
+  ReadTogether,
+  readForeignSession,
+  withoutSubagents,
+} from '../../../src/session/foreign/read-foreign.ts'
 import { sendableRuns } from '../../../src/session/foreign/take-over.ts'
 import {
   assistant,
@@ -276,4 +281,44 @@ test('time is by the moments of lines; a reply and a tool took what passed betwe
     [2_000, 1],
     [3_000, 0],
   ])
+})
+
+test('a session that goes on in another file begins with a copy of lines, which count once', async () => {
+  const first = [user('one'), assistant('m1', [call('a')]), result('a', 'x'), assistant('m2', [text('1')])]
+  const more = [user('two'), assistant('m3', [text('2')])]
+  const paths = [fileOf(linesOf(first)), fileOf(linesOf([...first, ...more]))]
+  const together = new ReadTogether()
+  const turns: number[] = []
+  const copied: number[] = []
+  for (const path of paths) {
+    const { runs, skipped } = await readForeignSession(path, 'all', together)
+    turns.push(...runs.map((run) => run.turns.length))
+    copied.push(skipped.copied)
+  }
+  expect({ turns, copied }).toEqual({ turns: [2, 1], copied: [0, 4] })
+})
+
+test('what is nested without end is left out', async () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const lines = [user('go'), assistant('m1', [call('a', 'Bash', 'DEEP')]), result('a', 'DEEP'), user('DEEP')]
+  const path = fileOf(linesOf([...lines, result('b', [{ type: 'image', source: 'DEEP' }])]).replaceAll('"DEEP"', deep))
+  const session = await readForeignSession(path)
+  expect(session.runs).toHaveLength(1)
+  expect(session.skipped).toMatchObject({ strayResults: 2 })
+  expect(await messagesOf(path)).toEqual(['go'])
+})
+
+test('going in circles is seen as in a run of ours', async () => {
+  const lines = [user('go')]
+  for (let index = 0; index < 20; index++)
+    lines.push(assistant(`m${index}`, [call(`a${index}`, 'Read', { file_path: 'same' })]), result(`a${index}`, 'x'))
+  const { runs } = await readForeignSession(fileOf(linesOf(lines)))
+  const [trajectory] = runs.map((run) => trajectoryOf(recordsOfForeign(run, prices).records))
+  expect(trajectory && whatIf(trajectory, { noProgress: true })).toMatchObject({
+    verdict: 'stops',
+    reason: 'no_progress',
+    toldAfterTurn: 5,
+    kept: { turns: 10 },
+    saved: { turns: 10 },
+  })
 })

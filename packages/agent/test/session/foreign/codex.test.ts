@@ -130,3 +130,21 @@ test('the first versions wrote items without anything around them', async () => 
     [{ text: 'ok' }],
   ])
 })
+
+test('what is nested without end is left out', async () => {
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const shell = item('local_shell_call', { call_id: 'b', action: 'DEEP' })
+  const content = linesOf([
+    meta,
+    model,
+    said('user', 'go'),
+    calls('a', 'x', { a: 'DEEP' }),
+    shell,
+    output('a', { content: 'DEEP' }),
+  ])
+  expect(await messagesOf(fileOf(content.replaceAll('"DEEP"', deep)))).toMatchObject([
+    [{ text: 'go' }],
+    [{ input: { input: '[too deep]' } }, { input: { input: '[too deep]' } }],
+    [{ content: [] }, { is_error: true }],
+  ])
+})

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { keptSessions } from '@halting/agent'
+import {
+  findForeign,
+  foreignFolder,
+  programNames,
+  readForeignSession,
+  type ForeignFile,
+  type ForeignSession,
+} from '@halting/agent/foreign'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+import type { Program } from '../program.ts'
+import { whose } from '../session/whose.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** The session of another program with this id, or the only one whose id begins so. @throws UsageError for several. */
+export async function foreignNamed(id: string, program: Program): Promise<ForeignFile | undefined> {
+  const found = await findForeign(id, whose(program))
+  const [first] = found
+  if (found.length < 2) return first
+  const ids = found.slice(0, 5).map(({ sessionId }) => sessionId)
+  throw new UsageError(
+    `${found.length} sessions of Claude Code and Codex begin with ${id}: ${ids.join(', ')}. Name one.`,
+  )
+}
+
+/** The folders that flags stand for. @throws UsageError for one that is not there. */
+export function foreignFolders({ claudeCode, codex }: Flags, program: Program): readonly string[] {
+  return (['claude-code', 'codex'] as const)
+    .filter((name) => (name === 'codex' ? codex : claudeCode) === true)
+    .map((name) => {
+      const folder = foreignFolder(name, whose(program))
+      if (existsSync(folder)) return folder
+      throw new UsageError(`No sessions of ${programNames[name]} are kept in ${folder}.`)
+    })
+}
+
+/**
+ * The session of another program that `--resume ID` means where none of ours is meant.
+ * @throws UsageError for one of another folder, and for one that cannot be read.
+ */
+export async function foreignToResume(id: string, program: Program): Promise<ForeignSession | undefined> {
+  const given = id.toLowerCase()
+  const own = await keptSessions(whose(program), 'all')
+  if (own.some(({ sessionId }) => sessionId.toLowerCase().startsWith(given))) return undefined
+  const file = await foreignNamed(id, program)
+  if (file === undefined) return undefined
+  const session = await readForeignSession(file.path, 'newest_branch').catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  const { cwd = program.cwd } = session
+  if (cwd === program.cwd) return session
+  throw new UsageError(
+    `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
+  )
+}

@@ -1,0 +1,60 @@
+import { homeFolder, loadSettings, readJournal } from '@halting/agent'
+import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
+import { HaltingError, type Prices } from '@halting/core'
+import { recordsOfForeign, type StepRecord } from '@halting/core/steps'
+import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** A session of this program or of another one, as records. */
+export interface AnySession {
+  readonly sessionId: string
+  /** Where it worked; '' where that is not told. */
+  readonly cwd: string
+  readonly runs: readonly (readonly StepRecord[])[]
+  /** What is known of one that another program recorded. */
+  readonly foreign?: ForeignSession
+  /** For each run the models without a price. */
+  readonly unpriced: readonly (readonly string[])[]
+}
+
+/** Prices are asked for only once a session of another program is there: ours have their own. */
+export type PricesFor = () => Promise<Prices>
+
+/** The table of prices with what the settings say of them. */
+export function pricesFor({ settings: given }: Pick<Flags, 'settings'>, { cwd, env }: Program): PricesFor {
+  let prices: Promise<Prices> | undefined
+  return () =>
+    (prices ??= loadSettings({ cwd, home: homeFolder(env), env, given }).then(({ settings: { modelPrices = [] } }) =>
+      createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each)))),
+    ))
+}
+
+/** Reads one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
+export async function readAnySession(path: string, prices: PricesFor, together?: ReadTogether): Promise<AnySession> {
+  const kind = await kindOfSession(path)
+  if (kind === undefined || kind === 'halting') {
+    const { sessionId, cwd, runs } = await readJournal(path)
+    return { sessionId, cwd, runs, unpriced: runs.map(() => []) }
+  }
+  const foreign = await readForeignSession(path, 'all', together)
+  const known = await prices()
+  const runs = foreign.runs.map((run) => recordsOfForeign(run, known))
+  return {
+    sessionId: foreign.sessionId,
+    cwd: foreign.cwd ?? '',
+    runs: runs.map(({ records }) => records),
+    foreign,
+    unpriced: runs.map(({ unpriced }) => unpriced),
+  }
+}
+
+/** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
+export async function readNamedSession(path: string, prices: PricesFor): Promise<AnySession> {
+  try {
+    return await readAnySession(path, prices)
+  } catch (error) {
+    throw error instanceof HaltingError ? new UsageError(error.message) : error
+  }
+}

@@ -1,0 +1,33 @@
+import { programNames, type ForeignSession } from '@halting/agent/foreign'
+import { accountOf, type Account, type StepRecord } from '@halting/core/steps'
+import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
+import type { AnySession } from '../foreign/read-session.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
+import type { GoOn, Where } from './go-on.ts'
+
+/** An account of a run of another program: with which limits it ran is not on record, and allowances it had none. */
+export function foreignAccount(records: readonly StepRecord[]): Account {
+  return { ...accountOf(records), limits: [], laps: [] }
+}
+
+/** What is to be said of its record; nothing for a session of ours. */
+export function aboutForeign({ foreign, runs, unpriced }: AnySession): readonly string[] {
+  if (foreign === undefined) return []
+  const { program, skipped } = foreign
+  const costUsd = runs.reduce((sum, records) => sum + accountOf(records).totals.costUsd, 0)
+  return [
+    `${programNames[program]} recorded it. That program keeps no reason for an end, and no limits: the ending is inferred, and times are what passed between two lines.`,
+    unpricedText(unpriced.flat()),
+    recordedText([{ foreign, costUsd }]),
+    skippedText([skipped]),
+  ].filter((text) => text !== '')
+}
+
+/** It goes on in a session of ours, with a copy of what was said. */
+export function goOnForeign({ program }: ForeignSession, { sessionId, sessionCwd, cwd }: Where): GoOn {
+  const command = `halting ${shellQuoted(['-p', '--resume', sessionId, 'Go on.'])}`
+  return {
+    says: `This goes on with a copy of it; the file of ${programNames[program]} stays as it is:`,
+    command: sessionCwd === cwd || sessionCwd === '' ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`,
+  }
+}
