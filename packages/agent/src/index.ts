@@ -1,3 +1,8 @@
+export { checkpointsFolder, hiddenFromCheckpoints } from './checkpoints/checkpoints-folder.ts'
+export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-checkpoints.ts'
+export { firstChangeSince } from './checkpoints/since-message.ts'
+export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'
+export type { ChangedRun, LeftFile } from './checkpoints/take-back.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
   createFitImage,
@@ -36,9 +41,10 @@ export { forgetAnswers, noteAnswer, readAnswers, type Answers } from './session/
 export { forkSession } from './session/fork-session.ts'
 export { deleteSession, keptSessions, summaryOf, type KeptFile, type SessionSummary } from './session/kept-sessions.ts'
 export { endsOf, sessionFile, sessionFolder, type SessionPlace } from './session/session-folder.ts'
+export { holdSession, type HeldSession } from './session/hold-session.ts'
 export { holderOf, type LockHolder } from './session/journal-lock.ts'
 export { openJournal, type JournalOptions, type SessionJournal } from './session/session-journal.ts'
-export { parseJournal, readJournal, type ReadJournal } from './session/read-journal.ts'
+export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './session/read-journal.ts'
 export { wholeLines } from './session/whole-lines.ts'
 export {
   createResultFiles,

@@ -65,10 +65,12 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   for (const [flag, given, owner] of [
     ['--keep', read.flags.keep, 'demo'],
     ['--all', read.flags.all, 'sessions'],
-    ['--yes', read.flags.yes, 'sessions'],
     ['--format', read.flags.format, 'sessions'],
     ['--output', read.flags.output, 'sessions'],
     ['--force', read.flags.force, 'sessions'],
+    ['--redo', read.flags.redo, 'undo'],
+    ['--conversation-only', read.flags.conversationOnly, 'rewind'],
+    ['--files-only', read.flags.filesOnly, 'rewind'],
     ['--message', read.flags.message, 'deny'],
     ['--no-progress', read.flags.noProgress, 'what-if'],
     ['--suggest', read.flags.suggest, 'what-if'],
@@ -77,11 +79,19 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   ] as const) {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
+  for (const [flag, given, owners, names] of [
+    ['--yes', read.flags.yes, ['sessions', 'undo', 'rewind'], 'sessions, undo and rewind'],
+    ['--dry-run', read.flags.dryRun, ['undo', 'rewind'], 'undo and rewind'],
+    ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
+  ] as const) {
+    if (given !== undefined && !owners.some((owner) => owner === command))
+      throw new UsageError(`${flag} belongs to halting ${names}.`)
+  }
   return read
 }
 
-const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'sessions', 'what-if'])
-const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'replay', 'why'])
+const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'rewind', 'sessions', 'what-if'])
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'replay', 'undo', 'why'])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
   'context',
@@ -149,6 +159,14 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'sessions': {
       const { sessions } = await import('./sessions/sessions.ts')
       return sessions(flags, words, program)
+    }
+    case 'undo': {
+      const { undo } = await import('./undo/undo.ts')
+      return undo(flags, words, program)
+    }
+    case 'rewind': {
+      const { rewind } = await import('./undo/rewind.ts')
+      return rewind(flags, words, program)
     }
     case 'replay': {
       const { replaySession } = await import('./replay/replay.ts')

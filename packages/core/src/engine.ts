@@ -205,7 +205,7 @@ export class QueryEngine {
   resume(): AsyncGenerator<SdkMessage, void, undefined> {
     const left = this.#left
     const last = left?.ended.at(-1)
-    if (left === undefined || (left.open === undefined && last === undefined))
+    if (left === undefined || left.isRewound === true || (left.open === undefined && last === undefined))
       throw new ConfigurationError('There is no run to go on with. Give a prompt.')
     if (left.open !== undefined || last === undefined) return this.#run({ open: left })
     const { runId, spent } = last

@@ -14,7 +14,7 @@ export async function makeDurableFolder(path: string): Promise<void> {
 }
 
 /** A file in a folder that is there: it holds this, or is not there at all, also after a power failure. */
-export async function writeWhole(path: string, content: string): Promise<void> {
+export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`
   const file = await open(part, 'w', 0o600)
   try {

@@ -1,6 +1,7 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
+import { goBack, noteLine } from './journal-chain.ts'
 import { lineOf, lineOfJson } from './journal-line.ts'
 import { withoutPayloads, type Payload } from './journal-payloads.ts'
 
@@ -40,6 +41,8 @@ export interface WrittenLines {
   readonly newest: ReadonlyMap<string, string>
   /** What was spent at the newest lap of each agent that goes on. */
   readonly spent: ReadonlyMap<string, Fields>
+  /** The line in which each entry of the conversation stands last. */
+  readonly entryLines: ReadonlyMap<string, string>
 }
 
 /**
@@ -58,6 +61,8 @@ export class JournalEncoder {
   readonly #results: Map<string, WrittenResult>
   /** The newest message of each agent: the parent of the next one. */
   readonly #newest: Map<string, string>
+  /** Lines of entries. */
+  readonly #entryLines: Map<string, string>
   #count: number
   #payloads: Payload[] = []
 
@@ -68,6 +73,7 @@ export class JournalEncoder {
     this.#results = new Map(file?.results)
     this.#newest = new Map(file?.newest)
     this.#spent = new Map(file?.spent)
+    this.#entryLines = new Map(file?.entryLines)
     for (const [uuid, content] of file?.contents ?? [])
       if (typeof content === 'object' && content !== null) this.#written.set(content, uuid)
   }
@@ -113,6 +119,10 @@ export class JournalEncoder {
       }
       case 'result':
         return this.#result(record)
+      case 'rewind':
+        // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
+        goBack(this.#newest, this.#entryLines, record.after)
+        return this.#line({ type: 'halting', record })
       case 'intent':
       case 'control':
         return this.#line({ type: 'halting', record })
@@ -171,6 +181,7 @@ export class JournalEncoder {
     for (const entry of added) {
       const encoded = this.#entry(entry)
       lines += encoded.lines
+      noteLine(this.#entryLines, entry.id, encoded.ref)
       refs.push(encoded.ref)
     }
     return lines + this.#line({ type: 'halting', record: recordOf(refs), ...own })

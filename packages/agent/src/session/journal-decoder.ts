@@ -1,6 +1,7 @@
 import type { ContentBlock, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
+import { goBack, noteLine } from './journal-chain.ts'
 import { callIdOf, type Fields, type Ref, type WrittenLines, type WrittenResult } from './journal-codec.ts'
 
 /** Puts lines back into records. */
@@ -8,6 +9,7 @@ export class JournalDecoder implements WrittenLines {
   readonly contents: Map<string, unknown> = new Map()
   readonly results: Map<string, WrittenResult> = new Map()
   readonly newest: Map<string, string> = new Map()
+  readonly entryLines: Map<string, string> = new Map()
   readonly spent: Map<string, Fields> = new Map()
   readonly #replies = new Map<string, unknown>()
   readonly records: StepRecord[] = []
@@ -55,6 +57,9 @@ export class JournalDecoder implements WrittenLines {
       case 'result':
         this.#putMessage(record.value as { [field: string]: unknown }, line)
         return record
+      case 'rewind':
+        goBack(this.newest, this.entryLines, record.after)
+        return record
       case 'intent':
       case 'control':
         return record
@@ -87,6 +92,7 @@ export class JournalDecoder implements WrittenLines {
 
   #putEntries(entries: readonly TranscriptEntry[]): void {
     for (const entry of entries) {
+      noteLine(this.entryLines, entry.id, entry)
       if (entry.kind === 'compact_boundary') for (const message of entry.messages) this.#putContent(message)
       if (entry.kind !== 'user' && entry.kind !== 'assistant') continue
       const holder = entry as { message: unknown }

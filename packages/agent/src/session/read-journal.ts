@@ -38,6 +38,11 @@ export async function readJournal(path: string): Promise<ReadJournal> {
   }
 }
 
+/** The id of the entry that stands in the line of this uuid; the uuid itself where none does. */
+export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: string): string {
+  return [...written.entryLines].find(([, line]) => line === uuid)?.[0] ?? uuid
+}
+
 /** The same for what was read. */
 export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   const reader = new JournalReader(path)

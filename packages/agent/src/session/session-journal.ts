@@ -1,22 +1,27 @@
 import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { HaltingError, type Transcript } from '@halting/core'
+import { ConfigurationError, HaltingError, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import {
   StepsDriver,
   foldSession,
+  personsMessages,
+  placeOfMessage,
+  rewindRecord,
+  type PersonsMessage,
   type AnswerableSteps,
   type Clock,
   type EndedRun,
+  type FoldedSession,
   type KeptSession,
   type StepLog,
   type StepRecord,
 } from '@halting/core/steps'
 import { makeDurableFolder, writeWhole } from './durable.ts'
+import { holdSession } from './hold-session.ts'
 import { JournalEncoder } from './journal-codec.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
-import { takeLock } from './journal-lock.ts'
-import { readJournal, type ReadJournal } from './read-journal.ts'
+import { entryOfLine, readJournal, type ReadJournal } from './read-journal.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
@@ -36,6 +41,14 @@ export interface SessionJournal extends KeptSession {
   steps(options?: { readonly clock?: Clock }): AnswerableSteps
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
   readonly tornBytes: number
+  /**
+   * The conversation goes back to before this message of a person (spec R-REW-1); on disk when it resolves. The older branch stays in the file.
+   * Messages are named by the id of their entry or a uuid that was told of them, here or in the sessions of `alsoOf`. Before an engine takes the session.
+   * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.
+   */
+  rewind(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
+  /** The same, to after any message: it is the last that is left, with the results of what it called. */
+  rewindAfter(message: string, alsoOf?: readonly string[]): Promise<void>
   /** Everything is on disk, and another process may write. */
   close(): Promise<void>
 }
@@ -63,14 +76,7 @@ async function opened({
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
   await makeDurableFolder(dirname(path))
-  const lock = await takeLock(`${path}.lock`)
-  if (lock.kind === 'held') {
-    const { pid, host, since } = lock.holder
-    throw new HaltingError(
-      'driver',
-      `The session ${sessionId} is written by process ${pid} on ${host} since ${since}. End it there, or fork the session.`,
-    )
-  }
+  const lock = await holdSession(path, sessionId)
   try {
     const before = (await exists(path)) ? await readJournal(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
@@ -96,7 +102,8 @@ async function exists(path: string): Promise<boolean> {
 
 class OpenJournal implements SessionJournal {
   readonly path: string
-  readonly transcript: Transcript
+  #folded: FoldedSession
+  readonly #before: ReadJournal | undefined
   readonly open: readonly StepRecord[] | undefined
   readonly ended: readonly EndedRun[]
   readonly log: StepLog
@@ -112,9 +119,10 @@ class OpenJournal implements SessionJournal {
     before: ReadJournal | undefined,
     release: () => Promise<void>,
   ) {
-    const { transcript, open, ended } = foldSession(before?.runs ?? [])
+    this.#before = before
+    this.#folded = foldSession(before?.runs ?? [])
+    const { open, ended } = this.#folded
     this.path = file.path
-    this.transcript = transcript
     this.open = open
     this.ended = ended
     this.tornBytes = before?.tornBytes ?? 0
@@ -129,6 +137,47 @@ class OpenJournal implements SessionJournal {
     this.#file = file
     this.#release = release
     this.#sessionId = sessionId
+  }
+
+  get transcript(): Transcript {
+    return this.#folded.transcript
+  }
+
+  get isRewound(): boolean {
+    return this.#folded.isRewound === true
+  }
+
+  async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
+    const index = this.#placeOf(message, alsoOf)
+    const found = personsMessages(this.transcript).find((each) => each.index === index)
+    if (found === undefined)
+      throw new ConfigurationError(
+        `The message ${message} is not a person's. The conversation goes back to before one that is.`,
+      )
+    await this.#goBack(index)
+    return found
+  }
+
+  async rewindAfter(message: string, alsoOf: readonly string[] = []): Promise<void> {
+    const index = this.#placeOf(message, alsoOf)
+    const next = this.transcript.at(index + 1)
+    await this.#goBack(index + (next?.kind === 'user' && next.origin === 'tool_results' ? 2 : 1))
+  }
+
+  #placeOf(message: string, alsoOf: readonly string[]): number {
+    const id = this.#before === undefined ? message : entryOfLine(this.#before, message)
+    const index = placeOfMessage(this.transcript, id, [this.#sessionId, ...alsoOf])
+    if (index >= 0) return index
+    throw new ConfigurationError(
+      `No message ${message.slice(0, 100)} is in the conversation of the session ${this.#sessionId}.`,
+    )
+  }
+
+  async #goBack(entries: number): Promise<void> {
+    this.log.append(rewindRecord(this.#folded, entries))
+    await this.log.flush()
+    const transcript = Transcript.of(this.transcript.since(0).slice(0, entries))
+    this.#folded = { ...this.#folded, transcript, isRewound: true }
   }
 
   steps({ clock }: { readonly clock?: Clock } = {}): AnswerableSteps {

@@ -16,6 +16,8 @@ export interface Settings {
   readonly cleanupPeriodDays?: number
   /** Known secrets are taken out of what tools give. */
   readonly redactSecrets?: boolean
+  /** Whether what files were is kept before they are changed; it is when absent. */
+  readonly fileCheckpointingEnabled?: boolean
 }
 
 export interface LoadedSettings {
@@ -49,7 +51,13 @@ interface SettingsFile {
   readonly problem?: string
 }
 
-const served = ['apiKeyHelper', 'modelPrices', 'cleanupPeriodDays', 'redactSecrets'] as const
+const served = [
+  'apiKeyHelper',
+  'modelPrices',
+  'cleanupPeriodDays',
+  'redactSecrets',
+  'fileCheckpointingEnabled',
+] as const
 
 /**
  * Reads the settings files, the most urgent first (see `settingsPlaces`). What runs a command, sets a price or removes sessions counts
@@ -193,7 +201,7 @@ function parse(text: string, name: string): JsonObject {
 
 /** @throws ConfigurationError */
 function settingsOf({ name, content }: SettingsFile): Settings {
-  const { apiKeyHelper, modelPrices, cleanupPeriodDays, redactSecrets } = content
+  const { apiKeyHelper, modelPrices, cleanupPeriodDays, redactSecrets, fileCheckpointingEnabled } = content
   if (apiKeyHelper !== undefined && (typeof apiKeyHelper !== 'string' || apiKeyHelper.trim() === '')) {
     throw new ConfigurationError(`apiKeyHelper in ${name} must be a command, as text.`)
   }
@@ -209,8 +217,12 @@ function settingsOf({ name, content }: SettingsFile): Settings {
   if (redactSecrets !== undefined && typeof redactSecrets !== 'boolean') {
     throw new ConfigurationError(`redactSecrets in ${name} must be true or false.`)
   }
+  if (fileCheckpointingEnabled !== undefined && typeof fileCheckpointingEnabled !== 'boolean') {
+    throw new ConfigurationError(`fileCheckpointingEnabled in ${name} must be true or false.`)
+  }
   return {
     ...(apiKeyHelper !== undefined && { apiKeyHelper }),
+    ...(fileCheckpointingEnabled !== undefined && { fileCheckpointingEnabled }),
     ...(modelPrices !== undefined && { modelPrices: [modelPrices] }),
     ...(cleanupPeriodDays !== undefined && { cleanupPeriodDays }),
     ...(redactSecrets !== undefined && { redactSecrets }),

@@ -41,12 +41,21 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
     concurrencySafe: false,
     onUnknownOutcome: 'tell',
     execute(input, context) {
-      return input.run_in_background === true ? startInBackground(input, workspace) : run(input, workspace, context)
+      const { checkpoints } = workspace
+      if (input.run_in_background === true) return startInBackground(input, workspace, context)
+      // What only reads needs no look at the project.
+      if (checkpoints === undefined || isReadOnlyCommand(input.command)) return run(input, workspace, context)
+      return checkpoints.aroundCommand(context, input.command, () => run(input, workspace, context))
     },
   }
 }
 
-function startInBackground({ command }: BashInput, workspace: Workspace): ToolOutput {
+async function startInBackground(
+  { command }: BashInput,
+  workspace: Workspace,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  await workspace.checkpoints?.background(context, command)
   const started = start(command, workspace)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()

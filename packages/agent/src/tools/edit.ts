@@ -12,7 +12,7 @@ import type { Workspace } from './workspace.ts'
 
 interface Where {
   readonly workspace: Workspace
-  readonly context: Pick<ToolContext, 'state'>
+  readonly context: ToolContext
 }
 
 export interface EditInput {
@@ -68,9 +68,10 @@ async function edit(path: string, real: string, input: EditInput, { workspace, c
   const { old_string: oldText, new_string: newText, replace_all: all = false } = input
   const replaced = replaceIn(file.text, { oldText, newText, all })
   if (replaced.kind !== 'replaced') return failed(`${path}: ${whyNot(replaced)}`)
+  const keeping = { checkpoints: workspace.checkpoints, call: context }
   workspace.files.saw(
     real,
-    await saveFile(real, replaced.text, { hasMark: file.hasMark, mode: file.mode }),
+    await saveFile(real, replaced.text, { hasMark: file.hasMark, mode: file.mode, keeping }),
     Math.max(1, replaced.firstLine - linesBefore),
   )
   const count = replaced.count === 1 ? '' : ` in ${replaced.count} places`

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { makeFolder } from '../make-folder.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
@@ -52,6 +53,13 @@ async function statIfThere(path: string): Promise<Stats | undefined> {
   }
 }
 
+export interface SaveOptions {
+  readonly hasMark?: boolean
+  readonly mode?: number
+  /** Who keeps what the file was, and for which call. */
+  readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
+}
+
 /**
  * Replaces a file in one step: whoever reads it sees the old bytes or the new ones, never a part. Makes missing folders,
  * keeps the mode. `path` must be a real path: renaming onto a link would replace the link.
@@ -59,10 +67,16 @@ async function statIfThere(path: string): Promise<Stats | undefined> {
 export async function saveFile(
   path: string,
   text: string,
-  { hasMark = false, mode }: { readonly hasMark?: boolean; readonly mode?: number } = {},
+  { hasMark = false, mode, keeping }: SaveOptions = {},
 ): Promise<SeenFile> {
-  await makeFolder(dirname(path))
   const bytes = Buffer.from(hasMark ? byteOrderMark + text : text, 'utf8')
+  const save = (): Promise<SeenFile> => replaceFile(path, bytes, mode)
+  if (keeping?.checkpoints === undefined) return save()
+  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode }, save)
+}
+
+async function replaceFile(path: string, bytes: Uint8Array, mode: number | undefined): Promise<SeenFile> {
+  await makeFolder(dirname(path))
   const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomUUID()}.tmp`)
   const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
   try {

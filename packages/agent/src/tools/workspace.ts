@@ -3,6 +3,7 @@ import { absolutePath, isInsideAny, realPath } from '../paths.ts'
 import { defaultMediaLimits } from '@halting/core/adapters'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { Sharp } from '../media/sharp.ts'
+import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import { FileStates } from './file-state.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
@@ -19,6 +20,8 @@ export interface WorkspaceOptions {
   readonly hides?: (path: string) => boolean
   /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
+  /** Keeps what files were before the tools change them; nothing does when absent. */
+  readonly checkpoints?: FileCheckpoints
 }
 
 /** What the tools of one session share: directories, what was read, where the shell is, what runs. */
@@ -34,6 +37,7 @@ export class Workspace {
   readonly fitImage: FitImage
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
+  readonly checkpoints: FileCheckpoints | undefined
   #shellDirectory: string
 
   constructor(options: WorkspaceOptions) {
@@ -47,6 +51,7 @@ export class Workspace {
       limits: { ...defaultMediaLimits, imageEncodedBytes: this.limits.imageBytes },
       ...(options.imageLibrary !== undefined && { library: options.imageLibrary }),
     })
+    this.checkpoints = options.checkpoints
     this.#shellDirectory = this.cwd
   }
 
@@ -76,5 +81,6 @@ export class Workspace {
   /** Ends all that commands of this session left running. Resolves when it is gone. */
   async dispose(): Promise<void> {
     await this.processes.dispose()
+    await this.checkpoints?.dispose()
   }
 }

@@ -9,7 +9,7 @@ import type { Workspace } from './workspace.ts'
 
 interface Where {
   readonly workspace: Workspace
-  readonly context: Pick<ToolContext, 'state'>
+  readonly context: ToolContext
 }
 
 export interface WriteInput {
@@ -39,17 +39,18 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
 }
 
 async function write(path: string, real: string, content: string, { workspace, context }: Where): Promise<ToolOutput> {
+  const keeping = { checkpoints: workspace.checkpoints, call: context }
   const existing = await loadFile(real, workspace.limits.editBytes)
   if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
   if (existing.kind === 'absent') {
-    workspace.files.saw(real, await saveFile(real, content))
+    workspace.files.saw(real, await saveFile(real, content, { keeping }))
     const details = { type: 'create', filePath: path, ...creationOf(content) }
     return { content: `Created ${path} (${linesOf(content)}).`, details }
   }
   const freshness = workspace.files.freshness(real, existing.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
   if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then write it.`)
-  workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode }))
+  workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode, keeping }))
   const change = existing.kind === 'text' ? await changeOf(path, existing.text, content) : untold
   return {
     content: `Updated ${path} (${linesOf(content)}).`,

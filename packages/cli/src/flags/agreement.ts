@@ -41,6 +41,10 @@ export function checkOnePrompt([first, second]: readonly string[]): void {
 
 function checkSession({ resume, sessionId, forkSession, noSessionPersistence, onAsk, ...flags }: Flags): void {
   const goesOn = resume !== undefined || flags.continue === true
+  if (flags.resumeSessionAt !== undefined && !goesOn)
+    throw new UsageError('--resume-session-at needs --resume ID or --continue.')
+  if (flags.conversationOnly === true && flags.filesOnly === true)
+    throw new UsageError('Give --conversation-only or --files-only, not both.')
   if (resume !== undefined && flags.continue === true) throw new UsageError('Give --resume or --continue, not both.')
   if (forkSession === true && !goesOn) throw new UsageError('--fork-session needs --resume ID or --continue.')
   if (sessionId !== undefined && goesOn && forkSession !== true) {

@@ -11,7 +11,9 @@ const commands = [
   'doctor',
   'models',
   'replay',
+  'rewind',
   'sessions',
+  'undo',
   'what-if',
   'why',
 ] as const

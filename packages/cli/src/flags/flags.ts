@@ -54,6 +54,9 @@ export interface Flags {
   readonly forkSession?: boolean
   readonly sessionId?: string
   readonly noSessionPersistence?: boolean
+  /** The uuid of a message. */
+  readonly resumeSessionAt?: string
+  readonly noFileCheckpoints?: boolean
 
   readonly maxTurns?: number
   readonly maxBudgetUsd?: number
@@ -86,6 +89,11 @@ export interface Flags {
   readonly output?: string
   readonly force?: boolean
   readonly message?: string
+  readonly dryRun?: boolean
+  readonly redo?: boolean
+  readonly skipChanged?: boolean
+  readonly conversationOnly?: boolean
+  readonly filesOnly?: boolean
   readonly keep?: boolean
   readonly noProgress?: boolean
   readonly suggest?: boolean

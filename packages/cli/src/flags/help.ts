@@ -30,6 +30,9 @@ const usage = `halting: a coding agent that always stops, and says why
                                 what is kept of this folder: newest first, one of them, those that say TEXT
   halting sessions export SESSION --format html|markdown|jsonl [--output FILE]
                                 a session as one file, to read or to hand on
+  halting undo [SESSION]        takes back what the last run changed in files, without git; --dry-run prints it, --redo takes it back
+  halting rewind SESSION [MESSAGE]
+                                goes back to before a message, files too; without one: which there are
   halting approve|deny SESSION TOOL_USE_ID
                                 answers a call that waits; --resume SESSION goes on then
   halting why [SESSION]         why a session stopped, where turns, tokens, dollars and time went, what lets it go on

@@ -27,7 +27,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     meaning: 'Of check, context, doctor, models, replay, sessions, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
-  yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete: do it' },
+  yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete, undo and rewind: do it' },
   format: {
     names: ['--format'],
     group: 'program',

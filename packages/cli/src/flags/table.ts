@@ -1,5 +1,6 @@
 import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
+import { fileFlags } from './file-flags.ts'
 import { programFlags } from './program-table.ts'
 import { isToolName } from './tool-names.ts'
 import {
@@ -98,7 +99,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'value',
     value: 'FILE',
     read: filledText,
-    meaning: 'Settings from this file, or JSON itself: apiKeyHelper, modelPrices',
+    meaning: 'Settings from this file, or JSON itself: apiKeyHelper, modelPrices, fileCheckpointingEnabled',
   },
   betas: {
     names: ['--betas'],
@@ -192,6 +193,8 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'switch',
     meaning: 'Keep no record of the session, which then cannot be resumed',
   },
+
+  ...fileFlags,
 
   maxTurns: {
     names: ['--max-turns'],
@@ -347,7 +350,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */
 export const laterFlags: readonly string[] =
-  '--resume-session-at --setting-sources --mcp-config --strict-mcp-config --agents --permission-prompt-tool'.split(' ')
+  '--setting-sources --mcp-config --strict-mcp-config --agents --permission-prompt-tool'.split(' ')
 
 /** Betas are dated: what looks otherwise is the prompt. */
 function isBetaName(argument: string): boolean {

@@ -5,6 +5,7 @@ import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
 import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
 import { type Models, openModels } from '../session/models.ts'
@@ -23,11 +24,13 @@ export async function headless(flags: Flags, words: readonly string[], program: 
   if (isNew && written.trim() === '' && stdin.isTTY) throw noPrompt()
   if (isNew) refuseCompact(written)
   const chosen = await chooseSession(flags, program)
-  const toolbox = openToolbox(flags, cwd, env, chosen)
+  const checkpoints = checkpointsOf(flags, chosen, program)
+  const toolbox = openToolbox(flags, cwd, env, { ...chosen, ...(checkpoints !== undefined && { checkpoints }) })
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
   const piped = written.trim() === '' ? await promptOf(written, program, isNew) : undefined
   const models = await openModels(flags, program)
   for (const warning of models.warnings) output.err(told(warning))
+  if (!models.keepsFiles) checkpoints?.turnOff()
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
     const prompt = piped ?? (await promptOf(written, program, isNew))

@@ -48,6 +48,8 @@ function stepsTold(record: StepRecord, beganAt: number): readonly Told[] {
       return resultTold(record, record.at + record.durationMs - beganAt)
     case 'control':
       return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
+    case 'rewind':
+      return [{ atMs: null, what: 'rewind', text: record.after === null ? 'to the beginning' : `to ${record.after}` }]
     case 'lap':
       return [{ atMs: null, what: 'lap', text: `${record.lap.transition}${inScope(record.lap.scope)}` }]
     case 'end': {

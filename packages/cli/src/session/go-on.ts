@@ -20,6 +20,7 @@ export async function goOn(journal: SessionJournal, sessionId: string, program: 
   const last = journal.ended.at(-1)
   if (journal.open !== undefined) return { ask: (engine) => engine.resume() }
   if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
+  if (journal.isRewound === true) throw promptNeeded(sessionId, 'its conversation went back')
   const { reason } = last.terminal
   if (reason === 'needs_approval') {
     const place = { ...whose(program), sessionId }

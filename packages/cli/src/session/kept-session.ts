@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { endsOf, type KeptFile, openJournal, sessionFile, sessionFolder, type SessionJournal } from '@halting/agent'
+import {
+  entryOfLine,
+  readJournal,
+  endsOf,
+  type KeptFile,
+  openJournal,
+  sessionFile,
+  sessionFolder,
+  type SessionJournal,
+} from '@halting/agent'
 import type { ForeignSession } from '@halting/agent/foreign'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
@@ -23,6 +32,8 @@ export interface ChosenSession {
   readonly forkOf?: KeptFile
   /** The session of another program that it goes on with, in a file of its own. */
   readonly takenFrom?: ForeignSession
+  /** The message that is the last of the conversation that is left. */
+  readonly resumeAt?: string
   /** Folders of results that it may read although they are not its own. */
   readonly readableFolders: readonly string[]
 }
@@ -37,20 +48,23 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   const { newestSession, ownSession, refuseTaken } = await import('./find-session.ts')
   if (sessionId !== undefined) await refuseTaken(sessionId, program)
   if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
+  const { resumeSessionAt: resumeAt } = flags
+  const at = resumeAt === undefined ? {} : { resumeAt }
   if (resume !== undefined) {
     const { foreignToResume } = await import('../foreign/find-foreign.ts')
     const takenFrom = await foreignToResume(resume, program)
     const own = forks === true ? (sessionId ?? randomUUID()) : takenFrom?.sessionId
     if (takenFrom !== undefined && own !== undefined)
-      return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [] }
+      return { sessionId: own, kind: 'kept', isNamed: true, takenFrom, readableFolders: [], ...at }
   }
   const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
-  if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [] }
+  if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [], ...at }
   return {
     sessionId: sessionId ?? randomUUID(),
     kind: 'kept',
     isNamed: true,
     forkOf: file,
+    ...at,
     readableFolders: endsOf(sessionFolder({ ...whose(program), sessionId: file.sessionId })),
   }
 }
@@ -72,7 +86,16 @@ export async function openSession(chosen: ChosenSession, program: Program): Prom
       const from = `${programNames[takenFrom.program]} (${takenFrom.path}, which stays as it is)`
       program.output.err(told(`goes on with a session of ${from} as the session ${sessionId}`))
     }
-    return await openJournal(options)
+    const journal = await openJournal(options)
+    if (chosen.resumeAt === undefined) return journal
+    try {
+      const at = forkOf === undefined ? chosen.resumeAt : entryOfLine(await readJournal(forkOf.path), chosen.resumeAt)
+      await journal.rewindAfter(at, forkOf === undefined ? [] : [forkOf.sessionId])
+      return journal
+    } catch (thrown) {
+      await closeSession(journal, false, chosen)
+      throw thrown
+    }
   } catch (thrown) {
     if (isNamed) throw new UsageError(messageOf(thrown))
     program.output.err(told(`this session is not kept: ${messageOf(thrown)}`))

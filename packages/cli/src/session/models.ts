@@ -26,6 +26,8 @@ export interface Models {
   readonly prices: Prices
   /** Where the key comes from, as `system/init` tells it. */
   readonly apiKeySource: string
+  /** What files were is kept before they are changed, as far as settings say. */
+  readonly keepsFiles: boolean
   /** What the person should know of their settings. */
   readonly warnings: readonly string[]
   readonly settings: Settings
@@ -70,14 +72,15 @@ function slips({ model, fallbackModel, compactModel }: Flags): readonly string[]
   })
 }
 
-type Loaded = Pick<Models, 'prices' | 'warnings' | 'settings'>
+type Loaded = Pick<Models, 'prices' | 'warnings' | 'settings' | 'keepsFiles'>
 
 async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
   const home = homeFolder(env)
   const { settings, warnings: told } = await loadSettings({ cwd, home, env, given: flags.settings })
   const { modelPrices = [] } = settings
   const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))
-  return { settings, warnings: flags.script === undefined ? [...told, ...slips(flags)] : told, prices }
+  const keepsFiles = settings.fileCheckpointingEnabled !== false
+  return { settings, keepsFiles, warnings: flags.script === undefined ? [...told, ...slips(flags)] : told, prices }
 }
 
 /** @throws UsageError for a name of no known service. */

@@ -5,6 +5,7 @@ import {
   createCodingTools,
   createPermissions,
   createResultFiles,
+  type FileCheckpoints,
   homeFolder,
   type ResultFiles,
   type RulePermissions,
@@ -30,6 +31,8 @@ export interface Toolbox {
 interface ToolboxSession {
   readonly sessionId: string
   readonly readableFolders: readonly string[]
+  /** Keeps what files were. */
+  readonly checkpoints?: FileCheckpoints
 }
 
 /** @throws UsageError and PermissionRuleError for flags that cannot be served. */
@@ -41,7 +44,14 @@ export function openToolbox(
 ): Toolbox {
   const { sessionId } = session
   const additionalDirectories = (flags.addDir ?? []).map((path) => directoryOf(path, cwd))
-  const workspace = new Workspace({ cwd, additionalDirectories, env, hides: (path) => permissions.deniesReading(path) })
+  const { checkpoints } = session
+  const workspace = new Workspace({
+    cwd,
+    additionalDirectories,
+    env,
+    hides: (path) => permissions.deniesReading(path),
+    ...(checkpoints !== undefined && { checkpoints }),
+  })
   const resultFiles = createResultFiles({ cwd, sessionId, home: homeFolder(env), env })
   const permissions = createPermissions({
     cwd,

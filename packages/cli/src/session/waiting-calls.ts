@@ -8,9 +8,13 @@ export interface WaitingCall {
 }
 
 /** The calls that the last run waits with; none when it ended otherwise. */
-export function waitingCalls({ ended, open }: Pick<FoldedSession, 'ended' | 'open'>): readonly WaitingCall[] {
+export function waitingCalls({
+  ended,
+  open,
+  isRewound,
+}: Pick<FoldedSession, 'ended' | 'open' | 'isRewound'>): readonly WaitingCall[] {
   const last = ended.at(-1)
-  if (open !== undefined || last?.terminal.reason !== 'needs_approval') return []
+  if (open !== undefined || isRewound === true || last?.terminal.reason !== 'needs_approval') return []
   return pendingOf(last.terminal.signal.context)
 }
 

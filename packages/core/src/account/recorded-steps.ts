@@ -80,6 +80,7 @@ class StepReader {
         return
       case 'start':
       case 'control':
+      case 'rewind':
     }
   }
 

@@ -85,7 +85,7 @@ export class ReplyLines {
 }
 
 /** Another attempt at the same reply is another message, and has lines of its own. */
-function lineName(entryId: string, messageId: string, index: number): string {
+export function lineName(entryId: string, messageId: string, index: number): string {
   return `${entryId}.${messageId}.${index}`
 }
 

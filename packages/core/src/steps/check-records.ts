@@ -59,6 +59,7 @@ const needs: {
   intent: keyed,
   result: keyed,
   control: keyed,
+  rewind: ({ entries }) => (typeof entries === 'number' ? undefined : 'has no number of entries'),
   end: ({ terminal }) => (isJsonObject(terminal) ? undefined : 'has no terminal'),
 }
 

@@ -21,6 +21,8 @@ export interface FoldedSession {
   readonly open: readonly StepRecord[] | undefined
   /** The runs that ended, in their order. */
   readonly ended: readonly EndedRun[]
+  /** The conversation was taken back after the last run: that is over, whatever it waited for. What it has cost counts. */
+  readonly isRewound?: boolean
 }
 
 /** A session that an earlier process left, and where its records go on. */
@@ -35,12 +37,18 @@ export interface KeptSession extends FoldedSession {
 export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSession {
   let transcript = Transcript.empty()
   const ended: EndedRun[] = []
+  let isRewound = false
   for (const records of runs) {
     const { start } = beginningOf(records)
     let reached = start.added.reduce((before, entry) => before.append(entry), transcript)
     let end: Extract<StepRecord, { readonly type: 'end' }> | undefined
+    isRewound = false
     for (const record of records) {
       if (record.type === 'end' && record.scope === '') end = record
+      if (record.type === 'rewind') {
+        reached = Transcript.of(reached.since(0).slice(0, record.entries))
+        isRewound = true
+      }
       const added =
         record.type === 'lap' && record.lap.scope === ''
           ? record.lap.added
@@ -54,7 +62,7 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
     ended.push({ runId, ...(continues !== undefined && { continues }), terminal: end.terminal, spent: end.spent })
     transcript = reached
   }
-  return { transcript, open: undefined, ended }
+  return { transcript, open: undefined, ended, ...(isRewound && { isRewound }) }
 }
 
 /** The runs whose figures make the session's, each once: without those that another of them, or the open one, goes on from. */

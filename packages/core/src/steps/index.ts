@@ -36,6 +36,7 @@ export {
 export type { StepLog, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export { countedRuns, foldSession, type EndedRun, type FoldedSession, type KeptSession } from './fold-session.ts'
+export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
 export { foldRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
 export type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 export { systemClock } from './system-clock.ts'

@@ -25,6 +25,8 @@ export type StepRecord =
   | { readonly type: 'control'; readonly key: StepKey; readonly control: Control; readonly at: number }
   | { readonly type: 'lap'; readonly lap: Lap }
   | ({ readonly type: 'end'; readonly scope: string } & RunEnd)
+  /** Between runs: of the conversation its first `entries` are left. `after` is the id of the last of them; null for none. */
+  | { readonly type: 'rewind'; readonly entries: number; readonly after: string | null }
 
 /** Where a driver keeps its records, in their order. */
 export interface StepLog {

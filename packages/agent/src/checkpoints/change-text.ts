@@ -1,0 +1,66 @@
+import { shownPath } from '../paths.ts'
+import type { FileChange } from './change-log.ts'
+import type { KeptContents } from './kept-contents.ts'
+import { stateAt, type KeptState } from './kept-state.ts'
+
+const longestWorkMs = 2_000
+
+/** A change as a unified diff, in the words that git has for what is no text. */
+export async function changeText(
+  { path, before, after }: FileChange,
+  from: string,
+  contents: KeptContents,
+): Promise<string> {
+  const name = shownPath(path, from)
+  const head = headOf(name, before, after)
+  const [old, next] = [await textOf(before, path, contents), await textOf(after, path, contents)]
+  if (old === next) return head
+  if (old === undefined || next === undefined) return `${head}Binary files differ\n`
+  // Loaded when used: 15 to 40 ms.
+  const { createTwoFilesPatch } = await import('diff')
+  const [oldName, newName] = [nameOf('a', name, before), nameOf('b', name, after)]
+  const options = { context: 3, timeout: longestWorkMs }
+  const patch = createTwoFilesPatch(oldName, newName, old, next, undefined, undefined, options)
+  if (patch === undefined) return `${head}Files differ in more than can be shown\n`
+  return head + patch.replace(/^=+\n/, '').replaceAll(/^(---|\+\+\+) (.*)\t$/gm, '$1 $2')
+}
+
+function nameOf(side: 'a' | 'b', name: string, { kind }: KeptState): string {
+  return kind === 'absent' || kind === 'folder' ? '/dev/null' : `${side}/${name}`
+}
+
+function headOf(name: string, before: KeptState, after: KeptState): string {
+  const lines = [`diff --git a/${name} b/${name}`]
+  const [old, next] = [modeOf(before), modeOf(after)]
+  if (before.kind === 'absent') lines.push(`new file mode ${next ?? '100644'}`)
+  else if (after.kind === 'absent') lines.push(`deleted file mode ${old ?? '100644'}`)
+  else if (old !== undefined && next !== undefined && old !== next) lines.push(`old mode ${old}`, `new mode ${next}`)
+  return `${lines.join('\n')}\n`
+}
+
+function modeOf(state: KeptState): string | undefined {
+  switch (state.kind) {
+    case 'link':
+      return '120000'
+    case 'folder':
+      return '040000'
+    case 'file':
+      return state.mode === null ? undefined : `10${state.mode.toString(8).padStart(4, '0')}`
+    case 'absent':
+    case 'unkept':
+      return undefined
+  }
+}
+
+/** Undefined for what is no text. */
+async function textOf(state: KeptState, path: string, contents: KeptContents): Promise<string | undefined> {
+  if (state.kind === 'link') return state.target
+  if (state.kind !== 'file') return state.kind === 'unkept' ? undefined : ''
+  const kept = (await contents.read(state.sha256)) ?? stateAt(path).content
+  if (kept === undefined || kept.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(kept)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,177 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ToolContext } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import { realPath } from '../paths.ts'
+import type { Environment } from '../tools/limits.ts'
+import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
+import { lookAtFolder } from './folder-look.ts'
+import { GitProject } from './git-look.ts'
+import { KeptContents } from './kept-contents.ts'
+import { isSameState, sha256Of, stateAt, statsAt, type KeptState } from './kept-state.ts'
+import { HeldFiles, lookLimits, type LookLimits, type ProjectLook, type SeenChanges } from './project-look.ts'
+
+/** The call that is about to change something. */
+export type CallOf = Pick<ToolContext, 'callId' | 'toolName' | 'idempotencyKey'>
+
+export interface CheckpointOptions {
+  /** Where they are kept: see `checkpointsFolder`. */
+  readonly folder: string
+  /** Where the agent works: what commands change in it is looked for. */
+  readonly cwd: string
+  readonly env?: Environment
+  /** Folders within it that are not looked at: the program's own. */
+  readonly hidden?: readonly string[]
+  readonly limits?: Partial<LookLimits>
+  /** Told once, when files can no longer be kept. The work goes on. */
+  readonly onProblem?: (problem: string) => void
+}
+
+/** What a tool is about to write. */
+export interface NextContent {
+  readonly content: Uint8Array
+  /** Undefined for a new file: then the system decides. */
+  readonly mode: number | undefined
+}
+
+/**
+ * Keeps what files were before the tools of a session change them.
+ *
+ * C1: what a file was, and what a tool makes of it, is on disk before the tool writes. A crash between the two leaves nothing wrong.
+ * C2: what cannot be kept never stops the work. It is told; and as every file is compared before it is put back, nothing wrong comes of it.
+ * C3: what two calls that run side by side see of one change is kept once.
+ */
+export class FileCheckpoints {
+  readonly #options: CheckpointOptions
+  readonly #limits: LookLimits
+  readonly #contents: KeptContents
+  readonly #log: ChangeLog
+  readonly #files: HeldFiles
+  /** The last that is on record of a path, and when that came. */
+  readonly #latest = new Map<string, { readonly at: number; readonly after: KeptState }>()
+  #moment = 0
+  #git: GitProject | undefined
+  #isOff = false
+
+  constructor(options: CheckpointOptions) {
+    this.#options = options
+    this.#limits = { ...lookLimits, ...options.limits }
+    this.#contents = new KeptContents(options.folder)
+    this.#log = new ChangeLog(options.folder)
+    this.#files = new HeldFiles(this.#contents, [options.folder, ...(options.hidden ?? [])], this.#limits)
+  }
+
+  /** From now on nothing is kept. */
+  turnOff(): void {
+    this.#isOff = true
+  }
+
+  /** Runs `save`, which writes this at a real path. */
+  async around<T>(call: CallOf, path: string, next: NextContent, save: () => Promise<T>): Promise<T> {
+    await this.#trying(async () => {
+      const { state: before, content } = stateAt(path)
+      if (before.kind === 'file' && content !== undefined) await this.#contents.keep(before.sha256, content)
+      const mode = next.mode === undefined ? null : next.mode & 0o7777
+      const sha256 = sha256Of(next.content)
+      const after: KeptState = { kind: 'file', sha256, bytes: next.content.length, mode }
+      const madeFolders = before.kind === 'absent' ? missingAbove(path) : []
+      const change: FileChange = { path, before, after, ...(madeFolders.length > 0 && { madeFolders }) }
+      await this.#log.append({ type: 'change', ...callOf(call), changes: [change] }, 'synced')
+      this.#latest.set(path, { at: ++this.#moment, after })
+    })
+    return save()
+  }
+
+  /** Runs a command, which may change anything in the folder. */
+  async aroundCommand<T>(call: CallOf, command: string, run: () => Promise<T>): Promise<T> {
+    const begun = await this.#trying(async () => {
+      await this.#contents.open()
+      const look = await this.#look()
+      const shown = command.length > 200 ? `${command.slice(0, 200)}...` : command
+      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown }, 'written')
+      return { look, of, moment: ++this.#moment }
+    })
+    try {
+      return await run()
+    } finally {
+      if (begun !== undefined)
+        await this.#trying(async () => {
+          const seen = await begun.look.changes()
+          const changes = this.#withoutKnown(seen.changes, begun.moment)
+          for (const { before } of changes) if (before.kind === 'file') await this.#contents.keepHeld(before.sha256)
+          const { of } = begun
+          const { unseen } = seen
+          await this.#log.append({ type: 'command_end', ...callOf(call), of, changes, unseen }, 'synced')
+          for (const { path, after } of changes) this.#latest.set(path, { at: ++this.#moment, after })
+        })
+    }
+  }
+
+  /** A command begins that runs beside the conversation: what it changes, and when, is not known. */
+  async background(call: CallOf, command: string): Promise<void> {
+    await this.#trying(async () => {
+      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command }, 'written')
+      const unseen = [`a command in the background (${command.slice(0, 80)}) may have changed files`]
+      await this.#log.append({ type: 'command_end', ...callOf(call), of, changes: [], unseen }, 'written')
+    })
+  }
+
+  /** Takes away what was held for commands and not needed. */
+  async dispose(): Promise<void> {
+    await this.#contents.close().catch(() => {})
+  }
+
+  async #look(): Promise<ProjectLook> {
+    const { cwd, env = process.env } = this.#options
+    const root = realPath(cwd)
+    // A repository may be made, and taken away, in the middle of a session.
+    if (!isInRepository(root)) this.#git = undefined
+    else this.#git ??= await GitProject.of(root, env)
+    const look = await this.#git?.look(this.#files, this.#contents, this.#limits)
+    return look ?? lookAtFolder(root, this.#files, this.#limits)
+  }
+
+  #withoutKnown(changes: SeenChanges['changes'], since: number): readonly FileChange[] {
+    return changes.flatMap((change) => {
+      const known = this.#latest.get(change.path)
+      if (known === undefined || known.at < since) return [change]
+      return isSameState(known.after, change.after) ? [] : [{ ...change, before: known.after }]
+    })
+  }
+
+  async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (this.#isOff) return undefined
+    try {
+      return await work()
+    } catch (thrown) {
+      this.#isOff = true
+      this.#options.onProblem?.(messageOf(thrown))
+      return undefined
+    }
+  }
+}
+
+/** Keys are `session/run/…`, and below the run name the calls that lead to it: the first is one of the main loop. */
+function callOf({ callId, toolName, idempotencyKey }: CallOf): ChangeCall {
+  const [, run = '', call = callId] = /^[^/]*\/([^/]*)\/(?:(?:tool|agent):\d+:\d+:([^/]*))?/.exec(idempotencyKey) ?? []
+  return { run, call, tool: toolName }
+}
+
+function isInRepository(root: string): boolean {
+  for (let folder = root; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, '.git'))) return true
+    if (dirname(folder) === folder) return false
+  }
+}
+
+/** Folders that are missing above a path, the outermost first. */
+function missingAbove(path: string): readonly string[] {
+  const missing: string[] = []
+  for (
+    let folder = dirname(path);
+    statsAt(folder) === undefined && dirname(folder) !== folder;
+    folder = dirname(folder)
+  )
+    missing.unshift(folder)
+  return missing
+}

@@ -1,0 +1,73 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
+import { changesAt, longestBusyMs, type HeldFiles, type LookLimits, type ProjectLook } from './project-look.ts'
+import { absent, type KeptState } from './kept-state.ts'
+
+/** Folders that other programs fill and fill again. */
+const passedOver: ReadonlySet<string> = new Set([
+  '.git',
+  '.hg',
+  '.svn',
+  'node_modules',
+  '.venv',
+  '__pycache__',
+  '.tox',
+  '.cache',
+])
+
+interface Walked {
+  readonly paths: readonly string[]
+  /** Why not all of it was seen. */
+  readonly cut: string | undefined
+}
+
+/** Looks at a folder without git: every file and folder in it, up to the limits. Links are seen, and not followed. */
+export async function lookAtFolder(root: string, files: HeldFiles, limits: LookLimits): Promise<ProjectLook> {
+  const before = await walk(root, files, limits)
+  const held = await files.hold(before.paths)
+  return {
+    async changes() {
+      const now = await walk(root, files, limits)
+      const cut = before.cut ?? now.cut
+      // Of a folder that was not seen whole, what was not seen before may have been there.
+      const isNew = (path: string): boolean => before.cut === undefined || held.has(path)
+      const paths = new Set([...held.keys(), ...now.paths.filter(isNew)])
+      const beforeOf = (): KeptState => absent
+      return { changes: await changesAt(paths, held, beforeOf), unseen: cut === undefined ? [] : [cut] }
+    },
+  }
+}
+
+async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise<Walked> {
+  const paths: string[] = []
+  const folders = [root]
+  const began = performance.now()
+  let busySince = began
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const entry of entriesOf(folder)) {
+      const path = join(folder, entry.name)
+      if (files.isHidden(path)) continue
+      if (entry.isDirectory() && passedOver.has(entry.name)) continue
+      paths.push(path)
+      if (entry.isDirectory()) folders.push(path)
+    }
+    if (paths.length > limits.files) return { paths, cut: `more than ${limits.files} files are in ${root}` }
+    const now = performance.now()
+    if (now - began > limits.ms) return { paths, cut: `to look through ${root} takes more than ${limits.ms} ms` }
+    if (now - busySince > longestBusyMs) {
+      await pause()
+      busySince = performance.now()
+    }
+  }
+  return { paths, cut: undefined }
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    // It went away, or is not ours to read: then no command of ours changes it either.
+    return []
+  }
+}

@@ -1,0 +1,224 @@
+import { spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import type { Environment } from '../tools/limits.ts'
+import type { FileChange } from './change-log.ts'
+import { readObjects } from './git-objects.ts'
+import type { KeptContents } from './kept-contents.ts'
+import { absent, isSameState, sha256Of, sizeText, stampOf, statsAt, type KeptState } from './kept-state.ts'
+import { changesAt, type HeldFiles, type LookLimits, madeFoldersOf, type ProjectLook } from './project-look.ts'
+
+/** A file as the index has it. */
+interface Indexed {
+  readonly object: string
+  readonly mode: number
+  /** Of the file in its folder, when git last looked. */
+  readonly bytes: number
+  /** Of the file in its folder, when the index was read; git itself knows only whether it may be executed. */
+  readonly fileMode: number | null
+}
+
+type Index = ReadonlyMap<string, Indexed>
+
+/**
+ * Looks at a folder of a git repository: what the index has is in git's own store, so only what differs from it is read and held.
+ * G1: nothing of the repository is written, no lock is taken, and nothing that its configuration names is run.
+ * G2: what git ignores is not seen.
+ */
+export class GitProject {
+  readonly #root: string
+  readonly #top: string
+  readonly #indexFile: string
+  readonly #git: readonly string[]
+  readonly #env: Environment
+  #index: { readonly stamp: string; readonly files: Index } | undefined
+
+  private constructor(root: string, top: string, indexFile: string, git: readonly string[], env: Environment) {
+    this.#root = root
+    this.#top = top
+    this.#indexFile = indexFile
+    this.#git = git
+    this.#env = env
+  }
+
+  /** Undefined where there is no git, no repository, or one that ignores the folder. */
+  static async of(root: string, env: Environment): Promise<GitProject | undefined> {
+    const quiet: Environment = {
+      ...env,
+      GIT_OPTIONAL_LOCKS: '0',
+      GIT_NO_LAZY_FETCH: '1',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_DIR: undefined,
+      GIT_WORK_TREE: undefined,
+      GIT_INDEX_FILE: undefined,
+    }
+    const plain = ['--no-optional-locks', '-c', 'core.fsmonitor=false']
+    const told = await output(root, [...plain, 'rev-parse', '--show-toplevel', '--git-path', 'index'], quiet)
+    const [top, indexFile] = told?.toString().split('\n') ?? []
+    if (top === undefined || top === '' || indexFile === undefined) return undefined
+    if ((await output(root, [...plain, 'check-ignore', '-q', '.'], quiet)) !== undefined) return undefined
+    // A filter is a command; without it a file that has one counts as changed, and is held as it is.
+    const filters = await output(root, [...plain, 'config', '-z', '--name-only', '--get-regexp', '^filter\\.'], quiet)
+    const off = (filters?.toString() ?? '')
+      .split('\0')
+      .filter((name) => /\.(?:clean|smudge|process)$/.test(name))
+      .flatMap((name) => ['-c', `${name}=`])
+    return new GitProject(root, top, resolve(root, indexFile), [...plain, ...off], quiet)
+  }
+
+  /** Undefined where git cannot tell, or not in time. */
+  async look(files: HeldFiles, contents: KeptContents, limits: LookLimits): Promise<ProjectLook | undefined> {
+    const index = await this.#readIndex(limits)
+    const different = await this.#different(files, limits)
+    if (index === undefined || different === undefined) return undefined
+    const held = await files.hold(different)
+    const startedMs = Date.now()
+    return {
+      changes: async () => {
+        const [now, nowDifferent] = [await this.#readIndex(limits), await this.#different(files, limits)]
+        if (now === undefined || nowDifferent === undefined)
+          return { changes: [], unseen: [`git could not tell what is different in ${this.#root}`] }
+        const paths = new Set([...different, ...nowDifferent, ...differentIn(index, now)])
+        const beforeOf = (path: string): KeptState => indexedState(index.get(path))
+        const seen = await changesAt(paths, held, beforeOf)
+        const changes = await this.#withContents(seen, index, held, contents, limits)
+        return { changes: changes.map((change) => withFolders(change, this.#root, startedMs)), unseen: [] }
+      },
+    }
+  }
+
+  /** What stood in the index is taken out of git's store, if it is what stood in the folder. */
+  async #withContents(
+    changes: readonly FileChange[],
+    index: Index,
+    held: ReadonlyMap<string, unknown>,
+    contents: KeptContents,
+    limits: LookLimits,
+  ): Promise<readonly FileChange[]> {
+    const wanted = new Map<string, Indexed>()
+    for (const { path } of changes) {
+      const indexed = held.has(path) ? undefined : index.get(path)
+      if (indexed !== undefined && indexed.bytes <= limits.fileBytes * 4) wanted.set(path, indexed)
+    }
+    const objects = new Set([...wanted.values()].map(({ object }) => object))
+    const found = await readObjects(this.#root, this.#git, this.#env, objects)
+    const completed: FileChange[] = []
+    for (const change of changes) {
+      const indexed = held.has(change.path) ? undefined : index.get(change.path)
+      const content = found.get(wanted.get(change.path)?.object ?? '')
+      const before = indexed === undefined ? change.before : stateOf(indexed, content, change.before)
+      if (before.kind === 'file' && content !== undefined) contents.hold(before.sha256, content)
+      // The mode of the index is x or not x: the rest of it is what it is now.
+      const exact = withModeOf(before, change.after, indexed)
+      if (!isSameState(exact, change.after)) completed.push({ ...change, before: exact })
+    }
+    return completed
+  }
+
+  async #readIndex(limits: LookLimits): Promise<Index | undefined> {
+    const stats = statsAt(this.#indexFile)
+    const stamp = stats === undefined ? 'none' : stampOf(stats)
+    if (this.#index?.stamp === stamp) return this.#index.files
+    const args = [...this.#git, 'ls-files', '--stage', '--debug', '-v', '-z', '--full-name', '--', '.']
+    const text = (await output(this.#root, args, this.#env, limits.ms * 2))?.toString()
+    if (text === undefined) return undefined
+    const files = new Map<string, Indexed>()
+    const entries = /([A-Za-z?]) (\d+) ([0-9a-f]+) (\d)\t([^\0]*)\0[\s\S]*?size: (\d+)\tflags: [0-9a-f]+\n/g
+    for (const [, tag, mode = '', object = '', stage, path = '', bytes] of text.matchAll(entries))
+      // Others are not in the folder (sparse), belong to a repository of their own, or are in conflict, which status tells.
+      if (tag === 'H' && stage === '0' && mode !== '160000')
+        files.set(join(this.#top, path), {
+          object,
+          mode: Number.parseInt(mode, 8),
+          bytes: Number(bytes),
+          fileMode: files.size < limits.files ? fileModeAt(join(this.#top, path)) : null,
+        })
+    this.#index = { stamp, files }
+    return files
+  }
+
+  /** Paths that differ from the index, and those that it does not know. */
+  async #different(files: HeldFiles, limits: LookLimits): Promise<ReadonlySet<string> | undefined> {
+    const args = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
+    const told = await output(this.#root, [...this.#git, ...args, '--', '.'], this.#env, limits.ms * 2)
+    if (told === undefined) return undefined
+    const paths = new Set<string>()
+    for (const entry of told.toString().split('\0')) {
+      const fields = fieldsBefore[entry.charAt(0)]
+      if (fields === undefined) continue
+      const path = join(this.#top, entry.split(' ').slice(fields).join(' '))
+      // A repository within this one is named with a slash behind it.
+      if (!path.endsWith('/') && !files.isHidden(path)) paths.add(path)
+      if (paths.size > limits.files) return undefined
+    }
+    return paths
+  }
+}
+
+/** Fields of a line of `status --porcelain=v2` before its path, by how the line begins. */
+const fieldsBefore: { readonly [sign: string]: number | undefined } = { '1': 8, u: 10, '?': 1 }
+
+function* differentIn(before: Index, now: Index): Iterable<string> {
+  if (before === now) return
+  for (const [path, { object, mode }] of before) {
+    const other = now.get(path)
+    if (other?.object !== object || other.mode !== mode) yield path
+  }
+  for (const path of now.keys()) if (!before.has(path)) yield path
+}
+
+/** Told apart from every other state until the content is there. */
+function indexedState(indexed: Indexed | undefined): KeptState {
+  return indexed === undefined ? absent : { kind: 'unkept', why: 'stands in git', stamp: indexed.object }
+}
+
+function stateOf({ mode, bytes, fileMode }: Indexed, content: Buffer | undefined, otherwise: KeptState): KeptState {
+  if (content === undefined)
+    return otherwise.kind === 'unkept'
+      ? { ...otherwise, why: `is in git only, and could not be taken from there (${sizeText(bytes)})` }
+      : otherwise
+  if (mode === 0o120000) return { kind: 'link', target: content.toString() }
+  if (content.length !== bytes)
+    return { kind: 'unkept', why: 'is changed by git on its way into the folder', stamp: `git ${sha256Of(content)}` }
+  return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: fileMode ?? mode & 0o777 }
+}
+
+function fileModeAt(path: string): number | null {
+  const stats = statsAt(path)
+  return stats?.isFile() === true ? Number(stats.mode) & 0o7777 : null
+}
+
+/** Without the mode of the file there is only whether it may be executed. */
+function withModeOf(before: KeptState, after: KeptState, indexed: Indexed | undefined): KeptState {
+  if (indexed === undefined || indexed.fileMode !== null || before.kind !== 'file') return before
+  if (after.kind !== 'file' || after.mode === null) return { ...before, mode: before.mode === 0o755 ? 0o755 : null }
+  const isSameKind = (after.mode & 0o100) === ((before.mode ?? 0) & 0o100)
+  return isSameKind ? { ...before, mode: after.mode } : before
+}
+
+function withFolders(change: FileChange, root: string, startedMs: number): FileChange {
+  if (change.before.kind !== 'absent') return change
+  const madeFolders = madeFoldersOf(change.path, root, startedMs)
+  return madeFolders.length === 0 ? change : { ...change, madeFolders }
+}
+
+/** What git says; undefined when it fails, says too much or takes too long. */
+function output(
+  cwd: string,
+  args: readonly string[],
+  env: Environment,
+  timeoutMs = 5_000,
+): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const git = spawn('git', args, {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    })
+    const chunks: Buffer[] = []
+    git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
+    git.once('error', () => resolve(undefined))
+    git.once('close', (code) => resolve(code === 0 ? Buffer.concat(chunks) : undefined))
+  })
+}

@@ -1,0 +1,83 @@
+import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
+import { makeDurableFolder, writeWhole } from '../session/durable.ts'
+import { sha256Of } from './kept-state.ts'
+
+/**
+ * Contents of files by their hash, each once, for the person alone.
+ * `contents` holds what a record names. The file `waiting` holds what a command may change: most of it is never needed, and goes with the process.
+ */
+export class KeptContents {
+  readonly #folder: string
+  readonly #contents: string
+  readonly #kept = new Set<string>()
+  readonly #held = new Map<string, { readonly at: number; readonly bytes: number }>()
+  #waiting: { readonly file: number; bytes: number } | undefined
+
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#contents = join(folder, 'contents')
+  }
+
+  /** On disk when it resolves, also after a power failure. */
+  async keep(sha256: string, content: Uint8Array): Promise<void> {
+    if (this.#kept.has(sha256)) return
+    const path = join(this.#contents, sha256)
+    if (!existsSync(path)) {
+      await makeDurableFolder(this.#contents)
+      await writeWhole(path, content)
+    }
+    this.#kept.add(sha256)
+  }
+
+  /** Begins to hold. */
+  async open(): Promise<void> {
+    await makeFolder(this.#folder, 0o700)
+    // Of two commands that begin at once, one opens it.
+    this.#waiting ??= { file: openSync(join(this.#folder, 'waiting'), 'w+', 0o600), bytes: 0 }
+  }
+
+  /** Until `close`. Call `open` before. */
+  hold(sha256: string, content: Uint8Array): void {
+    if (this.#waiting === undefined || this.#kept.has(sha256) || this.#held.has(sha256)) return
+    const at = this.#waiting.bytes
+    for (let done = 0; done < content.length;)
+      done += writeSync(this.#waiting.file, content, done, content.length - done, at + done)
+    this.#waiting.bytes += content.length
+    this.#held.set(sha256, { at, bytes: content.length })
+  }
+
+  /** What was held is needed: a command changed it. A kill takes nothing of it; a power failure may, and then it is told as not kept. */
+  async keepHeld(sha256: string): Promise<void> {
+    const place = this.#held.get(sha256)
+    if (this.#kept.has(sha256) || place === undefined || this.#waiting === undefined) return
+    const content = Buffer.alloc(place.bytes)
+    for (let done = 0; done < content.length;) {
+      const read = readSync(this.#waiting.file, content, done, content.length - done, place.at + done)
+      if (read === 0) break
+      done += read
+    }
+    await makeFolder(this.#contents, 0o700)
+    const path = join(this.#contents, sha256)
+    await writeFile(`${path}.part`, content, { mode: 0o600 })
+    await rename(`${path}.part`, path)
+    this.#kept.add(sha256)
+  }
+
+  /** Undefined for what is missing, or is not what was kept. */
+  async read(sha256: string): Promise<Buffer | undefined> {
+    const content = await readFile(join(this.#contents, sha256)).catch(() => undefined)
+    return content !== undefined && sha256Of(content) === sha256 ? content : undefined
+  }
+
+  /** Nothing that no record names is left. */
+  async close(): Promise<void> {
+    if (this.#waiting === undefined) return
+    closeSync(this.#waiting.file)
+    this.#waiting = undefined
+    this.#held.clear()
+    await rm(join(this.#folder, 'waiting'), { force: true })
+  }
+}

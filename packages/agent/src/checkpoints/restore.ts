@@ -1,0 +1,160 @@
+import { constants } from 'node:fs'
+import { chmod, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { messageOf } from '@halting/core/adapters'
+import { makeFolder } from '../make-folder.ts'
+import { codeOf } from '../tools/result.ts'
+import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
+import type { KeptContents } from './kept-contents.ts'
+import { isInPlace, isSameState, stateInPlace, type KeptState } from './kept-state.ts'
+import type { LeftFile, TakeBack } from './take-back.ts'
+
+type RestoreStart = Extract<ChangeRecord, { readonly type: 'restore_start' }>
+
+/**
+ * Puts files back.
+ *
+ * U1: what is there now is kept first, and what is to be done is on disk before the first file is touched. A kill in the middle leaves
+ * what `completeRestore` completes, and each file whole: the old one or the new one.
+ * U2: a file is looked at right before it is touched; what is not what was expected is left as it is.
+ */
+export async function restore(
+  kind: RestoreStart['kind'],
+  { changes, takes }: Pick<TakeBack, 'changes' | 'takes'>,
+  of: number | undefined,
+  { log, contents }: { readonly log: ChangeLog; readonly contents: KeptContents },
+): Promise<readonly LeftFile[]> {
+  const begun: RestoreStart = { type: 'restore_start', kind, takes, ...(of !== undefined && { of }), changes }
+  for (const { path, before } of changes) {
+    const { state, content } = stateInPlace(path)
+    // What changed in the meantime is seen once more before it is touched.
+    if (before.kind === 'file' && content !== undefined && isSameState(state, before))
+      await contents.keep(before.sha256, content)
+  }
+  const number = await log.append(begun, 'synced')
+  return perform(begun, number, log, contents)
+}
+
+/** The restore that began and did not end: it is the last. */
+export function cutOffIn(records: readonly ChangeRecord[]): number | undefined {
+  const number = records.findLastIndex(({ type }) => type === 'restore_start')
+  const isComplete = records.some((record) => record.type === 'restore_end' && record.of === number)
+  return number < 0 || isComplete ? undefined : number
+}
+
+/** Completes what a kill cut off. Undefined where nothing was. */
+export async function completeRestore(
+  records: readonly ChangeRecord[],
+  log: ChangeLog,
+  contents: KeptContents,
+): Promise<readonly LeftFile[] | undefined> {
+  const number = cutOffIn(records)
+  const begun = records[number ?? -1]
+  return number === undefined || begun?.type !== 'restore_start' ? undefined : perform(begun, number, log, contents)
+}
+
+async function perform(
+  { changes }: RestoreStart,
+  number: number,
+  log: ChangeLog,
+  contents: KeptContents,
+): Promise<readonly LeftFile[]> {
+  const left: LeftFile[] = []
+  const attempt = async (change: FileChange): Promise<void> => {
+    const why = await put(change, number, contents).catch((thrown: unknown) => messageOf(thrown))
+    if (why !== undefined) left.push({ path: change.path, why })
+  }
+  // What goes away goes first, the deepest before its folder; then folders come before what is in them.
+  const gone = changes.filter(({ after }) => after.kind === 'absent')
+  for (const change of gone.toReversed()) await attempt(change)
+  const folders = new Set(gone.flatMap(({ madeFolders = [] }) => madeFolders))
+  // What another file takes the place of is its business.
+  for (const { path } of changes) folders.delete(path)
+  for (const folder of [...folders].toSorted().toReversed()) await removeIfEmpty(folder)
+  for (const change of changes) if (change.after.kind !== 'absent') await attempt(change)
+  await log.append({ type: 'restore_end', of: number, left: left.map(({ path }) => path) }, 'synced')
+  return left
+}
+
+/** Gives why it did not. */
+async function put(
+  { path, before, after }: FileChange,
+  number: number,
+  contents: KeptContents,
+): Promise<string | undefined> {
+  const draft = join(dirname(path), `.${basename(path).slice(0, 100)}.undo-${number}.tmp`)
+  const { state: now } = stateInPlace(path)
+  if (isSameState(now, after)) {
+    // A kill may have come right before its draft took its place once more.
+    if (after.kind === 'file' || after.kind === 'link') await rm(draft, { force: true }).catch(() => {})
+    return undefined
+  }
+  // Between a folder and what takes its place there is nothing for a moment: a kill may have come then.
+  const isBetween = now.kind === 'absent' && (before.kind === 'folder' || after.kind === 'folder')
+  if (!isSameState(now, before) && !isBetween) return 'somebody else has changed it since'
+  if (!isInPlace(path)) return 'a folder above it is a link now'
+  switch (after.kind) {
+    case 'absent':
+      return remove(path, now)
+    case 'folder':
+      if (now.kind !== 'absent') await remove(path, now)
+      await makeFolder(path)
+      return undefined
+    case 'link':
+      await makeFolder(dirname(path))
+      await rm(draft, { force: true })
+      await symlink(after.target, draft)
+      return replace(path, draft, now)
+    case 'file': {
+      const content = await contents.read(after.sha256)
+      if (content === undefined) return 'what it was is not kept any more'
+      await makeFolder(dirname(path))
+      await writeDraft(draft, content, after.mode)
+      return replace(path, draft, now)
+    }
+    case 'unkept':
+      return `what it was is not kept: it ${after.why}`
+  }
+}
+
+async function writeDraft(draft: string, content: Uint8Array, mode: number | null): Promise<void> {
+  await rm(draft, { force: true })
+  const file = await open(
+    draft,
+    constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY,
+    mode === null ? 0o666 : 0o600,
+  )
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  // Creation is subject to the umask; a mode that was there is not.
+  if (mode !== null) await chmod(draft, mode)
+}
+
+async function replace(path: string, draft: string, now: KeptState): Promise<undefined> {
+  if (now.kind === 'folder') await rmdir(path)
+  await rename(draft, path)
+}
+
+async function remove(path: string, now: KeptState): Promise<string | undefined> {
+  if (now.kind !== 'folder') {
+    await unlink(path)
+    return undefined
+  }
+  return (await removeIfEmpty(path)) ? undefined : 'it holds files of somebody else'
+}
+
+async function removeIfEmpty(folder: string): Promise<boolean> {
+  try {
+    await rmdir(folder)
+    return true
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return true
+    // It holds what somebody else put there, or is none any more.
+    if (['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(codeOf(thrown) ?? '')) return false
+    throw thrown
+  }
+}

@@ -1,0 +1,100 @@
+import { ChangeLog, readChanges, type ChangeRecord, type FileChange } from './change-log.ts'
+import { KeptContents } from './kept-contents.ts'
+import { isSameState, stateInPlace } from './kept-state.ts'
+import { completeRestore, cutOffIn, restore } from './restore.ts'
+import {
+  changedRuns,
+  lastRestore,
+  redoOf,
+  takeBackFrom,
+  type ChangedRun,
+  type LeftFile,
+  type TakeBack,
+} from './take-back.ts'
+import { changeText } from './change-text.ts'
+
+/** What is to be put back: what the last run changed, all since a record, or what the last undo took. */
+export type WhatToRestore =
+  | { readonly kind: 'undo' }
+  | { readonly kind: 'rewind'; readonly first: number }
+  | { readonly kind: 'redo' }
+
+/** What would be done, and for a person what that is about. */
+export interface RestorePlan extends TakeBack {
+  readonly kind: WhatToRestore['kind']
+  /** The run whose changes an undo takes back. */
+  readonly run?: string
+  readonly of?: number
+}
+
+/**
+ * The files that a session has changed. Only the process that has the session may call `apply` and `complete`.
+ */
+export class SessionFiles {
+  readonly #folder: string
+  readonly #contents: KeptContents
+  readonly #log: ChangeLog
+
+  /** See `checkpointsFolder`. */
+  constructor(folder: string) {
+    this.#folder = folder
+    this.#contents = new KeptContents(folder)
+    this.#log = new ChangeLog(folder)
+  }
+
+  /** @throws HaltingError `driver` for what cannot be read. */
+  records(): Promise<readonly ChangeRecord[]> {
+    return readChanges(this.#folder)
+  }
+
+  /** The runs that changed files and were not taken back. */
+  async runs(): Promise<readonly ChangedRun[]> {
+    return changedRuns(await this.records())
+  }
+
+  /** An undo, a rewind or a redo that a kill cut off is completed. Undefined where none was; else what was left as it is. */
+  async complete(): Promise<readonly LeftFile[] | undefined> {
+    return completeRestore(await this.records(), this.#log, this.#contents)
+  }
+
+  /** What is left to do of one that a kill cut off. Undefined where none was. */
+  async cutOff(): Promise<Pick<RestorePlan, 'changes'> | undefined> {
+    const records = await this.records()
+    const begun = records[cutOffIn(records) ?? -1]
+    if (begun?.type !== 'restore_start') return undefined
+    const changes: FileChange[] = []
+    for (const change of begun.changes)
+      if (!isSameState(stateInPlace(change.path).state, change.after)) changes.push(change)
+    return { changes }
+  }
+
+  /** Undefined where there is nothing of the kind. Changes nothing. */
+  async plan(what: WhatToRestore): Promise<RestorePlan | undefined> {
+    const records = await this.records()
+    switch (what.kind) {
+      case 'undo': {
+        const last = changedRuns(records).at(-1)
+        if (last === undefined) return undefined
+        return { kind: 'undo', run: last.run, ...(await takeBackFrom(records, last.first, this.#contents)) }
+      }
+      case 'rewind':
+        return { kind: 'rewind', ...(await takeBackFrom(records, what.first, this.#contents)) }
+      case 'redo': {
+        const of = lastRestore(records)
+        return of === undefined ? undefined : { kind: 'redo', of, ...(await redoOf(records, of, this.#contents)) }
+      }
+    }
+  }
+
+  /** Does what was planned. Gives the files that turned out to be changed, which are left as they are. */
+  apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
+    return restore(plan.kind, plan, plan.of, { log: this.#log, contents: this.#contents })
+  }
+
+  /** What it changes, as a unified diff. */
+  async diff({ changes }: Pick<RestorePlan, 'changes'>, from: string): Promise<string> {
+    let text = ''
+    for (const change of changes) text += await changeText(change, from, this.#contents)
+    return text
+  }
+}

@@ -1,0 +1,45 @@
+import { isToolUse } from '@halting/core/adapters'
+import type { Transcript } from '@halting/core'
+import type { PersonsMessage } from '@halting/core/steps'
+import type { ChangeRecord } from './change-log.ts'
+
+/** A conversation, and the names of the runs that the session has had, in their order: also of those that it went back over. */
+export interface Spoken {
+  readonly transcript: Transcript
+  readonly order: readonly string[]
+}
+
+/** The first record of what was done after this message was said. Undefined where nothing was. */
+export function firstChangeSince(
+  records: readonly ChangeRecord[],
+  { id, index }: Pick<PersonsMessage, 'id' | 'index'>,
+  { transcript, order }: Spoken,
+): number | undefined {
+  const own = runOf(id)
+  const ownNumber = order.indexOf(own)
+  const first = records.findIndex((record) => {
+    if (!('run' in record)) return false
+    const number = order.indexOf(record.run)
+    // A run that is on record nowhere was cut off when it had just begun.
+    if (number < 0 || number > ownNumber) return true
+    return number === ownNumber && placeOfCall(transcript, record.run, record.call) > index
+  })
+  return first < 0 ? undefined : first
+}
+
+function runOf(entryId: string): string {
+  return entryId.slice(0, Math.max(0, entryId.indexOf('/')))
+}
+
+/** Where a call of this run was asked for; behind everything where that is not in the conversation. */
+function placeOfCall(transcript: Transcript, run: string, call: string): number {
+  const found = transcript
+    .since(0)
+    .findIndex(
+      (entry) =>
+        entry.kind === 'assistant' &&
+        runOf(entry.id) === run &&
+        entry.message.content.some((block) => isToolUse(block) && block.id === call),
+    )
+  return found < 0 ? Infinity : found
+}

@@ -1,0 +1,225 @@
+import { readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ChangeRecord, FileChange } from './change-log.ts'
+import type { KeptContents } from './kept-contents.ts'
+import { absent, isSameState, stateInPlace, statsAt, type KeptState } from './kept-state.ts'
+
+/** A file that is not put back, and why. */
+export interface LeftFile {
+  readonly path: string
+  readonly why: string
+}
+
+/** What is to be done so that files are what they were. */
+export interface TakeBack {
+  /** From what is there now to what is to be there, in the order of paths. */
+  readonly changes: readonly FileChange[]
+  /** Files that somebody else has changed, or whose content is not kept. */
+  readonly left: readonly LeftFile[]
+  /** What may have changed and is not known. */
+  readonly unknown: readonly string[]
+  /** Numbers of the records that this takes back. */
+  readonly takes: readonly number[]
+}
+
+/** The runs that changed files and were not taken back, in their order, with the first record of each. */
+export interface ChangedRun {
+  readonly run: string
+  readonly first: number
+  readonly paths: readonly string[]
+}
+
+export function changedRuns(records: readonly ChangeRecord[]): readonly ChangedRun[] {
+  const taken = takenIn(records)
+  const runs = new Map<string, { run: string; first: number; paths: Set<string> }>()
+  for (const [index, record] of records.entries()) {
+    if (taken.has(index) || (record.type !== 'change' && record.type !== 'command_end')) continue
+    if (record.changes.length === 0) continue
+    const found = runs.get(record.run) ?? { run: record.run, first: index, paths: new Set() }
+    runs.set(record.run, found)
+    for (const { path } of record.changes) found.paths.add(path)
+  }
+  return [...runs.values()].map(({ run, first, paths }) => ({ run, first, paths: [...paths].toSorted() }))
+}
+
+/** The last undo or rewind of files that nobody took back: what a redo is about. */
+export function lastRestore(records: readonly ChangeRecord[]): number | undefined {
+  const redone = new Set(records.flatMap((record) => (record.type === 'restore_start' ? [record.of] : [])))
+  const index = records.findLastIndex(
+    (record, at) => record.type === 'restore_start' && record.kind !== 'redo' && !redone.has(at),
+  )
+  return index < 0 ? undefined : index
+}
+
+/** What it takes to have the files as they were before this record. */
+export async function takeBackFrom(
+  records: readonly ChangeRecord[],
+  first: number,
+  contents: KeptContents,
+): Promise<TakeBack> {
+  const taken = takenIn(records)
+  const takes: number[] = []
+  const unknown: string[] = []
+  const ended = new Set(records.flatMap((record) => (record.type === 'command_end' ? [record.of] : [])))
+  for (const [index, record] of records.entries()) {
+    if (index < first || taken.has(index)) continue
+    if (record.type === 'command_start' && !ended.has(index))
+      unknown.push(`a command was cut off (${record.command}): what it changed is not known`)
+    if (record.type === 'command_end') unknown.push(...record.unseen)
+    if (record.type === 'change' || record.type === 'command_end' || record.type === 'command_start') takes.push(index)
+  }
+  const found = await compare(historiesSince(records, first), contents)
+  return { ...found, unknown: [...new Set(unknown)], takes }
+}
+
+/** What it takes to have the files as they were before this restore. */
+export async function redoOf(records: readonly ChangeRecord[], at: number, contents: KeptContents): Promise<TakeBack> {
+  const histories = new Map<string, readonly FileChange[]>()
+  for (const change of changesOf(records, at)) histories.set(change.path, [change])
+  const found = await compare(histories, contents)
+  const record = records[at]
+  return { ...found, unknown: [], takes: record?.type === 'restore_start' ? record.takes : [] }
+}
+
+/** Records that were taken back, and not given back since. */
+function takenIn(records: readonly ChangeRecord[]): ReadonlySet<number> {
+  const taken = new Set<number>()
+  for (const record of records) {
+    if (record.type !== 'restore_start') continue
+    for (const index of record.takes) {
+      if (record.kind === 'redo') taken.delete(index)
+      else taken.add(index)
+    }
+  }
+  return taken
+}
+
+/** What became of each path since then, step by step. */
+function historiesSince(records: readonly ChangeRecord[], first: number): ReadonlyMap<string, readonly FileChange[]> {
+  const histories = new Map<string, FileChange[]>()
+  for (let index = first; index < records.length; index++)
+    for (const change of changesOf(records, index)) {
+      const before = histories.get(change.path)
+      if (before === undefined) histories.set(change.path, [change])
+      else before.push(change)
+    }
+  return histories
+}
+
+/** What a record changed: of a restore, what was not left as it was. */
+function changesOf(records: readonly ChangeRecord[], index: number): readonly FileChange[] {
+  const record = records[index]
+  switch (record?.type) {
+    case 'change':
+    case 'command_end':
+      return record.changes
+    case 'restore_start': {
+      const end = records.find((other) => other.type === 'restore_end' && other.of === index)
+      const left = new Set(end?.type === 'restore_end' ? end.left : [])
+      return record.changes.filter(({ path }) => !left.has(path))
+    }
+    case 'command_start':
+    case 'restore_end':
+    case undefined:
+      return []
+  }
+}
+
+async function compare(
+  histories: ReadonlyMap<string, readonly FileChange[]>,
+  contents: KeptContents,
+): Promise<Pick<TakeBack, 'changes' | 'left'>> {
+  const changes: FileChange[] = []
+  const left: LeftFile[] = []
+  for (const [path, history] of [...histories].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const [first, last] = [history[0], history.at(-1)]
+    if (first === undefined || last === undefined) continue
+    const { state: now } = stateInPlace(path)
+    const target = first.before
+    if (isSameState(now, target)) continue
+    const why = (await whyNot(path, histories, contents)) ?? whyOther(now, last.after)
+    if (why !== undefined) {
+      left.push({ path, why })
+      continue
+    }
+    const madeFolders = history.flatMap(({ madeFolders: made = [] }) => made)
+    changes.push({ path, before: now, after: target, ...(madeFolders.length > 0 && { madeFolders }) })
+  }
+  return withoutFull(changes, left)
+}
+
+/** A folder goes away only if all that is in it does. */
+function withoutFull(
+  changes: readonly FileChange[],
+  left: readonly LeftFile[],
+): { readonly changes: readonly FileChange[]; readonly left: readonly LeftFile[] } {
+  const kept = new Map(changes.map((change) => [change.path, change]))
+  const full: LeftFile[] = []
+  // The deepest first: what stays in a folder keeps the one above it.
+  for (const { path, before, after } of changes.toReversed()) {
+    if (before.kind !== 'folder' || after.kind === 'folder') continue
+    const staying = namesIn(path).find(
+      (name) => kept.get(join(path, name))?.after.kind !== 'absent' && !isMade(join(path, name), kept),
+    )
+    if (staying === undefined) continue
+    kept.delete(path)
+    full.push({ path, why: `${staying} in it stays` })
+  }
+  const all = [...left, ...full].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  return { changes: [...kept.values()], left: all }
+}
+
+/** A folder that a change made, and that goes with it when nothing else is in it. */
+function isMade(path: string, changes: ReadonlyMap<string, FileChange>): boolean {
+  const made = [...changes.values()].some(
+    ({ after, madeFolders }) => after.kind === 'absent' && madeFolders?.includes(path) === true,
+  )
+  return (
+    made &&
+    namesIn(path).every(
+      (name) => changes.get(join(path, name))?.after.kind === 'absent' || isMade(join(path, name), changes),
+    )
+  )
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function whyOther(now: KeptState, expected: KeptState): string | undefined {
+  if (now.kind === 'unkept' && expected.kind === 'unkept') return `it ${now.why}: an undo could not be taken back`
+  if (isSameState(now, expected)) return undefined
+  if (now.kind === 'absent') return 'somebody has deleted it since'
+  return 'somebody else has changed it since'
+}
+
+async function whyNot(
+  path: string,
+  histories: ReadonlyMap<string, readonly FileChange[]>,
+  contents: KeptContents,
+): Promise<string | undefined> {
+  const history = histories.get(path) ?? []
+  const target = history[0]?.before ?? absent
+  const above = linkAbove(path)
+  const putBack = above === undefined ? undefined : histories.get(above)?.[0]?.before
+  if (above !== undefined && (putBack === undefined || putBack.kind === 'link')) return `${above} is a link now`
+  for (const [index, { after }] of history.entries()) {
+    const next = history[index + 1]
+    if (next !== undefined && !isSameState(after, next.before)) return 'somebody else changed it in between'
+  }
+  if (target.kind === 'unkept') return `what it was is not kept: it ${target.why}`
+  if (target.kind === 'file' && (await contents.read(target.sha256)) === undefined)
+    return 'what it was is not kept any more'
+  return undefined
+}
+
+/** The first of the folders above that is a link. */
+function linkAbove(path: string): string | undefined {
+  const above: string[] = []
+  for (let folder = dirname(path); dirname(folder) !== folder; folder = dirname(folder)) above.unshift(folder)
+  return above.find((folder) => statsAt(folder)?.isSymbolicLink())
+}

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ToolContext } from '@halting/core'
+import { createCodingTools, FileCheckpoints, SessionFiles, Workspace, type CheckpointOptions } from '@halting/agent'
+import { toolNamed } from './harness.ts'
+
+/** A project in which an agent works, and what is kept of it. */
+export interface Project {
+  readonly cwd: string
+  readonly folder: string
+  readonly files: SessionFiles
+  /** Runs a tool in a run of this name. */
+  readonly use: (run: string, name: string, input: object) => Promise<string>
+  /** What somebody else does. */
+  readonly sh: (command: string) => void
+  /** All that is in it, but for the repository's own. */
+  readonly tree: () => ReadonlyMap<string, string>
+  readonly remove: () => void
+}
+
+export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointOptions> = {}): Project {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'halting-undo-')))
+  const [cwd, folder] = [join(base, 'project'), join(base, 'kept/files')]
+  execFileSync('mkdir', ['-p', cwd])
+  const sh = (command: string): void => {
+    execFileSync('bash', ['-c', command], { cwd, stdio: 'ignore', env: environment })
+  }
+  if (kind === 'git') sh('git init -q && git config user.email a@b.c && git config user.name a')
+  const checkpoints = new FileCheckpoints({ folder, cwd, env: environment, ...options })
+  const workspace = new Workspace({ cwd, env: environment, checkpoints })
+  const tools = createCodingTools(workspace)
+  let calls = 0
+  return {
+    cwd,
+    folder,
+    files: new SessionFiles(folder),
+    async use(run, name, input) {
+      const call = `call_${++calls}`
+      const context = {
+        callId: call,
+        toolName: name,
+        idempotencyKey: `session/${run}/tool:${calls}:0:${call}`,
+        signal: new AbortController().signal,
+        state: { messages: () => [] },
+        progress: () => undefined,
+      }
+      // Of the run the tools read the conversation alone, which is empty here; the input is what the tool takes.
+      const output = await toolNamed(tools, name).execute(input as never, context as unknown as ToolContext)
+      return typeof output === 'string' ? output : JSON.stringify(output.content)
+    },
+    sh,
+    tree: () => treeOf(cwd),
+    remove: () => {
+      execFileSync('chmod', ['-R', 'u+rwX', base])
+      rmSync(base, { recursive: true, force: true })
+    },
+  }
+}
+
+const environment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' }
+
+/** Files with mode and content, links with where they lead, folders. */
+function treeOf(root: string, below = ''): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const name of readdirSync(join(root, below)).toSorted()) {
+    if (name === '.git') continue
+    const path = join(below, name)
+    const stats = lstatSync(join(root, path))
+    if (stats.isSymbolicLink()) found.set(path, `link ${readlinkSync(join(root, path))}`)
+    else if (stats.isDirectory()) {
+      found.set(path, 'folder')
+      for (const [inner, what] of treeOf(root, path)) found.set(inner, what)
+    } else
+      found.set(path, `file ${(stats.mode & 0o777).toString(8)} ${readFileSync(join(root, path)).toString('latin1')}`)
+  }
+  return found
+}

@@ -1,0 +1,128 @@
+import {
+  entryOfLine,
+  firstChangeSince,
+  openJournal,
+  readJournal,
+  type KeptFile,
+  type RestorePlan,
+  type SessionFiles,
+} from '@halting/agent'
+import { messageOf, textOf } from '@halting/core/adapters'
+import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
+import type { Flags } from '../flags/flags.ts'
+import { many, oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findSession } from '../session/find-session.ts'
+import { UsageError } from '../usage-error.ts'
+import { versionOf } from '../version.ts'
+import { filesOf, leftText, planText, refusalText, unknownText } from './restore.ts'
+import { shownFrom } from './shown.ts'
+import { completed, dryRun, holding } from './undo.ts'
+
+/**
+ * `halting rewind SESSION [MESSAGE]`: the conversation goes back to before a message of the person, and the files with it (spec R-REW-1 to R-REW-4).
+ * Without a message it lists them, the newest last. Asks no model.
+ */
+export async function rewind(
+  flags: Flags,
+  [session, message, ...more]: readonly string[],
+  program: Program,
+): Promise<number> {
+  if (session === undefined || more.length > 0)
+    throw new UsageError('Say of which session, and to before which message: halting rewind SESSION [MESSAGE].')
+  const file = await findSession(session, program)
+  const journal = await readJournal(file.path).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  const folded = foldSession(journal.runs)
+  const messages = personsMessages(folded.transcript)
+  if (message === undefined) return list(messages, file, program)
+  const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
+  const found = messages.find(({ index }, number) => index === place || String(number + 1) === message)
+  if (found === undefined) throw unknownMessage(message, messages, file)
+  if (folded.open !== undefined) {
+    // Where a process goes on with it, that is what to say.
+    await holding(file, async () => {})
+    throw new UsageError(
+      `The last run of the session ${file.sessionId} did not end. Let it go on first: halting -p --resume ${file.sessionId}; or close it by a new prompt.`,
+    )
+  }
+  const files = filesOf(file, journal.cwd, program)
+  const planned = async (): Promise<RestorePlan | undefined> => {
+    if (flags.conversationOnly === true) return undefined
+    const order = journal.runs.map(([first]) => (first?.type === 'start' ? first.start.run.runId : ''))
+    const first = firstChangeSince(await files.records(), found, { transcript: folded.transcript, order })
+    return first === undefined ? undefined : files.plan({ kind: 'rewind', first })
+  }
+  if (flags.dryRun === true) {
+    if (flags.filesOnly !== true) program.output.err(`Goes back to before: ${oneLine(textOf(found.content), 200)}\n`)
+    const plan = await planned()
+    return plan === undefined ? 0 : dryRun(plan, files, program)
+  }
+  return carryOut({ file, cwd: journal.cwd, found, files, planned, flags, program })
+}
+
+interface Wanted {
+  readonly file: KeptFile
+  readonly cwd: string
+  readonly found: PersonsMessage
+  readonly files: SessionFiles
+  readonly planned: () => Promise<RestorePlan | undefined>
+  readonly flags: Flags
+  readonly program: Program
+}
+
+/** The files first: a kill between the two leaves a conversation that can go back still. */
+async function carryOut({ file, cwd, found, files, planned, flags, program }: Wanted): Promise<number> {
+  const { output } = program
+  const shown = shownFrom(program)
+  const { sessionId, path } = file
+  const journal = await openJournal({ path, sessionId, cwd, version: versionOf(program) }).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  try {
+    await completed(files, program)
+    const plan = await planned()
+    const left = [...(plan?.left ?? [])]
+    if (plan !== undefined) output.err(unknownText(plan))
+    if (left.length > 0 && flags.skipChanged !== true) {
+      output.err(refusalText(left, shown))
+      return 1
+    }
+    const changes = plan?.changes ?? []
+    if (flags.yes !== true) {
+      output.out(planText({ changes }, shown))
+      throw new UsageError(
+        `This ${flags.filesOnly === true ? '' : 'takes the conversation back and '}changes ${many(changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
+      )
+    }
+    if (plan !== undefined && changes.length > 0) left.push(...(await files.apply(plan)))
+    if (flags.filesOnly !== true) await journal.rewind(found.id)
+    output.out(
+      `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`,
+    )
+    if (left.length === 0) return 0
+    output.err(`Left as they are:\n${leftText(left, shown)}`)
+    return 1
+  } finally {
+    await journal.close()
+  }
+}
+
+function list(messages: readonly PersonsMessage[], { sessionId }: KeptFile, { output }: Program): number {
+  if (messages.length === 0) {
+    output.err(told(`nobody has said anything in the session ${sessionId} yet.`))
+    return 0
+  }
+  for (const [number, { content }] of messages.entries())
+    output.out(`${String(number + 1).padStart(4)}  ${oneLine(textOf(content), output.width - 6)}\n`)
+  output.err(told(`halting rewind ${sessionId} NUMBER goes back to before that message.`))
+  return 0
+}
+
+function unknownMessage(message: string, messages: readonly PersonsMessage[], { sessionId }: KeptFile): UsageError {
+  const most = messages.length === 0 ? 'There is none' : `There are 1 to ${messages.length}`
+  return new UsageError(
+    `No message ${oneLine(message, 60)} of a person is in the session ${sessionId}. ${most}: halting rewind ${sessionId} lists them.`,
+  )
+}

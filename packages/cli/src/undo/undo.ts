@@ -1,0 +1,118 @@
+import {
+  holdSession,
+  readJournal,
+  type KeptFile,
+  type LeftFile,
+  type RestorePlan,
+  type SessionFiles,
+} from '@halting/agent'
+import { messageOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import { many, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findSession, newestSession } from '../session/find-session.ts'
+import { UsageError } from '../usage-error.ts'
+import { filesOf, leftText, planText, refusalText, unknownText } from './restore.ts'
+import { shownFrom } from './shown.ts'
+
+/**
+ * `halting undo [SESSION]`: takes back what the last run changed in files (spec R-UNDO-5); `--redo` takes that back. Once more, the run before it.
+ * Asks no model, needs no key and no git.
+ */
+export async function undo(flags: Flags, [session]: readonly string[], program: Program): Promise<number> {
+  const file = session === undefined ? await newestSession(program) : await findSession(session, program)
+  const { cwd } = await readJournal(file.path).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  const files = filesOf(file, cwd, program)
+  const what = { kind: flags.redo === true ? 'redo' : 'undo' } as const
+  if (flags.dryRun === true) {
+    const rest = await files.cutOff()
+    if (rest === undefined) return dryRun(await planOf(files, what, file), files, program)
+    program.output.err(told('an undo was cut off. This is left of it, and is done first:'))
+    program.output.out(await files.diff(rest, program.cwd))
+    return 0
+  }
+  return holding(file, async () => {
+    // To go on from there with the run before would take back what nobody asked for.
+    const left = await completed(files, program)
+    if (left !== undefined) return left.length === 0 ? 0 : 1
+    return carryOut(await planOf(files, what, file), files, flags, file, program)
+  })
+}
+
+/** Does something with a session that no other process writes meanwhile. @throws UsageError for one that another does. */
+export async function holding<T>({ path, sessionId }: KeptFile, work: () => Promise<T>): Promise<T> {
+  const held = await holdSession(path, sessionId).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  try {
+    return await work()
+  } finally {
+    await held.release()
+  }
+}
+
+/** What a kill cut off is completed. Undefined where nothing was; else what was left as it is. */
+export async function completed(files: SessionFiles, program: Program): Promise<readonly LeftFile[] | undefined> {
+  const left = await files.complete()
+  if (left === undefined) return undefined
+  program.output.err(told('the undo before was cut off; it is complete now.'))
+  if (left.length > 0) program.output.err(leftText(left, shownFrom(program)))
+  return left
+}
+
+async function planOf(
+  files: SessionFiles,
+  what: { readonly kind: 'undo' | 'redo' },
+  { sessionId }: KeptFile,
+): Promise<RestorePlan> {
+  const plan = await files.plan(what)
+  if (plan !== undefined) return plan
+  throw new UsageError(
+    what.kind === 'redo'
+      ? `Nothing was undone in the session ${sessionId} that could be done again.`
+      : `No run of the session ${sessionId} changed a file that could be taken back. halting sessions lists the others.`,
+  )
+}
+
+export async function dryRun(plan: RestorePlan, files: SessionFiles, program: Program): Promise<number> {
+  const { output, cwd } = program
+  output.out(await files.diff(plan, cwd))
+  output.err(unknownText(plan))
+  if (plan.left.length === 0) return 0
+  output.err(`Would not be put back:\n${leftText(plan.left, shownFrom(program))}`)
+  return 1
+}
+
+/** Exit code 1 when a file was left as it is. */
+async function carryOut(
+  plan: RestorePlan,
+  files: SessionFiles,
+  { yes, skipChanged, redo }: Flags,
+  { sessionId }: KeptFile,
+  program: Program,
+): Promise<number> {
+  const { output } = program
+  const shown = shownFrom(program)
+  output.err(unknownText(plan))
+  if (plan.left.length > 0 && skipChanged !== true) {
+    output.err(refusalText(plan.left, shown))
+    return 1
+  }
+  if (yes !== true) {
+    output.out(planText(plan, shown))
+    throw new UsageError(
+      `This changes ${many(plan.changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
+    )
+  }
+  const left = [...plan.left, ...(await files.apply(plan))]
+  const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
+  const back = redo === true ? 'halting undo' : 'halting undo --redo'
+  output.out(
+    `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}\n${planText(plan, shown)}${back.replace('undo', `undo ${sessionId}`)} --yes takes this back.\n`,
+  )
+  if (left.length === 0) return 0
+  output.err(`Left as they are:\n${leftText(left, shown)}`)
+  return 1
+}

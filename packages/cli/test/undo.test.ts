@@ -1,0 +1,299 @@
+// Holds rules of docs/spec.md: R-UNDO-1 to R-UNDO-8, R-REW-1 to R-REW-5: files and conversations go back, and nothing of anybody else is lost.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { call, here, installProgram, run, script, start, type Ended } from './support/program.ts'
+
+installProgram()
+
+const id = '5f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+const fork = '6f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+let cwd = ''
+const at = (name: string): string => join(cwd, name)
+const read = (name: string): string | undefined => (existsSync(at(name)) ? readFileSync(at(name), 'utf8') : undefined)
+const sessionPath = (session = id): string =>
+  join(here(), '.halting/projects', cwd.replaceAll(/[^a-zA-Z0-9]/g, '-'), `${session}.jsonl`)
+
+const halting = (...args: readonly string[]): Promise<Ended> => run(args, { cwd })
+const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> => {
+  const isNew = !existsSync(sessionPath()) && !flags.includes('--resume')
+  const where = isNew ? ['--session-id', id] : flags.includes('--resume') ? [] : ['--resume', id]
+  const model = ['--script', script(replies, 'claude-haiku-4-5'), '--dangerously-skip-permissions']
+  return halting('-p', prompt, ...model, ...where, ...flags)
+}
+const bash = (command: string): unknown => ({ content: [call('Bash', { command })] })
+const write = (name: string, content: string): unknown => ({ content: [call('Write', { file_path: name, content })] })
+const done = { content: 'Done.' }
+
+beforeEach(() => {
+  rmSync(join(here(), '.halting'), { recursive: true, force: true })
+  cwd = mkdtempSync(join(here(), 'project-'))
+  writeFileSync(at('old.txt'), 'old\n')
+  writeFileSync(at('gone.txt'), 'gone\n')
+  chmodSync(at('gone.txt'), 0o750)
+})
+
+describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
+  beforeEach(() => {
+    if (kind === 'no git') return
+    const git = (...args: readonly string[]): Buffer => execFileSync('git', args, { cwd })
+    git('init', '-q')
+    git('add', '.')
+    git('-c', 'user.email=a@b.c', '-c', 'user.name=a', 'commit', '-qm', 'first')
+  })
+
+  test('restores what changed, removes what was made, brings back what was deleted; --redo takes that back', async () => {
+    const commands = 'echo new > old.txt; rm gone.txt; mkdir -p d/e; echo made > d/e/made.txt'
+    await ask('go', [bash(commands), write('written/by.txt', 'tool\n'), done])
+    expect([read('old.txt'), read('gone.txt'), read('d/e/made.txt'), read('written/by.txt')]).toEqual([
+      'new\n',
+      undefined,
+      'made\n',
+      'tool\n',
+    ])
+    const dry = await halting('undo', '--dry-run')
+    expect(dry.status).toBe(0)
+    expect(dry.stdout).toContain('--- a/old.txt\n+++ b/old.txt\n@@ -1,1 +1,1 @@\n-new\n+old\n')
+    expect(dry.stdout).toContain('diff --git a/d/e/made.txt b/d/e/made.txt\ndeleted file mode 100644\n')
+    expect(dry.stdout).toContain('new file mode')
+    expect(read('old.txt')).toBe('new\n')
+
+    const asked = await halting('undo')
+    expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes to do it')])
+    expect(read('old.txt')).toBe('new\n')
+
+    const undone = await halting('undo', '--yes')
+    expect([undone.status, undone.stderr]).toEqual([0, ''])
+    expect(undone.stdout).toContain('removed       d/e/made.txt')
+    expect([read('old.txt'), read('gone.txt'), existsSync(at('d')), existsSync(at('written'))]).toEqual([
+      'old\n',
+      'gone\n',
+      false,
+      false,
+    ])
+    expect(statSync(at('gone.txt')).mode & 0o100).toBe(0o100)
+
+    expect((await halting('undo', id, '--redo', '--yes')).status).toBe(0)
+    expect([read('old.txt'), read('gone.txt'), read('d/e/made.txt'), read('written/by.txt')]).toEqual([
+      'new\n',
+      undefined,
+      'made\n',
+      'tool\n',
+    ])
+  })
+
+  test('leaves what somebody else has changed since, says so, and does the rest only when told to', async () => {
+    await ask('go', [bash('echo new > old.txt; echo two > gone.txt'), done])
+    writeFileSync(at('old.txt'), 'mine\n')
+    const refused = await halting('undo', '--yes')
+    expect(refused.status).toBe(1)
+    expect(refused.stderr).toContain('old.txt: somebody else has changed it since')
+    expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'two\n'])
+    expect((await halting('undo', '--dry-run')).status).toBe(1)
+    expect((await halting('undo', '--yes', '--skip-changed')).status).toBe(1)
+    expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'gone\n'])
+  })
+
+  test('once more takes back the run before', async () => {
+    await ask('one', [bash('echo 1 > old.txt'), done])
+    await ask('two', [bash('echo 2 > old.txt'), done])
+    await halting('undo', '--yes')
+    expect(read('old.txt')).toBe('1\n')
+    await halting('undo', '--yes')
+    expect(read('old.txt')).toBe('old\n')
+    const none = await halting('undo', '--yes')
+    expect([none.status, none.stderr]).toEqual([2, expect.stringContaining('changed a file that could be taken back')])
+  })
+})
+
+describe('halting undo', () => {
+  test.each([
+    ['a flag', ['--no-file-checkpoints'], {}],
+    ['a setting', ['--settings', '{"fileCheckpointingEnabled":false}'], {}],
+    ['a variable', [], { CLAUDE_CODE_DISABLE_FILE_CHECKPOINTING: '1' }],
+  ])('has nothing to bring back when %s turned it off', async (_by, flags, env: Readonly<Record<string, string>>) => {
+    const replies = script([bash('echo new > old.txt'), done], 'claude-haiku-4-5')
+    const args = ['-p', 'go', '--script', replies, '--dangerously-skip-permissions', '--session-id', id, ...flags]
+    expect((await run(args, { cwd, env })).status).toBe(0)
+    expect(read('old.txt')).toBe('new\n')
+    expect(existsSync(sessionPath().replace('.jsonl', '/files'))).toBe(false)
+    expect((await halting('undo', '--yes')).status).toBe(2)
+  })
+
+  test('keeps what it keeps for the person alone, outside the project', async () => {
+    await ask('go', [write('a.txt', 'x'), bash('echo new > old.txt'), done])
+    const kept = sessionPath().replace('.jsonl', '/files')
+    expect(statSync(join(kept, 'changes.jsonl')).mode & 0o777).toBe(0o600)
+    expect(statSync(kept).mode & 0o777).toBe(0o700)
+    expect(existsSync(join(kept, 'waiting'))).toBe(false)
+    execFileSync('sh', ['-c', `! find ${kept} -type f -perm /077 | grep .`])
+  })
+
+  test.each([
+    [['undo', 'deadbeef'], 'No conversation found with session ID: deadbeef'],
+    [['undo', '--redo', '--yes'], 'Nothing was undone'],
+    [['sessions', '--dry-run'], '--dry-run belongs to halting undo and rewind.'],
+    [['undo', '--files-only'], '--files-only belongs to halting rewind.'],
+    [['rewind', id, '1', '--files-only', '--conversation-only'], 'not both'],
+    [['rewind'], 'Say of which session'],
+    [['rewind', id, '7', '--yes'], 'There are 1 to 1'],
+    [['-p', 'x', '--resume-session-at', 'm'], '--resume-session-at needs --resume ID or --continue.'],
+  ])('%j is refused with exit code 2', async (args, message) => {
+    await ask('go', [bash('echo new > old.txt'), done])
+    const { status, stderr } = await halting(...args)
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+
+  test('and rewind wait for no other process: a session that one writes is told with its number', async () => {
+    await ask('go', [bash('echo new > old.txt'), done])
+    const replies = script([bash(`echo $$ > ${at('pid')}; sleep 30`), done], 'claude-haiku-4-5')
+    const args = ['-p', 'x', '--script', replies, '--dangerously-skip-permissions', '--resume', id]
+    const other = start(args, { cwd })
+    while (!existsSync(at('pid'))) await new Promise((resolve) => setTimeout(resolve, 10))
+    try {
+      for (const command of [
+        ['undo', '--yes'],
+        ['rewind', id, '1', '--yes'],
+      ])
+        expect(await halting(...command)).toMatchObject({
+          status: 2,
+          stderr: expect.stringContaining(`process ${other.child.pid}`) as string,
+        })
+    } finally {
+      other.child.kill('SIGINT')
+      await other.ended
+    }
+  })
+})
+
+describe('halting rewind', () => {
+  beforeEach(async () => {
+    await ask('first', [bash('echo 1 > old.txt'), done])
+    await ask('second', [bash('echo 2 > old.txt; echo b > b.txt'), done])
+    await ask('third', [bash('echo 3 > old.txt'), done])
+  })
+
+  const shown = async (): Promise<string> => (await halting('sessions', 'show', id)).stdout
+
+  test('lists the messages of the person, the newest last', async () => {
+    const { status, stdout } = await halting('rewind', id)
+    expect([status, stdout]).toEqual([0, '   1  first\n   2  second\n   3  third\n'])
+  })
+
+  test('takes conversation and files back, and what was spent stays spent', async () => {
+    const before = await halting('sessions', '--json')
+    const { status, stdout } = await halting('rewind', id, '2', '--yes')
+    expect([status, stdout]).toEqual([0, expect.stringContaining('Gone back to before: second')])
+    expect([read('old.txt'), read('b.txt')]).toEqual(['1\n', undefined])
+    expect(await shown()).toContain('> first')
+    expect(await shown()).not.toContain('second')
+    const cost = ({ stdout: told }: Ended): unknown => /"total_cost_usd":([\d.]+)/.exec(told)?.[1]
+    expect(cost(await halting('sessions', '--json'))).toBe(cost(before))
+    expect(readFileSync(sessionPath(), 'utf8')).toContain('third')
+
+    // A new run has a name of its own, and goes on behind the first.
+    await ask('other', [bash('echo 4 > old.txt'), done])
+    expect((await halting('rewind', id)).stdout).toBe('   1  first\n   2  other\n')
+    await halting('undo', '--yes')
+    expect(read('old.txt')).toBe('1\n')
+    await halting('undo', '--yes')
+    expect(read('old.txt')).toBe('old\n')
+  })
+
+  test('leaves the chain of parents true for other readers', async () => {
+    await halting('rewind', id, '2', '--yes', '--conversation-only')
+    expect(read('old.txt')).toBe('3\n')
+    await ask('other', [done])
+    interface Message {
+      readonly uuid?: string
+      readonly parentUuid?: string | null
+      readonly message?: { readonly content: unknown }
+    }
+    const lines = readFileSync(sessionPath(), 'utf8')
+      .trimEnd()
+      .split('\n')
+      // What the program writes; what is looked at is compared.
+      .map((line) => JSON.parse(line) as Message)
+    const byUuid = new Map(lines.map((line) => [line.uuid, line]))
+    const texts: string[] = []
+    for (let line = lines.findLast(({ uuid }) => uuid !== undefined); line !== undefined;)
+      [texts[texts.length], line] = [JSON.stringify(line.message?.content), byUuid.get(line.parentUuid ?? 'none')]
+    expect(texts.filter((text) => /first|second|third|other/.test(text))).toEqual(['"other"', '"first"'])
+  })
+
+  test('with --files-only leaves the conversation, with --dry-run everything', async () => {
+    const dry = await halting('rewind', id, '2', '--dry-run')
+    expect([dry.status, read('old.txt')]).toEqual([0, '3\n'])
+    expect(dry.stdout).toContain('-3\n+1\n')
+    await halting('rewind', id, '2', '--yes', '--files-only')
+    expect([read('old.txt'), (await shown()).includes('third')]).toEqual(['1\n', true])
+  })
+
+  test('changes nothing at all when somebody else has changed a file', async () => {
+    writeFileSync(at('b.txt'), 'mine\n')
+    const { status, stderr } = await halting('rewind', id, '2', '--yes')
+    expect([status, stderr]).toEqual([1, expect.stringContaining('b.txt: somebody else has changed it since')])
+    expect([read('old.txt'), read('b.txt'), (await shown()).includes('third')]).toEqual(['3\n', 'mine\n', true])
+  })
+
+  test('to the first message leaves an empty conversation, which a prompt begins anew', async () => {
+    await halting('rewind', id, '1', '--yes')
+    expect(read('old.txt')).toBe('old\n')
+    const goOn = await halting('-p', '--script', script([done]), '--resume', id)
+    expect([goOn.status, goOn.stderr]).toEqual([2, expect.stringContaining('its conversation went back')])
+    expect((await ask('anew', [done])).status).toBe(0)
+    expect((await halting('rewind', id)).stdout).toBe('   1  anew\n')
+  })
+
+  test('--resume-session-at goes back to after a message, in place or in a fork', async () => {
+    const lines = readFileSync(sessionPath(), 'utf8').trimEnd().split('\n')
+    const last = lines.findLast(
+      (line) =>
+        line.includes('"type":"assistant"') &&
+        lines.indexOf(line) < lines.findIndex((each) => each.includes('"second"')),
+    )
+    const uuid = /"uuid":"([^"]+)"/.exec(last ?? '')?.[1] ?? ''
+    const forked = ['--resume', id, '--fork-session', '--session-id', fork, '--resume-session-at', uuid]
+    expect((await ask('in the fork', [done], ...forked)).status).toBe(0)
+    expect((await halting('rewind', fork)).stdout).toBe('   1  first\n   2  in the fork\n')
+    expect((await ask('here', [done], '--resume', id, '--resume-session-at', uuid)).status).toBe(0)
+    expect((await halting('rewind', id)).stdout).toBe('   1  first\n   2  here\n')
+    const unknown = await ask('x', [done], '--resume', id, '--resume-session-at', fork)
+    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining(`No message ${fork}`)])
+  })
+
+  test('of a run that did not end is refused', async () => {
+    const replies = script([bash(`echo $$ > ${at('pid')}; sleep 30`), done], 'claude-haiku-4-5')
+    const other = start(['-p', 'x', '--script', replies, '--dangerously-skip-permissions', '--resume', id], { cwd })
+    while (!existsSync(at('pid'))) await new Promise((resolve) => setTimeout(resolve, 10))
+    other.child.kill('SIGKILL')
+    await other.ended
+    const { status, stderr } = await halting('rewind', id, '1', '--yes')
+    expect([status, stderr]).toEqual([2, expect.stringContaining('did not end')])
+    // What the command changed is not known, and that is told.
+    const undone = await halting('undo', '--dry-run')
+    expect(undone.stderr).toContain('a command was cut off')
+  })
+})
+
+test('an undo that is killed leaves whole files, and the next one completes it and takes back no more', async () => {
+  const count = 400
+  const names = Array.from({ length: count }, (_, index) => `f${String(index).padStart(3, '0')}`)
+  for (const name of names) writeFileSync(at(name), 'old')
+  await ask('one', [bash('echo 1 > old.txt'), done])
+  await ask('two', [bash('for f in f*; do printf new > $f; done'), done])
+  const killed = start(['undo', '--yes'], { cwd })
+  while (read('f010') !== 'old') await new Promise((resolve) => setImmediate(resolve))
+  killed.child.kill('SIGKILL')
+  await killed.ended
+  const contents = names.map(read)
+  expect(new Set(contents)).toEqual(new Set(['old', 'new']))
+  expect((await halting('undo', '--dry-run')).stderr).toContain('an undo was cut off')
+  const next = await halting('undo', '--yes')
+  expect([next.status, next.stderr]).toEqual([0, expect.stringContaining('it is complete now')])
+  expect(new Set(names.map(read))).toEqual(new Set(['old']))
+  expect([read('old.txt'), readdirSync(cwd).filter((name) => name.endsWith('.tmp'))]).toEqual(['1\n', []])
+  expect((await halting('undo', '--redo', '--yes')).status).toBe(0)
+  expect(new Set(names.map(read))).toEqual(new Set(['new']))
+})
