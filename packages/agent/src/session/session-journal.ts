@@ -5,9 +5,6 @@ import { messageOf } from '@halting/core/adapters'
 import {
   StepsDriver,
   foldSession,
-  personsMessages,
-  placeOfMessage,
-  rewindRecord,
   type PersonsMessage,
   type AnswerableSteps,
   type Clock,
@@ -148,7 +145,8 @@ class OpenJournal implements SessionJournal {
   }
 
   async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
-    const index = this.#placeOf(message, alsoOf)
+    const { personsMessages } = await import('./rewinding.ts')
+    const index = await this.#placeOf(message, alsoOf)
     const found = personsMessages(this.transcript).find((each) => each.index === index)
     if (found === undefined)
       throw new ConfigurationError(
@@ -159,12 +157,13 @@ class OpenJournal implements SessionJournal {
   }
 
   async rewindAfter(message: string, alsoOf: readonly string[] = []): Promise<void> {
-    const index = this.#placeOf(message, alsoOf)
+    const index = await this.#placeOf(message, alsoOf)
     const next = this.transcript.at(index + 1)
     await this.#goBack(index + (next?.kind === 'user' && next.origin === 'tool_results' ? 2 : 1))
   }
 
-  #placeOf(message: string, alsoOf: readonly string[]): number {
+  async #placeOf(message: string, alsoOf: readonly string[]): Promise<number> {
+    const { placeOfMessage } = await import('./rewinding.ts')
     const id = this.#before === undefined ? message : entryOfLine(this.#before, message)
     const index = placeOfMessage(this.transcript, id, [this.#sessionId, ...alsoOf])
     if (index >= 0) return index
@@ -174,6 +173,7 @@ class OpenJournal implements SessionJournal {
   }
 
   async #goBack(entries: number): Promise<void> {
+    const { rewindRecord } = await import('./rewinding.ts')
     this.log.append(rewindRecord(this.#folded, entries))
     await this.log.flush()
     const transcript = Transcript.of(this.transcript.since(0).slice(0, entries))

@@ -121,7 +121,7 @@ test(
     }
     await (isDeep ? Promise.all([worker(), worker()]) : worker())
   },
-  Math.max(60_000, wanted * 1_500),
+  Math.max(300_000, wanted * 1_500),
 )
 
 test('a budget that is too small for the work holds over kills', async () => {
