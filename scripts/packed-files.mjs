@@ -24,7 +24,7 @@ export const packedFiles = {
   '@halting/agent': {
     holds: [...library, /^dist\/(?:session\/foreign\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 215 * kilobyte, unpacked: 820 * kilobyte },
+    mostBytes: { packed: 270 * kilobyte, unpacked: 1_050 * kilobyte },
   },
   halting: {
     holds: [
