@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, inject } from 'vitest'
 
-// The real program, bundled from the sources of this moment (vitest.bundles.ts) and run as a process of its own.
+// The real program, bundled from the sources of this moment (vitest.build.ts) and run as a process of its own.
 
 let folder = ''
 

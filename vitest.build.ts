@@ -5,8 +5,8 @@ import { build, type BuildOptions } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { withoutBareImports } from './scripts/without-bare-imports.mjs'
 
-// What the tests load as it is shipped, in one file each: core, where a test does not look into it, and the program. They are bundled from the sources
-// of this moment. Vitest gives each source file as a module of getters, in which the loop runs several times slower.
+// What the tests load as JavaScript that Node itself loads: core, file by file, and the program, bundled. Both are made from the sources of this moment.
+// Vitest gives each source file as a module of getters, in which the loop runs several times slower.
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -21,7 +21,8 @@ const begin = 'under-test-'
 const folder = join(root, '.tmp', `${begin}${process.pid}`)
 const source = (path: string): string => join(root, 'packages', path)
 
-export const bundledCore: string = join(folder, 'core')
+/** The sources of core, each file as `.js`. */
+export const core: string = join(folder, 'core')
 
 /** Where what a package is imported by lies in the sources. */
 export const sources: { readonly [name: string]: string } = {
@@ -45,15 +46,23 @@ const common = {
   logLevel: 'warning',
 } satisfies BuildOptions
 
-async function bundleCore(): Promise<void> {
-  const entries = ['index', 'steps/index', 'adapters/index', 'testing/index']
-  await build({
-    ...common,
-    entryPoints: Object.fromEntries(entries.map((entry) => [entry, source(`core/src/${entry}.ts`)])),
-    outdir: bundledCore,
-    platform: 'neutral',
-    sourcemap: 'inline',
+async function buildCore(): Promise<void> {
+  const { outputFiles } = await build({
+    entryPoints: [source('core/src/**/*.ts')],
+    outbase: source('core/src'),
+    outdir: core,
+    format: 'esm',
+    target: common.target,
+    write: false,
+    logLevel: 'warning',
   })
+  for (const { path, text } of outputFiles)
+    writeFile(path, text.replaceAll(/(from |import |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"'))
+}
+
+function writeFile(path: string, contents: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, contents)
 }
 
 async function bundleProgram(): Promise<string> {
@@ -73,22 +82,19 @@ async function bundleProgram(): Promise<string> {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },
   })
-  for (const { path, contents } of withoutBareImports(outputFiles)) {
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, contents)
-  }
+  for (const { path, contents } of withoutBareImports(outputFiles)) writeFile(path, contents)
   return home
 }
 
 export async function setup(project: TestProject): Promise<() => void> {
   removeLeftOvers()
   mkdirSync(folder, { recursive: true })
-  await bundleCore()
+  await buildCore()
   project.provide('program', await bundleProgram())
   project.onTestsRerun(async () => {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
-    await bundleCore()
+    await buildCore()
     await bundleProgram()
   })
   return () => rmSync(folder, { recursive: true, force: true })
