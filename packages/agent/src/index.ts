@@ -39,7 +39,15 @@ export { redactSecrets } from './redact/secrets.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './session/cleanup.ts'
 export { forgetAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
 export { forkSession } from './session/fork-session.ts'
-export { deleteSession, keptSessions, summaryOf, type KeptFile, type SessionSummary } from './session/kept-sessions.ts'
+export {
+  deleteSession,
+  keptSessions,
+  summariesOf,
+  summaryOf,
+  type KeptFile,
+  type SessionSummary,
+} from './session/kept-sessions.ts'
+export { folderOfKept } from './session/kept-ends.ts'
 export { endsOf, sessionFile, sessionFolder, type SessionPlace } from './session/session-folder.ts'
 export { holdSession, type HeldSession } from './session/hold-session.ts'
 export { holderOf, type LockHolder } from './session/journal-lock.ts'

@@ -4,6 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
 import { lineOf, lineOfJson } from './journal-line.ts'
 import { withoutPayloads, type Payload } from './journal-payloads.ts'
+import { RunSums } from './session-sums.ts'
 
 /** The version of the format; a reader refuses a later one. */
 export const journalVersion = 1
@@ -43,6 +44,8 @@ export interface WrittenLines {
   readonly spent: ReadonlyMap<string, Fields>
   /** The line in which each entry of the conversation stands last. */
   readonly entryLines: ReadonlyMap<string, string>
+  /** What its runs come to. */
+  readonly sums: RunSums
 }
 
 /**
@@ -63,6 +66,7 @@ export class JournalEncoder {
   readonly #newest: Map<string, string>
   /** Lines of entries. */
   readonly #entryLines: Map<string, string>
+  readonly #sums: RunSums
   #count: number
   #payloads: Payload[] = []
 
@@ -74,6 +78,7 @@ export class JournalEncoder {
     this.#newest = new Map(file?.newest)
     this.#spent = new Map(file?.spent)
     this.#entryLines = new Map(file?.entryLines)
+    this.#sums = new RunSums(file?.sums)
     for (const [uuid, content] of file?.contents ?? [])
       if (typeof content === 'object' && content !== null) this.#written.set(content, uuid)
   }
@@ -94,6 +99,7 @@ export class JournalEncoder {
   /** The lines of a record, and the long texts that stand in files of their own: these come first. */
   linesOf(record: StepRecord): { readonly lines: string; readonly payloads: readonly Payload[] } {
     this.#payloads = []
+    this.#sums.note(record)
     const lines = this.#linesOf(record)
     return { lines, payloads: this.#payloads }
   }
@@ -115,7 +121,9 @@ export class JournalEncoder {
       case 'end': {
         const { added, ...end } = record
         this.#spent.delete(record.scope)
-        return this.#withEntries(added, (refs) => ({ ...end, added: refs }))
+        // Whoever lists sessions reads this line, and not all before it.
+        const own = record.scope === '' ? { session: this.#sums.sums() } : {}
+        return this.#withEntries(added, (refs) => ({ ...end, added: refs }), own)
       }
       case 'result':
         return this.#result(record)

@@ -3,6 +3,7 @@ import type { ToolResultBlock } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
 import { callIdOf, type Fields, type Ref, type WrittenLines, type WrittenResult } from './journal-codec.ts'
+import { RunSums } from './session-sums.ts'
 
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
@@ -11,6 +12,7 @@ export class JournalDecoder implements WrittenLines {
   readonly newest: Map<string, string> = new Map()
   readonly entryLines: Map<string, string> = new Map()
   readonly spent: Map<string, Fields> = new Map()
+  readonly sums: RunSums = new RunSums()
   readonly #replies = new Map<string, unknown>()
   readonly records: StepRecord[] = []
   /** The first line, which says what the file is, is one of them. */
@@ -27,6 +29,7 @@ export class JournalDecoder implements WrittenLines {
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(record as StepRecord, line)
       this.records.push(decoded)
+      this.sums.note(decoded)
       if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
     }

@@ -5,6 +5,7 @@ import { messageOf, textOf } from '@halting/core/adapters'
 import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
 import { codeOf } from '../tools/result.ts'
 import { holderOf } from './journal-lock.ts'
+import { endsOfKept } from './kept-ends.ts'
 import { readJournal } from './read-journal.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
@@ -68,39 +69,50 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Reads one. A damaged file is told in its summary. */
+/** So many files are open at once: there may be more sessions than a process may have files. */
+const atOnce = 32
+
+/** What a list tells of each, in their order. */
+export async function summariesOf(files: readonly KeptFile[]): Promise<readonly SessionSummary[]> {
+  const found: SessionSummary[] = []
+  for (let index = 0; index < files.length; index += atOnce)
+    found.push(...(await Promise.all(files.slice(index, index + atOnce).map(summaryOf))))
+  return found
+}
+
+/** Reads what is needed of one: its ends, and all of it only where these do not tell enough. A damaged file is told in its summary. */
 export async function summaryOf(file: KeptFile): Promise<SessionSummary> {
   try {
-    const { runs, cwd } = await readJournal(file.path)
-    const folded = foldSession(runs)
-    const counted = countedRuns(folded)
-    let turns = counted.reduce((sum, { spent }) => sum + spent.turns, 0)
-    let costUsd = counted.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
-    let { transcript } = folded
-    if (folded.open !== undefined) {
-      const open = foldRun(folded.open, transcript)
-      if (open.kind === 'open') {
-        transcript = open.state.transcript
-        turns += open.state.spent.turns
-        costUsd += (open.spent.settled.nanos - open.spent.unknown.nanos) / 1e9
-      }
-    }
+    const ends = endsOfKept(file.path)
     const heldBy = await holderOf(`${file.path}.lock`)
-    const last = folded.ended.at(-1)?.terminal.reason ?? 'empty'
-    return {
-      ...file,
-      cwd,
-      firstPrompt: firstPromptOf(transcript),
-      runs: runs.length,
-      turns,
-      costUsd,
-      ended: folded.open === undefined ? last : 'open',
-      ...(heldBy !== undefined && { heldBy: heldBy.pid }),
-    }
+    const held = heldBy === undefined ? {} : { heldBy: heldBy.pid }
+    if (ends === undefined) return { ...file, ...(await readWhole(file.path)), ...held }
+    const { cwd, firstPrompt, ended, sums } = ends
+    return { ...file, cwd, firstPrompt, runs: sums.runs, turns: sums.turns, costUsd: sums.costUsd, ended, ...held }
   } catch (error) {
     const problem = messageOf(error)
     return { ...file, cwd: undefined, firstPrompt: '', runs: 0, turns: 0, costUsd: 0, ended: 'unreadable', problem }
   }
+}
+
+async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptFile | 'problem' | 'heldBy'>> {
+  const { runs, cwd } = await readJournal(path)
+  const folded = foldSession(runs)
+  const counted = countedRuns(folded)
+  let turns = counted.reduce((sum, { spent }) => sum + spent.turns, 0)
+  let costUsd = counted.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
+  let { transcript } = folded
+  if (folded.open !== undefined) {
+    const open = foldRun(folded.open, transcript)
+    if (open.kind === 'open') {
+      transcript = open.state.transcript
+      turns += open.state.spent.turns
+      costUsd += (open.spent.settled.nanos - open.spent.unknown.nanos) / 1e9
+    }
+  }
+  const last = folded.ended.at(-1)?.terminal.reason ?? 'empty'
+  const ended = folded.open === undefined ? last : 'open'
+  return { cwd, firstPrompt: firstPromptOf(transcript), runs: runs.length, turns, costUsd, ended }
 }
 
 function firstPromptOf(transcript: Transcript): string {

@@ -133,7 +133,8 @@ class JournalReader {
   }
 }
 
-function checkHead({ type, format }: { readonly [field: string]: unknown }, path: string): void {
+/** Of the first line. @throws HaltingError for one of no session of ours, or of a later format. */
+export function checkHead({ type, format }: { readonly [field: string]: unknown }, path: string): void {
   if (type !== 'halting' || typeof format !== 'number')
     throw refusal(path, 'is no session of this program: its first line does not say so')
   if (format > journalVersion)

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
+import { folderOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
 import { HaltingError } from '@halting/core'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
@@ -119,8 +119,17 @@ export async function ownSession(id: string, program: Program): Promise<KeptFile
   const file = await findSession(id, program)
   const [own] = (await keptSessions(whose(program), 'of this folder')).filter(({ path }) => path === file.path)
   if (own !== undefined) return own
-  const { cwd } = await readSession(file.path)
+  const cwd = await folderOf(file)
   throw new UsageError(
     `The session ${file.sessionId} is of the folder ${cwd}. Go on with it there: cd ${shellQuoted([cwd])} && halting --resume ${file.sessionId}`,
   )
+}
+
+/** Its first line says it. What is wrong with a file is told by reading all of it. */
+async function folderOf({ path }: KeptFile): Promise<string> {
+  try {
+    return folderOfKept(path)
+  } catch {
+    return (await readSession(path)).cwd
+  }
 }

@@ -1,4 +1,4 @@
-import { deleteSession, keptSessions, readJournal, type SessionSummary, summaryOf } from '@halting/agent'
+import { deleteSession, keptSessions, readJournal, summariesOf, type SessionSummary, summaryOf } from '@halting/agent'
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { foldRun, foldSession } from '@halting/core/steps'
@@ -73,7 +73,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await keptSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return Promise.all(files.map(summaryOf))
+  return summariesOf(files)
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {

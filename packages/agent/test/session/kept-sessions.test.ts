@@ -1,0 +1,148 @@
+// Holds rules of docs/spec.md: R-SESS-8a: a list reads the ends of large sessions, and all of those whose ends do not tell enough.
+import {
+  appendFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+  closeSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loop, startRun, type Terminal } from '@halting/core'
+import { foldSession } from '@halting/core/steps'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { forkSession } from '../../src/session/fork-session.ts'
+import { lineOf } from '../../src/session/journal-line.ts'
+import { folderOfKept } from '../../src/session/kept-ends.ts'
+import { summariesOf, summaryOf, type KeptFile } from '../../src/session/kept-sessions.ts'
+import { readJournal } from '../../src/session/read-journal.ts'
+import { openJournal } from '../../src/session/session-journal.ts'
+
+let folder: string
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-kept-'))))
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+const placeOf = (sessionId = 's') => ({
+  path: join(folder, `${sessionId}.jsonl`),
+  sessionId,
+  cwd: '/work',
+  version: '0',
+})
+const fileOf = (sessionId = 's'): KeptFile => {
+  const { path } = placeOf(sessionId)
+  return { sessionId, path, project: 'p', changedAt: new Date(0) }
+}
+const usage = { input_tokens: 1_000, output_tokens: 100 }
+const prices = { cost: () => 0.25, worstCase: () => 0.25 }
+const tools = [
+  { name: 'Look', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => 'x'.repeat(30_000) },
+]
+const looks = (count: number): readonly ScriptedReply[] =>
+  Array.from({ length: count }, () => ({ toolCalls: [{ name: 'Look', input: {} }], usage }))
+
+/** One more run in a session. */
+async function ask(prompt: string, script: readonly ScriptedReply[], maxTurns = 100): Promise<Terminal> {
+  const journal = await openJournal(placeOf())
+  const runId = `run${journal.ended.length + 1}`
+  const start = startRun({ prompt, sessionId: 's', runId, transcript: journal.transcript })
+  const model = scriptedModel(script, { maxOutputTokens: 1_000 })
+  const { terminal } = loop(start, { model, tools, prices, maxTurns, steps: journal.steps() })
+  const reached = await terminal
+  await journal.close()
+  return reached
+}
+
+/** A bit in the middle is another one: whoever reads all of the file says so. */
+function spoilTheMiddle(path: string): void {
+  const text = readFileSync(path, 'latin1')
+  const file = openSync(path, 'r+')
+  writeSync(file, '#', text.indexOf('xxxx', text.length / 2))
+  closeSync(file)
+}
+
+test('the ends of a large session tell what all of it does', async () => {
+  await ask('look around', [...looks(12), { text: 'Seen.', usage }])
+  await ask('again', [...looks(3), { text: 'Seen.', usage }])
+  const whole = await summaryOf(fileOf())
+  expect(whole).toEqual({
+    ...fileOf(),
+    cwd: '/work',
+    firstPrompt: 'look around',
+    runs: 2,
+    turns: 17,
+    costUsd: 17 * 0.25,
+    ended: 'completed',
+  })
+  spoilTheMiddle(placeOf().path)
+  await expect(readJournal(placeOf().path)).rejects.toThrow(/damaged/)
+  expect(await summariesOf([fileOf(), fileOf()])).toEqual([whole, whole])
+  expect(folderOfKept(placeOf().path)).toBe('/work')
+})
+
+test('a run that another one carries is counted once, also when a fork goes on', async () => {
+  await ask('look around', looks(20), 14)
+  const journal = await openJournal(placeOf())
+  const last = journal.ended.at(-1)
+  const start = startRun({
+    sessionId: 's',
+    runId: 'run2',
+    transcript: journal.transcript,
+    ...(last !== undefined && { continues: last.runId, carry: last.spent }),
+  })
+  const model = scriptedModel([...looks(1), { text: 'Seen.', usage }], { maxOutputTokens: 1_000 })
+  await loop(start, { model, tools, prices, maxTurns: 30, steps: journal.steps() }).terminal
+  await journal.close()
+  const told = await summaryOf(fileOf())
+  const { ended } = foldSession((await readJournal(placeOf().path)).runs)
+  expect(ended[1]?.continues).toBe('run1')
+  expect(told).toMatchObject({ runs: 2, turns: ended[1]?.spent.turns, costUsd: ended[1]?.terminal.costUsd })
+  await forkSession(placeOf().path, placeOf('fork'))
+  expect(await summaryOf(fileOf('fork'))).toMatchObject({ runs: 2, turns: told.turns, costUsd: told.costUsd })
+})
+
+test('what the ends do not tell is read in all of it: no end, a torn line, a rewind, another version, a long prompt', async () => {
+  const { path } = placeOf()
+  await ask('look around', [...looks(14), { text: 'Seen.', usage }])
+  await ask('again', [{ text: 'Seen.', usage }])
+  const bytes = readFileSync(path)
+  appendFileSync(path, '{"type":"ha')
+  expect(await summaryOf(fileOf())).toMatchObject({ runs: 2, ended: 'completed' })
+  truncateSync(path, bytes.lastIndexOf(10, -2) + 1)
+  expect(await summaryOf(fileOf())).toMatchObject({ runs: 2, ended: 'open' })
+
+  writeFileSync(path, bytes)
+  const journal = await openJournal(placeOf())
+  const first = journal.transcript.at(0)
+  await journal.rewind(first?.id ?? '')
+  await journal.close()
+  await ask('something else', [...looks(14), { text: 'Seen.', usage }])
+  expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'something else', runs: 3 })
+
+  // An earlier version told no sums.
+  const lines = bytes
+    .toString()
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { [field: string]: unknown })
+  writeFileSync(path, lines.map(({ sum: _sum, session: _session, ...line }) => lineOf(line)).join(''))
+  expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'look around', runs: 2, turns: 16 })
+  await ask('once more', [{ text: 'Seen.', usage }])
+  spoilTheMiddle(path)
+  expect(await summaryOf(fileOf())).toMatchObject({ firstPrompt: 'look around', runs: 3, turns: 17 })
+
+  rmSync(path)
+  await ask(`look ${'y'.repeat(20_000)}`, [...looks(14), { text: 'z'.repeat(30_000), usage }])
+  const long = await summaryOf(fileOf())
+  spoilTheMiddle(path)
+  expect(await summaryOf(fileOf())).toEqual(long)
+  expect(long.firstPrompt).toHaveLength(20_005)
+
+  rmSync(path)
+  await ask(`look ${'x'.repeat(100_000)}`, [...looks(14), { text: 'Seen.', usage }])
+  expect((await summaryOf(fileOf())).firstPrompt).toHaveLength(100_005)
+})
