@@ -60,7 +60,7 @@ export const scenarios = [
   {
     name: 'limit',
     title: 'A limit',
-    text: 'The last answer of `--wrap-up` is on stdout. The line after it says why the run ended, and what to do.',
+    text: 'The last answer of `--wrap-up` is on stdout. The line after it says why the run ended, and what to do; the last one is the command that goes on.',
     command: 'halting -p "Find it" --max-turns 2 --wrap-up --script script.json',
     files: script(
       { content: [call('Glob', { pattern: '*.a' })] },

@@ -63,8 +63,23 @@ test('max_turns: 3, and what to do next', async () => {
     text: { stdout: '' },
   })
   expect(end.text.stderr).toMatch(
-    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a last answer\.\n$/,
+    /^halting: max_turns: Reached maximum number of turns \(2\) \(2 turns, [\d,]+ tokens, [^)$]+\)\. Raise --max-turns, or add --wrap-up for a last answer\.\nGo on: halting -p --resume [-0-9a-f]{36} --max-turns 4\n$/,
   )
+})
+
+test('the command that goes on is told, where something is left to go on with (spec R-TEXT-3c)', async () => {
+  const replies = script([look('a'), look('b'), { content: 'Nothing.' }])
+  const { stderr } = await run(['-p', 'hi', '--quiet', '--max-turns', '1', '--script', replies])
+  const [, session = ''] = /\nGo on: halting -p --resume (\S+) --max-turns 2\n$/.exec(stderr) ?? []
+  const more = script([look('b'), { content: 'Nothing.' }])
+  const again = await run(['-p', '--resume', session, '--max-turns', '5', '--script', more])
+  expect(again).toMatchObject({ status: 0, stdout: 'Nothing.\n', stderr: '' })
+  const unkept = ['--no-session-persistence', '--max-turns', '1']
+  expect((await run(['-p', 'hi', ...unkept, '--script', script([look('a')])])).stderr).not.toContain('Go on:')
+  const refused = await run(['-p', 'hi', '--script', script([{ content: '', stop_reason: 'refusal' }])])
+  expect([refused.status, refused.stderr]).toEqual([1, expect.not.stringContaining('Go on:')])
+  const json = ['--max-turns', '1', '--output-format', 'json']
+  expect((await run(['-p', 'hi', ...json, '--script', script([look('a')])])).stderr).toBe('')
 })
 
 test('--wrap-up gives a last answer at the limit, which stays the ending', async () => {
@@ -80,7 +95,7 @@ test('--wrap-up gives a last answer at the limit, which stays the ending', async
     text: { stdout: 'So far: nothing.\n' },
   })
   // Advice never names a flag that was given (spec R-TEXT-5).
-  expect(end.text.stderr).toMatch(/\)\. Raise --max-turns\.\n$/)
+  expect(end.text.stderr).toMatch(/\)\. Raise --max-turns\.\nGo on: [^\n]+ --max-turns 2\n$/)
 })
 
 test('advice does not say to name a model that was named (spec R-TEXT-5)', async () => {
@@ -90,7 +105,9 @@ test('advice does not say to name a model that was named (spec R-TEXT-5)', async
   expect((await run(['-p', 'hi', '--script', failing()], { env })).stderr).toContain(
     'with --model or --fallback-model.',
   )
-  expect((await run(['-p', 'hi', ...models, '--script', failing()], { env })).stderr).toMatch(/\)\. Run it again\.\n$/)
+  expect((await run(['-p', 'hi', ...models, '--script', failing()], { env })).stderr).toMatch(
+    /\)\. Run it again\.\nGo on: halting -p --resume \S+\n$/,
+  )
 })
 
 test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
@@ -107,7 +124,9 @@ test('max_budget_usd: 3, named budget_exhausted on the wire', async () => {
       ),
     ],
   })
-  expect(end.text.stderr).toMatch(/Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a last answer\.\n$/)
+  expect(end.text.stderr).toMatch(
+    /Raise --max-budget-usd to 0\.\d+ or more, or add --wrap-up for a last answer\.\nGo on: [^\n]+ --max-budget-usd 0\.\d+\n$/,
+  )
 })
 
 test('a budget in which no request fits says what the first one needs, and by which flag', async () => {
@@ -118,7 +137,9 @@ test('a budget in which no request fits says what the first one needs, and by wh
     reason: 'budget_exhausted',
     errors: [expect.stringMatching(/^No request fits a budget of \$0\.001: the first one may cost up to \$[\d.]+$/)],
   })
-  expect(end.text.stderr).toMatch(/Raise --max-budget-usd to [\d.]+ or more, or name a cheaper model with --model\.\n$/)
+  expect(end.text.stderr).toMatch(
+    /Raise --max-budget-usd to [\d.]+ or more, or name a cheaper model with --model\.\nGo on: [^\n]+\n$/,
+  )
   const enough = /Raise --max-budget-usd to ([\d.]+)/.exec(end.text.stderr)?.[1] ?? ''
   const now = await bothWays(() => script([{ content: 'Yes.' }], priced), ['--max-budget-usd', enough])
   expect(now).toMatchObject({ statuses: [0, 0] })
@@ -194,7 +215,7 @@ test('the line about a cut request tells what it may have cost', async () => {
   const replies = script([{ content: 'Never whole.', fault: { kind: 'hang', at: 'within' } }], priced)
   const { stderr } = await run(['-p', 'hi', '--max-duration', '1500ms', '--script', replies])
   expect(stderr).toMatch(
-    /^halting: time_limit: .+ \([^)]*0 tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\n$/,
+    /^halting: time_limit: .+ \([^)]*0 tokens, up to \$\d\.\d{2,4}, 1\.\d s\)\. Raise --max-duration\.\nGo on: [^\n]+ --max-duration 3s\n$/,
   )
 })
 

@@ -65,12 +65,14 @@ test('the call that Ctrl-C cut has a result', async () => {
   })
 })
 
-test('Ctrl-C in text mode leaves one line that says why', async () => {
+test('Ctrl-C in text mode leaves one line that says why, and one with the command that goes on', async () => {
   const { running, survivors } = await sleeping('', 'text')
   running.child.kill('SIGINT')
   const { status, stdout, stderr } = await running.ended
   expect({ status, stdout, survivors: await survivors() }).toEqual({ status: 130, stdout: '', survivors: [] })
-  expect(stderr).toMatch(/\nhalting: aborted_tools: .+ \(1 turn, [^)]+\)\.\n$/)
+  expect(stderr).toMatch(
+    /\nhalting: aborted_tools: .+ \(1 turn, [^)]+\)\.\nGo on: halting -p --resume \S+ "Go on\."\n$/,
+  )
 })
 
 test('a second Ctrl-C leaves at once, and kills what does not want to end', async () => {

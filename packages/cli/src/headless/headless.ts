@@ -82,7 +82,8 @@ async function runInSession({
     const { ask, afterwards } = await askOf(prompt, journal, chosen, program)
     const { sessionId } = chosen
     const style = styleFor(output.isTerminal.stderr, env)
-    const report = createReport({ flags, output, style, toolbox, sessionId, asked: { argv, written, prompt } })
+    const isKept = journal !== undefined
+    const report = createReport({ flags, output, style, toolbox, sessionId, isKept, asked: { argv, written, prompt } })
     const watcher: typeof report = {
       ...report,
       hear(event) {

@@ -24,6 +24,8 @@ export interface ReportContext {
   readonly style: Style
   readonly toolbox: Pick<Toolbox, 'permissions' | 'tools'>
   readonly sessionId: string
+  /** What was done is on disk: the session can be gone on with. */
+  readonly isKept: boolean
   readonly asked: Asked
 }
 
@@ -32,7 +34,7 @@ export interface ReportContext {
  * The answer on stdout: on a terminal as it comes, else when the run has ended. On stderr, on a terminal, a live line while the run works,
  * and a closing line. What was denied, and why the run ended when that was no success, is told in any case.
  */
-export function textReport({ flags, output, style, toolbox, asked, sessionId }: ReportContext): Watcher {
+export function textReport({ flags, output, style, toolbox, asked, sessionId, isKept }: ReportContext): Watcher {
   const isShown = flags.quiet !== true
   const isWatched = isShown && output.isTerminal.stderr
   // An answer that must fit a schema may be sent back: the one that stays is known at the end.
@@ -69,7 +71,7 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId }: 
       isAnswered = text.trim() !== ''
       if (!answer.has(text)) say(text, output)
     },
-    end(terminal) {
+    async end(terminal) {
       stopShowing()
       const { text, command } = denials.report(output.width)
       if (text !== '') tell(text)
@@ -84,10 +86,18 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId }: 
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
         // A command is not wrapped: it is there to be pasted.
         if (terminal.reason === 'needs_approval') output.err(questionLines(terminal, sessionId, output.width))
+        else if (isKept) output.err(await goOnLine(terminal, sessionId))
       }
     },
     release: stopShowing,
   }
+}
+
+/** The command that goes on with the session; '' where there is nothing to go on with. Loaded where a run needs it. */
+async function goOnLine(terminal: Terminal, sessionId: string): Promise<string> {
+  const { goOn } = await import('../why/go-on.ts')
+  const { command } = goOn(terminal, { sessionId, sessionCwd: '', cwd: '' })
+  return command === undefined ? '' : `Go on: ${command}\n`
 }
 
 /** What is asked, and the commands that answer it. */
