@@ -1,6 +1,6 @@
 import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ConfigurationError, HaltingError, Transcript } from '@halting/core'
+import { HaltingError, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import {
   StepsDriver,
@@ -18,7 +18,8 @@ import { makeDurableFolder, writeWhole } from './durable.ts'
 import { holdSession } from './hold-session.ts'
 import { JournalEncoder } from './journal-codec.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
-import { entryOfLine, readJournal, type ReadJournal } from './read-journal.ts'
+import type { Back, Conversation } from './journal-rewind.ts'
+import { readJournal, type ReadJournal } from './read-journal.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
@@ -145,36 +146,23 @@ class OpenJournal implements SessionJournal {
   }
 
   async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
-    const { personsMessages } = await import('./rewinding.ts')
-    const index = await this.#placeOf(message, alsoOf)
-    const found = personsMessages(this.transcript).find((each) => each.index === index)
-    if (found === undefined)
-      throw new ConfigurationError(
-        `The message ${message} is not a person's. The conversation goes back to before one that is.`,
-      )
-    await this.#goBack(index)
+    const { backToBefore } = await import('./journal-rewind.ts')
+    const { found, ...back } = backToBefore(this.#conversation(alsoOf), message)
+    await this.#goBack(back)
     return found
   }
 
   async rewindAfter(message: string, alsoOf: readonly string[] = []): Promise<void> {
-    const index = await this.#placeOf(message, alsoOf)
-    const next = this.transcript.at(index + 1)
-    await this.#goBack(index + (next?.kind === 'user' && next.origin === 'tool_results' ? 2 : 1))
+    const { backToAfter } = await import('./journal-rewind.ts')
+    await this.#goBack(backToAfter(this.#conversation(alsoOf), message))
   }
 
-  async #placeOf(message: string, alsoOf: readonly string[]): Promise<number> {
-    const { placeOfMessage } = await import('./rewinding.ts')
-    const id = this.#before === undefined ? message : entryOfLine(this.#before, message)
-    const index = placeOfMessage(this.transcript, id, [this.#sessionId, ...alsoOf])
-    if (index >= 0) return index
-    throw new ConfigurationError(
-      `No message ${message.slice(0, 100)} is in the conversation of the session ${this.#sessionId}.`,
-    )
+  #conversation(alsoOf: readonly string[]): Conversation {
+    return { folded: this.#folded, file: this.#before, sessions: [this.#sessionId, ...alsoOf] }
   }
 
-  async #goBack(entries: number): Promise<void> {
-    const { rewindRecord } = await import('./rewinding.ts')
-    this.log.append(rewindRecord(this.#folded, entries))
+  async #goBack({ entries, record }: Back): Promise<void> {
+    this.log.append(record)
     await this.log.flush()
     const transcript = Transcript.of(this.transcript.since(0).slice(0, entries))
     this.#folded = { ...this.#folded, transcript, isRewound: true }

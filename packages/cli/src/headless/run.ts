@@ -9,8 +9,7 @@ export interface Watcher {
   /** Everything that the loop tells, before the messages made of it. */
   hear(event: LoopEvent): void
   see(message: SdkMessage): void
-  /** The run has ended; a process that leaves waits for what is told of it. */
-  end(terminal: Terminal): void | Promise<void>
+  end(terminal: Terminal): void
   /** Nothing more comes, also when the run broke. */
   release(): void
 }
@@ -32,7 +31,7 @@ export async function runPrompt(
     for await (const message of ask(engine)) watcher.see(message)
     const { lastTerminal } = engine
     if (lastTerminal === undefined) throw new Error('The run ended without a terminal. Please report this.')
-    await watcher.end(lastTerminal)
+    watcher.end(lastTerminal)
     return exitCodeOf(lastTerminal, interruption.exitCode)
   } finally {
     watcher.release()

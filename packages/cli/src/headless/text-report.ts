@@ -8,6 +8,7 @@ import type { Style } from '../io/style.ts'
 import type { Toolbox } from '../session/toolbox.ts'
 import { pendingOf } from '../session/waiting-calls.ts'
 import { followActivity } from './activity.ts'
+import { goOn } from '../why/go-on.ts'
 import { noStream, streamAnswer } from './answer-stream.ts'
 import { followDenials } from './denials.ts'
 import { closingLine, endingLine } from './ending.ts'
@@ -71,7 +72,7 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
       isAnswered = text.trim() !== ''
       if (!answer.has(text)) say(text, output)
     },
-    async end(terminal) {
+    end(terminal) {
       stopShowing()
       const { text, command } = denials.report(output.width)
       if (text !== '') tell(text)
@@ -86,16 +87,15 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
         // A command is not wrapped: it is there to be pasted.
         if (terminal.reason === 'needs_approval') output.err(questionLines(terminal, sessionId, output.width))
-        else if (isKept) output.err(await goOnLine(terminal, sessionId))
+        else if (isKept) output.err(goOnLine(terminal, sessionId))
       }
     },
     release: stopShowing,
   }
 }
 
-/** The command that goes on with the session; '' where there is nothing to go on with. Loaded where a run needs it. */
-async function goOnLine(terminal: Terminal, sessionId: string): Promise<string> {
-  const { goOn } = await import('../why/go-on.ts')
+/** The command that goes on with the session; '' where there is nothing to go on with. */
+function goOnLine(terminal: Terminal, sessionId: string): string {
   const { command } = goOn(terminal, { sessionId, sessionCwd: '', cwd: '' })
   return command === undefined ? '' : `Go on: ${command}\n`
 }
