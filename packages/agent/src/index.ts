@@ -38,7 +38,7 @@ export { redactedTool } from './redact/redacted-tools.ts'
 export { redactSecrets } from './redact/secrets.ts'
 export { cleanUpSessions, isCleanUpDue, type CleanedUp, type CleanUpOptions } from './session/cleanup.ts'
 export { forgetAnswers, noteAnswer, readAnswers, type Answers } from './session/answers.ts'
-export { forkSession } from './session/fork-session.ts'
+export { forkSession, removeFork } from './session/fork-session.ts'
 export {
   deleteSession,
   keptSessions,

@@ -297,3 +297,30 @@ test('an undo that is killed leaves whole files, and the next one completes it a
   expect((await halting('undo', '--redo', '--yes')).status).toBe(0)
   expect(new Set(names.map(read))).toEqual(new Set(['new']))
 })
+
+describe('halting undo', () => {
+  test('of a fork knows what the session before changed, and each of the two goes on by itself (R-SESS-6a)', async () => {
+    await ask('first', [bash('echo one > old.txt'), done])
+    const fromHere = ['--resume', id, '--fork-session', '--session-id', fork]
+    expect((await ask('in the fork', [bash('echo two > old.txt'), done], ...fromHere)).status).toBe(0)
+    // What the fork did is nothing that the session knows of.
+    const refused = await halting('undo', id, '--yes')
+    expect([refused.status, read('old.txt')]).toEqual([1, 'two\n'])
+    expect((await halting('undo', fork, '--yes')).status).toBe(0)
+    expect(read('old.txt')).toBe('one\n')
+    expect((await halting('undo', fork, '--yes')).status).toBe(0)
+    expect(read('old.txt')).toBe('old\n')
+    expect((await halting('undo', fork, '--redo', '--yes')).status).toBe(0)
+    expect((await halting('sessions', 'delete', fork, '--yes')).status).toBe(0)
+    expect((await halting('undo', id, '--yes')).status).toBe(0)
+    expect(read('old.txt')).toBe('old\n')
+  })
+
+  test('rewind of a fork to a message of the session before takes the files with it', async () => {
+    await ask('first', [bash('echo one > old.txt'), done])
+    await ask('second', [bash('echo two > old.txt'), done])
+    await ask('in the fork', [done], '--resume', id, '--fork-session', '--session-id', fork)
+    expect((await halting('rewind', fork, '2', '--yes')).status).toBe(0)
+    expect(read('old.txt')).toBe('one\n')
+  })
+})

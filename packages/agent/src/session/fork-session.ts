@@ -1,25 +1,45 @@
 import { rm } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
+import { copyKept } from './fork-files.ts'
+import { withMovedResults } from './fork-results.ts'
 import { readJournal } from './read-journal.ts'
 import { openJournal, type JournalOptions } from './session-journal.ts'
 
 /**
  * Begins a session as a copy of another one, which stays as it is and may be written meanwhile: what stood in it whole is copied.
- * Idempotency keys begin with the new id.
+ * Idempotency keys begin with the new id. Large results and what files were before they were changed are the copy's own, too.
  * @throws HaltingError `driver` for a damaged file, and for what the file system refuses; then there is no copy.
  */
 export async function forkSession(from: string, options: JournalOptions): Promise<void> {
-  const { runs } = await readJournal(from)
-  const journal = await openJournal(options)
+  const [source, target] = [folderOf(from), folderOf(options.path)]
   try {
-    for (const record of runs.flat()) journal.log.append(ofSession(record, options.sessionId))
-    await journal.log.flush()
+    // Before the records: whatever is known of files then was done by calls that are in the records.
+    const copied = await copyKept(source, target)
+    const { runs } = await readJournal(from)
+    const journal = await openJournal(options)
+    try {
+      const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
+      for (const record of records) journal.log.append(ofSession(record, options.sessionId))
+      await journal.log.flush()
+    } finally {
+      await journal.close()
+    }
   } catch (error) {
-    await rm(options.path, { force: true })
+    await removeFork(options.path)
     throw error
-  } finally {
-    await journal.close()
   }
+}
+
+/** Removes a copy that nobody has gone on with. */
+export async function removeFork(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await rm(folderOf(path), { recursive: true, force: true })
+}
+
+/** What a session keeps beside its file. */
+function folderOf(path: string): string {
+  return join(dirname(path), basename(path, extname(path)))
 }
 
 function ofSession(record: StepRecord, sessionId: string): StepRecord {

@@ -112,5 +112,9 @@ export async function closeSession(
   if (journal === undefined) return
   await journal.close()
   if (hasBegun || (kind === 'kept' && forkOf === undefined && takenFrom === undefined)) return
+  if (forkOf !== undefined) {
+    const { removeFork } = await import('./fork.ts')
+    return removeFork(journal.path)
+  }
   await rm(journal.path, { force: true })
 }
