@@ -20,18 +20,21 @@ import type { RunAnswer, Told } from './told.ts'
 import { whatIfText } from './what-if-text.ts'
 
 /** A run that was read, and where it stands. */
-interface PastRun {
-  readonly session: string
-  readonly run: string
-  readonly file: string
-  readonly program: SessionKind
-  readonly unpriced: readonly string[]
-  readonly trajectory: Trajectory
+type PastRun = Omit<RunAnswer, 'answer'> & { readonly trajectory: Trajectory }
+
+/** What is made of each run while its session is in memory, since a folder may hold far more than fits there. */
+interface Wanted {
+  readonly limits: OtherLimits | undefined
+  readonly suggests: boolean
 }
 
 /** What was read, and what of it is told beside the answers. */
 interface ReadRuns {
-  readonly runs: readonly PastRun[]
+  readonly runs: number
+  readonly answers: readonly RunAnswer[]
+  /** What suggestions are made of; none where nobody asks for any. */
+  readonly trajectories: readonly Trajectory[]
+  readonly unpriced: ReadonlySet<string>
   readonly skipped: readonly string[]
   readonly foreign: readonly { readonly foreign: ForeignSession; readonly costUsd: number }[]
 }
@@ -47,21 +50,19 @@ export async function whatIfCommand(flags: Flags, words: readonly string[], prog
   const folders = foreignFolders(flags, program)
   const together = new ReadTogether()
   const files = await withoutSubagents(await findFiles([...words, ...folders], program), together)
-  const { runs, skipped, foreign } = await readRuns(files, pricesFor(flags, program), together)
-  if (runs.length === 0) throw new UsageError(`Nothing to look at: ${skipped[0] ?? 'no run is on record'}`)
+  const wanted = { limits: isAsked ? limits : undefined, suggests: flags.suggest === true }
+  const { runs, answers, trajectories, unpriced, skipped, foreign } = await readRuns(files, wanted, {
+    prices: pricesFor(flags, program),
+    together,
+  })
+  if (runs === 0) throw new UsageError(`Nothing to look at: ${skipped[0] ?? 'no run is on record'}`)
   const told: Told = {
-    answers: isAsked ? runs.map((run) => answerFor(run, limits)) : [],
-    suggested:
-      flags.suggest === true
-        ? suggestLimits(
-            runs.map(({ trajectory }) => trajectory),
-            { changes },
-          )
-        : undefined,
-    runs: runs.length,
+    answers,
+    suggested: wanted.suggests ? suggestLimits(trajectories, { changes }) : undefined,
+    runs,
     skipped,
     notes: [
-      unpricedText(runs.flatMap(({ unpriced }) => unpriced)),
+      unpricedText([...unpriced]),
       recordedText(foreign),
       skippedText(foreign.map((each) => each.foreign.skipped)),
     ].filter((note) => note !== ''),
@@ -90,30 +91,58 @@ function answerFor({ trajectory, ...place }: PastRun, limits: OtherLimits): RunA
 }
 
 /** One after another: a folder may hold a great many. */
-async function readRuns(files: readonly string[], prices: PricesFor, together: ReadTogether): Promise<ReadRuns> {
-  const runs: PastRun[] = []
+async function readRuns(
+  files: readonly string[],
+  { limits, suggests }: Wanted,
+  { prices, together }: { readonly prices: PricesFor; readonly together: ReadTogether },
+): Promise<ReadRuns> {
+  let runs = 0
+  const answers: RunAnswer[] = []
+  const trajectories: Trajectory[] = []
+  const unpriced = new Set<string>()
   const skipped: string[] = []
   const foreign: { foreign: ForeignSession; costUsd: number }[] = []
   for (const file of files) {
     try {
-      const session = await readAnySession(file, prices, together)
-      const program: SessionKind = session.foreign?.program ?? 'halting'
-      const past = session.runs.map((records, index): PastRun => {
-        const place = { session: session.sessionId, run: `run${index + 1}`, file, program }
-        return { ...place, unpriced: session.unpriced[index] ?? [], trajectory: trajectoryOf(records) }
-      })
-      runs.push(...past)
-      if (session.foreign === undefined) continue
-      // Its messages are of no use any more, and may be many.
-      const paid = past.flatMap(({ trajectory }) => trajectory.turns.flatMap(({ payments }) => payments))
-      const costUsd = paid.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
-      foreign.push({ foreign: { ...session.foreign, runs: [] }, costUsd })
+      const past = await readPast(file, prices, together)
+      for (const run of past.runs) {
+        runs++
+        for (const model of run.unpriced) unpriced.add(model)
+        if (limits !== undefined) answers.push(answerFor(run, limits))
+        if (suggests) trajectories.push(withoutInputs(run.trajectory))
+      }
+      if (past.foreign !== undefined) foreign.push(past.foreign)
     } catch (error) {
       if (!(error instanceof HaltingError)) throw error
       skipped.push(error.message)
     }
   }
-  return { runs, skipped, foreign }
+  return { runs, answers, trajectories, unpriced, skipped, foreign }
+}
+
+interface PastSession {
+  readonly runs: readonly PastRun[]
+  readonly foreign?: ReadRuns['foreign'][number]
+}
+
+async function readPast(file: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
+  const session = await readAnySession(file, prices, together)
+  const program: SessionKind = session.foreign?.program ?? 'halting'
+  const runs = session.runs.map((records, index): PastRun => {
+    const place = { session: session.sessionId, run: `run${index + 1}`, file, program }
+    return { ...place, unpriced: session.unpriced[index] ?? [], trajectory: trajectoryOf(records) }
+  })
+  if (session.foreign === undefined) return { runs }
+  // Its messages are of no use any more, and may be many.
+  const paid = runs.flatMap(({ trajectory }) => trajectory.turns.flatMap(({ payments }) => payments))
+  const costUsd = paid.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
+  return { runs, foreign: { foreign: { ...session.foreign, runs: [] }, costUsd } }
+}
+
+/** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */
+function withoutInputs({ turns, ...rest }: Trajectory): Trajectory {
+  const short = ({ tool, endMs }: PastCall): PastCall => ({ tool, endMs, input: null })
+  return { ...rest, turns: turns.map(({ calls, ...turn }) => ({ ...turn, calls: calls.map(short) })) }
 }
 
 /** Tools that only look, by the names that agents of this kind give them. Of a command it is not known. */
