@@ -87,8 +87,8 @@ async function bundleProgram(): Promise<string> {
 }
 
 export async function setup(project: TestProject): Promise<() => void> {
-  removeLeftOvers()
   mkdirSync(folder, { recursive: true })
+  removeLeftOvers()
   await buildCore()
   project.provide('program', await bundleProgram())
   project.onTestsRerun(async () => {

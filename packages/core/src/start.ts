@@ -157,10 +157,11 @@ function withCallsClosed(state: RunState): RunState {
 
 /** What counts on: turns, tokens, money, time. What belongs to one turn does not. */
 function carriedOver(spent: RunProgress): Partial<RunProgress> {
-  const { turns, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } = spent
+  const { turns, turnBegins, laps, usage, modelUsage, totalTokens, nanos, unknownNanos, tracker, startedAt, now } =
+    spent
   return {
     turns,
-    laps: { sinceRefill: {}, inRun: laps.inRun },
+    laps: { sinceRefill: {}, inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) },
     usage,
     modelUsage,
     totalTokens,
@@ -170,4 +171,9 @@ function carriedOver(spent: RunProgress): Partial<RunProgress> {
     startedAt,
     now,
   }
+}
+
+/** The first turn of a run is no lap. Here it comes after others, and is paid for as they are; a turn that was begun and never asked is made up for. */
+function withTurnBegun(inRun: RunProgress['laps']['inRun']): RunProgress['laps']['inRun'] {
+  return { ...inRun, next_turn: (inRun.next_turn ?? 0) + 1 }
 }

@@ -2,10 +2,11 @@ import { turnsBegun } from '../allowance.ts'
 import { abortDraft, budgetDraft, loweredTokensDraft, maxTurnsDraft } from './endings.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
+import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
 
 // A limit that was lowered below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were changed are checked
-// here: any other ends the run where it is reached.
+// here: any other ends the run where it is reached. The exception is a run that carries on: it may have no turn left (spec R-LAP-8).
 
 /** Before a turn. The turn may have been granted before the limit on turns was lowered. */
 export function loweredLimits(run: Run): Outcome | undefined {
@@ -33,11 +34,17 @@ export function loweredTimeDraft(run: Run): Draft | undefined {
   return activeMs(spent) < context.settings.maxDurationMs ? undefined : abortDraft(run, 'time', 'streaming')
 }
 
-/** A turn that was granted in spite of the limit is not taken back. */
+/** A turn that was granted in spite of the limit is not taken back, and none whose request is on record. */
 function loweredTurnsDraft(run: Run): Draft | undefined {
   const { spent, context } = run
-  if (spent.settings?.limits?.maxTurns === undefined) return undefined
+  const mayHaveNone = spent.settings?.limits?.maxTurns !== undefined || isCarriedOn(run)
+  if (!mayHaveNone) return undefined
   const done = turnsBegun(spent.laps) - 1
   if (done < context.settings.maxTurns || spent.overridden.includes('limit:max_turns')) return undefined
   return maxTurnsDraft(run, done)
+}
+
+/** Before the first request of a run with the counters of an earlier one: no lap has looked at the limit yet. */
+function isCarriedOn(run: Run): boolean {
+  return run.spent.request === 1 && run.spent.turns > 0 && !isAsked(run)
 }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LAP-8: what a run that goes on where another ended may not have a second time.
+// Holds rules of docs/spec.md: R-LAP-8, R-LAP-8a: what a run that goes on where another ended may not have a second time.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
@@ -37,7 +37,7 @@ describe('a run that carries on has its once-a-run laps no second time', () => {
     const second = await goOn(first, look, { tools, maxTurns: 4, wrapUp: true })
     expect([first.transitions, second.transitions, second.terminal.reason]).toEqual([
       ['next_turn', 'wrap_up'],
-      ['next_turn', 'next_turn'],
+      ['next_turn'],
       'max_turns',
     ])
   })
@@ -89,7 +89,37 @@ describe('a run that carries on', () => {
       ['next_turn', 'next_turn', ...recovered],
       'max_output_tokens',
     ])
-    expect([second.transitions, second.terminal.reason]).toEqual([[...recovered, 'next_turn'], 'max_turns'])
+    expect([second.transitions, second.terminal.reason]).toEqual([recovered, 'max_turns'])
+  })
+
+  test('makes no more turns in all than its limit: none at the limit that the first one ended at', async () => {
+    const first = await run(look, { tools, maxTurns: 3 })
+    const second = await goOn(first, look, { tools, maxTurns: 6 })
+    const third = await goOn(second, look, { tools, maxTurns: 6 })
+    const lower = await goOn(second, look, { tools, maxTurns: 2 })
+    expect(
+      [second, third, lower].map(({ model, terminal }) => [model.requests.length, terminal.summary.turns]),
+    ).toEqual([
+      [3, 6],
+      [0, 6],
+      [0, 6],
+    ])
+    expect([second, third, lower].map(({ terminal }) => [terminal.reason, terminal.signal.context])).toEqual([
+      ['max_turns', { used: 6, limit: 6, turnCount: 7 }],
+      ['max_turns', { used: 6, limit: 6, turnCount: 7 }],
+      ['max_turns', { used: 6, limit: 2, turnCount: 7 }],
+    ])
+  })
+
+  test('makes the turn that was granted and never asked, at the same limit', async () => {
+    const given = { tools, prices: dollarATokenPrices, maxTurns: 3 }
+    const dear = () => scriptedModel(() => ({ ...look(), usage: { output_tokens: 1_500 } }), { maxOutputTokens: 2_000 })
+    const first = await run([], { ...given, model: dear(), maxBudgetUsd: 3_500 })
+    const second = await goOn(first, [], { ...given, model: dear() })
+    expect([first, second].map(({ terminal }) => [terminal.reason, terminal.summary.turns])).toEqual([
+      ['max_budget_usd', 1],
+      ['max_turns', 3],
+    ])
   })
 
   test('goes on with the figures of the first: turns, usage, tokens and cost, known and unknown', async () => {
