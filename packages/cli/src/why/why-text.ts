@@ -106,18 +106,27 @@ function aboutSignals({ ending, overridden }: Account): readonly string[] {
   ]
 }
 
+/** What this run came to; where it carries counters, what they stand at, too. */
 function totalsLine({ totals, carried }: Account): string {
   const { turns, requests, tokens, costUsd, committedUsd, activeMs } = totals
-  const parts = [
-    many(turns, 'turn'),
+  const unsure = committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []
+  const isCarried = carried.turns > 0 || carried.tokens > 0
+  if (!isCarried)
+    return `${[many(turns, 'turn'), many(requests, 'request'), ...spentOf(totals), ...unsure, elapsed(activeMs)].join(', ')}.`
+  // Costs are whole nano-dollars: what a subtraction leaves below that is none.
+  const ownUsd = Math.round((costUsd - carried.costUsd) * 1e9) / 1e9
+  const own = [
+    many(turns - carried.turns, 'turn'),
     many(requests, 'request'),
-    `${counted(tokens)} tokens`,
-    ...(costUsd > 0 ? [money(costUsd)] : []),
-    ...(committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []),
-    elapsed(activeMs),
+    ...spentOf({ tokens: tokens - carried.tokens, costUsd: ownUsd }),
+    elapsed(activeMs - carried.activeMs),
   ]
-  const isCarried = carried.tokens > 0
-  return `${parts.join(', ')}${isCarried ? `; ${counted(carried.tokens)} tokens${carried.costUsd > 0 ? ` and ${money(carried.costUsd)}` : ''} of it by the run before` : ''}.`
+  const all = [many(turns, 'turn'), ...spentOf(totals), ...unsure, elapsed(activeMs)]
+  return `${own.join(', ')}. With the run that it goes on from: ${all.join(', ')}.`
+}
+
+function spentOf({ tokens, costUsd }: Pick<Account['totals'], 'tokens' | 'costUsd'>): readonly string[] {
+  return [`${counted(tokens)} tokens`, ...(costUsd > 0 ? [money(costUsd)] : [])]
 }
 
 const limitLabels: { readonly [name in LimitName]: string } = {

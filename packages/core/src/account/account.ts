@@ -73,7 +73,7 @@ export interface Account {
   readonly laps: readonly LapFigures[]
   readonly totals: Totals
   /** The part of the totals that the run carried over from one before it. */
-  readonly carried: Pick<Totals, 'tokens' | 'costUsd' | 'activeMs'>
+  readonly carried: Pick<Totals, 'turns' | 'tokens' | 'costUsd' | 'activeMs'>
   /** Together they are the totals, less what was carried. */
   readonly phases: readonly PhaseFigures[]
   /** By what a request asked for; `tool` is null for answers and for requests that failed. The dearest first. */
@@ -98,15 +98,16 @@ export function accountOf(records: readonly StepRecord[]): Account {
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
   const spent = ended?.spent ?? lastProgress(records) ?? begin.start.spent
-  const { nanos, unknownNanos, totalTokens, now, startedAt } = begin.start.spent
-  const carried = { tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
+  const { turns, nanos, unknownNanos, totalTokens, now, startedAt } = begin.start.spent
+  const carried = { turns, tokens: totalTokens, costUsd: usdOf(nanos + unknownNanos), activeMs: now - startedAt }
+  const isTurnOpen = spent.turnBegins && (ended !== undefined || !isAsked(requests, spent))
   const totals = totalsOf(records, requests, spent, ended !== undefined, carried)
   const toFigures = (step: RecordedStep): StepFigures => stepFigures(step, requests, calls)
   return {
     run: begin.start.run,
     ending: ended === undefined ? null : endingOf(ended.terminal),
     overridden: overriddenIn(records),
-    limits: limitFigures(limitsInForce(records), { spent, totals, terminal: ended?.terminal }),
+    limits: limitFigures(limitsInForce(records), { spent, isTurnOpen, totals, terminal: ended?.terminal }),
     laps: lapFigures(spent),
     totals,
     carried,
@@ -169,17 +170,19 @@ function totalsOf(
   }
   const settled = done.reduce((sum, { nanos }) => sum + nanos, 0)
   const reserved = requests.reduce((sum, { isOpen, nanos }) => sum + (isOpen ? nanos : 0), 0)
-  const isAsked = requests.some(
-    ({ scope, request, phase }) => scope === '' && phase === 'model' && request === spent.request,
-  )
   return {
-    turns: spent.turns + (isAsked && spent.turnBegins ? 1 : 0),
+    turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0),
     requests: count,
     tokens: carried.tokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
     costUsd: carried.costUsd + usdOf(settled),
     committedUsd: carried.costUsd + usdOf(settled + reserved),
     activeMs: carried.activeMs + lastMomentOf(records) - beginningOf(records).at,
   }
+}
+
+/** The request after the last lap is on record. */
+function isAsked(requests: readonly RecordedRequest[], spent: RunProgress): boolean {
+  return requests.some(({ scope, request, phase }) => scope === '' && phase === 'model' && request === spent.request)
 }
 
 function phasesOf(

@@ -43,6 +43,8 @@ export function limitsInForce(records: readonly StepRecord[]): RunLimits {
 
 interface Reached {
   readonly spent: RunProgress
+  /** A turn was granted, and its model not asked. */
+  readonly isTurnOpen: boolean
   readonly totals: { readonly tokens: number; readonly committedUsd: number; readonly activeMs: number }
   readonly terminal: Terminal | undefined
 }
@@ -56,10 +58,13 @@ const limitOf: { readonly [reason in TerminalReason]?: readonly LimitName[] } = 
   no_progress: ['noProgress'],
 }
 
-export function limitFigures(limits: RunLimits, { spent, totals, terminal }: Reached): readonly LimitFigures[] {
+export function limitFigures(
+  limits: RunLimits,
+  { spent, isTurnOpen, totals, terminal }: Reached,
+): readonly LimitFigures[] {
   const { spentBeforeUsd, maxRunUsd } = limits
   const figures: readonly Omit<LimitFigures, 'isReached'>[] = [
-    { limit: 'maxTurns', unit: 'turns', used: turnsBegun(spent.laps), max: limits.maxTurns },
+    { limit: 'maxTurns', unit: 'turns', used: turnsBegun(spent.laps) - (isTurnOpen ? 1 : 0), max: limits.maxTurns },
     { limit: 'maxBudgetUsd', unit: 'usd', used: spentBeforeUsd + totals.committedUsd, max: limits.maxBudgetUsd },
     ...(maxRunUsd === null
       ? []

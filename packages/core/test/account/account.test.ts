@@ -257,6 +257,42 @@ test('limits that a person set while it ran are the ones that are told', async (
   })
 })
 
+test('of a run that carries counters it tells whose they are, and the limit on turns holds what was done', async () => {
+  const { clock, ...options } = world()
+  const look = () => asks('Look')
+  const first = await run(look, { ...options, clock, maxTurns: 3 })
+  const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent }
+  const tell = async (maxTurns: number) => {
+    const { steps } = await run(look, { ...options, clock, maxTurns }, start)
+    const { totals, carried, limits, ending } = accountOf(steps.records)
+    return { totals, carried, turns: limits[0], reason: ending?.reason }
+  }
+  const [more, none] = [await tell(5), await tell(3)]
+  const carried = { turns: 3, tokens: 330, costUsd: 330, activeMs: 60 }
+  expect(more).toEqual({
+    totals: { turns: 5, requests: 2, tokens: 550, costUsd: 550, committedUsd: 550, activeMs: 100 },
+    carried,
+    turns: { limit: 'maxTurns', unit: 'turns', used: 5, max: 5, isReached: true },
+    reason: 'max_turns',
+  })
+  expect(none).toMatchObject({ carried, totals: { turns: 3, requests: 0 }, turns: { used: 3, max: 3 } })
+})
+
+test('a turn counts against its limit once its model was asked', async () => {
+  const limited = await accountOfRun(['never'], { maxBudgetUsd: 0.01 })
+  expect([limited.terminal.reason, limited.account.totals.turns, limited.account.limits[0]?.used]).toEqual([
+    'max_budget_usd',
+    0,
+    0,
+  ])
+  const { records } = await accountOfRun([asks('Look'), asks('Look'), 'done'])
+  const turns = records.map((_record, index) => {
+    const { totals, limits } = accountOf(records.slice(0, index + 1))
+    return [totals.turns, limits[0]?.used]
+  })
+  for (const [told, used] of turns) expect(used).toBe(told)
+})
+
 test('what is no record is refused', () => {
   expect(() => accountOf([])).toThrow('The record has no beginning')
 })
