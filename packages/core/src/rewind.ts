@@ -61,5 +61,6 @@ export function rewindRecord(
     )
   if (!Number.isSafeInteger(entries) || entries < 0 || entries > transcript.length)
     throw new ConfigurationError(`The conversation has ${transcript.length} entries; it cannot go back to ${entries}.`)
-  return { type: 'rewind', entries, after: transcript.at(entries - 1)?.id ?? null }
+  // A place before the first would count from the end.
+  return { type: 'rewind', entries, after: entries === 0 ? null : (transcript.at(entries - 1)?.id ?? null) }
 }
