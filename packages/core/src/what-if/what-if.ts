@@ -130,8 +130,7 @@ function stopByTurns({ turns, limits, carried }: Trajectory, { maxTurns }: Other
   let begun = carried.turns
   for (const [index, { countsAsTurn }] of turns.entries()) {
     if (!countsAsTurn) continue
-    if (index > 0 && begun >= max)
-      return { reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }
+    if (begun >= max) return { reason: 'max_turns', limit: 'maxTurns', used: begun, max, wholeTurns: index }
     begun++
   }
   return undefined

@@ -201,6 +201,9 @@ test('a run that carries counters is stopped where these reach the limit', async
   }
   const { terminal } = await run(looks, { ...options, maxTurns: 5 }, start)
   expect(whatIf(whole, { maxTurns: 5 })).toMatchObject({ by: { used: 5 }, isAtTheLatest: false })
+  const atFirst = { verdict: 'stops', reason: 'max_turns', by: { used: 3, max: 3 }, kept: { turns: 0, costUsd: 0 } }
+  expect(whatIf(whole, { maxTurns: 3 })).toMatchObject(atFirst)
+  expect((await run(looks, { ...options, maxTurns: 3 }, start)).terminal.summary.turns).toBe(3)
   expect(whatIf(whole, { maxTurns: 5 }).kept.costUsd + first.terminal.costUsd).toBe(terminal.costUsd)
 })
 
