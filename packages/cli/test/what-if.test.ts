@@ -51,6 +51,16 @@ test('a budget stops it at the latest there, and changes that would be lost are 
   expect(stdout).toContain('Loses 1 call of Edit, the answer.')
 })
 
+test('of a folder of sessions it reads those, and not what lies beside them for undo', async () => {
+  const path = sessionPath(good)
+  const folder = path.slice(0, -'.jsonl'.length)
+  mkdirSync(join(folder, 'files'), { recursive: true })
+  writeFileSync(join(folder, 'files', 'changes.jsonl'), '{"kind":"file"}\n')
+  const { status, stdout } = await run(['what-if', join(path, '..'), '--max-turns', '2', '--json'])
+  const { runs, skipped } = JSON.parse(stdout) as { readonly runs: number; readonly skipped: readonly string[] }
+  expect({ status, runs, skipped }).toEqual({ status: 0, runs: 2, skipped: [] })
+})
+
 test('going in circles is told with the turn after which the model would have heard of it', async () => {
   const { stdout } = await run(['what-if', circling, '--no-progress'])
   expect(stdout).toContain(

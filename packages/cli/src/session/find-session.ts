@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { folderOfKept, keptSessions, readJournal, type KeptFile, type ReadJournal } from '@halting/agent'
 import { HaltingError } from '@halting/core'
 import { nearest } from '../flags/nearest.ts'
@@ -83,12 +83,19 @@ export async function findFiles(given: readonly string[], program: Program): Pro
       const path = resolve(program.cwd, name)
       const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true
       if (!isFolder) return [await findFile(name, program)]
-      const names = (await readdir(path, { recursive: true })).filter((each) => each.endsWith(extension))
+      const below = new Set(await readdir(path, { recursive: true }))
+      const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
       if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)
       return names.toSorted().map((each) => join(path, each))
     }),
   )
   return [...new Set(found.flat())]
+}
+
+/** What a session keeps beside its file of the files it changed: lines, and no session. */
+function isOfChanges(name: string, below: ReadonlySet<string>): boolean {
+  const session = dirname(dirname(name))
+  return basename(dirname(name)) === 'files' && below.has(session + extension)
 }
 
 /** @throws UsageError for a file that cannot be read, with what is wrong in it and where. */
