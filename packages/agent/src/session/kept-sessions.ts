@@ -104,11 +104,11 @@ async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptF
   let { transcript } = folded
   if (folded.open !== undefined) {
     const open = foldRun(folded.open, transcript)
-    if (open.kind === 'open') {
-      transcript = open.state.transcript
-      turns += open.state.spent.turns
-      costUsd += (open.spent.settled.nanos - open.spent.unknown.nanos) / 1e9
-    }
+    if (open.kind === 'open') transcript = open.state.transcript
+    const { accountOf } = await import('./account-of.ts')
+    const { totals } = accountOf(folded.open)
+    turns += totals.turns
+    costUsd += totals.costUsd
   }
   const last = folded.ended.at(-1)?.terminal.reason ?? 'empty'
   const ended = folded.open === undefined ? last : 'open'

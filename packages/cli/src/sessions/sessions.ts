@@ -1,13 +1,14 @@
 import { deleteSession, keptSessions, readJournal, summariesOf, type SessionSummary, summaryOf } from '@halting/agent'
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { foldRun, foldSession } from '@halting/core/steps'
+import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { inputSummary } from '../headless/summaries.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
+import { saidIn } from '../session/said-in.ts'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -25,6 +26,10 @@ export async function sessions(
     refuseOf('export', { '--format': flags.format, '--output': flags.output, '--force': flags.force })
   switch (doings.find((known) => known === doing)) {
     case 'list':
+      if (about !== undefined)
+        throw new UsageError(
+          'halting sessions list takes nothing more; search TEXT finds those in which somebody said it.',
+        )
       return list(flags, program)
     case 'show':
       return show(flags, needed(about, 'show ID'), program)
@@ -126,13 +131,9 @@ async function remove({ yes }: Flags, id: string, program: Program): Promise<num
   return 0
 }
 
-/** All that is known of what was said, in a run that did not end too. */
 async function transcriptOf(path: string): Promise<Transcript> {
   const { runs } = await readJournal(path)
-  const { transcript, open } = foldSession(runs)
-  if (open === undefined) return transcript
-  const folded = foldRun(open, transcript)
-  return folded.kind === 'open' ? folded.state.transcript : transcript
+  return saidIn(foldSession(runs))
 }
 
 /** The first line that somebody said with this in it. */

@@ -13,6 +13,7 @@ import type { Flags } from '../flags/flags.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
+import { saidIn } from '../session/said-in.ts'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
 import { filesOf, leftText, planText, refusalText, unknownText } from './restore.ts'
@@ -35,11 +36,8 @@ export async function rewind(
     throw new UsageError(messageOf(thrown))
   })
   const folded = foldSession(journal.runs)
-  const messages = personsMessages(folded.transcript)
+  const messages = personsMessages(saidIn(folded))
   if (message === undefined) return list(messages, file, program)
-  const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
-  const found = messages.find(({ index }, number) => index === place || String(number + 1) === message)
-  if (found === undefined) throw unknownMessage(message, messages, file)
   if (folded.open !== undefined) {
     // Where a process goes on with it, that is what to say.
     await holding(file, async () => {})
@@ -47,6 +45,9 @@ export async function rewind(
       `The last run of the session ${file.sessionId} did not end. Let it go on first: halting -p --resume ${file.sessionId}; or close it by a new prompt.`,
     )
   }
+  const place = placeOfMessage(folded.transcript, entryOfLine(journal, message), [file.sessionId])
+  const found = messages.find(({ index }, number) => index === place || String(number + 1) === message)
+  if (found === undefined) throw unknownMessage(message, messages, file)
   const files = filesOf(file, journal.cwd, program)
   const planned = async (): Promise<RestorePlan | undefined> => {
     if (flags.conversationOnly === true) return undefined
