@@ -1,4 +1,4 @@
-import { checkAgreement, checkOnePrompt, warningsOf } from './flags/agreement.ts'
+import { checkAgreement, checkOnePrompt, checkOneSession, warningsOf } from './flags/agreement.ts'
 import { type Command, isCommand, refuseUnknownCommand } from './flags/commands.ts'
 import type { Flags } from './flags/flags.ts'
 import { type Parsed, parseFlags } from './flags/parse.ts'
@@ -48,7 +48,8 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   const read = parseFlags(argv)
   if (read.flags.help === true || read.flags.version === true) return read
   checkAgreement(read.flags)
-  if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
+  if (command !== undefined && takesSession.has(command)) checkOneSession(command, read.words)
+  else if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
   const [word] = read.words
   if (command === undefined && word !== undefined && read.flags.print !== true && isOneWord(word)) {
     refuseUnknownCommand(word)
@@ -91,7 +92,8 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 }
 
 const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'rewind', 'sessions', 'what-if'])
-const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'replay', 'undo', 'why'])
+const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', 'why'])
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', ...takesSession])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
   'context',

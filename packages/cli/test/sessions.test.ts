@@ -377,7 +377,7 @@ describe('--on-ask defer', () => {
       `halting: No call toolu_nobody waits in the session ${id}. These wait: ${first.id}.\n`,
     ])
     const approved = await run(['approve', id, first.id])
-    expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nGo on: halting -p --resume ${id}\n`)
+    expect(approved.stdout).toBe(`Approved: Bash: ${first.message}\nGo on: halting -p --resume ${id} --on-ask defer\n`)
     const again = await goOn([{ content: 'x' }], id, '--on-ask', 'defer', '--output-format', 'json')
     expect(again.status).toBe(5)
     expect(existsSync(join(here(), 'one'))).toBe(true)
@@ -402,7 +402,7 @@ describe('--on-ask defer', () => {
     const { stderr } = await defer()
     expect(stderr).toContain('needs_approval: Waiting for approval: Bash (')
     expect(stderr).toMatch(new RegExp(`\n {2}halting approve ${id} \\S+\n`))
-    expect(stderr).toMatch(new RegExp(`\n {2}halting -p --resume ${id}\n$`))
+    expect(stderr).toMatch(new RegExp(`\n {2}halting -p --resume ${id} --on-ask defer\n$`))
   })
 })
 

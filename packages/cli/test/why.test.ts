@@ -112,7 +112,8 @@ test('a run that did not end is told as far as it came', async () => {
   const { status, stdout } = await run(['why', cut])
   expect(status).toBe(0)
   expect(stdout).toContain('No end is on record, and no process writes it: its process was ended.')
-  expect(stdout).toContain(`This goes on:\n  halting -p --resume ${first}\n`)
+  // It is a copy, which --resume would not find.
+  expect(stdout).not.toContain('halting -p')
 })
 
 test('of a run that goes on it says which process writes it, and gives no command', async () => {

@@ -19,7 +19,7 @@ export async function exportSession(
   program: Program,
 ): Promise<number> {
   const { output, cwd } = program
-  const path = await findFile(given, program)
+  const path = await findFile(given, 'sessions export', program)
   const chunks = await exported(path, format)
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)

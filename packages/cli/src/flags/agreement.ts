@@ -30,6 +30,11 @@ export function checkAgreement(flags: Flags): void {
   }
 }
 
+/** @throws UsageError for more than one session. */
+export function checkOneSession(command: string, [, second]: readonly string[]): void {
+  if (second !== undefined) throw new UsageError(`halting ${command} takes one session.`)
+}
+
 /** @throws UsageError for more than one. */
 export function checkOnePrompt([first, second]: readonly string[]): void {
   if (second !== undefined) {

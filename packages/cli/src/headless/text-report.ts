@@ -106,7 +106,7 @@ function questionLines({ signal }: Terminal, sessionId: string, width: number): 
     `  ${oneLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id])}`,
   ])
-  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId])}\n`
+  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer'])}\n`
 }
 
 function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPrinter {

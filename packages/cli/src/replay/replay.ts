@@ -10,7 +10,7 @@ import { findFile } from '../session/find-session.ts'
 /** `halting replay [SESSION|FILE]`: what happened in a session, a line for each step, from its record alone. */
 export async function replaySession(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
   const { output } = program
-  const { runs } = await readNamedSession(await findFile(given, program), pricesFor(flags, program))
+  const { runs } = await readNamedSession(await findFile(given, 'replay', program), pricesFor(flags, program))
   for (const records of runs) {
     let beganAt = 0
     for (const record of records) {

@@ -51,11 +51,13 @@ async function meantBy(id: string, all: readonly KeptFile[], program: Program): 
  * meant, or the newest of this folder.
  * @throws UsageError where there is none, or more than one.
  */
-export async function findFile(given: string | undefined, program: Program): Promise<string> {
+export async function findFile(given: string | undefined, command: string, program: Program): Promise<string> {
   if (given === undefined) {
     const [newest] = await keptSessions(whose(program), 'of this folder')
     if (newest === undefined)
-      throw new UsageError('No session of this folder is kept. Name one, by its id or its file: halting why FILE.')
+      throw new UsageError(
+        `No session of this folder is kept. Name one, by its id or its file: halting ${command} FILE.`,
+      )
     return newest.path
   }
   const path = resolve(program.cwd, given)
@@ -82,7 +84,7 @@ export async function findFiles(given: readonly string[], program: Program): Pro
     given.map(async (name) => {
       const path = resolve(program.cwd, name)
       const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() === true
-      if (!isFolder) return [await findFile(name, program)]
+      if (!isFolder) return [await findFile(name, 'what-if', program)]
       const below = new Set(await readdir(path, { recursive: true }))
       const names = [...below].filter((each) => each.endsWith(extension) && !isOfChanges(each, below))
       if (names.length === 0) throw new UsageError(`There is no file *${extension} in ${name}.`)

@@ -29,6 +29,14 @@ export function goOn(terminal: Terminal | undefined, where: Where): GoOn {
   return args === undefined ? { says } : { says, command: commandOf(args, where) }
 }
 
+/** Calls that waited have their answers; those that come later wait as well. */
+export function answeredGoOn(where: Where): GoOn {
+  return {
+    says: 'Its calls are answered. This goes on:',
+    command: commandOf(['-p', '--resume', where.sessionId, '--on-ask', 'defer'], where),
+  }
+}
+
 function commandOf(args: readonly string[], { sessionCwd, cwd }: Where): string {
   const command = `halting ${shellQuoted(args)}`
   return sessionCwd === cwd ? command : `cd ${shellQuoted([sessionCwd])} && ${command}`

@@ -1,5 +1,4 @@
 import { holderOf } from '@halting/agent'
-import type { Terminal } from '@halting/core'
 import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
@@ -7,15 +6,15 @@ import { pricesFor, readNamedSession, type AnySession } from '../foreign/read-se
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFile } from '../session/find-session.ts'
-import { goOn, type GoOn, type Where } from './go-on.ts'
 import { terminalOf } from './terminal-of.ts'
-import { aboutForeign, foreignAccount, goOnForeign } from './why-foreign.ts'
+import { wayOn } from './way-on.ts'
+import { aboutForeign, foreignAccount } from './why-foreign.ts'
 import { whyText } from './why-text.ts'
 
 /** `halting why [SESSION|FILE]`: why a session stopped, and where turns, tokens, dollars and time went. Asks nobody, needs no key. */
 export async function why(flags: Flags, [given]: readonly string[], program: Program): Promise<number> {
-  const { output, cwd, env } = program
-  const path = await findFile(given, program)
+  const { output, env } = program
+  const path = await findFile(given, 'why', program)
   const session = await readNamedSession(path, pricesFor(flags, program))
   const { sessionId, cwd: sessionCwd, runs, foreign } = session
   const newest = runs.at(-1)
@@ -23,7 +22,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const terminal = terminalOf(newest)
   const isOpenHere = foreign === undefined && terminal === undefined
   const heldBy = isOpenHere ? (await holderOf(`${path}.lock`))?.pid : undefined
-  const next = heldBy === undefined ? goOnWith(session, terminal, { sessionId, sessionCwd, cwd }) : { says: '' }
+  const next = heldBy === undefined ? await wayOn(session, path, program) : { says: '' }
   const account = foreign === undefined ? accountOf : foreignAccount
   if (wantsJson(flags)) {
     const told = {
@@ -52,10 +51,6 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   }
   output.out(whyText(told, output.width, styleFor(output.isTerminal.stdout, env)))
   return 0
-}
-
-function goOnWith({ foreign }: AnySession, terminal: Terminal | undefined, where: Where): GoOn {
-  return foreign === undefined ? goOn(terminal, where) : goOnForeign(foreign, where)
 }
 
 /** What is told of a session of another program alone. */

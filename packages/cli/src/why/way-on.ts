@@ -1,0 +1,48 @@
+import { realpath } from 'node:fs/promises'
+import { keptSessions, readAnswers, type KeptFile } from '@halting/agent'
+import { findForeign, programNames } from '@halting/agent/foreign'
+import { foldSession } from '@halting/core/steps'
+import type { AnySession } from '../foreign/read-session.ts'
+import type { Program } from '../program.ts'
+import { waitingCalls } from '../session/waiting-calls.ts'
+import { whose } from '../session/whose.ts'
+import { answeredGoOn, goOn, type GoOn, type Where } from './go-on.ts'
+import { terminalOf } from './terminal-of.ts'
+import { goOnForeign } from './why-foreign.ts'
+
+/** What has a session go on, and a command only where that does what it says. */
+export async function wayOn(session: AnySession, path: string, program: Program): Promise<GoOn> {
+  const { sessionId, cwd: sessionCwd, runs, foreign } = session
+  const where: Where = { sessionId, sessionCwd, cwd: program.cwd }
+  const kept =
+    foreign === undefined ? await keptSessions(whose(program), 'all') : await findForeign(sessionId, whose(program))
+  const whoseFile = foreign === undefined ? 'this program' : programNames[foreign.program]
+  if (!(await isAmong(path, sessionId, kept)))
+    return { says: `To go on with it, it must be where --resume finds it: among the sessions of ${whoseFile}.` }
+  if (foreign !== undefined) return goOnForeign(foreign, where)
+  const folded = foldSession(runs)
+  if (folded.isRewound === true)
+    return {
+      says: `Its conversation went back. Say what comes next: halting --resume ${sessionId} -p "PROMPT"`,
+    }
+  const calls = waitingCalls(folded)
+  if (calls.length > 0) {
+    const answers = await readAnswers(
+      { ...whose(program), cwd: sessionCwd, sessionId },
+      folded.ended.at(-1)?.runId ?? '',
+    )
+    if (calls.every(({ id }) => answers[id] !== undefined)) return answeredGoOn(where)
+  }
+  return goOn(terminalOf(runs.at(-1) ?? []), where)
+}
+
+/** The file itself, however its path is written; not a copy of it. */
+async function isAmong(
+  path: string,
+  sessionId: string,
+  kept: readonly Pick<KeptFile, 'path' | 'sessionId'>[],
+): Promise<boolean> {
+  const own = await realpath(path)
+  for (const file of kept) if (file.sessionId === sessionId && (await realpath(file.path)) === own) return true
+  return false
+}

@@ -1,0 +1,100 @@
+// What commands tell of one session agrees, and what they advise does what they say (spec R-SESS-2, R-WHY-10, R-REW-5, R-SESS-7a).
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { asks, keep, says, sessionPath } from './support/kept-session.ts'
+import { call, here, installProgram, run, script } from './support/program.ts'
+
+installProgram()
+
+const [cut, limited, asked] = [
+  'aaaaaaaa-0000-4000-8000-00000000000a',
+  'bbbbbbbb-0000-4000-8000-00000000000b',
+  'cccccccc-0000-4000-8000-00000000000c',
+]
+
+/** What one of them tells with --json. */
+async function told(...args: readonly string[]): Promise<any> {
+  return JSON.parse((await run([...args, '--json'])).stdout)
+}
+
+describe('a run that was killed after its second request', () => {
+  const killed = async (): Promise<void> => {
+    rmSync(sessionPath(cut), { force: true })
+    await keep(cut, [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }])], { maxTurns: 2 })
+    const lines = readFileSync(sessionPath(cut), 'utf8').split('\n')
+    const end = lines.findIndex((line) => line.includes('"type":"end"'))
+    writeFileSync(sessionPath(cut), `${lines.slice(0, end).join('\n')}\n`)
+  }
+
+  test('has the same turns and cost wherever they are told', async () => {
+    await killed()
+    const { runs, goOn } = await told('why', cut)
+    expect(goOn).toEqual({ says: 'This goes on:', command: `halting -p --resume ${cut}` })
+    const { num_turns: turns, total_cost_usd: costUsd, ended } = await told('sessions', 'show', cut)
+    expect([turns, costUsd, ended]).toEqual([runs[0].totals.turns, runs[0].totals.costUsd, 'open'])
+    expect([turns, costUsd]).toEqual([2, 2.2])
+  })
+
+  test('holds what the person said, though it cannot go back to before that yet', async () => {
+    await killed()
+    const list = await run(['rewind', cut])
+    expect([list.status, list.stdout]).toEqual([0, '   1  go\n'])
+    const back = await run(['rewind', cut, '1', '--yes'])
+    expect([back.status, back.stderr]).toEqual([2, expect.stringContaining('did not end')])
+  })
+})
+
+describe('the command that why gives', () => {
+  test('is none for a session that --resume would not find, or find elsewhere', async () => {
+    await keep(limited, [asks(['Read', { file_path: 'a' }]), says('never')], { maxTurns: 1 })
+    const copy = join(here(), 'elsewhere.jsonl')
+    copyFileSync(sessionPath(limited), copy)
+    const kept = await told('why', limited)
+    const elsewhere = await told('why', copy)
+    expect([kept.goOn.command, elsewhere.goOn.command]).toEqual([
+      `halting -p --resume ${limited} --max-turns 2`,
+      undefined,
+    ])
+    expect(elsewhere.goOn.says).toContain('--resume finds it')
+    expect((await run(['why', copy])).stdout).toContain('--resume finds it')
+  })
+
+  test('is none where the conversation went back: that needs something to be said', async () => {
+    expect((await run(['rewind', limited, '1', '--yes'])).status).toBe(0)
+    const { goOn } = await told('why', limited)
+    expect(goOn).toEqual({
+      says: `Its conversation went back. Say what comes next: halting --resume ${limited} -p "PROMPT"`,
+    })
+  })
+
+  test('goes on once the calls that waited are answered, and has later ones wait as well', async () => {
+    const replies = [{ content: [call('Bash', { command: 'touch one' })] }]
+    const flags = ['--session-id', asked, '--on-ask', 'defer']
+    const first = await run(['-p', 'touch it', '--script', script(replies), ...flags])
+    const resume = `halting -p --resume ${asked} --on-ask defer`
+    expect(first.stderr).toContain(`  ${resume}\n`)
+    const { goOn: before, runs } = await told('why', asked)
+    const id = runs[0].ending.signal.context.pending[0].id as string
+    expect(before.command).toBe(`halting approve ${asked} ${id}`)
+    expect((await run(['approve', asked, id])).stdout).toContain(`Go on: ${resume}\n`)
+    const { goOn: after } = await told('why', asked)
+    expect(after).toEqual({ says: 'Its calls are answered. This goes on:', command: resume })
+  })
+})
+
+test('a word too many is told as that, of the command that it was given to', async () => {
+  const tell = async (...args: readonly string[]) => (await run(args)).stderr
+  expect(await tell('why', cut, limited)).toBe('halting: halting why takes one session.\n')
+  expect(await tell('replay', cut, limited)).toBe('halting: halting replay takes one session.\n')
+  expect(await tell('undo', cut, limited)).toBe('halting: halting undo takes one session.\n')
+  expect(await tell('sessions', 'list', 'more')).toBe(
+    'halting: halting sessions list takes nothing more; search TEXT finds those in which somebody said it.\n',
+  )
+})
+
+test('without a session each command names itself', async () => {
+  const env = { HALTING_CONFIG_DIR: join(here(), 'nothing') }
+  expect((await run(['replay'], { env })).stderr).toContain('halting replay FILE.')
+  expect((await run(['why'], { env })).stderr).toContain('halting why FILE.')
+})
