@@ -13,9 +13,25 @@ const [cut, limited, asked] = [
   'cccccccc-0000-4000-8000-00000000000c',
 ]
 
+interface Told {
+  readonly num_turns: number
+  readonly total_cost_usd: number
+  readonly ended: string
+  readonly goOn: { readonly says: string; readonly command?: string }
+  readonly runs: readonly [
+    {
+      readonly totals: { readonly turns: number; readonly costUsd: number }
+      readonly ending: {
+        readonly signal: { readonly context: { readonly pending: readonly [{ readonly id: string }] } }
+      }
+    },
+  ]
+}
+
 /** What one of them tells with --json. */
-async function told(...args: readonly string[]): Promise<any> {
-  return JSON.parse((await run([...args, '--json'])).stdout)
+async function told(...args: readonly string[]): Promise<Told> {
+  // The program writes it; what a test looks at is compared.
+  return JSON.parse((await run([...args, '--json'])).stdout) as Told
 }
 
 describe('a run that was killed after its second request', () => {
@@ -75,7 +91,7 @@ describe('the command that why gives', () => {
     const resume = `halting -p --resume ${asked} --on-ask defer`
     expect(first.stderr).toContain(`  ${resume}\n`)
     const { goOn: before, runs } = await told('why', asked)
-    const id = runs[0].ending.signal.context.pending[0].id as string
+    const id = runs[0].ending.signal.context.pending[0].id
     expect(before.command).toBe(`halting approve ${asked} ${id}`)
     expect((await run(['approve', asked, id])).stdout).toContain(`Go on: ${resume}\n`)
     const { goOn: after } = await told('why', asked)

@@ -16,7 +16,7 @@ import { defaultInit } from './sdk/default-init.ts'
 import type { SdkMessage, SdkPermissionDenial } from './sdk/sdk-messages.ts'
 import { Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
-import { runsBeforeOf, type QueryOptions } from './query-options.ts'
+import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
 import { runsIn } from './run-id.ts'
 import { collectDenials, resultMessage } from './sdk/result-message.ts'
 import { createTranslator } from './sdk/translate.ts'
@@ -91,7 +91,7 @@ export class QueryEngine {
     this.#learned = session?.ended.at(-1)?.spent
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
-    this.sessionId = options.sessionId ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
+    this.sessionId = sessionIdOf(options) ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
     this.#account = this.#accountWithout()
     this.#prompts = new Prompts(options.prepareContent)
   }

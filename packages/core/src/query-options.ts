@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
+import { shown } from './given.ts'
 import type { LoopOptions } from './options.ts'
 import type { PrepareContent } from './prompts.ts'
 import type { SdkInitInfo } from './sdk/sdk-messages.ts'
@@ -8,7 +9,7 @@ import type { Transcript } from './transcript.ts'
 
 /** What `query` and `QueryEngine` are given: the options of `loop`, and what concerns the session and its messages. */
 export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
-  /** A UUID; one is derived from the clock when absent. */
+  /** A UUID; that of `session`, or one derived from the clock, when absent. */
   readonly sessionId?: string
   /** The session so far, when it is resumed. Its runs are named on from those that it shows. */
   readonly transcript?: Transcript
@@ -29,6 +30,13 @@ export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
   readonly prepareContent?: PrepareContent
   /** Sees everything that the loop tells, before the SDK messages made of it. */
   readonly onEvent?: (event: LoopEvent) => void
+}
+
+/** The name that was given. @throws ConfigurationError where it is not that of the session that goes on: its records would have two. */
+export function sessionIdOf({ sessionId, session }: QueryOptions): string | undefined {
+  const kept = session?.sessionId
+  if (sessionId === undefined || kept === undefined || sessionId === kept) return sessionId ?? kept
+  throw new ConfigurationError(`The session is ${kept}, and sessionId is ${shown(sessionId)}. Leave sessionId out.`)
 }
 
 /** Runs that the session has had. @throws ConfigurationError for what is no such number. */

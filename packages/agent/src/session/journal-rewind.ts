@@ -8,6 +8,7 @@ import {
   type PersonsMessage,
   type StepRecord,
 } from '@halting/core/steps'
+import { checkText } from './given.ts'
 import { entryOfLine, type ReadJournal } from './read-journal.ts'
 
 /** The conversation of a session, and by which ids its messages may be named. */
@@ -44,6 +45,7 @@ export function backToAfter(conversation: Conversation, message: string): Back {
 }
 
 function placeOf({ folded, file, sessions }: Conversation, message: string): number {
+  checkText('message', message)
   const id = file === undefined ? message : entryOfLine(file, message)
   const index = placeOfMessage(folded.transcript, id, sessions)
   if (index >= 0) return index

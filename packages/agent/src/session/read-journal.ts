@@ -2,6 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
+import { checkText } from './given.ts'
 import { journalVersion, type WrittenLines } from './journal-codec.ts'
 import { JournalDecoder } from './journal-decoder.ts'
 import { valueOf, wholeLine } from './journal-line.ts'
@@ -25,6 +26,7 @@ export interface ReadJournal {
  * @throws HaltingError `driver` for damage before it, with the number of the line; for another format; and for a file that cannot be read.
  */
 export async function readJournal(path: string): Promise<ReadJournal> {
+  checkText('path', path)
   const reader = new JournalReader(path)
   let file: FileHandle | undefined
   try {

@@ -15,6 +15,7 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 import { makeDurableFolder, writeWhole } from './durable.ts'
+import { checkFunction, checkText } from './given.ts'
 import { holdSession } from './hold-session.ts'
 import { JournalEncoder } from './journal-codec.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
@@ -35,6 +36,7 @@ export interface JournalOptions {
 /** A session on disk that this process alone writes. What it holds is what `QueryEngine` takes as its `session`. */
 export interface SessionJournal extends KeptSession {
   readonly path: string
+  readonly sessionId: string
   /** A driver for a new run. */
   steps(options?: { readonly clock?: Clock }): AnswerableSteps
   /** Bytes at the end that were cut off: they were being written when a process ended, and nothing depended on them. */
@@ -53,9 +55,11 @@ export interface SessionJournal extends KeptSession {
 
 /**
  * Opens a session, or begins it.
+ * @throws ConfigurationError for what does not name one.
  * @throws HaltingError `driver` for a session that another process writes (and which), a damaged file (and where), and what the file system refuses.
  */
 export async function openJournal(options: JournalOptions): Promise<SessionJournal> {
+  checkGiven(options)
   try {
     return await opened(options)
   } catch (error) {
@@ -90,6 +94,15 @@ async function opened({
   }
 }
 
+/** Plain JavaScript may give anything, and what is written stays. */
+function checkGiven(options: JournalOptions): void {
+  if (typeof options !== 'object' || (options as JournalOptions | null) === null)
+    throw new ConfigurationError('openJournal must be given an object, such as { path, sessionId, cwd, version }.')
+  const { path, sessionId, cwd, version, openFile } = options
+  for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
+  if (openFile !== undefined) checkFunction('openFile', openFile)
+}
+
 async function exists(path: string): Promise<boolean> {
   try {
     return (await stat(path)).size > 0
@@ -100,6 +113,7 @@ async function exists(path: string): Promise<boolean> {
 
 class OpenJournal implements SessionJournal {
   readonly path: string
+  readonly sessionId: string
   #folded: FoldedSession
   readonly #before: ReadJournal | undefined
   readonly open: readonly StepRecord[] | undefined
@@ -108,7 +122,6 @@ class OpenJournal implements SessionJournal {
   readonly tornBytes: number
   readonly #file: JournalFile
   readonly #release: () => Promise<void>
-  readonly #sessionId: string
 
   constructor(
     sessionId: string,
@@ -134,7 +147,7 @@ class OpenJournal implements SessionJournal {
     }
     this.#file = file
     this.#release = release
-    this.#sessionId = sessionId
+    this.sessionId = sessionId
   }
 
   get transcript(): Transcript {
@@ -158,7 +171,7 @@ class OpenJournal implements SessionJournal {
   }
 
   #conversation(alsoOf: readonly string[]): Conversation {
-    return { folded: this.#folded, file: this.#before, sessions: [this.#sessionId, ...alsoOf] }
+    return { folded: this.#folded, file: this.#before, sessions: [this.sessionId, ...alsoOf] }
   }
 
   async #goBack({ entries, record }: Back): Promise<void> {
@@ -169,7 +182,7 @@ class OpenJournal implements SessionJournal {
   }
 
   steps({ clock }: { readonly clock?: Clock } = {}): AnswerableSteps {
-    return new StepsDriver({ log: this.log, sessionId: this.#sessionId, ...(clock !== undefined && { clock }) })
+    return new StepsDriver({ log: this.log, sessionId: this.sessionId, ...(clock !== undefined && { clock }) })
   }
 
   async close(): Promise<void> {

@@ -27,6 +27,8 @@ export interface FoldedSession {
 
 /** A session that an earlier process left, and where its records go on. */
 export interface KeptSession extends FoldedSession {
+  /** The name under which it goes on. */
+  readonly sessionId?: string
   readonly log: StepLog
 }
 
