@@ -1,0 +1,132 @@
+// What programs read of sessions with --json: its fields, frozen here, and told in the guides.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { asks, keep, says } from './support/kept-session.ts'
+import { installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const id = 'aaaaaaaa-0000-4000-8000-00000000000a'
+const guide = (name: string): string =>
+  readFileSync(join(import.meta.dirname, '../../../docs/guide', `${name}.md`), 'utf8')
+
+beforeAll(async () => {
+  await keep(id, [asks(['Edit', { file_path: 'a' }]), says('done')], { maxBudgetUsd: 50 })
+})
+
+type Json = { readonly [field: string]: Json } | readonly Json[] | string | number | boolean | null
+
+/** Names of fields at every depth, `runs[].totals.turns`; the first of a list stands for all. */
+function fieldsOf(value: Json, path = ''): readonly string[] {
+  if (Array.isArray(value))
+    return value.length === 0 ? [] : fieldsOf((value as readonly Json[])[0] ?? null, `${path}[]`)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, field]) => {
+    const place = path === '' ? name : `${path}.${name}`
+    return [place, ...fieldsOf(field as Json, place)]
+  })
+}
+
+async function told(...args: readonly string[]): Promise<readonly string[]> {
+  const { status, stdout } = await run([...args, '--json'])
+  expect(status).toBe(0)
+  return fieldsOf(JSON.parse(stdout.split('\n')[0] ?? '') as Json)
+}
+
+/** The last part of each name stands in the guide, as code. */
+function isTold(fields: readonly string[], text: string): readonly string[] {
+  const names = new Set(fields.map((field) => field.replaceAll('[]', '').split('.').at(-1) ?? ''))
+  return [...names].filter((name) => !text.includes(`\`${name}\``))
+}
+
+const spent = ['turns', 'tokens', 'costUsd', 'activeMs']
+const below = (place: string, names: readonly string[]): readonly string[] => [
+  place,
+  ...names.map((name) => `${place}.${name}`),
+]
+
+test('sessions', async () => {
+  const own = [
+    'session_id',
+    'cwd',
+    'path',
+    'changed_at',
+    'first_prompt',
+    'runs',
+    'num_turns',
+    'total_cost_usd',
+    'ended',
+  ]
+  const fields = await told('sessions')
+  expect(fields).toEqual(['sessions', ...own.map((name) => `sessions[].${name}`)])
+  expect((await told('sessions', 'show', id)).filter((field) => !field.startsWith('messages[]'))).toEqual([
+    ...own,
+    'messages',
+  ])
+  expect(await told('sessions', 'search', 'done')).toEqual([...fields, 'sessions[].line'])
+  expect(isTold([...fields, 'messages', 'line', 'problem', 'held_by'], guide('sessions'))).toEqual([])
+})
+
+test('why', async () => {
+  const fields = await told('why', id)
+  expect(fields).toEqual([
+    'sessionId',
+    'cwd',
+    'file',
+    'runs',
+    ...below('runs[].run', ['sessionId', 'runId', 'agentPath', 'depth']),
+    'runs[].ending',
+    'runs[].ending.reason',
+    ...below('runs[].ending.signal', ['reason', 'message', 'context', 'source']),
+    'runs[].ending.others',
+    'runs[].ending.error',
+    'runs[].ending.stillRunning',
+    'runs[].overridden',
+    ...below('runs[].limits', []),
+    ...['limit', 'unit', 'used', 'max', 'isReached'].map((name) => `runs[].limits[].${name}`),
+    'runs[].laps',
+    ...['transition', 'laps', 'used', 'allowed'].map((name) => `runs[].laps[].${name}`),
+    ...below('runs[].totals', ['turns', 'requests', 'tokens', 'costUsd', 'committedUsd', 'activeMs']),
+    ...below('runs[].carried', spent),
+    'runs[].phases',
+    ...['phase', 'ms', 'requests', 'tokens', 'costUsd'].map((name) => `runs[].phases[].${name}`),
+    'runs[].tools',
+    ...['tool', 'calls', 'failed', 'open', 'ms', 'tokens', 'resultCharacters', 'costUsd'].map(
+      (name) => `runs[].tools[].${name}`,
+    ),
+    ...['slowest', 'dearest'].flatMap((list) => [
+      `runs[].${list}`,
+      ...['phase', 'scope', 'request', 'what', 'ms', 'tokens', 'costUsd'].map((name) => `runs[].${list}[].${name}`),
+    ]),
+    'runs[].open',
+    'goOn',
+    'goOn.says',
+  ])
+  const more = ['heldBy', 'command', 'program', 'skipped', 'recordedUsd', 'unpriced']
+  expect(isTold([...fields, ...more], guide('why'))).toEqual([])
+})
+
+test('replay and what-if', async () => {
+  const steps = await told('replay', id)
+  expect(steps).toEqual(['atMs', 'what', 'text'])
+  const fields = await told('what-if', id, '--max-turns', '1', '--suggest')
+  expect(fields).toEqual([
+    ...below('limits', ['maxTurns']),
+    'answers',
+    ...['session', 'run', 'file', 'program', 'unpriced', 'answer'].map((name) => `answers[].${name}`),
+    'answers[].answer.verdict',
+    'answers[].answer.reason',
+    ...below('answers[].answer.by', ['limit', 'used', 'max']),
+    'answers[].answer.isAtTheLatest',
+    'answers[].answer.toldAfterTurn',
+    ...below('answers[].answer.kept', spent),
+    ...below('answers[].answer.saved', spent),
+    ...below('answers[].answer.lost', ['changes', 'calls', 'answer']),
+    'suggested',
+    'runs',
+    'skipped',
+    'notes',
+  ])
+  expect(isTold([...steps, ...fields, 'stops'], guide('why'))).toEqual([])
+})
