@@ -1,6 +1,6 @@
 import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { HaltingError, Transcript } from '@halting/core'
+import { ConfigurationError, HaltingError, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import {
   StepsDriver,
