@@ -1,7 +1,15 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import { changesAt, longestBusyMs, type HeldFiles, type LookLimits, type ProjectLook } from './project-look.ts'
+import {
+  changesAt,
+  isNoText,
+  longestBusyMs,
+  namesThatAreNoText,
+  type HeldFiles,
+  type LookLimits,
+  type ProjectLook,
+} from './project-look.ts'
 import { absent, type KeptState } from './kept-state.ts'
 
 /** Folders that other programs fill and fill again. */
@@ -20,6 +28,7 @@ interface Walked {
   readonly paths: readonly string[]
   /** Why not all of it was seen. */
   readonly cut: string | undefined
+  readonly hasNoText: boolean
 }
 
 /** Looks at a folder without git: every file and folder in it, up to the limits. Links are seen, and not followed. */
@@ -34,7 +43,11 @@ export async function lookAtFolder(root: string, files: HeldFiles, limits: LookL
       const isNew = (path: string): boolean => before.cut === undefined || held.has(path)
       const paths = new Set([...held.keys(), ...now.paths.filter(isNew)])
       const beforeOf = (): KeptState => absent
-      return { changes: await changesAt(paths, held, beforeOf), unseen: cut === undefined ? [] : [cut] }
+      const noText = before.hasNoText || now.hasNoText ? [namesThatAreNoText] : []
+      return {
+        changes: await changesAt(paths, held, beforeOf),
+        unseen: [...(cut === undefined ? [] : [cut]), ...noText],
+      }
     },
   }
 }
@@ -42,6 +55,7 @@ export async function lookAtFolder(root: string, files: HeldFiles, limits: LookL
 async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise<Walked> {
   const paths: string[] = []
   const folders = [root]
+  let hasNoText = false
   const began = performance.now()
   let busySince = began
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
@@ -49,18 +63,23 @@ async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise
       const path = join(folder, entry.name)
       if (files.isHidden(path)) continue
       if (entry.isDirectory() && passedOver.has(entry.name)) continue
+      if (isNoText(path)) {
+        hasNoText = true
+        continue
+      }
       paths.push(path)
       if (entry.isDirectory()) folders.push(path)
     }
-    if (paths.length > limits.files) return { paths, cut: `more than ${limits.files} files are in ${root}` }
+    if (paths.length > limits.files) return { paths, hasNoText, cut: `more than ${limits.files} files are in ${root}` }
     const now = performance.now()
-    if (now - began > limits.ms) return { paths, cut: `to look through ${root} takes more than ${limits.ms} ms` }
+    if (now - began > limits.ms)
+      return { paths, hasNoText, cut: `to look through ${root} takes more than ${limits.ms} ms` }
     if (now - busySince > longestBusyMs) {
       await pause()
       busySince = performance.now()
     }
   }
-  return { paths, cut: undefined }
+  return { paths, hasNoText, cut: undefined }
 }
 
 function entriesOf(folder: string) {

@@ -5,7 +5,15 @@ import type { FileChange } from './change-log.ts'
 import { readObjects } from './git-objects.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { absent, isSameState, sha256Of, sizeText, stampOf, statsAt, type KeptState } from './kept-state.ts'
-import { changesAt, type HeldFiles, type LookLimits, madeFoldersOf, type ProjectLook } from './project-look.ts'
+import {
+  changesAt,
+  type HeldFiles,
+  isNoText,
+  type LookLimits,
+  madeFoldersOf,
+  namesThatAreNoText,
+  type ProjectLook,
+} from './project-look.ts'
 
 /** A file as the index has it. */
 interface Indexed {
@@ -19,6 +27,19 @@ interface Indexed {
 
 type Index = ReadonlyMap<string, Indexed>
 
+/** What was there before a command. */
+interface Looked {
+  readonly index: Index
+  readonly held: ReadonlyMap<string, unknown>
+  readonly contents: KeptContents
+  readonly limits: LookLimits
+}
+
+/** The folder of all files, the index, and files of the configuration. */
+type PlacesOfGit = readonly [top: string, indexFile: string, ...configFiles: readonly string[]]
+
+const plain: readonly string[] = ['--no-optional-locks', '-c', 'core.fsmonitor=false']
+
 /**
  * Looks at a folder of a git repository: what the index has is in git's own store, so only what differs from it is read and held.
  * G1: nothing of the repository is written, no lock is taken, and nothing that its configuration names is run.
@@ -28,15 +49,16 @@ export class GitProject {
   readonly #root: string
   readonly #top: string
   readonly #indexFile: string
-  readonly #git: readonly string[]
+  readonly #configFiles: readonly string[]
   readonly #env: Environment
-  #index: { readonly stamp: string; readonly files: Index } | undefined
+  #index: { readonly stamp: string; readonly files: Index; readonly unwatched: readonly string[] } | undefined
+  #filters: { readonly stamp: string; readonly off: readonly string[] | undefined } | undefined
 
-  private constructor(root: string, top: string, indexFile: string, git: readonly string[], env: Environment) {
+  private constructor(root: string, [top, indexFile, ...configFiles]: PlacesOfGit, env: Environment) {
     this.#root = root
     this.#top = top
-    this.#indexFile = indexFile
-    this.#git = git
+    this.#indexFile = resolve(root, indexFile)
+    this.#configFiles = configFiles.map((file) => resolve(root, file))
     this.#env = env
   }
 
@@ -51,48 +73,48 @@ export class GitProject {
       GIT_WORK_TREE: undefined,
       GIT_INDEX_FILE: undefined,
     }
-    const plain = ['--no-optional-locks', '-c', 'core.fsmonitor=false']
-    const told = await output(root, [...plain, 'rev-parse', '--show-toplevel', '--git-path', 'index'], quiet)
-    const [top, indexFile] = told?.toString().split('\n') ?? []
+    const files = ['index', 'config', 'config.worktree'].flatMap((file) => ['--git-path', file])
+    const told = await output(root, [...plain, 'rev-parse', '--show-toplevel', ...files], quiet)
+    const [top, indexFile, ...configFiles] = told?.toString().split('\n').slice(0, 4) ?? []
     if (top === undefined || top === '' || indexFile === undefined) return undefined
     if ((await output(root, [...plain, 'check-ignore', '-q', '.'], quiet)) !== undefined) return undefined
-    // A filter is a command; without it a file that has one counts as changed, and is held as it is.
-    const filters = await output(root, [...plain, 'config', '-z', '--name-only', '--get-regexp', '^filter\\.'], quiet)
-    const off = (filters?.toString() ?? '')
-      .split('\0')
-      .filter((name) => /\.(?:clean|smudge|process)$/.test(name))
-      .flatMap((name) => ['-c', `${name}=`])
-    return new GitProject(root, top, resolve(root, indexFile), [...plain, ...off], quiet)
+    return new GitProject(root, [top, indexFile, ...configFiles], quiet)
   }
 
   /** Undefined where git cannot tell, or not in time. */
   async look(files: HeldFiles, contents: KeptContents, limits: LookLimits): Promise<ProjectLook | undefined> {
-    const index = await this.#readIndex(limits)
-    const different = await this.#different(files, limits)
-    if (index === undefined || different === undefined) return undefined
+    const git = await this.#git()
+    if (git === undefined) return undefined
+    const index = await this.#readIndex(git, limits)
+    const different = await this.#different(git, files, limits)
+    const filtered = await this.#filtered(git)
+    if (index === undefined || different === undefined || filtered === undefined) return undefined
+    for (const path of [...(this.#index?.unwatched ?? []), ...filtered]) if (!files.isHidden(path)) different.add(path)
     const held = await files.hold(different)
     const startedMs = Date.now()
     return {
       changes: async () => {
-        const [now, nowDifferent] = [await this.#readIndex(limits), await this.#different(files, limits)]
-        if (now === undefined || nowDifferent === undefined)
+        // The command may have named filters.
+        const after = await this.#git()
+        const now = after === undefined ? undefined : await this.#readIndex(after, limits)
+        const nowDifferent = after === undefined ? undefined : await this.#different(after, files, limits)
+        if (after === undefined || now === undefined || nowDifferent === undefined)
           return { changes: [], unseen: [`git could not tell what is different in ${this.#root}`] }
         const paths = new Set([...different, ...nowDifferent, ...differentIn(index, now)])
         const beforeOf = (path: string): KeptState => indexedState(index.get(path))
         const seen = await changesAt(paths, held, beforeOf)
-        const changes = await this.#withContents(seen, index, held, contents, limits)
-        return { changes: changes.map((change) => withFolders(change, this.#root, startedMs)), unseen: [] }
+        const changes = await this.#withContents(after, seen, { index, held, contents, limits })
+        const unseen = [...paths].some(isNoText) ? [namesThatAreNoText] : []
+        return { changes: changes.map((change) => withFolders(change, this.#root, startedMs)), unseen }
       },
     }
   }
 
   /** What stood in the index is taken out of git's store, if it is what stood in the folder. */
   async #withContents(
+    git: readonly string[],
     changes: readonly FileChange[],
-    index: Index,
-    held: ReadonlyMap<string, unknown>,
-    contents: KeptContents,
-    limits: LookLimits,
+    { index, held, contents, limits }: Looked,
   ): Promise<readonly FileChange[]> {
     const wanted = new Map<string, Indexed>()
     for (const { path } of changes) {
@@ -100,7 +122,7 @@ export class GitProject {
       if (indexed !== undefined && indexed.bytes <= limits.fileBytes * 4) wanted.set(path, indexed)
     }
     const objects = new Set([...wanted.values()].map(({ object }) => object))
-    const found = await readObjects(this.#root, this.#git, this.#env, objects)
+    const found = await readObjects(this.#root, git, this.#env, objects)
     const completed: FileChange[] = []
     for (const change of changes) {
       const indexed = held.has(change.path) ? undefined : index.get(change.path)
@@ -114,32 +136,70 @@ export class GitProject {
     return completed
   }
 
-  async #readIndex(limits: LookLimits): Promise<Index | undefined> {
-    const stats = statsAt(this.#indexFile)
-    const stamp = stats === undefined ? 'none' : stampOf(stats)
+  /** How git is called so that no filter is run: each is a command. Undefined where one cannot be switched off. */
+  async #git(): Promise<readonly string[] | undefined> {
+    const stamp = this.#configFiles.map(stampAt).join()
+    if (this.#filters?.stamp !== stamp) this.#filters = { stamp, off: await this.#filtersOff() }
+    const { off } = this.#filters
+    return off === undefined ? undefined : [...plain, ...off]
+  }
+
+  async #filtersOff(): Promise<readonly string[] | undefined> {
+    const args = [...plain, 'config', '-z', '--name-only', '--get-regexp', '^filter\\.']
+    const told = (await output(this.#root, args, this.#env))?.toString() ?? ''
+    const names = told.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
+    const filters = [...new Set(names)].filter((name) => name !== '')
+    // For `-c` the name ends there.
+    if (filters.some((name) => name.includes('='))) return undefined
+    return filters.flatMap((name) =>
+      [...['clean', 'smudge', 'process'].map((part) => `${name}.${part}=`), `${name}.required=false`].flatMap(
+        (each) => ['-c', each],
+      ),
+    )
+  }
+
+  /** Files that a filter changes on their way: what stands in the folder is not what git has, whatever the index says. */
+  async #filtered(git: readonly string[]): Promise<readonly string[] | undefined> {
+    if (git.length === plain.length) return []
+    const args = ['ls-files', '-z', '--full-name', '--', '.', ':(exclude,attr:!filter)']
+    const told = await output(this.#root, [...git, ...args], this.#env)
+    return told
+      ?.toString()
+      .split('\0')
+      .flatMap((path) => (path === '' ? [] : [join(this.#top, path)]))
+  }
+
+  async #readIndex(git: readonly string[], limits: LookLimits): Promise<Index | undefined> {
+    const stamp = stampAt(this.#indexFile)
     if (this.#index?.stamp === stamp) return this.#index.files
-    const args = [...this.#git, 'ls-files', '--stage', '--debug', '-v', '-z', '--full-name', '--', '.']
+    const args = [...git, 'ls-files', '--stage', '--debug', '-v', '-z', '--full-name', '--', '.']
     const text = (await output(this.#root, args, this.#env, limits.ms * 2))?.toString()
     if (text === undefined) return undefined
     const files = new Map<string, Indexed>()
+    const unwatched: string[] = []
     const entries = /([A-Za-z?]) (\d+) ([0-9a-f]+) (\d)\t([^\0]*)\0[\s\S]*?size: (\d+)\tflags: [0-9a-f]+\n/g
-    for (const [, tag, mode = '', object = '', stage, path = '', bytes] of text.matchAll(entries))
-      // Others are not in the folder (sparse), belong to a repository of their own, or are in conflict, which status tells.
-      if (tag === 'H' && stage === '0' && mode !== '160000')
-        files.set(join(this.#top, path), {
-          object,
-          mode: Number.parseInt(mode, 8),
-          bytes: Number(bytes),
-          fileMode: files.size < limits.files ? fileModeAt(join(this.#top, path)) : null,
-        })
-    this.#index = { stamp, files }
+    for (const [, tag, mode = '', object = '', stage, name = '', bytes] of text.matchAll(entries)) {
+      // Others belong to a repository of their own, or are in conflict, which status tells.
+      if (stage !== '0' || mode === '160000') continue
+      const path = join(this.#top, name)
+      // Git was told not to look at these; of a sparse folder most are not there.
+      if (tag !== 'H' && unwatched.length <= limits.files && statsAt(path) !== undefined) unwatched.push(path)
+      if (tag !== 'H') continue
+      files.set(path, {
+        object,
+        mode: Number.parseInt(mode, 8),
+        bytes: Number(bytes),
+        fileMode: files.size < limits.files ? fileModeAt(path) : null,
+      })
+    }
+    this.#index = { stamp, files, unwatched }
     return files
   }
 
   /** Paths that differ from the index, and those that it does not know. */
-  async #different(files: HeldFiles, limits: LookLimits): Promise<ReadonlySet<string> | undefined> {
+  async #different(git: readonly string[], files: HeldFiles, limits: LookLimits): Promise<Set<string> | undefined> {
     const args = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
-    const told = await output(this.#root, [...this.#git, ...args, '--', '.'], this.#env, limits.ms * 2)
+    const told = await output(this.#root, [...git, ...args, '--', '.'], this.#env, limits.ms * 2)
     if (told === undefined) return undefined
     const paths = new Set<string>()
     for (const entry of told.toString().split('\0')) {
@@ -180,6 +240,11 @@ function stateOf({ mode, bytes, fileMode }: Indexed, content: Buffer | undefined
   if (content.length !== bytes)
     return { kind: 'unkept', why: 'is changed by git on its way into the folder', stamp: `git ${sha256Of(content)}` }
   return { kind: 'file', sha256: sha256Of(content), bytes: content.length, mode: fileMode ?? mode & 0o777 }
+}
+
+function stampAt(path: string): string {
+  const stats = statsAt(path)
+  return stats === undefined ? 'none' : stampOf(stats)
 }
 
 function fileModeAt(path: string): number | null {

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
-import { isInside } from '../paths.ts'
+import { bothEnds, isInside } from '../paths.ts'
 import type { FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { absent, isInPlace, isSameState, stampOf, stateAt, statsAt, type KeptState } from './kept-state.ts'
@@ -53,7 +53,8 @@ export class HeldFiles {
   /** What lies in `hidden` is not looked at: the program's own. */
   constructor(contents: KeptContents, hidden: readonly string[], limits: LookLimits = lookLimits) {
     this.#contents = contents
-    this.#hidden = hidden
+    // What is looked at has real paths.
+    this.#hidden = hidden.flatMap(bothEnds)
     this.#limits = limits
   }
 
@@ -99,6 +100,14 @@ export class HeldFiles {
     this.#known = new Map(held)
     return held
   }
+}
+
+/** What is told of names that Node gives as other names: under those nothing is found. */
+export const namesThatAreNoText = 'files whose names are no text (UTF-8) are not looked at'
+
+/** Whether nothing is found under a name because it is not the one on disk. */
+export function isNoText(path: string): boolean {
+  return path.includes('\uFFFD') && statsAt(path) === undefined
 }
 
 /** Where a folder above is a link, what that leads to is not what stands at the path. Each folder is asked for once. */

@@ -74,8 +74,8 @@ export async function takeBackFrom(
 
 /** What it takes to have the files as they were before this restore. */
 export async function redoOf(records: readonly ChangeRecord[], at: number, contents: KeptContents): Promise<TakeBack> {
-  const histories = new Map<string, readonly FileChange[]>()
-  for (const change of changesOf(records, at)) histories.set(change.path, [change])
+  const histories = new Map<string, readonly Step[]>()
+  for (const change of changesOf(records, at)) histories.set(change.path, [{ ...change, isInAdvance: false }])
   const found = await compare(histories, contents)
   const record = records[at]
   return { ...found, unknown: [], takes: record?.type === 'restore_start' ? record.takes : [] }
@@ -94,16 +94,27 @@ function takenIn(records: readonly ChangeRecord[]): ReadonlySet<number> {
   return taken
 }
 
+/** One change of a path. What is written down in advance may not have happened: the disk was full, or a kill came. */
+interface Step extends FileChange {
+  readonly isInAdvance: boolean
+}
+
 /** What became of each path since then, step by step. */
-function historiesSince(records: readonly ChangeRecord[], first: number): ReadonlyMap<string, readonly FileChange[]> {
-  const histories = new Map<string, FileChange[]>()
+function historiesSince(records: readonly ChangeRecord[], first: number): ReadonlyMap<string, readonly Step[]> {
+  const histories = new Map<string, Step[]>()
   for (let index = first; index < records.length; index++)
     for (const change of changesOf(records, index)) {
+      const step = { ...change, isInAdvance: records[index]?.type === 'change' }
       const before = histories.get(change.path)
-      if (before === undefined) histories.set(change.path, [change])
-      else before.push(change)
+      if (before === undefined) histories.set(change.path, [step])
+      else before.push(step)
     }
   return histories
+}
+
+/** Whether a step may have left this. */
+function mayLeave({ before, after, isInAdvance }: Step, state: KeptState): boolean {
+  return isSameState(state, after) || (isInAdvance && isSameState(state, before))
 }
 
 /** What a record changed: of a restore, what was not left as it was. */
@@ -126,7 +137,7 @@ function changesOf(records: readonly ChangeRecord[], index: number): readonly Fi
 }
 
 async function compare(
-  histories: ReadonlyMap<string, readonly FileChange[]>,
+  histories: ReadonlyMap<string, readonly Step[]>,
   contents: KeptContents,
 ): Promise<Pick<TakeBack, 'changes' | 'left'>> {
   const changes: FileChange[] = []
@@ -137,7 +148,7 @@ async function compare(
     const { state: now } = stateInPlace(path)
     const target = first.before
     if (isSameState(now, target)) continue
-    const why = (await whyNot(path, histories, contents)) ?? whyOther(now, last.after)
+    const why = (await whyNot(path, histories, contents)) ?? whyOther(now, last)
     if (why !== undefined) {
       left.push({ path, why })
       continue
@@ -190,16 +201,16 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-function whyOther(now: KeptState, expected: KeptState): string | undefined {
-  if (now.kind === 'unkept' && expected.kind === 'unkept') return `it ${now.why}: an undo could not be taken back`
-  if (isSameState(now, expected)) return undefined
+function whyOther(now: KeptState, last: Step): string | undefined {
+  if (now.kind === 'unkept' && last.after.kind === 'unkept') return `it ${now.why}: an undo could not be taken back`
+  if (mayLeave(last, now)) return undefined
   if (now.kind === 'absent') return 'somebody has deleted it since'
   return 'somebody else has changed it since'
 }
 
 async function whyNot(
   path: string,
-  histories: ReadonlyMap<string, readonly FileChange[]>,
+  histories: ReadonlyMap<string, readonly Step[]>,
   contents: KeptContents,
 ): Promise<string | undefined> {
   const history = histories.get(path) ?? []
@@ -207,9 +218,9 @@ async function whyNot(
   const above = linkAbove(path)
   const putBack = above === undefined ? undefined : histories.get(above)?.[0]?.before
   if (above !== undefined && (putBack === undefined || putBack.kind === 'link')) return `${above} is a link now`
-  for (const [index, { after }] of history.entries()) {
+  for (const [index, step] of history.entries()) {
     const next = history[index + 1]
-    if (next !== undefined && !isSameState(after, next.before)) return 'somebody else changed it in between'
+    if (next !== undefined && !mayLeave(step, next.before)) return 'somebody else changed it in between'
   }
   if (target.kind === 'unkept') return `what it was is not kept: it ${target.why}`
   if (target.kind === 'file' && (await contents.read(target.sha256)) === undefined)

@@ -1,0 +1,124 @@
+// Holds rules of docs/spec.md: R-UNDO-1, R-UNDO-2, R-UNDO-4: found by attack; a hostile repository, files that git does not watch, writes that fail.
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { FileCheckpoints } from '@halting/agent'
+import { openProject, type Project } from '../support/changed-project.ts'
+
+let project: Project | undefined
+afterEach(() => project?.remove())
+
+const opened = (...args: Parameters<typeof openProject>): Project => (project = openProject(...args))
+const at = (name: string): string => join(project?.cwd ?? '', name)
+const read = (name: string): string => readFileSync(at(name), 'utf8')
+const bash = (command: string, run = 'run1'): Promise<string> | undefined => project?.use(run, 'Bash', { command })
+
+async function undone(): Promise<readonly unknown[]> {
+  const plan = await project?.files.plan({ kind: 'undo' })
+  if (plan === undefined || project === undefined) throw new Error('there is something to undo')
+  const left = [...plan.left, ...(plan.left.length > 0 ? [] : await project.files.apply(plan))]
+  return [...left, ...plan.unknown]
+}
+
+describe('a write that failed', () => {
+  const steps = (fails: readonly boolean[]): Promise<readonly unknown[]> => {
+    const { cwd, folder } = opened('folder')
+    writeFileSync(at('a.txt'), 'first\n')
+    const checkpoints = new FileCheckpoints({ folder, cwd })
+    return fails
+      .reduce(
+        (before, isFailing, index) =>
+          before.then(async () => {
+            const content = Buffer.from(`${index}\n`)
+            const call = { callId: `c${index}`, toolName: 'Write', idempotencyKey: `s/run1/tool:${index}:0:c${index}` }
+            const save = async (): Promise<void> => {
+              if (isFailing) throw new Error('no space left')
+              writeFileSync(at('a.txt'), content)
+            }
+            await checkpoints.around(call, at('a.txt'), { content, mode: undefined }, save).catch(() => undefined)
+          }),
+        Promise.resolve(),
+      )
+      .then(undone)
+  }
+
+  test.each([
+    ['after one that did not', [false, true]],
+    ['before one that did not', [true, false]],
+    ['between two', [false, true, false]],
+    ['twice', [false, true, true, false, true]],
+  ])('%s is none: what the agent left is not taken for the work of somebody else', async (_where, fails) => {
+    expect(await steps(fails)).toEqual([])
+    expect(read('a.txt')).toBe('first\n')
+  })
+})
+
+describe('a repository', () => {
+  test('runs nothing that it names, however its filters are called', async () => {
+    const { sh } = opened('git')
+    sh(`printf '* filter=x=y\\n' > .gitattributes; echo one > a.txt; git add -A; git commit -qm first`)
+    sh(`printf '[filter "x=y"]\\n\\tclean = touch ${at('../pwned')}; cat\\n' >> .git/config`)
+    sh('sleep 0.01; echo two > a.txt')
+    await bash('echo three > a.txt')
+    expect(existsSync(at('../pwned'))).toBe(false)
+  })
+
+  test('runs no filter that a command named', async () => {
+    const { sh } = opened('git')
+    sh(`printf '* filter=late\\n' > .gitattributes; echo one > a.txt; git add -A; git commit -qm first`)
+    await bash(`git config filter.late.clean 'touch ${at('../late')}; cat'; echo two > a.txt`)
+    await bash('echo six > a.txt')
+    expect(existsSync(at('../late'))).toBe(false)
+  })
+
+  test('with a filter that keeps the length gives back what stood in the folder', async () => {
+    const { sh } = opened('git')
+    sh(`git config filter.rot.clean 'tr a-m n-z'; git config filter.rot.smudge 'tr n-z a-m'`)
+    sh(
+      `printf '*.rot filter=rot\\n' > .gitattributes; echo abc > a.rot; git add -A; git commit -qm first; sleep 1.1; touch x; git add x; git status`,
+    )
+    await bash('echo xyz > a.rot')
+    expect(await undone()).toEqual([])
+    expect(read('a.rot')).toBe('abc\n')
+  })
+
+  test.each(['assume-unchanged', 'skip-worktree'])('that is told to look away (%s) is looked at', async (how) => {
+    const { sh } = opened('git')
+    sh(`echo one > a.txt; git add -A; git commit -qm first; git update-index --${how} a.txt; echo mine > a.txt`)
+    await bash('echo two > a.txt')
+    expect(await undone()).toEqual([])
+    expect(read('a.txt')).toBe('mine\n')
+  })
+
+  test('with a name that is no text says that it was not looked at', async () => {
+    const { sh } = opened('git')
+    sh(`echo one > $'caf\\xe9'`)
+    await bash(`echo two > $'caf\\xe9'; echo new > b.txt`)
+    expect(await undone()).toEqual([expect.stringContaining('no text')])
+  })
+})
+
+test('a folder with a name that is no text says so', async () => {
+  const { sh } = opened('folder')
+  sh(`echo one > $'caf\\xe9'`)
+  await bash(`echo two > $'caf\\xe9'; echo new > b.txt`)
+  expect(await undone()).toEqual([expect.stringContaining('no text')])
+})
+
+test('the sessions of the program are not looked at, also where a link leads to them', async () => {
+  const first = opened('folder')
+  first.remove()
+  const base = dirname(first.cwd)
+  mkdirSync(join(base, 'project'), { recursive: true })
+  const link = join(base, 'link')
+  symlinkSync(join(base, 'project'), link)
+  const here = openProject('folder', { cwd: join(base, 'project'), hidden: [join(link, '.halting/projects')] })
+  project = here
+  mkdirSync(join(base, 'project/.halting/projects/x'), { recursive: true })
+  writeFileSync(join(base, 'project/.halting/projects/x/s.jsonl'), 'one\n')
+  await here.use('run1', 'Bash', {
+    command: `cd ${join(base, 'project')}; echo two > .halting/projects/x/s.jsonl; echo x > b.txt`,
+  })
+  const plan = await here.files.plan({ kind: 'undo' })
+  expect(plan?.changes.map(({ path }) => path)).toEqual([join(base, 'project/b.txt')])
+})
