@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 import { lstat, open, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { holderOf, takeLock } from './journal-lock.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
@@ -45,7 +45,8 @@ export async function cleanUpSessions(
     if ((await stateOf(folder))?.isDirectory() !== true) continue
     const names = await namesIn(folder)
     const kept = new Set<string>()
-    for (const name of names.filter((each) => each.endsWith(extension))) {
+    // Without an id the folder of a session would be the one that all are in.
+    for (const name of names.filter((each) => each.endsWith(extension) && each !== extension)) {
       const id = name.slice(0, -extension.length)
       if (await wasRemoved(join(folder, id), before)) sessions++
       else kept.add(id)
@@ -87,7 +88,7 @@ async function wasRemoved(path: string, before: number): Promise<boolean> {
   }
 }
 
-/** The newest of the file, its folder and what lies in that: answers come without the file being written. */
+/** The newest of the file, its folder and what lies in that: answers and undos come without the file being written. */
 async function isOld(file: string, folder: string, before: number): Promise<boolean> {
   const state = await stateOf(file)
   if (state?.isFile() !== true || state.mtimeMs >= before) return false
@@ -98,10 +99,11 @@ async function isFolderOld(folder: string, before: number): Promise<boolean> {
   const state = await stateOf(folder)
   if (state === undefined) return true
   if (!state.isDirectory() || state.mtimeMs >= before) return false
-  for (const name of await namesIn(folder)) {
-    const part = await stateOf(join(folder, name))
-    if (part !== undefined && part.mtimeMs >= before) return false
-  }
+  for (const part of [folder, join(folder, 'files')])
+    for (const name of await namesIn(part)) {
+      const found = await stateOf(join(part, name))
+      if (found !== undefined && found.mtimeMs >= before) return false
+    }
   return true
 }
 
@@ -118,7 +120,7 @@ async function isJournal(path: string): Promise<boolean> {
 }
 
 /** What a session keeps beside its file; a run that keeps no session has large results all the same. */
-const ours: ReadonlySet<string> = new Set(['tool-results', 'payloads', 'files', 'checkpoints', 'answers.json'])
+const ours: ReadonlySet<string> = new Set(['tool-results', 'payloads', 'files', 'answers.json'])
 
 async function removeLeftover(folder: string, before: number): Promise<void> {
   if ((await stateOf(folder))?.isDirectory() !== true || !(await isFolderOld(folder, before))) return
@@ -128,15 +130,20 @@ async function removeLeftover(folder: string, before: number): Promise<void> {
   await rm(folder, { recursive: true, force: true }).catch(() => {})
 }
 
-/** Drafts of the file itself, of payloads, results and answers, where no process writes the session. */
+/** Drafts of the file itself, of payloads, results, answers and what files were, where no process writes the session. */
 async function removeDrafts(project: string, name: string, before: number): Promise<void> {
   if (name.endsWith('.part')) return removeDraft(join(project, name), before)
   if (name.includes('.') || (await stateOf(join(project, name)))?.isDirectory() !== true) return
   if ((await holderOf(join(project, `${name}${extension}.lock`))) !== undefined) return
-  for (const folder of ['', 'payloads', 'tool-results']) {
+  const files = join('files', 'contents')
+  for (const folder of ['', 'payloads', 'tool-results', 'files', files]) {
     const path = join(project, name, folder)
+    // A link above would lead elsewhere.
+    if (folder === files && (await stateOf(dirname(path)))?.isDirectory() !== true) continue
     if ((await stateOf(path))?.isDirectory() !== true) continue
-    for (const part of await namesIn(path)) if (part.endsWith('.part')) await removeDraft(join(path, part), before)
+    for (const part of await namesIn(path))
+      if (part.endsWith('.part') || (folder === 'files' && part === 'waiting'))
+        await removeDraft(join(path, part), before)
   }
 }
 

@@ -35,13 +35,13 @@ async function session(id: string, at: Date, project = '-project'): Promise<stri
   const journal = await openJournal({ path, sessionId: id, cwd: '/project', version: '0.1.0' })
   await journal.close()
   const folder = path.slice(0, -6)
-  for (const part of ['payloads', 'tool-results', 'checkpoints']) {
+  for (const part of ['payloads', 'tool-results', 'files']) {
     mkdirSync(join(folder, part), { recursive: true })
     writeFileSync(join(folder, part, 'a'), 'x')
     touch(join(folder, part), at)
   }
   writeFileSync(join(folder, 'answers.json'), '{}')
-  for (const each of [join(folder, 'answers.json'), folder, path]) touch(each, at)
+  for (const each of [join(folder, 'answers.json'), join(folder, 'files/a'), folder, path]) touch(each, at)
   return path
 }
 
@@ -53,7 +53,7 @@ test('what was not touched for so long goes, with all that lies beside it; what 
   const elsewhere = await session('far', days(400), '-elsewhere')
   expect(await clean()).toEqual({ sessions: 2 })
   expect([old, old.slice(0, -6), elsewhere].filter((path) => existsSync(path))).toEqual([])
-  expect([young, answered, join(young.slice(0, -6), 'checkpoints/a')].filter((path) => !existsSync(path))).toEqual([])
+  expect([young, answered, join(young.slice(0, -6), 'files/a')].filter((path) => !existsSync(path))).toEqual([])
   expect(readdirSync(dirname(young)).toSorted()).toEqual(['answered', 'answered.jsonl', 'young', 'young.jsonl'])
 })
 
@@ -118,4 +118,43 @@ test('it is due once a day, and not where there are no sessions', async () => {
   const later = (hours: number): Date => new Date(now.getTime() + hours * 3_600_000)
   expect(await isCleanUpDue(place(), later(23))).toBe(false)
   expect(await isCleanUpDue(place(), later(24))).toBe(true)
+})
+
+test('what files were goes with its session, also where that is gone already, and drafts of it go by themselves', async () => {
+  const folder = join(base(), '-project', 'gone')
+  mkdirSync(join(folder, 'files/contents'), { recursive: true })
+  writeFileSync(join(folder, 'files/contents/a'), 'x')
+  for (const each of ['files/contents', 'files', '']) touch(join(folder, each), days(31))
+  const kept = await session('kept', days(1))
+  const draft = join(kept.slice(0, -6), 'files/contents/b.part')
+  const waiting = join(kept.slice(0, -6), 'files/waiting')
+  mkdirSync(dirname(draft), { recursive: true })
+  for (const each of [draft, waiting]) {
+    writeFileSync(each, 'x')
+    touch(each, days(1))
+  }
+  await clean()
+  expect([folder, draft, waiting].filter((path) => existsSync(path))).toEqual([])
+})
+
+test('an undo touches a session: it stays, so that it can be taken back', async () => {
+  const old = await session('old', days(31))
+  const log = join(old.slice(0, -6), 'files/changes.jsonl')
+  writeFileSync(log, 'x')
+  touch(log, days(1))
+  for (const each of [dirname(log), old.slice(0, -6)]) touch(each, days(31))
+  expect(await clean()).toEqual({ sessions: 0 })
+  expect(existsSync(log)).toBe(true)
+})
+
+test('a file without an id is no session: the folder that it lies in stays', async () => {
+  const file = await session('-project', days(400), '')
+  const notes = join(file.slice(0, -6), 'notes.txt')
+  for (const each of [notes, join(file.slice(0, -6), '.jsonl')]) {
+    writeFileSync(each, '')
+    touch(each, days(400))
+  }
+  touch(dirname(notes), days(400))
+  await clean()
+  expect(existsSync(notes)).toBe(true)
 })
