@@ -48,15 +48,19 @@ export async function keptSessions(
 }
 
 async function filesOf(base: string, project: string): Promise<readonly KeptFile[]> {
-  const names = (await namesIn(join(base, project))).filter((name) => name.endsWith(extension))
+  // Without an id the folder of a session would be the one that all are in.
+  const names = (await namesIn(join(base, project))).filter((name) => name.endsWith(extension) && name !== extension)
   const found = await Promise.all(
     names.map(async (name) => {
       const path = join(base, project, name)
-      const { mtime } = await stat(path)
-      return { sessionId: name.slice(0, -extension.length), path, project, changedAt: mtime }
+      // Another process may have removed it since.
+      const stats = await stat(path).catch(() => undefined)
+      return stats === undefined
+        ? []
+        : [{ sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }]
     }),
   )
-  return found
+  return found.flat()
 }
 
 /** None where there is no such folder, or a file in its place. */
