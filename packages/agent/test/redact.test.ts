@@ -1,6 +1,8 @@
 // Holds rules of docs/spec.md: R-SECRET-1, R-SECRET-2: secrets of known forms are taken out of what tools give.
 import * as fc from 'fast-check'
+import type { ContentBlock, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { expect, test } from 'vitest'
+import { redactedTool } from '../src/redact/redacted-tools.ts'
 import { redactSecrets } from '../src/redact/secrets.ts'
 import { BoundedOutput } from '../src/tools/bounded-output.ts'
 import { drawn } from './support/deep.ts'
@@ -71,6 +73,122 @@ test('what is no secret stays as it is', () => {
     '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\nssh-rsa AAAAB3Nza',
   ]
   for (const text of harmless) expect(redactSecrets(text)).toBe(text)
+})
+
+test.each([
+  ['an escape of JSON', '\\n'],
+  ['a tab of JSON', '\\t'],
+  ['a code of JSON', '\\u000a'],
+  ['a code of an address', '%0A'],
+  ['a colour', '\u001b[31m'],
+  ['another colour', '\u001b[1;38;5;9m'],
+])('a secret right behind %s is taken out', (_name, before) => {
+  for (const secret of secrets.slice(0, 12)) expect(isLeaked(redactSecrets(`a${before}${secret}`))).toBe(false)
+})
+
+test('an authorization of letters alone is taken out', () => {
+  for (const value of ['dXNlcjpwYXNz', 'abcdefghijklmnopqrst', 'QUJDRA=='])
+    expect(redactSecrets(`Authorization: Basic ${value}\n`)).not.toContain(value)
+})
+
+test.each(['Authorization: Bearer ', 'x-api-key: ', 'aws_secret_access_key=', 'session_token='])(
+  'what %s names is taken out behind an escape',
+  (name) => expect(isLeaked(redactSecrets(`a\\n${name}${body}`))).toBe(false),
+)
+
+const context = { callId: 'c', toolName: 'T', progress: () => undefined } as unknown as ToolContext
+const toolThat = (execute: () => Promise<ToolOutput>): Tool => ({
+  name: 'T',
+  description: '',
+  inputSchema: { type: 'object' },
+  validate: () => ({ valid: true, input: {} }),
+  readOnly: true,
+  execute,
+})
+const secret = secrets[0] ?? ''
+
+test('texts of documents and of what was found have none, and bytes of images stay', async () => {
+  const bytes = { type: 'base64', media_type: 'image/png', data: `AK${nothing}IA${upper}` }
+  const content = [
+    { type: 'document', title: secret, source: { type: 'text', media_type: 'text/plain', data: `a ${secret} b` } },
+    { type: 'document', source: { type: 'content', content: [{ type: 'text', text: secret }] } },
+    { type: 'search_result', title: 'x', source: 'y', content: [{ type: 'text', text: secret }] },
+    { type: 'image', source: bytes },
+    { type: 'document', source: { ...bytes, media_type: 'application/pdf' } },
+  ]
+  // Content as services take it; the types name a part of it.
+  const tool = redactedTool(
+    toolThat(async () => ({ content: content as unknown as ContentBlock[] })),
+    redactSecrets,
+  )
+  const shown = (await tool.execute({} as never, context)) as ToolOutput
+  const text = JSON.stringify(shown.content.slice(0, 3))
+  expect([isLeaked(text), text.split('[REDACTED]').length]).toEqual([false, 5])
+  expect(shown.content.slice(3)).toEqual(content.slice(3))
+})
+
+test.each([
+  ['an abort', new DOMException(`ended: ${secret}`, 'AbortError')],
+  ['a frozen error', Object.freeze(new TypeError(`ended: ${secret}`))],
+  ['an error', new TypeError(`ended: ${secret}`)],
+])('the message of %s has none, and stays a message', async (_name, error) => {
+  const tool = redactedTool(
+    toolThat(() => Promise.reject(error)),
+    redactSecrets,
+  )
+  const thrown = await Promise.resolve(tool.execute({} as never, context)).catch((each: unknown) => each)
+  expect(thrown).toMatchObject({ name: error.name, message: 'ended: [REDACTED]' })
+})
+
+test('an abort without a secret is that abort', async () => {
+  const error = new DOMException('ended', 'AbortError')
+  const tool = redactedTool(
+    toolThat(() => Promise.reject(error)),
+    redactSecrets,
+  )
+  await expect(Promise.resolve(tool.execute({} as never, context))).rejects.toBe(error)
+})
+
+test('a secret in JSON within JSON is taken out', () => {
+  for (const name of ['authorization', 'x-api-key', 'aws_secret_access_key']) {
+    const value = name === 'authorization' ? `Bearer ${body}` : body
+    const inner = JSON.stringify({ headers: { [name]: value } })
+    expect(isLeaked(redactSecrets(inner))).toBe(false)
+    expect(isLeaked(redactSecrets(JSON.stringify({ log: inner })))).toBe(false)
+    expect(isLeaked(redactSecrets(JSON.stringify([JSON.stringify({ log: inner })])))).toBe(false)
+  }
+})
+
+test('code that tells of secrets and has none stays as it is', () => {
+  const code = [
+    'pip install hf_transfer && from transformers import hf_tokenizer',
+    'gsk_transform_translate (gsk_renderer_new (), gsk_roundedrect);',
+    'apt install xapp-sn-watcher xapp-status-applet',
+    'uses: pypa/pypi-publish-the-package@v1',
+    'const scene = SG.createApplicationContext(root)',
+    'WELCOME TO ASIAPACIFIC AND ASIATICA',
+    'new Client({ credentials: { secretAccessKey: credentials.secretAccessKey, sessionToken: credentials.sessionToken } })',
+    'session_token = request.cookies["session"]',
+    "headers: { 'x-api-key': process.env.API_KEY, authorization: `Bearer ${token}` }",
+    'Authorization: Basic authentication is not supported, use authorization: bearer tokens',
+    "if (text.startsWith('-----BEGIN PRIVATE KEY-----')) return parse(text)\n\n".padEnd(2_000, 'function f() {}\n'),
+  ]
+  for (const text of code) expect(redactSecrets(text)).toBe(text)
+})
+
+test('a private key that is cut off after its beginning is taken out, however it is shown', () => {
+  const lines = pem('RSA ').split('\n').slice(0, -1)
+  const shown = [
+    lines.join('\n'),
+    lines.join('\r\n'),
+    lines.join('\\n'),
+    lines.map((line, number) => `${String(number + 1).padStart(6)}\u2192${line}`).join('\n'),
+    lines.map((line, number) => `key.pem:${number + 1}:${line}`).join('\n'),
+    lines.map((line) => `+${line}`).join('\n'),
+    lines.map((line) => `    "${line}\\n" +`).join('\n'),
+    [lines[0], 'Proc-Type: 4,ENCRYPTED', 'DEK-Info: AES-128-CBC,3F17F5316E2BAC89', '', ...lines.slice(1)].join('\n'),
+  ]
+  for (const text of shown) expect(isLeaked(redactSecrets(`x\n${text}`))).toBe(false)
 })
 
 test('the output of a command has none, however it comes in and wherever it is cut', () => {

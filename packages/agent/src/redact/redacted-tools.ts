@@ -12,8 +12,7 @@ export function redactedTool(tool: AnyLeafTool, redact: Redact): AnyLeafTool {
       try {
         return redactedOutput(await tool.execute(input, { ...context, progress }), redact)
       } catch (thrown) {
-        if (thrown instanceof Error) thrown.message = redact(thrown.message)
-        throw thrown
+        throw redactedError(thrown, redact)
       }
     },
   }
@@ -26,15 +25,42 @@ function redactedOutput(output: ToolOutput | string, redact: Redact): ToolOutput
   return { ...output, content: shown, ...(details !== undefined && { details: redactedJson(details, redact) }) }
 }
 
+/** Texts of documents and of what was found are in blocks of other types. The bytes of an image are no text. */
 function redactedBlock(block: ContentBlock, redact: Redact): ContentBlock {
-  return block.type === 'text' && typeof block.text === 'string' ? { ...block, text: redact(block.text) } : block
+  if (block.type === 'image') return block
+  // Strings of JSON are put in the place of strings.
+  return redactedJson(block as unknown as Json, redact, isOfBytes) as unknown as ContentBlock
 }
 
-function redactedJson(data: Json, redact: Redact): Json {
+function isOfBytes(data: { readonly [name: string]: Json }): boolean {
+  return data['type'] === 'base64' || data['type'] === 'image'
+}
+
+/** The same error, unless it cannot be changed: an abort of the platform, something that is frozen, no error at all. */
+function redactedError(thrown: unknown, redact: Redact): unknown {
+  if (typeof thrown === 'string') return redact(thrown)
+  if (!(thrown instanceof Error)) return thrown
+  const message = redact(thrown.message)
+  if (message === thrown.message) return thrown
+  try {
+    thrown.message = message
+    return thrown
+  } catch {
+    return Object.assign(new Error(message), { name: thrown.name })
+  }
+}
+
+function redactedJson(
+  data: Json,
+  redact: Redact,
+  stays: (data: { readonly [name: string]: Json }) => boolean = () => false,
+): Json {
   if (typeof data === 'string') return redact(data)
-  if (Array.isArray(data)) return data.map((each: Json) => redactedJson(each, redact))
+  if (Array.isArray(data)) return data.map((each: Json) => redactedJson(each, redact, stays))
   if (typeof data !== 'object' || data === null) return data
+  // An array is told apart above, which the type of readonly ones does not say.
+  if (stays(data as { readonly [name: string]: Json })) return data
   return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [redact(name), redactedJson(value as Json, redact)]),
+    Object.entries(data).map(([name, value]) => [redact(name), redactedJson(value as Json, redact, stays)]),
   )
 }
