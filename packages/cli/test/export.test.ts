@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-SESS-9: sessions as files that a person reads or hands on.
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJournal, wholeLines } from '@halting/agent'
 import { agentTool, tool, type Loop } from '@halting/core'
@@ -113,6 +114,27 @@ describe('halting sessions export', () => {
       'halting: --format belongs to halting sessions export.\n',
     )
     rmSync(file)
+  })
+
+  test('--output puts no file in the place of what is none, whatever is said', async () => {
+    const id = await kept([says('hello')])
+    const [pipe, link] = [join(here(), 'pipe'), join(here(), 'link')]
+    execFileSync('mkfifo', [pipe])
+    symlinkSync(pipe, link)
+    for (const file of [pipe, link, here()])
+      expect(await run(['sessions', 'export', id, '--output', file, '--force'])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining('is no file'),
+      })
+    expect([lstatSync(pipe).isFIFO(), lstatSync(link).isSymbolicLink()]).toEqual([true, true])
+    rmSync(pipe)
+    // A link that leads nowhere is replaced, not followed.
+    expect((await run(['sessions', 'export', id, '--output', link])).status).toBe(2)
+    expect([(await run(['sessions', 'export', id, '--output', link, '--force'])).status, existsSync(pipe)]).toEqual([
+      0,
+      false,
+    ])
+    rmSync(link)
   })
 
   test('jsonl stands by itself: long texts are in it, and every reader of sessions takes it', async () => {

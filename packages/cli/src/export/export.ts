@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { open, realpath, rename, rm, type FileHandle } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { wholeLines } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
@@ -61,6 +61,9 @@ async function writeNew(
 ): Promise<void> {
   const [there, from] = [await realpath(path).catch(() => undefined), await realpath(source)]
   if (there === from) throw new UsageError(`${shown} is the session itself. Name another file.`)
+  const kind = await stat(path).catch(() => undefined)
+  // A device or a pipe would give way to a file of that name.
+  if (kind?.isFile() === false) throw new UsageError(`${shown} is no file. Without --output it is written to stdout.`)
   const refusal = (): UsageError => new UsageError(`${shown} is there already. Name another file, or add --force.`)
   if (there !== undefined && !isForced) throw refusal()
   // A file that is not there is made: nothing is written over one that came to be meanwhile.
