@@ -107,6 +107,35 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
   })
 })
 
+describe('what undo and rewind tell', () => {
+  const name = 'a\u001b]0;title\u0007\u202eb\nmade up.txt'
+  const hasSteering = ({ stdout, stderr }: Ended): boolean =>
+    // oxlint-disable-next-line no-control-regex -- these are looked for
+    /[\u0007\u001b\u202e]|^made up/m.test(stdout + stderr)
+
+  test('steers no terminal by the names of files', async () => {
+    await ask('go', [write(name, 'new\n'), bash('echo new > old.txt'), done])
+    const dry = await halting('undo', '--dry-run')
+    expect(dry.stdout).toContain('"a/a\\033]0;title\\a\\342\\200\\256b\\nmade up.txt"')
+    const told = [dry, await halting('undo'), await halting('rewind', id, '1'), await halting('undo', '--yes')]
+    expect(told.map(hasSteering)).toEqual([false, false, false, false])
+    expect(existsSync(at(name))).toBe(false)
+    await halting('undo', '--redo', '--yes')
+    writeFileSync(at(name), 'mine\n')
+    const refused = [await halting('undo', '--yes'), await halting('undo', '--dry-run')]
+    expect(refused.map(({ status }) => status)).toEqual([1, 1])
+    expect(refused.map(hasSteering)).toEqual([false, false])
+  })
+
+  test('a diff with such names is one that git applies', async () => {
+    await ask('go', [write(name, 'new\n'), bash("printf 'x\\n' > 'b \"c\\d.txt'"), done])
+    const { stdout } = await halting('undo', '--dry-run')
+    writeFileSync(join(here(), 'patch'), stdout)
+    execFileSync('git', ['apply', '--unsafe-paths', join(here(), 'patch')], { cwd })
+    expect([existsSync(at(name)), existsSync(at('b "c\\d.txt'))]).toEqual([false, false])
+  })
+})
+
 describe('halting undo', () => {
   test.each([
     ['a flag', ['--no-file-checkpoints'], {}],

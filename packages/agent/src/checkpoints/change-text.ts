@@ -2,6 +2,7 @@ import { shownPath } from '../paths.ts'
 import type { FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { stateAt, type KeptState } from './kept-state.ts'
+import { quotedName } from './quoted-name.ts'
 
 const longestWorkMs = 2_000
 
@@ -30,7 +31,7 @@ function nameOf(side: 'a' | 'b', name: string, { kind }: KeptState): string {
 }
 
 function headOf(name: string, before: KeptState, after: KeptState): string {
-  const lines = [`diff --git a/${name} b/${name}`]
+  const lines = [`diff --git ${quotedName(`a/${name}`)} ${quotedName(`b/${name}`)}`]
   const [old, next] = [modeOf(before), modeOf(after)]
   if (before.kind === 'absent') lines.push(`new file mode ${next ?? '100644'}`)
   else if (after.kind === 'absent') lines.push(`deleted file mode ${old ?? '100644'}`)

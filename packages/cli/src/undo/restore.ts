@@ -1,5 +1,5 @@
 import { checkpointsFolder, SessionFiles, type KeptFile, type LeftFile, type RestorePlan } from '@halting/agent'
-import { many } from '../io/figures.ts'
+import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { whose } from '../session/whose.ts'
 
@@ -21,12 +21,12 @@ function doneTo(before: string, after: string): string {
 }
 
 export function leftText(left: readonly LeftFile[], shown: (path: string) => string): string {
-  return left.map(({ path, why }) => `  ${shown(path)}: ${why}\n`).join('')
+  return left.map(({ path, why }) => `  ${shown(path)}: ${oneLine(why, 500)}\n`).join('')
 }
 
 /** What may be different and nobody knows. */
 export function unknownText({ unknown }: Pick<RestorePlan, 'unknown'>): string {
-  return unknown.length === 0 ? '' : `Not known:\n${unknown.map((each) => `  ${each}\n`).join('')}`
+  return unknown.length === 0 ? '' : `Not known:\n${unknown.map((each) => `  ${oneLine(each, 500)}\n`).join('')}`
 }
 
 /** Why nothing is done: somebody else's changes would be lost. */

@@ -8,7 +8,7 @@ import {
 } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
-import { many, told } from '../io/figures.ts'
+import { many, printable, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession, newestSession } from '../session/find-session.ts'
 import { UsageError } from '../usage-error.ts'
@@ -30,7 +30,7 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
     const rest = await files.cutOff()
     if (rest === undefined) return dryRun(await planOf(files, what, file), files, program)
     program.output.err(told('an undo was cut off. This is left of it, and is done first:'))
-    program.output.out(await files.diff(rest, program.cwd))
+    program.output.out(asShown(await files.diff(rest, program.cwd), program))
     return 0
   }
   return holding(file, async () => {
@@ -78,11 +78,16 @@ async function planOf(
 
 export async function dryRun(plan: RestorePlan, files: SessionFiles, program: Program): Promise<number> {
   const { output, cwd } = program
-  output.out(await files.diff(plan, cwd))
+  output.out(asShown(await files.diff(plan, cwd), program))
   output.err(unknownText(plan))
   if (plan.left.length === 0) return 0
   output.err(`Would not be put back:\n${leftText(plan.left, shownFrom(program))}`)
   return 1
+}
+
+/** As it is, for other programs; on a terminal without what would steer it. */
+function asShown(diff: string, { output }: Program): string {
+  return output.isTerminal.stdout ? printable(diff) : diff
 }
 
 /** Exit code 1 when a file was left as it is. */
