@@ -127,6 +127,23 @@ test('texts of documents and of what was found have none, and bytes of images st
   expect(shown.content.slice(3)).toEqual(content.slice(3))
 })
 
+test('a key in the lines of a diff is taken out of what programs are told', async () => {
+  const lines = [
+    '+a',
+    ...pem('')
+      .split('\n')
+      .map((line) => ` ${line}`),
+    '-b',
+  ]
+  const tool = redactedTool(
+    toolThat(async () => ({ content: 'x', details: { structuredPatch: [{ oldStart: 1, lines }] } })),
+    redactSecrets,
+  )
+  const { details } = (await tool.execute({} as never, context)) as ToolOutput
+  const text = JSON.stringify(details)
+  expect([isLeaked(text), text.includes('"+a"'), text.includes('"-b"')]).toEqual([false, true, true])
+})
+
 test.each([
   ['an abort', new DOMException(`ended: ${secret}`, 'AbortError')],
   ['a frozen error', Object.freeze(new TypeError(`ended: ${secret}`))],

@@ -50,12 +50,19 @@ function redactedError(thrown: unknown, redact: Redact): unknown {
   }
 }
 
+/** Lines of one text, as in a diff: a key goes over many of them. */
+function isLines(data: Json): data is readonly string[] {
+  if (!Array.isArray(data) || !data.every((each: Json) => typeof each === 'string')) return false
+  return data.some((line) => line.includes('PRIVATE KEY')) && data.every((line) => !line.includes('\n'))
+}
+
 function redactedJson(
   data: Json,
   redact: Redact,
   stays: (data: { readonly [name: string]: Json }) => boolean = () => false,
 ): Json {
   if (typeof data === 'string') return redact(data)
+  if (isLines(data)) return redact(data.join('\n')).split('\n')
   if (Array.isArray(data)) return data.map((each: Json) => redactedJson(each, redact, stays))
   if (typeof data !== 'object' || data === null) return data
   // An array is told apart above, which the type of readonly ones does not say.
