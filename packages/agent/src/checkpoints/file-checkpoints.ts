@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ToolContext } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
+import { headOf, messageOf } from '@halting/core/adapters'
 import { realPath } from '../paths.ts'
 import type { Environment } from '../tools/limits.ts'
 import { ChangeLog, type ChangeCall, type FileChange } from './change-log.ts'
@@ -87,8 +87,7 @@ export class FileCheckpoints {
     const begun = await this.#trying(async () => {
       await this.#contents.open()
       const look = await this.#look()
-      const shown = command.length > 200 ? `${command.slice(0, 200)}...` : command
-      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown }, 'written')
+      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown(command) }, 'written')
       return { look, of, moment: ++this.#moment }
     })
     try {
@@ -110,8 +109,8 @@ export class FileCheckpoints {
   /** A command begins that runs beside the conversation: what it changes, and when, is not known. */
   async background(call: CallOf, command: string): Promise<void> {
     await this.#trying(async () => {
-      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command }, 'written')
-      const unseen = [`a command in the background (${command.slice(0, 80)}) may have changed files`]
+      const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown(command) }, 'written')
+      const unseen = [`a command in the background (${headOf(command, 80)}) may have changed files`]
       await this.#log.append({ type: 'command_end', ...callOf(call), of, changes: [], unseen }, 'written')
     })
   }
@@ -149,6 +148,11 @@ export class FileCheckpoints {
       return undefined
     }
   }
+}
+
+/** As much of a command as a person needs to know it again. */
+function shown(command: string): string {
+  return command.length > 200 ? `${headOf(command, 200)}...` : command
 }
 
 /** Keys are `session/run/…`, and below the run name the calls that lead to it: the first is one of the main loop. */

@@ -25,7 +25,8 @@ export class KeptContents {
   async keep(sha256: string, content: Uint8Array): Promise<void> {
     if (this.#kept.has(sha256)) return
     const path = join(this.#contents, sha256)
-    if (!existsSync(path)) {
+    // What a command changed is not synced: a power failure may have left a part of it.
+    if (!existsSync(path) || (await this.read(sha256)) === undefined) {
       await makeDurableFolder(this.#contents)
       await writeWhole(path, content)
     }

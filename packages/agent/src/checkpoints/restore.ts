@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { chmod, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
+import { open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import { makeFolder } from '../make-folder.ts'
@@ -125,18 +125,28 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
     mode === null ? 0o666 : 0o600,
   )
   try {
-    await file.writeFile(content)
-    await file.sync()
-  } finally {
-    await file.close()
+    try {
+      await file.writeFile(content)
+      // Creation is subject to the umask; a mode that was there is not.
+      if (mode !== null) await file.chmod(mode)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  } catch (thrown) {
+    await rm(draft, { force: true })
+    throw thrown
   }
-  // Creation is subject to the umask; a mode that was there is not.
-  if (mode !== null) await chmod(draft, mode)
 }
 
 async function replace(path: string, draft: string, now: KeptState): Promise<undefined> {
-  if (now.kind === 'folder') await rmdir(path)
-  await rename(draft, path)
+  try {
+    if (now.kind === 'folder') await rmdir(path)
+    await rename(draft, path)
+  } catch (thrown) {
+    await rm(draft, { force: true })
+    throw thrown
+  }
 }
 
 async function remove(path: string, now: KeptState): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-UNDO-1, R-UNDO-2, R-UNDO-4: found by attack; a hostile repository, files that git does not watch, writes that fail.
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { FileCheckpoints } from '@halting/agent'
@@ -121,4 +122,34 @@ test('the sessions of the program are not looked at, also where a link leads to 
   })
   const plan = await here.files.plan({ kind: 'undo' })
   expect(plan?.changes.map(({ path }) => path)).toEqual([join(base, 'project/b.txt')])
+})
+
+test('what is kept under a name that it is not is kept anew', async () => {
+  const { use, folder } = opened('folder')
+  writeFileSync(at('a.txt'), 'first\n')
+  // A power failure left a part of it.
+  const name = createHash('sha256').update('first\n').digest('hex')
+  mkdirSync(join(folder, 'contents'), { recursive: true })
+  writeFileSync(join(folder, 'contents', name), 'fir')
+  await use('run1', 'Read', { file_path: 'a.txt' })
+  await use('run1', 'Write', { file_path: 'a.txt', content: 'second\n' })
+  expect(await undone()).toEqual([])
+  expect(read('a.txt')).toBe('first\n')
+})
+
+test('an undo that cannot put a file in its place leaves no draft of it', async () => {
+  const { sh, cwd } = opened('folder')
+  sh('echo a > a')
+  await bash('rm a; mkdir a')
+  const plan = await project?.files.plan({ kind: 'undo' })
+  sh('echo mine > a/mine')
+  if (plan === undefined) throw new Error('there is something to undo')
+  expect(await project?.files.apply(plan)).toEqual([{ path: at('a'), why: expect.stringContaining('ENOTEMPTY') }])
+  expect([readdirSync(cwd), readdirSync(at('a'))]).toEqual([['a'], ['mine']])
+})
+
+test('of a command in the background as much is kept as of any other', async () => {
+  const { use, folder } = opened('folder')
+  await use('run1', 'Bash', { command: `: ${'x'.repeat(5_000)}`, run_in_background: true })
+  expect(readFileSync(join(folder, 'changes.jsonl'), 'utf8').length).toBeLessThan(1_500)
 })
