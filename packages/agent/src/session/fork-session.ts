@@ -4,7 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { copyKept } from './fork-files.ts'
 import { withMovedResults } from './fork-results.ts'
 import { readJournal } from './read-journal.ts'
-import { openJournal, type JournalOptions } from './session-journal.ts'
+import { openNewJournal, type JournalOptions } from './session-journal.ts'
 
 /**
  * Begins a session as a copy of another one, which stays as it is and may be written meanwhile: what stood in it whole is copied.
@@ -13,19 +13,17 @@ import { openJournal, type JournalOptions } from './session-journal.ts'
  */
 export async function forkSession(from: string, options: JournalOptions): Promise<void> {
   const [source, target] = [folderOf(from), folderOf(options.path)]
+  const journal = await openNewJournal(options)
   try {
     // Before the records: whatever is known of files then was done by calls that are in the records.
     const copied = await copyKept(source, target)
     const { runs } = await readJournal(from)
-    const journal = await openJournal(options)
-    try {
-      const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
-      for (const record of records) journal.log.append(ofSession(record, options.sessionId))
-      await journal.log.flush()
-    } finally {
-      await journal.close()
-    }
+    const records = copied.results ? withMovedResults(runs, source, target) : runs.flat()
+    for (const record of records) journal.log.append(ofSession(record, options.sessionId))
+    await journal.log.flush()
+    await journal.close()
   } catch (error) {
+    await journal.close().catch(() => undefined)
     await removeFork(options.path)
     throw error
   }

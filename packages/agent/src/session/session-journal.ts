@@ -70,6 +70,17 @@ export async function openJournal(options: JournalOptions): Promise<SessionJourn
   }
 }
 
+/**
+ * Begins a session. One that another process began since it was looked for is not ours to write, nor to remove.
+ * @throws HaltingError `driver` for a session in which there is something already.
+ */
+export async function openNewJournal(options: JournalOptions): Promise<SessionJournal> {
+  const journal = await openJournal(options)
+  if (journal.ended.length === 0 && journal.open === undefined) return journal
+  await journal.close()
+  throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)
+}
+
 async function opened({
   path,
   sessionId,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { loop, resume, startRun, createMemorySteps, type LoopOptions } from '@halting/core'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { forkSession } from '../../src/session/fork-session.ts'
 import { openJournal } from '../../src/session/session-journal.ts'
 import { parseJournal, readJournal } from '../../src/session/read-journal.ts'
 
@@ -257,4 +258,14 @@ describe('the journal of a session', () => {
 
 test.runIf(existsSync('/proc'))('a folder that cannot be made is told, and not tried for ever', async () => {
   await expect(openJournal({ ...place(), path: '/proc/no-such-home/x.jsonl' })).rejects.toThrow('ENOENT')
+})
+
+test('a fork is put in the place of no session, not of its own either', async () => {
+  const before = await whole()
+  const place2 = { ...place(), path: join(folder, 'sub/fork.jsonl'), sessionId: '21111111-2222-4333-8444-555555555555' }
+  await forkSession(place().path, place2)
+  const copy = readFileSync(place2.path)
+  await expect(forkSession(place().path, place2)).rejects.toThrow('is there already')
+  await expect(forkSession(place().path, place())).rejects.toThrow('is there already')
+  expect([readFileSync(place().path).equals(before), readFileSync(place2.path).equals(copy)]).toEqual([true, true])
 })

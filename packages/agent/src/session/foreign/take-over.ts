@@ -8,7 +8,7 @@ import {
   type ForeignSaid,
   type ForeignTurn,
 } from '@halting/core/steps'
-import { openJournal, type JournalOptions } from '../session-journal.ts'
+import { openNewJournal, type JournalOptions } from '../session-journal.ts'
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'
 
 /**
@@ -23,7 +23,7 @@ export async function takeOver(session: ForeignSession, options: JournalOptions)
       'driver',
       `Nothing was said in the session ${session.path} of ${programNames[session.program]}: there is nothing to go on with.`,
     )
-  const journal = await openJournal(options)
+  const journal = await openNewJournal(options)
   try {
     for (const run of runs) {
       const own = { ...run, run: { ...run.run, sessionId: options.sessionId } }

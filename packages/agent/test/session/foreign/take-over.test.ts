@@ -82,3 +82,16 @@ test('where nothing was said there is no session', async () => {
   await expect(takeOver(session, place)).rejects.toThrow('Nothing was said in the session')
   expect(existsSync(place.path)).toBe(false)
 })
+
+test('a session that is there already is not written over, nor added to', async () => {
+  resetLines()
+  const place = options('taken.jsonl')
+  const session = await readForeignSession(
+    fileOf(linesOf([user('go'), assistant('m1', [text('done')])])),
+    'newest_branch',
+  )
+  await takeOver(session, place)
+  const before = readFileSync(place.path)
+  await expect(takeOver(session, place)).rejects.toThrow('is there already')
+  expect(readFileSync(place.path)).toEqual(before)
+})

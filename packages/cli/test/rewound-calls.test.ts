@@ -1,0 +1,65 @@
+// Holds rules of docs/spec.md: R-REW-2, R-REW-5, R-SESS-7: what a conversation that went back sends is what the API takes.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { foldSession } from '@halting/core/steps'
+import { readJournal } from '@halting/agent'
+import { transcriptProblems } from '@halting/core/testing'
+import { beforeEach, expect, test } from 'vitest'
+import { call, here, installProgram, run, script, type Ended } from './support/program.ts'
+
+installProgram()
+
+const id = '7f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+const path = (): string => join(here(), '.halting/projects', here().replaceAll(/[^a-zA-Z0-9]/g, '-'), `${id}.jsonl`)
+const ask = (prompt: string, replies: readonly unknown[], ...flags: readonly string[]): Promise<Ended> =>
+  run(['-p', prompt, '--script', script(replies, 'claude-haiku-4-5'), ...flags])
+const problems = async (): Promise<readonly string[]> =>
+  transcriptProblems(foldSession((await readJournal(path())).runs).transcript.messages())
+
+beforeEach(() => rmSync(join(here(), '.halting'), { recursive: true, force: true }))
+
+interface Line {
+  readonly type: string
+  readonly uuid: string
+}
+const uuids = (): readonly string[] =>
+  readFileSync(path(), 'utf8')
+    .trim()
+    .split('\n')
+    // Each line is what the program wrote.
+    .map((line) => JSON.parse(line) as Line)
+    .filter(({ type }) => type === 'assistant' || type === 'user')
+    .map(({ uuid }) => uuid)
+
+test('a call that waits, and that the conversation goes back to, is told that it was not run', async () => {
+  const replies = [
+    {
+      content: [
+        call('Bash', { command: 'echo one' }),
+        call('Bash', { command: 'touch x' }),
+        call('Bash', { command: 'touch y' }),
+      ],
+    },
+  ]
+  expect((await ask('go', replies, '--session-id', id, '--on-ask', 'defer')).status).toBe(5)
+  const all = uuids()
+  for (const uuid of all) {
+    const before = readFileSync(path())
+    const gone = await ask('and now?', [{ content: 'ok' }], '--resume', id, '--resume-session-at', uuid)
+    expect([gone.status, gone.stdout, await problems()]).toEqual([0, 'ok\n', []])
+    writeFileSync(path(), before)
+  }
+})
+
+test('a call that waited before the conversation went back cannot be allowed', async () => {
+  const bash = [{ content: [{ ...call('Bash', { command: 'touch x' }), id: 'toolu_1' }] }]
+  await ask('go', bash, '--session-id', id, '--on-ask', 'defer')
+  expect((await run(['approve', id, 'toolu_1'])).status).toBe(0)
+  expect((await run(['rewind', id, '1', '--yes'])).status).toBe(0)
+  const refused = await run(['approve', id, 'toolu_1'])
+  expect([refused.status, refused.stderr]).toEqual([2, expect.stringContaining('waits')])
+  // The same call comes again: what was said to the one before is not said to this one.
+  expect((await ask('again', bash, '--resume', id, '--on-ask', 'defer')).status).toBe(5)
+  const goesOn = await run(['-p', '--resume', id, '--script', script([{ content: 'ok' }], 'claude-haiku-4-5')])
+  expect([goesOn.status, goesOn.stderr]).toEqual([2, expect.stringContaining('waits for an answer')])
+})
