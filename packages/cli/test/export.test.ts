@@ -8,6 +8,7 @@ import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
 import { htmlOf } from '../src/export/html.ts'
 import { markdownOf } from '../src/export/markdown.ts'
+import { visible } from '../src/export/visible.ts'
 import { toldSession } from '../src/export/told-session.ts'
 import { here, installProgram, run } from './support/program.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
@@ -270,3 +271,31 @@ test('a session of 10,000 messages is written in seconds, and its page holds all
   expect(Date.now() - began).toBeLessThan(15_000)
   expect(html.match(/<details class="call">/g)).toHaveLength(turns)
 }, 120_000)
+
+test('what has no width is seen too, and emoji and scripts that are written with it stay as they are', () => {
+  const hidden = [
+    '\u200b',
+    '\u2060',
+    '\ufeff',
+    '\u00ad',
+    '\u{e0100}',
+    '\u{e01ef}',
+    '\u3164',
+    '\u115f',
+    '\u180e',
+    '\u034f',
+  ]
+  for (const each of hidden) expect(visible(`a${each}b`)).toMatch(/^a⟦U\+[0-9A-F]{4,5}⟧b$/)
+  // Latin letters need none of these, nor does anybody two.
+  for (const text of ['a\u200cb\u200dc', '\u0645\u200c\u200c\u0645', 'a\ufe0f', '\u{1f600}\ufe0f\ufe0f'])
+    expect(visible(text)).toContain('⟦U+')
+  for (const text of [
+    '\u2764\ufe0f\u200d\u{1f525}',
+    '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}',
+    '1\ufe0f\u20e3',
+    '\u{1f44d}\u{1f3fd}\u200d\u2642\ufe0f',
+    '\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645',
+    '\u0915\u094d\u200d\u0937',
+  ])
+    expect(visible(text)).toBe(text)
+})

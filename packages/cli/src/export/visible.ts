@@ -2,10 +2,19 @@
 // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
 const steering = /\u001B(?:\[[\d;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\))/g
 
-/** What is not seen, or turns around or breaks what stands beside it: controls, directions, separators, tags, halves of characters. */
-const unseen =
-  // oxlint-disable-next-line no-control-regex -- control characters are what is made visible
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028\u2029\u202A-\u202E\u2066-\u2069\uFFF9-\uFFFB\u{E0000}-\u{E007F}\p{Surrogate}]/gu
+/** Without width, and part of how something is written: the kind and the joints of emoji, joints of letters in scripts that have them. */
+const written = [
+  '(?<=\\p{Extended_Pictographic})[\\uFE0E\\uFE0F]',
+  '\\uFE0F(?=\\u20E3)',
+  '(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F])\\u200D(?=\\p{Extended_Pictographic})',
+  '(?<=[\\p{L}\\p{M}])(?<![\\0-\\u024F])[\\u200C\\u200D](?=[\\p{L}\\p{M}])',
+].join('|')
+
+/** What is not seen, or turns around or breaks what stands beside it: controls, directions, separators, what has no width, tags, halves of characters. */
+const unseen = new RegExp(
+  `[\\0-\\x08\\x0B-\\x1F\\x7F-\\x9F\\u2028\\u2029\\uFFF9-\\uFFFB\\p{Surrogate}]|(?!${written})\\p{Default_Ignorable_Code_Point}`,
+  'gu',
+)
 
 /** Text from elsewhere for a page that a person reads: every character of it is seen, none does anything. */
 export function visible(text: string): string {
