@@ -120,7 +120,7 @@ describe('halting sessions export', () => {
   test('--output puts no file in the place of what is none, whatever is said', async () => {
     const id = await kept([says('hello')])
     const [pipe, link] = [join(here(), 'pipe'), join(here(), 'link')]
-    execFileSync('mkfifo', [pipe])
+    execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
     symlinkSync(pipe, link)
     for (const file of [pipe, link, here()])
       expect(await run(['sessions', 'export', id, '--output', file, '--force'])).toMatchObject({

@@ -24,7 +24,7 @@ function fieldsOf(value: Json, path = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, field]) => {
     const place = path === '' ? name : `${path}.${name}`
-    return [place, ...fieldsOf(field as Json, place)]
+    return [place, ...fieldsOf(field, place)]
   })
 }
 
