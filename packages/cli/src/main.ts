@@ -99,8 +99,10 @@ const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'context',
   'doctor',
   'models',
+  'rewind',
   'sessions',
   'replay',
+  'undo',
   'what-if',
   'why',
 ])

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { installProgram, programPath, run, script } from './support/program.ts'
 
@@ -29,6 +30,20 @@ async function startService(status: number, body: string): Promise<Service> {
 }
 
 const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
+
+test('help and README name every command', async () => {
+  const { stderr } = await run(['nothingthatisacommandanywhere'])
+  const [, list = ''] = /The commands are ([^.]+)\./.exec(stderr) ?? []
+  const commands = list.split(', ')
+  expect(commands).toContain('undo')
+  const help = (await run(['--help'])).stdout
+  const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
+  const isIn = (text: string, command: string): boolean => new RegExp(`halting (?:approve\\|)?${command}\\b`).test(text)
+  const missing = commands.filter((command) => !isIn(help, command) || !isIn(readme, command))
+  expect(missing).toEqual([])
+  for (const other of ['sessions export', '--claude-code'])
+    expect([help, readme]).toEqual([expect.stringContaining(other), expect.stringContaining(other)])
+})
 
 describe('a word that is no command', () => {
   test.each([

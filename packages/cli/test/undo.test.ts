@@ -352,4 +352,32 @@ describe('halting undo', () => {
     expect((await halting('rewind', fork, '2', '--yes')).status).toBe(0)
     expect(read('old.txt')).toBe('one\n')
   })
+
+  test('and rewind with --json tell what they would do and did', async () => {
+    await ask('first', [bash('echo one > old.txt; rm gone.txt'), done])
+    const json = async (...args: readonly string[]): Promise<readonly [Ended['status'], unknown]> => {
+      const { status, stdout } = await halting(...args, '--json')
+      expect(stdout.trimEnd()).not.toContain('\n')
+      return [status, JSON.parse(stdout)]
+    }
+    const files = [
+      { path: at('gone.txt'), change: 'brought back' },
+      { path: at('old.txt'), change: 'restored' },
+    ]
+    const told = { session_id: id, run: 'run1', done: false, files, left: [], unknown: [] }
+    expect(await json('undo', '--dry-run')).toEqual([0, { ...told, diff: expect.stringContaining('-one\n+old\n') }])
+    expect(await json('undo')).toEqual([2, told])
+    const [, { messages }] = (await json('rewind', id)) as [number, { messages: readonly { id: string }[] }]
+    expect(messages).toEqual([{ number: 1, id: expect.any(String), text: 'first' }])
+    const more = { before: { id: messages[0]?.id, text: 'first' }, conversation: true }
+    expect(await json('rewind', id, '1')).toEqual([2, { ...told, run: null, ...more }])
+    writeFileSync(at('old.txt'), 'mine\n')
+    const left = [{ path: at('old.txt'), why: expect.any(String) }]
+    expect(await json('undo', '--yes')).toEqual([1, { ...told, files: [files[0]], left }])
+    expect(await json('undo', '--yes', '--skip-changed')).toEqual([1, { ...told, done: true, files: [files[0]], left }])
+    expect(await json('rewind', id, '1', '--yes', '--conversation-only')).toEqual([
+      0,
+      { ...told, run: null, done: true, files: [], ...more },
+    ])
+  })
 })

@@ -1,4 +1,5 @@
 import { checkpointsFolder, SessionFiles, type KeptFile, type LeftFile, type RestorePlan } from '@halting/agent'
+import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { whose } from '../session/whose.ts'
@@ -13,6 +14,41 @@ export function planText({ changes }: Pick<RestorePlan, 'changes'>, shown: (path
   return changes
     .map(({ path, before, after }) => `  ${doneTo(before.kind, after.kind).padEnd(13)} ${shown(path)}\n`)
     .join('')
+}
+
+/** What `--json` tells of files that go back, or would. */
+export interface RestoreFacts {
+  readonly plan: Pick<RestorePlan, 'changes'> & Partial<Omit<RestorePlan, 'changes'>>
+  readonly isDone: boolean
+  /** Those that the plan leaves when absent. */
+  readonly left?: readonly LeftFile[]
+  /** Of a dry run. */
+  readonly diff?: string
+  /** What else is told, such as the message. */
+  readonly more?: { readonly [field: string]: unknown }
+}
+
+/** One JSON object where `--json` is given, else the text. */
+export function tellRestore(
+  flags: Flags,
+  { sessionId }: KeptFile,
+  facts: RestoreFacts,
+  text: string,
+  program: Program,
+): void {
+  const { plan, isDone, left = plan.left ?? [], diff, more } = facts
+  const files = plan.changes.map(({ path, before, after }) => ({ path, change: doneTo(before.kind, after.kind) }))
+  const told = {
+    session_id: sessionId,
+    run: plan.run ?? null,
+    done: isDone,
+    ...more,
+    files,
+    left,
+    unknown: plan.unknown ?? [],
+    ...(diff !== undefined && { diff }),
+  }
+  program.output.out(wantsJson(flags) ? `${JSON.stringify(told)}\n` : text)
 }
 
 function doneTo(before: string, after: string): string {

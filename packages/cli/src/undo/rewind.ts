@@ -9,14 +9,14 @@ import {
 } from '@halting/agent'
 import { messageOf, textOf } from '@halting/core/adapters'
 import { foldSession, personsMessages, placeOfMessage, type PersonsMessage } from '@halting/core/steps'
-import type { Flags } from '../flags/flags.ts'
+import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
 import { saidIn } from '../session/said-in.ts'
 import { UsageError } from '../usage-error.ts'
 import { versionOf } from '../version.ts'
-import { filesOf, leftText, planText, refusalText, unknownText } from './restore.ts'
+import { filesOf, leftText, planText, refusalText, tellRestore, unknownText } from './restore.ts'
 import { shownFrom } from './shown.ts'
 import { completed, dryRun, holding } from './undo.ts'
 
@@ -37,7 +37,7 @@ export async function rewind(
   })
   const folded = foldSession(journal.runs)
   const messages = personsMessages(saidIn(folded))
-  if (message === undefined) return list(messages, file, program)
+  if (message === undefined) return list(messages, file, flags, program)
   if (folded.open !== undefined) {
     // Where a process goes on with it, that is what to say.
     await holding(file, async () => {})
@@ -58,7 +58,10 @@ export async function rewind(
   if (flags.dryRun === true) {
     if (flags.filesOnly !== true) program.output.err(`Goes back to before: ${oneLine(textOf(found.content), 200)}\n`)
     const plan = await planned()
-    return plan === undefined ? 0 : dryRun(plan, files, program)
+    const more = { before: { id: found.id, text: textOf(found.content) }, conversation: flags.filesOnly !== true }
+    if (plan !== undefined) return dryRun({ plan, files, file, flags, program, more })
+    tellRestore(flags, file, { plan: { changes: [] }, isDone: false, diff: '', more }, '', program)
+    return 0
   }
   return carryOut({ file, cwd: journal.cwd, found, files, planned, flags, program })
 }
@@ -85,23 +88,25 @@ async function carryOut({ file, cwd, found, files, planned, flags, program }: Wa
     await completed(files, program)
     const plan = await planned()
     const left = [...(plan?.left ?? [])]
+    const changes = plan?.changes ?? []
+    const more = { before: { id: found.id, text: textOf(found.content) }, conversation: flags.filesOnly !== true }
+    const facts = { plan: plan ?? { changes }, left, more }
     if (plan !== undefined) output.err(unknownText(plan))
     if (left.length > 0 && flags.skipChanged !== true) {
+      tellRestore(flags, file, { ...facts, isDone: false }, '', program)
       output.err(refusalText(left, shown))
       return 1
     }
-    const changes = plan?.changes ?? []
     if (flags.yes !== true) {
-      output.out(planText({ changes }, shown))
+      tellRestore(flags, file, { ...facts, isDone: false }, planText({ changes }, shown), program)
       throw new UsageError(
         `This ${flags.filesOnly === true ? '' : 'takes the conversation back and '}changes ${many(changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
       )
     }
     if (plan !== undefined && changes.length > 0) left.push(...(await files.apply(plan)))
     if (flags.filesOnly !== true) await journal.rewind(found.id)
-    output.out(
-      `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`,
-    )
+    const text = `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`
+    tellRestore(flags, file, { ...facts, isDone: true }, text, program)
     if (left.length === 0) return 0
     output.err(`Left as they are:\n${leftText(left, shown)}`)
     return 1
@@ -110,7 +115,12 @@ async function carryOut({ file, cwd, found, files, planned, flags, program }: Wa
   }
 }
 
-function list(messages: readonly PersonsMessage[], { sessionId }: KeptFile, { output }: Program): number {
+function list(messages: readonly PersonsMessage[], { sessionId }: KeptFile, flags: Flags, { output }: Program): number {
+  if (wantsJson(flags)) {
+    const told = messages.map(({ id, content }, number) => ({ number: number + 1, id, text: textOf(content) }))
+    output.out(`${JSON.stringify({ session_id: sessionId, messages: told })}\n`)
+    return 0
+  }
   if (messages.length === 0) {
     output.err(told(`nobody has said anything in the session ${sessionId} yet.`))
     return 0

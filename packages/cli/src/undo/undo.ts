@@ -12,7 +12,7 @@ import { many, printable, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession, newestSession } from '../session/find-session.ts'
 import { UsageError } from '../usage-error.ts'
-import { filesOf, leftText, planText, refusalText, unknownText } from './restore.ts'
+import { filesOf, leftText, planText, refusalText, tellRestore, unknownText } from './restore.ts'
 import { shownFrom } from './shown.ts'
 
 /**
@@ -28,15 +28,20 @@ export async function undo(flags: Flags, [session]: readonly string[], program: 
   const what = { kind: flags.redo === true ? 'redo' : 'undo' } as const
   if (flags.dryRun === true) {
     const rest = await files.cutOff()
-    if (rest === undefined) return dryRun(await planOf(files, what, file), files, program)
+    if (rest === undefined) return dryRun({ plan: await planOf(files, what, file), files, file, flags, program })
     program.output.err(told('an undo was cut off. This is left of it, and is done first:'))
-    program.output.out(asShown(await files.diff(rest, program.cwd), program))
+    const diff = await files.diff(rest, program.cwd)
+    const more = { cut_off: true }
+    tellRestore(flags, file, { plan: rest, isDone: false, diff, more }, asShown(diff, program), program)
     return 0
   }
   return holding(file, async () => {
     // To go on from there with the run before would take back what nobody asked for.
     const left = await completed(files, program)
-    if (left !== undefined) return left.length === 0 ? 0 : 1
+    if (left !== undefined) {
+      tellRestore(flags, file, { plan: { changes: [] }, isDone: true, left, more: { cut_off: true } }, '', program)
+      return left.length === 0 ? 0 : 1
+    }
     return carryOut(await planOf(files, what, file), files, flags, file, program)
   })
 }
@@ -76,9 +81,21 @@ async function planOf(
   )
 }
 
-export async function dryRun(plan: RestorePlan, files: SessionFiles, program: Program): Promise<number> {
+/** What would be put back, of which session. */
+export interface DryRun {
+  readonly plan: RestorePlan
+  readonly files: SessionFiles
+  readonly file: KeptFile
+  readonly flags: Flags
+  readonly program: Program
+  /** See `RestoreFacts`. */
+  readonly more?: { readonly [field: string]: unknown }
+}
+
+export async function dryRun({ plan, files, file, flags, program, more = {} }: DryRun): Promise<number> {
   const { output, cwd } = program
-  output.out(asShown(await files.diff(plan, cwd), program))
+  const diff = await files.diff(plan, cwd)
+  tellRestore(flags, file, { plan, isDone: false, diff, more }, asShown(diff, program), program)
   output.err(unknownText(plan))
   if (plan.left.length === 0) return 0
   output.err(`Would not be put back:\n${leftText(plan.left, shownFrom(program))}`)
@@ -94,19 +111,21 @@ function asShown(diff: string, { output }: Program): string {
 async function carryOut(
   plan: RestorePlan,
   files: SessionFiles,
-  { yes, skipChanged, redo }: Flags,
-  { sessionId }: KeptFile,
+  flags: Flags,
+  file: KeptFile,
   program: Program,
 ): Promise<number> {
   const { output } = program
+  const { yes, skipChanged, redo } = flags
   const shown = shownFrom(program)
   output.err(unknownText(plan))
   if (plan.left.length > 0 && skipChanged !== true) {
+    tellRestore(flags, file, { plan, isDone: false }, '', program)
     output.err(refusalText(plan.left, shown))
     return 1
   }
   if (yes !== true) {
-    output.out(planText(plan, shown))
+    tellRestore(flags, file, { plan, isDone: false }, planText(plan, shown), program)
     throw new UsageError(
       `This changes ${many(plan.changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
     )
@@ -114,9 +133,8 @@ async function carryOut(
   const left = [...plan.left, ...(await files.apply(plan))]
   const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
   const back = redo === true ? 'halting undo' : 'halting undo --redo'
-  output.out(
-    `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}\n${planText(plan, shown)}${back.replace('undo', `undo ${sessionId}`)} --yes takes this back.\n`,
-  )
+  const text = `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}\n${planText(plan, shown)}${back.replace('undo', `undo ${file.sessionId}`)} --yes takes this back.\n`
+  tellRestore(flags, file, { plan, isDone: true, left }, text, program)
   if (left.length === 0) return 0
   output.err(`Left as they are:\n${leftText(left, shown)}`)
   return 1
