@@ -1,7 +1,7 @@
 // How long it takes until a session goes on: from an open program to its next request. See README.md.
 // Run: node bench/resume.mjs [--repeats=9] [--turns=1000,10000] [--folder=/dev/shm]. Needs a build.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -38,7 +38,10 @@ async function report() {
       const samples = Object.keys(ways).map(() => [])
       for (let repeat = 0; repeat < repeats; repeat++) {
         for (const [index, name] of Object.keys(ways).entries()) {
-          samples[index].push(inChild(name, name.startsWith('a new') ? ended : open, size))
+          // Whoever goes on writes: the next sample is of the same file as this one.
+          const own = join(folder, 'sample.jsonl')
+          copyFileSync(name.startsWith('a new') ? ended : open, own)
+          samples[index].push(inChild(name, own, size))
         }
       }
       const least = (index, key) => Math.min(...samples[index].map((sample) => sample[key]))

@@ -5,6 +5,9 @@ import { goBack, noteLine } from './journal-chain.ts'
 import { callIdOf, type Fields, type Ref, type WrittenLines, type WrittenResult } from './journal-codec.ts'
 import { RunSums } from './session-sums.ts'
 
+/** `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle. */
+export type KeptRecords = 'all' | 'conversation'
+
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
   readonly contents: Map<string, unknown> = new Map()
@@ -17,6 +20,11 @@ export class JournalDecoder implements WrittenLines {
   readonly records: StepRecord[] = []
   /** The first line, which says what the file is, is one of them. */
   lines = 1
+  readonly #keeps: KeptRecords
+
+  constructor(keeps: KeptRecords = 'all') {
+    this.#keeps = keeps
+  }
 
   /** @throws TypeError for a line that refers to one that there is not. */
   add(line: Fields): void {
@@ -28,7 +36,8 @@ export class JournalDecoder implements WrittenLines {
     const record = line['record']
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(record as StepRecord, line)
-      this.records.push(decoded)
+      // Most of the time that reading takes is that of holding what nobody reads.
+      if (this.#keeps === 'all' || isOfConversation(decoded)) this.records.push(decoded)
       this.sums.note(decoded)
       if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
@@ -86,7 +95,7 @@ export class JournalDecoder implements WrittenLines {
       const before = this.spent.get(lap.scope)
       if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
       // Every field is there already. To set them is several times faster than to spread both.
-      const spent: { [field: string]: unknown } = { ...before }
+      const spent: { [field: string]: unknown } = this.#keeps === 'all' ? { ...before } : before
       for (const field of Object.keys(changed)) spent[field] = changed[field]
       lap.spent = spent
     }
@@ -123,4 +132,9 @@ export class JournalDecoder implements WrittenLines {
     if (!this.contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
     return this.contents.get(uuid)
   }
+}
+
+function isOfConversation(record: StepRecord): boolean {
+  if (record.type === 'lap') return record.lap.scope === ''
+  return record.type === 'start' || record.type === 'end' || record.type === 'rewind'
 }

@@ -44,6 +44,20 @@ export function endsOfKept(path: string): KeptEnds | undefined {
   }
 }
 
+/** Whether the last run of a session ended, and nothing came after it. False where that cannot be told so. */
+export function hasEnded(path: string): boolean {
+  try {
+    return withFile(path, (file) => {
+      const { size } = fstatSync(file)
+      const bytes = Math.min(size, tailBytes[1])
+      const end = endIn(pieceOf(file, size - bytes, bytes))
+      return end !== undefined && end !== 'elsewhere'
+    })
+  } catch {
+    return false
+  }
+}
+
 /** Where a session worked, of its first line. @throws what `readJournal` throws for a file that is none of ours, or a system error. */
 export function folderOfKept(path: string): string {
   return withFile(path, (file) => {

@@ -4,7 +4,7 @@ import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { checkText } from './given.ts'
 import { journalVersion, type WrittenLines } from './journal-codec.ts'
-import { JournalDecoder } from './journal-decoder.ts'
+import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
 import { valueOf, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 
@@ -27,7 +27,16 @@ export interface ReadJournal {
  */
 export async function readJournal(path: string): Promise<ReadJournal> {
   checkText('path', path)
-  const reader = new JournalReader(path)
+  return readKeeping(path, 'all')
+}
+
+/** The same for whoever wants to know what was said in runs that ended, and how: other records are left out of `runs`. */
+export async function readConversation(path: string): Promise<ReadJournal> {
+  return readKeeping(path, 'conversation')
+}
+
+async function readKeeping(path: string, keeps: KeptRecords): Promise<ReadJournal> {
+  const reader = new JournalReader(path, keeps)
   let file: FileHandle | undefined
   try {
     file = await open(path)
@@ -76,15 +85,16 @@ async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJou
 class JournalReader {
   readonly #path: string
   readonly #payloads: string
-  readonly #decoder = new JournalDecoder()
+  readonly #decoder: JournalDecoder
   #head: { readonly [field: string]: unknown } | undefined
   #lines = 0
   #wholeBytes = 0
   /** What is wrong with the first line that is not whole. */
   #problem: string | undefined
 
-  constructor(path: string) {
+  constructor(path: string, keeps: KeptRecords = 'all') {
     this.#path = path
+    this.#decoder = new JournalDecoder(keeps)
     this.#payloads = payloadsFolder(path)
   }
 

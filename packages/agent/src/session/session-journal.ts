@@ -18,9 +18,10 @@ import { makeDurableFolder, writeWhole } from './durable.ts'
 import { checkFunction, checkText } from './given.ts'
 import { holdSession } from './hold-session.ts'
 import { JournalEncoder } from './journal-codec.ts'
+import { hasEnded } from './kept-ends.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
 import type { Back, Conversation } from './journal-rewind.ts'
-import { readJournal, type ReadJournal } from './read-journal.ts'
+import { readConversation, readJournal, type ReadJournal } from './read-journal.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
@@ -91,7 +92,7 @@ async function opened({
   await makeDurableFolder(dirname(path))
   const lock = await holdSession(path, sessionId)
   try {
-    const before = (await exists(path)) ? await readJournal(path) : undefined
+    const before = (await exists(path)) ? await readToGoOn(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
@@ -112,6 +113,11 @@ function checkGiven(options: JournalOptions): void {
   const { path, sessionId, cwd, version, openFile } = options
   for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
   if (openFile !== undefined) checkFunction('openFile', openFile)
+}
+
+/** Records of runs that ended are of no use to what comes next: they are most of a session. */
+function readToGoOn(path: string): Promise<ReadJournal> {
+  return hasEnded(path) ? readConversation(path) : readJournal(path)
 }
 
 async function exists(path: string): Promise<boolean> {

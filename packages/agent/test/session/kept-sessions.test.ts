@@ -146,3 +146,22 @@ test('what the ends do not tell is read in all of it: no end, a torn line, a rew
   await ask(`look ${'x'.repeat(100_000)}`, [...looks(14), { text: 'Seen.', usage }])
   expect((await summaryOf(fileOf())).firstPrompt).toHaveLength(100_005)
 })
+
+test('a session whose runs ended is opened as reading all of it tells, and goes on to the same lines', async () => {
+  const { path } = placeOf()
+  await ask('look around', [...looks(3), { text: 'Seen.', usage }])
+  await ask('again', looks(3), 2)
+  const { runs } = await readJournal(path)
+  const { transcript, ended, open } = foldSession(runs)
+  const journal = await openJournal(placeOf())
+  expect(JSON.stringify(journal.transcript)).toBe(JSON.stringify(transcript))
+  expect([JSON.stringify(journal.ended), journal.open]).toEqual([JSON.stringify(ended), open])
+  await journal.close()
+  await ask('once more', [...looks(1), { text: 'Seen.', usage }])
+  const after = await readJournal(path)
+  expect(after.runs.slice(0, 2)).toEqual(runs)
+  // A message of a run before is not written again.
+  const uuids = readFileSync(path, 'utf8').match(/"uuid":"[^"]+"/g)
+  expect(new Set(uuids).size).toBe(uuids?.length)
+  expect(foldSession(after.runs).transcript.messages()).toHaveLength(transcript.messages().length + 4)
+})
