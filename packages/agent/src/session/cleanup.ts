@@ -39,6 +39,15 @@ export async function cleanUpSessions(
 ): Promise<CleanedUp> {
   const { base } = sessionsOf(place)
   const before = now.getTime() - days * dayMs
+  const last = await stateOf(stampOf(base))
+  const [held, isHeld] = [join(base, '.cleanup-held'), (await stateOf(join(base, '.cleanup-held'))) !== undefined]
+  if (last !== undefined && last.mtimeMs < before && !isHeld) {
+    // Nobody was here for so long, or the clock has jumped: then everything would be old. The next time tells.
+    await note(held, now)
+    await note(stampOf(base), now)
+    return { sessions: 0 }
+  }
+  await rm(held, { force: true }).catch(() => {})
   let sessions = 0
   for (const project of await namesIn(base)) {
     const folder = join(base, project)
@@ -56,12 +65,15 @@ export async function cleanUpSessions(
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)
   }
   // At the end: whoever is ended in the middle leaves the rest to the next run. Two at once do each other no harm.
-  const stamp = stampOf(base)
+  await note(stampOf(base), now)
+  return { sessions }
+}
+
+async function note(stamp: string, now: Date): Promise<void> {
   await writeFile(stamp, '', { flag: 'a', mode: 0o600 }).then(
     () => utimes(stamp, now, now),
     () => {},
   )
-  return { sessions }
 }
 
 function stampOf(base: string): string {

@@ -158,3 +158,18 @@ test('a file without an id is no session: the folder that it lies in stays', asy
   await clean()
   expect(existsSync(notes)).toBe(true)
 })
+
+test('a clock that jumped ahead takes no session with it', async () => {
+  const path = await session('any', days(1))
+  await clean()
+  const cleanAt = (at: Date): ReturnType<typeof cleanUpSessions> => cleanUpSessions(place(), { days: 30, now: at })
+  const far = new Date('2099-01-01T00:00:00Z')
+  expect(await cleanAt(far)).toEqual({ sessions: 0 })
+  // Put right again, it goes on as before.
+  expect(await isCleanUpDue(place(), now)).toBe(true)
+  expect(await clean()).toEqual({ sessions: 0 })
+  expect(existsSync(path)).toBe(true)
+  // Somebody was away: what is old goes the next time, however late that is.
+  expect([await cleanAt(days(-40)), await cleanAt(days(-80))]).toEqual([{ sessions: 0 }, { sessions: 1 }])
+  expect(readdirSync(base()).toSorted()).toEqual(['-project', '.last-cleanup'])
+})
