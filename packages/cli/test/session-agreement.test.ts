@@ -80,7 +80,7 @@ describe('the command that why gives', () => {
     expect((await run(['rewind', limited, '1', '--yes'])).status).toBe(0)
     const { goOn } = await told('why', limited)
     expect(goOn).toEqual({
-      says: `Its conversation went back. Say what comes next: halting --resume ${limited} -p "PROMPT"`,
+      says: 'Its conversation went back. It goes on with what you say next: --resume with a prompt.',
     })
   })
 

@@ -61,6 +61,9 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
 
     const asked = await halting('undo')
     expect([asked.status, asked.stderr]).toEqual([2, expect.stringContaining('Add --yes to do it')])
+    // Nothing is done yet.
+    expect(asked.stdout).toContain('  remove        d/e/made.txt\n')
+    expect(asked.stdout).not.toMatch(/removed|restored|brought/)
     expect(read('old.txt')).toBe('new\n')
 
     const undone = await halting('undo', '--yes')

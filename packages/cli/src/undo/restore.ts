@@ -9,10 +9,19 @@ export function filesOf({ sessionId }: KeptFile, cwd: string, program: Program):
   return new SessionFiles(checkpointsFolder({ ...whose(program), cwd, sessionId }))
 }
 
-/** What happens to each file, a line each. */
-export function planText({ changes }: Pick<RestorePlan, 'changes'>, shown: (path: string) => string): string {
+const verbs = {
+  done: { remove: 'removed', bringBack: 'brought back', restore: 'restored' },
+  ahead: { remove: 'remove', bringBack: 'bring back', restore: 'restore' },
+} as const
+
+/** What was done to each file, or what is ahead of it; a line each. */
+export function planText(
+  { changes }: Pick<RestorePlan, 'changes'>,
+  when: keyof typeof verbs,
+  shown: (path: string) => string,
+): string {
   return changes
-    .map(({ path, before, after }) => `  ${doneTo(before.kind, after.kind).padEnd(13)} ${shown(path)}\n`)
+    .map(({ path, before, after }) => `  ${verbs[when][whatFor(before.kind, after.kind)].padEnd(13)} ${shown(path)}\n`)
     .join('')
 }
 
@@ -37,7 +46,10 @@ export function tellRestore(
   program: Program,
 ): void {
   const { plan, isDone, left = plan.left ?? [], diff, more } = facts
-  const files = plan.changes.map(({ path, before, after }) => ({ path, change: doneTo(before.kind, after.kind) }))
+  const files = plan.changes.map(({ path, before, after }) => ({
+    path,
+    change: verbs.done[whatFor(before.kind, after.kind)],
+  }))
   const told = {
     session_id: sessionId,
     run: plan.run ?? null,
@@ -51,9 +63,9 @@ export function tellRestore(
   program.output.out(wantsJson(flags) ? `${JSON.stringify(told)}\n` : text)
 }
 
-function doneTo(before: string, after: string): string {
-  if (after === 'absent') return 'removed'
-  return before === 'absent' ? 'brought back' : 'restored'
+function whatFor(before: string, after: string): keyof (typeof verbs)['done'] {
+  if (after === 'absent') return 'remove'
+  return before === 'absent' ? 'bringBack' : 'restore'
 }
 
 export function leftText(left: readonly LeftFile[], shown: (path: string) => string): string {

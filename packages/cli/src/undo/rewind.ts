@@ -98,14 +98,14 @@ async function carryOut({ file, cwd, found, files, planned, flags, program }: Wa
       return 1
     }
     if (flags.yes !== true) {
-      tellRestore(flags, file, { ...facts, isDone: false }, planText({ changes }, shown), program)
+      tellRestore(flags, file, { ...facts, isDone: false }, planText({ changes }, 'ahead', shown), program)
       throw new UsageError(
         `This ${flags.filesOnly === true ? '' : 'takes the conversation back and '}changes ${many(changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
       )
     }
     if (plan !== undefined && changes.length > 0) left.push(...(await files.apply(plan)))
     if (flags.filesOnly !== true) await journal.rewind(found.id)
-    const text = `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`
+    const text = `Gone back to before: ${oneLine(textOf(found.content), 200)}\n${planText({ changes }, 'done', shown)}Go on: halting --resume ${sessionId} -p "PROMPT"\n`
     tellRestore(flags, file, { ...facts, isDone: true }, text, program)
     if (left.length === 0) return 0
     output.err(`Left as they are:\n${leftText(left, shown)}`)

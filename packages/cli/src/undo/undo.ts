@@ -125,7 +125,7 @@ async function carryOut(
     return 1
   }
   if (yes !== true) {
-    tellRestore(flags, file, { plan, isDone: false }, planText(plan, shown), program)
+    tellRestore(flags, file, { plan, isDone: false }, planText(plan, 'ahead', shown), program)
     throw new UsageError(
       `This changes ${many(plan.changes.length, 'file')}. Add --yes to do it, or --dry-run to see how.`,
     )
@@ -133,7 +133,7 @@ async function carryOut(
   const left = [...plan.left, ...(await files.apply(plan))]
   const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
   const back = redo === true ? 'halting undo' : 'halting undo --redo'
-  const text = `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}\n${planText(plan, shown)}${back.replace('undo', `undo ${file.sessionId}`)} --yes takes this back.\n`
+  const text = `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}\n${planText(plan, 'done', shown)}${back.replace('undo', `undo ${file.sessionId}`)} --yes takes this back.\n`
   tellRestore(flags, file, { plan, isDone: true, left }, text, program)
   if (left.length === 0) return 0
   output.err(`Left as they are:\n${leftText(left, shown)}`)

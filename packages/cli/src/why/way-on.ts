@@ -22,9 +22,7 @@ export async function wayOn(session: AnySession, path: string, program: Program)
   if (foreign !== undefined) return goOnForeign(foreign, where)
   const folded = foldSession(runs)
   if (folded.isRewound === true)
-    return {
-      says: `Its conversation went back. Say what comes next: halting --resume ${sessionId} -p "PROMPT"`,
-    }
+    return { says: 'Its conversation went back. It goes on with what you say next: --resume with a prompt.' }
   const calls = waitingCalls(folded)
   if (calls.length > 0) {
     const answers = await readAnswers(
