@@ -92,6 +92,8 @@ describe('the command that why gives', () => {
     expect(first.stderr).toContain(`  ${resume}\n`)
     const { goOn: before, runs } = await told('why', asked)
     const id = runs[0].ending.signal.context.pending[0].id
+    // The run is over: nothing of it is under way.
+    expect((await run(['why', asked])).stdout).toContain('    1 call, 1 without a result, 0 ms')
     expect(before.command).toBe(`halting approve ${asked} ${id}`)
     expect((await run(['approve', asked, id])).stdout).toContain(`Go on: ${resume}\n`)
     const { goOn: after } = await told('why', asked)

@@ -177,7 +177,7 @@ function timeRows({ phases, totals, carried }: Account): readonly BarRow[] {
 const mostTools = 8
 
 /** By what they cost; where nothing has a price, by tokens. */
-function toolLines({ tools, totals }: Account, columns: number, style: Style): readonly string[] {
+function toolLines({ tools, totals, ending }: Account, columns: number, style: Style): readonly string[] {
   if (tools.length === 0) return []
   const hasPrice = totals.costUsd > 0
   const weights = tools.map(({ costUsd, tokens }) => (hasPrice ? costUsd : tokens))
@@ -196,17 +196,20 @@ function toolLines({ tools, totals }: Account, columns: number, style: Style): r
     ...bars.flatMap((bar, index) => {
       const tool = tools[index]
       if (tool === undefined || tool.tool === null) return [bar]
-      return [bar, style.dim(`    ${oneLine(detailsOf(tool), columns - 4)}`)]
+      return [
+        bar,
+        style.dim(`    ${oneLine(detailsOf(tool, ending === null ? 'under way' : 'without a result'), columns - 4)}`),
+      ]
     }),
     ...(more > 0 ? [`  and ${many(more, 'more tool')}`] : []),
   ]
 }
 
-function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools'][number]): string {
+function detailsOf({ calls, failed, open, ms, resultCharacters }: Account['tools'][number], ifOpen: string): string {
   return [
     many(calls, 'call'),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(open > 0 ? [`${open} under way`] : []),
+    ...(open > 0 ? [`${open} ${ifOpen}`] : []),
     elapsed(ms),
     `${counted(resultCharacters)} characters of results`,
   ].join(', ')
