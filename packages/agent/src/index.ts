@@ -19,7 +19,7 @@ export {
   type Remedy,
   type RulePermissions,
 } from './permissions/permissions.ts'
-export type { PermissionMode } from './permissions/rule-book.ts'
+export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
 export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'
 export { createBashTool, type BashInput } from './tools/bash.ts'
@@ -62,9 +62,23 @@ export {
 } from './session/result-files.ts'
 export {
   type FoundFile,
+  type Ignored,
   type LoadedSettings,
-  loadSettings,
   type LoadOptions,
-  type Settings,
-} from './settings/settings.ts'
-export { homeFolder } from './paths.ts'
+  SettingsError,
+} from './settings/loaded-settings.ts'
+export { loadSettings, projectOffers } from './settings/settings.ts'
+export type { Origin, PermissionSettings, Settings } from './settings/merge.ts'
+export type { HookGroup, HookHandler, HookSettings } from './settings/hook-settings.ts'
+export type { SettingSource } from './settings/places.ts'
+export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'
+export type { Offer } from './trust/offers.ts'
+export {
+  changeTrust,
+  isTooBroad,
+  readTrust,
+  trustFile,
+  type TrustOwner,
+  type TrustRecord,
+} from './trust/trust-store.ts'
+export { homeFolder, realPath } from './paths.ts'

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { ConfigurationError } from '@halting/core'
 import { userInfo } from 'node:os'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -87,4 +87,8 @@ export function isInsideAny(path: string, directories: readonly string[]): boole
 export function shownPath(path: string, from: string): string {
   if (path === from) return '.'
   return isInside(path, from) ? relative(from, path) : path
+}
+
+export function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }

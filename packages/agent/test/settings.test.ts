@@ -16,7 +16,7 @@ interface Laid {
 }
 
 /** Lays files out in a project and in the folder of a person, and loads. */
-async function load({ files = {}, given, env = {} }: Laid): Promise<Omit<LoadedSettings, 'files'>> {
+async function load({ files = {}, given, env = {} }: Laid): Promise<Pick<LoadedSettings, 'settings' | 'warnings'>> {
   const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const home = join(root, 'home')
@@ -47,12 +47,12 @@ test("one's own settings count: those of ours first, then those of other agents"
     await load({
       files: {
         '~/.halting/settings.json': { apiKeyHelper: 'ours', modelPrices: { a: price(1) } },
-        '~/.claude/settings.json': { apiKeyHelper: 'theirs', modelPrices: { a: price(2), b: price(3) }, hooks: {} },
+        '~/.claude/settings.json': { apiKeyHelper: 'theirs', modelPrices: { a: price(2), b: price(3) } },
       },
     }),
   ).toEqual({
     settings: { apiKeyHelper: 'ours', modelPrices: [{ a: price(1) }, { a: price(2), b: price(3) }] },
-    warnings: ['~/.claude/settings.json holds what this version does not serve yet: hooks. It is passed over.'],
+    warnings: [],
   })
 })
 
@@ -74,7 +74,7 @@ test('folders of settings can be put elsewhere', async () => {
   expect((await load({ files: {}, env: { CLAUDE_CONFIG_DIR: root } })).settings).toEqual({ apiKeyHelper: 'moved' })
 })
 
-test('a project that was cloned runs no command and sets no price; it is told', async () => {
+test('a project that was cloned sets no price; it is told', async () => {
   expect(
     await load({
       files: {
@@ -86,7 +86,6 @@ test('a project that was cloned runs no command and sets no price; it is told', 
     settings: {},
     warnings: [
       'modelPrices in ./.halting/settings.local.json does not count: it is read from your own settings and from --settings only.',
-      'apiKeyHelper in ./.claude/settings.json does not count: it is read from your own settings and from --settings only.',
     ],
   })
 })
@@ -100,6 +99,8 @@ test('who works in their own home has no project there', async () => {
     settings: { apiKeyHelper: 'mine' },
     warnings: [],
     files: [{ level: 'user', name: join(home, '.claude/settings.json'), served: ['apiKeyHelper'], passedOver: [] }],
+    origins: [{ setting: 'apiKeyHelper', value: 'mine', from: join(home, '.claude/settings.json') }],
+    ignored: [],
   })
 })
 
@@ -124,21 +125,13 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('what this version does not serve is told by key and file, wherever it stands', async () => {
-  const files = {
-    '~/.claude/settings.json': { $schema: 'https://example.com', permissions: {}, model: 'opus' },
-    '.claude/settings.json': { hooks: {} },
-  }
-  expect((await load({ files })).warnings).toEqual([
-    './.claude/settings.json holds what this version does not serve yet: hooks. It is passed over.',
-    '~/.claude/settings.json holds what this version does not serve yet: permissions, model. It is passed over.',
-  ])
-})
-
-test('what --settings gives and this version does not serve is told', async () => {
-  expect((await load({ given: '{"permissions":{},"hooks":{},"apiKeyHelper":"x"}' })).warnings).toEqual([
-    '--settings holds what this version does not serve yet: permissions, hooks. It is passed over.',
-  ])
+test('what this version does not serve is told by key and file', async () => {
+  const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'true' }] }] }
+  const files = { '~/.claude/settings.json': { $schema: 'https://example.com', hooks, statusLine: undefined } }
+  expect(await load({ files })).toEqual({
+    settings: { hooks },
+    warnings: ['~/.claude/settings.json holds what this version does not serve yet: hooks. It is passed over.'],
+  })
 })
 
 describe('what cannot be read is told with its place', () => {
@@ -147,9 +140,9 @@ describe('what cannot be read is told with its place', () => {
     [{ given: '{"apiKeyHelper":' }, /^What --settings gives is no JSON: .*Mend it, or take it away\.$/],
     [{ files: { '~/.halting/settings.json': '{,}' } }, /settings\.json is no JSON: /],
     [{ files: { '~/.halting/settings.json': '[1]' } }, /settings\.json must hold one JSON object\.$/],
-    [{ given: '{"apiKeyHelper":7}' }, 'apiKeyHelper in --settings must be a command, as text.'],
-    [{ given: '{"apiKeyHelper":" "}' }, 'apiKeyHelper in --settings must be a command, as text.'],
-    [{ given: '{"modelPrices":[]}' }, 'modelPrices in --settings must be an object: prices by model id.'],
+    [{ given: '{"apiKeyHelper":7}' }, '--settings: apiKeyHelper must be a command, as text; it is 7.'],
+    [{ given: '{"apiKeyHelper":" "}' }, '--settings: apiKeyHelper must be a command, as text; it is " ".'],
+    [{ given: '{"modelPrices":[]}' }, '--settings: modelPrices must be an object: prices by model id; it is [].'],
   ] as const)('%j', async (laid, message) => {
     await expect(load(laid as Laid)).rejects.toThrow(message)
   })

@@ -61,9 +61,11 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, context, doctor, models, replay, sessions, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, config, context, doctor, models, replay, sessions, trust, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
+    ['--list', read.flags.list, 'trust'],
+    ['--revoke', read.flags.revoke, 'trust'],
     ['--keep', read.flags.keep, 'demo'],
     ['--all', read.flags.all, 'sessions'],
     ['--format', read.flags.format, 'sessions'],
@@ -81,7 +83,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
   for (const [flag, given, owners, names] of [
-    ['--yes', read.flags.yes, ['sessions', 'undo', 'rewind'], 'sessions, undo and rewind'],
+    ['--yes', read.flags.yes, ['sessions', 'trust', 'undo', 'rewind'], 'sessions, trust, undo and rewind'],
     ['--dry-run', read.flags.dryRun, ['undo', 'rewind'], 'undo and rewind'],
     ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
   ] as const) {
@@ -93,14 +95,16 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 
 const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'rewind', 'sessions', 'what-if'])
 const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', 'why'])
-const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', ...takesSession])
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'trust', ...takesSession])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
+  'config',
   'context',
   'doctor',
   'models',
   'rewind',
   'sessions',
+  'trust',
   'replay',
   'undo',
   'what-if',
@@ -143,6 +147,14 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'check': {
       const { check } = await import('./check/check.ts')
       return check(flags, program)
+    }
+    case 'config': {
+      const { config } = await import('./config/config.ts')
+      return config(flags, program)
+    }
+    case 'trust': {
+      const { trust } = await import('./trust/trust.ts')
+      return trust(flags, words, program)
     }
     case 'context': {
       const { context } = await import('./context/context.ts')

@@ -206,7 +206,7 @@ describe('cleanupPeriodDays', () => {
       const { status, stderr } = await run([...hello(), '--settings', JSON.stringify({ cleanupPeriodDays: days })])
       expect([
         status,
-        stderr.includes('cleanupPeriodDays in --settings must be a whole number of days from 1 on'),
+        stderr.includes('--settings: cleanupPeriodDays must be a whole number of days from 1 on'),
       ]).toEqual([2, true])
     }
   })

@@ -12,7 +12,7 @@ export {
   serviceFromEnvironment,
 } from './environment.ts'
 export type { Environment, ModelSettings } from './environment.ts'
-export { keyVariablesOf, knownModels, modelAliases, withoutAlias } from './known-models.ts'
+export { keyVariables, keyVariablesOf, knownModels, modelAliases, withoutAlias } from './known-models.ts'
 export type { KnownModel } from './known-models.ts'
 export { openai, openaiCompatible } from './openai/openai.ts'
 export type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'

@@ -1,6 +1,6 @@
 import { allEntries } from './prices/catalogue.ts'
 import type { ModelFigures, ModelPrice } from './prices/catalogue.ts'
-import { modelNamed } from './services.ts'
+import { chatServices, modelNamed } from './services.ts'
 
 /** A model that the price snapshot knows, behind a service that can be asked. */
 export interface KnownModel extends ModelFigures {
@@ -28,6 +28,18 @@ export function keyVariablesOf(name: string): readonly string[] | undefined {
   if (named === undefined) return undefined
   if (named.kind === 'anthropic') return ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN']
   return named.service.keyVariable === undefined ? [] : [named.service.keyVariable]
+}
+
+/** Every variable that a key, a token or a header with one is looked for in, whichever model is asked. */
+export function keyVariables(): readonly string[] {
+  const services = chatServices.flatMap(({ keyVariable }) => keyVariable ?? [])
+  const ofMessagesApi = [
+    'ANTHROPIC_API_KEY',
+    'ANTHROPIC_AUTH_TOKEN',
+    'ANTHROPIC_CUSTOM_HEADERS',
+    'CLAUDE_CODE_OAUTH_TOKEN',
+  ]
+  return [...new Set([...ofMessagesApi, ...services])]
 }
 
 const families = ['sonnet', 'opus', 'haiku'] as const

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '@halting/core'
 import { isAgentTool } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
@@ -19,6 +20,8 @@ import { subjectOf, type Subject } from './subject.ts'
 
 export interface PermissionOptions {
   readonly mode?: PermissionMode
+  /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
+  readonly modes?: readonly PermissionMode[]
   readonly allow?: readonly RuleText[]
   readonly deny?: readonly RuleText[]
   readonly ask?: readonly RuleText[]
@@ -70,26 +73,28 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     shellDirectory: options.shellDirectory ?? (() => cwd),
   }
   const whenAsked = options.whenAsked ?? 'ask'
+  const modes = options.modes ?? permissionModes
   return {
-    modes: permissionModes,
+    modes,
     get mode() {
       return book.mode
     },
     setMode(mode) {
+      if (!modes.includes(mode)) throw new ConfigurationError(`The mode ${mode} is not to be had in this session.`)
       book = { ...book, mode }
     },
     addRules(behavior, rules) {
       book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
-    remedyFor: (request) => remedyFor(request, inMode(book, request)),
+    remedyFor: (request) => remedyFor(request, inMode(book, request, modes)),
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
     denies(request) {
       const rule = ruleFor(book.deny, request.call.name, subjectOf(request.call, cwd), book)
       return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
     },
     decide(request) {
-      const current = inMode(book, request)
+      const current = inMode(book, request, modes)
       const decision = decide(request, current)
       if (decision.behavior !== 'ask') return decision
       const isDenied = whenAsked === 'deny' || current.mode === 'dontAsk'
@@ -99,8 +104,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
 }
 
 /** A mode that was set for the run goes before that of the rules. */
-function inMode(book: RuleBook, { mode }: PermissionRequest): RuleBook {
-  const asked = permissionModes.find((known) => known === mode)
+function inMode(book: RuleBook, { mode }: PermissionRequest, modes: readonly PermissionMode[]): RuleBook {
+  const asked = modes.find((known) => known === mode)
   return asked === undefined ? book : { ...book, mode: asked }
 }
 

@@ -1,6 +1,6 @@
 import { platform } from 'node:os'
-import { join } from 'node:path'
-import { configFolder } from '../paths.ts'
+import { basename, dirname, join } from 'node:path'
+import { configFolder, realPath } from '../paths.ts'
 
 /** Who wrote a settings file: an administrator, the command line, the person for one project, the project, the person. */
 export type SettingsLevel = 'managed' | 'flag' | 'local' | 'project' | 'user'
@@ -9,6 +9,9 @@ export interface SettingsPlace {
   readonly level: SettingsLevel
   readonly path: string
 }
+
+/** The levels that `--setting-sources` chooses among; an administrator's and the command line's always count. */
+export type SettingSource = 'user' | 'project' | 'local'
 
 export interface PlacesOptions {
   readonly cwd: string
@@ -25,13 +28,21 @@ export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[]
   const { cwd } = options
   const own = (['halting', 'claude'] as const).map((name) => configFolder(name, options))
   // Who works in their own home has no project there: its settings are theirs.
-  const projects = ['.halting', '.claude'].map((folder) => join(cwd, folder)).filter((folder) => !own.includes(folder))
+  const ownEnds = new Set(own.map((folder) => realPath(folder)))
+  const projects = ['.halting', '.claude']
+    .map((folder) => join(cwd, folder))
+    .filter((folder) => !own.includes(folder) && !isOwn(folder, ownEnds))
   return [
     ...managedFolders().map((folder) => place('managed', folder, 'managed-settings.json')),
     ...projects.map((folder) => place('local', folder, 'settings.local.json')),
     ...projects.map((folder) => place('project', folder, 'settings.json')),
     ...own.map((folder) => place('user', folder, 'settings.json')),
   ]
+}
+
+/** The same folder by another way; a link within a project is the project's, wherever it leads. */
+function isOwn(folder: string, own: ReadonlySet<string>): boolean {
+  return own.has(join(realPath(dirname(folder)), basename(folder)))
 }
 
 function place(level: SettingsLevel, folder: string, name: string): SettingsPlace {

@@ -7,15 +7,18 @@ import type { Program } from '../program.ts'
 import { describeModels } from '../session/models.ts'
 import { forecastText } from './forecast-text.ts'
 import { queryOptionsOf } from '../session/options.ts'
+import { settingsFor } from '../session/run-settings.ts'
 import { openToolbox } from '../session/toolbox.ts'
 
 /** `halting check`: what a run with these flags cannot exceed. Runs nothing, asks nobody, needs no key. */
-export async function check(flags: Flags, program: Program): Promise<number> {
-  const { output, env, cwd } = program
-  const toolbox = openToolbox(flags, cwd, env)
-  const models = await describeModels(flags, program)
+export async function check(given: Flags, program: Program): Promise<number> {
+  const { output, cwd } = program
+  const run = await settingsFor(given, program)
+  const { flags, env, settings } = run
+  const toolbox = openToolbox(flags, cwd, env, settings)
+  const models = await describeModels(run, cwd)
   for (const warning of models.warnings) output.err(told(warning))
-  const options = await queryOptionsOf(flags, program, toolbox, models)
+  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models)
   const bounds = certificate(options)
   const likely = forecast(options)
   output.out(

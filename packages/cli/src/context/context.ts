@@ -5,16 +5,19 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { describeModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
+import { settingsFor } from '../session/run-settings.ts'
 import { openToolbox } from '../session/toolbox.ts'
 import { usageText } from './usage-text.ts'
 
 /** `halting context [PROMPT]`: what fills the window with the next request in this folder, with these flags. Asks nobody, needs no key. */
-export async function context(flags: Flags, [prompt]: readonly string[], program: Program): Promise<number> {
-  const { output, env, cwd } = program
-  const toolbox = openToolbox(flags, cwd, env)
-  const models = await describeModels(flags, program)
+export async function context(given: Flags, [prompt]: readonly string[], program: Program): Promise<number> {
+  const { output, cwd } = program
+  const run = await settingsFor(given, program)
+  const { flags, env, settings } = run
+  const toolbox = openToolbox(flags, cwd, env, settings)
+  const models = await describeModels(run, cwd)
   for (const warning of models.warnings) output.err(told(warning))
-  const options = await queryOptionsOf(flags, program, toolbox, models)
+  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models)
   const usage = contextUsage(options, prompt === undefined ? {} : { prompt })
   const style = styleFor(output.isTerminal.stdout, env)
   output.out(wantsJson(flags) ? `${JSON.stringify(usage)}\n` : usageText(usage, output.width, style))

@@ -13,6 +13,7 @@ import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
+import { noSettings } from '../session/run-settings.ts'
 import { openToolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
 import { changesBetween } from './changes.ts'
@@ -57,8 +58,10 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
   const style = styleFor(output.isTerminal.stdout, program.env)
   const say = (line: string): void => output.out(`${line}\n`)
   const flags: Flags = { script: join(example, 'script.json'), allowedTools: rules, maxTurns: 10, maxBudgetUsd: 5 }
+  // It shows the same to everybody: no settings.
+  const run = { ...noSettings, flags, env: program.env }
   const toolbox = openToolbox(flags, folder, withNode(program.env))
-  const models = await openModels(flags, { env: program.env, cwd: folder })
+  const models = await openModels(run, folder)
   try {
     say(
       style.bold(

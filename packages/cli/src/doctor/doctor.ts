@@ -4,6 +4,7 @@ import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { type Finding, type Patient } from './finding.ts'
+import { applyEnvironment } from '../session/run-settings.ts'
 import { programFindings } from './programs.ts'
 import { serviceFindings } from './service.ts'
 import { settingsFindings } from './settings.ts'
@@ -15,8 +16,14 @@ import { settingsFindings } from './settings.ts'
 export async function doctor(flags: Flags, program: Program): Promise<number> {
   const { output, env, cwd } = program
   const patient: Patient = { flags, env, cwd, home: homeFolder(env) }
-  const { findings: ofSettings, settings } = await settingsFindings(patient)
-  const findings = [...(await serviceFindings(patient, settings)), ...(await programFindings(patient)), ...ofSettings]
+  const { findings: ofSettings, run } = await settingsFindings(patient)
+  applyEnvironment(run)
+  const treated = { ...patient, env: run.env }
+  const findings = [
+    ...(await serviceFindings(treated, run.settings)),
+    ...(await programFindings(treated)),
+    ...ofSettings,
+  ]
   output.out(
     wantsJson(flags) ? `${JSON.stringify({ findings })}\n` : textOf(findings, styleFor(output.isTerminal.stdout, env)),
   )

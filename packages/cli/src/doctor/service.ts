@@ -13,6 +13,7 @@ import {
 } from '@halting/models'
 import { counted } from '../io/figures.ts'
 import { helperOf } from '../session/models.ts'
+import { modelOf } from '../session/run-settings.ts'
 import { checkModelName, nearestModel } from '../session/model-names.ts'
 import type { Finding, Patient } from './finding.ts'
 
@@ -25,7 +26,9 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
   if (flags.script !== undefined) {
     return [await scriptFinding(flags.script, patient)]
   }
-  const name = withoutAlias(flags.model ?? (env['ANTHROPIC_MODEL']?.trim() || defaultModelName))
+  const name = withoutAlias(
+    flags.model ?? (env['ANTHROPIC_MODEL']?.trim() || modelOf(settings, env) || defaultModelName),
+  )
   let service: ModelService
   try {
     checkModelName(name, env)
@@ -35,7 +38,7 @@ export async function serviceFindings(patient: Patient, settings: Settings): Pro
     return [{ what: 'model', state: 'broken', says: messageOf(thrown) }]
   }
   const key = keyFinding(name, service, patient, settings)
-  const found = [modelFinding(name, patient), key, ...proxyFindings(service)]
+  const found = [modelFinding(name, patient, settings), key, ...proxyFindings(service)]
   return [...found, ...(await answerFindings(name, service, key))]
 }
 
@@ -49,9 +52,9 @@ async function scriptFinding(path: string, { cwd }: Patient): Promise<Finding> {
   }
 }
 
-function modelFinding(name: string, { flags, env }: Patient): Finding {
-  const from =
-    flags.model !== undefined ? '--model' : env['ANTHROPIC_MODEL'] === undefined ? 'the default' : 'ANTHROPIC_MODEL'
+function modelFinding(name: string, { flags, env }: Patient, settings: Settings): Finding {
+  const unsaid = modelOf(settings, env) === undefined ? 'the default' : 'the settings'
+  const from = flags.model !== undefined ? '--model' : env['ANTHROPIC_MODEL']?.trim() ? 'ANTHROPIC_MODEL' : unsaid
   const known = knownModels().find((model) => model.name === name.replace(/^anthropic\//, ''))
   const says = `${name} (${from})`
   if (known !== undefined) {

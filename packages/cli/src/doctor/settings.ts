@@ -1,23 +1,26 @@
-import { type FoundFile, loadSettings, type Settings } from '@halting/agent'
+import type { FoundFile } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
+import { noSettings, type RunSettings, settingsFor } from '../session/run-settings.ts'
 import type { Finding, Patient } from './finding.ts'
 
 /** The settings files that are there: what counts of them, and what is passed over. */
-export async function settingsFindings({
-  flags,
-  env,
-  cwd,
-  home,
-}: Patient): Promise<{ readonly findings: readonly Finding[]; readonly settings: Settings }> {
+export async function settingsFindings(
+  patient: Patient,
+): Promise<{ readonly findings: readonly Finding[]; readonly run: RunSettings }> {
   try {
-    const { settings, files, warnings } = await loadSettings({ cwd, home, env, given: flags.settings })
+    const run = await settingsFor(patient.flags, patient)
+    const { files, warnings } = run
     if (files.length === 0) {
-      return { settings, findings: [{ what: 'settings', state: 'good', says: 'no settings file is there' }] }
+      return { run, findings: [{ what: 'settings', state: 'good', says: 'no settings file is there' }] }
     }
     const others = warnings.filter((warning) => !warning.includes('does not serve yet'))
-    return { settings, findings: [...files.map(findingOf), ...others.map(noted)] }
+    return { run, findings: [...files.map(findingOf), ...others.map(noted)] }
   } catch (thrown) {
-    return { settings: {}, findings: [{ what: 'settings', state: 'broken', says: messageOf(thrown) }] }
+    const { flags, env } = patient
+    return {
+      run: { ...noSettings, flags, env },
+      findings: [{ what: 'settings', state: 'broken', says: messageOf(thrown) }],
+    }
   }
 }
 

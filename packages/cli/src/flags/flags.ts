@@ -39,6 +39,8 @@ export interface Flags {
   readonly fallbackModel?: string
   readonly script?: string
   readonly settings?: string
+  /** Of user, project and local; none for an empty list. */
+  readonly settingSources?: readonly string[]
   readonly betas?: readonly string[]
   /** Tokens of a reply that may be thought; 0 for none. */
   readonly maxThinkingTokens?: number
@@ -79,6 +81,10 @@ export interface Flags {
   readonly tools?: readonly string[]
   readonly addDir?: readonly string[]
   readonly dangerouslySkipPermissions?: boolean
+  /** The folder is trusted for this run. */
+  readonly trust?: boolean
+  /** Variables with keys that tools are given all the same. */
+  readonly passEnv?: readonly string[]
 
   readonly onAsk?: OnAsk
 
@@ -95,6 +101,8 @@ export interface Flags {
   readonly conversationOnly?: boolean
   readonly filesOnly?: boolean
   readonly keep?: boolean
+  readonly list?: boolean
+  readonly revoke?: boolean
   readonly noProgress?: boolean
   readonly suggest?: boolean
   readonly claudeCode?: boolean

@@ -24,10 +24,15 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     names: ['--json'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of check, context, doctor, models, replay, rewind, sessions, undo, what-if and why: JSON',
+    meaning: 'Of check, config, context, doctor, models, replay, rewind, sessions, trust, undo, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
-  yes: { names: ['--yes'], group: 'program', kind: 'switch', meaning: 'Of sessions delete, undo and rewind: do it' },
+  yes: {
+    names: ['--yes'],
+    group: 'program',
+    kind: 'switch',
+    meaning: 'Of sessions delete, trust, undo and rewind: do it',
+  },
   format: {
     names: ['--format'],
     group: 'program',

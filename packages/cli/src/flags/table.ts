@@ -1,6 +1,7 @@
 import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
 import { fileFlags } from './file-flags.ts'
+import { trustFlags } from './trust-flags.ts'
 import { programFlags } from './program-table.ts'
 import { isToolName } from './tool-names.ts'
 import {
@@ -99,7 +100,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     kind: 'value',
     value: 'FILE',
     read: filledText,
-    meaning: 'Settings from this file, or JSON itself: apiKeyHelper, modelPrices, fileCheckpointingEnabled',
+    meaning: 'Settings from this file, or JSON itself; they go before those of the project and your own',
   },
   betas: {
     names: ['--betas'],
@@ -195,6 +196,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   },
 
   ...fileFlags,
+  ...trustFlags,
 
   maxTurns: {
     names: ['--max-turns'],
@@ -349,8 +351,9 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
 }
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */
-export const laterFlags: readonly string[] =
-  '--setting-sources --mcp-config --strict-mcp-config --agents --permission-prompt-tool'.split(' ')
+export const laterFlags: readonly string[] = '--mcp-config --strict-mcp-config --agents --permission-prompt-tool'.split(
+  ' ',
+)
 
 /** Betas are dated: what looks otherwise is the prompt. */
 function isBetaName(argument: string): boolean {

@@ -1,10 +1,11 @@
-import { homeFolder, loadSettings, readJournal } from '@halting/agent'
+import { readJournal } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import { HaltingError, type Prices } from '@halting/core'
 import { recordsOfForeign, type StepRecord } from '@halting/core/steps'
 import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
+import { settingsFor } from '../session/run-settings.ts'
 import { UsageError } from '../usage-error.ts'
 
 /** A session of this program or of another one, as records. */
@@ -23,10 +24,10 @@ export interface AnySession {
 export type PricesFor = () => Promise<Prices>
 
 /** The table of prices with what the settings say of them. */
-export function pricesFor({ settings: given }: Pick<Flags, 'settings'>, { cwd, env }: Program): PricesFor {
+export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): PricesFor {
   let prices: Promise<Prices> | undefined
   return () =>
-    (prices ??= loadSettings({ cwd, home: homeFolder(env), env, given }).then(({ settings: { modelPrices = [] } }) =>
+    (prices ??= settingsFor(flags, program).then(({ settings: { modelPrices = [] } }) =>
       createPrices(mergePriceOverrides(modelPrices.map((each) => parsePriceOverrides(each)))),
     ))
 }

@@ -1,5 +1,5 @@
 import type { QueryOptions } from '@halting/core'
-import type { SessionJournal } from '@halting/agent'
+import type { SessionJournal, Settings } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
@@ -8,8 +8,9 @@ import type { Program } from '../program.ts'
 import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
 import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
-import { type Models, openModels } from '../session/models.ts'
+import { openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
+import { applyEnvironment, settingsFor } from '../session/run-settings.ts'
 import { openToolbox, type Toolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
 import { watchInterruption } from './interruption.ts'
@@ -17,31 +18,38 @@ import { createReport } from './report.ts'
 import { runPrompt } from './run.ts'
 
 /** `halting -p`: one prompt, one run, one ending; or a session that goes on. Returns the exit code. */
-export async function headless(flags: Flags, words: readonly string[], program: Program): Promise<number> {
-  const { output, env, cwd, stdin } = program
+export async function headless(given: Flags, words: readonly string[], outer: Program): Promise<number> {
+  const { output, cwd, stdin } = outer
   const [written = ''] = words
-  const isNew = flags.resume === undefined && flags.continue !== true
+  const isNew = given.resume === undefined && given.continue !== true
   if (isNew && written.trim() === '' && stdin.isTTY) throw noPrompt()
   if (isNew) refuseCompact(written)
+  const run = await settingsFor(given, outer)
+  applyEnvironment(run)
+  const { flags, env, settings } = run
+  const program = { ...outer, env }
   const chosen = await chooseSession(flags, program)
   const checkpoints = checkpointsOf(flags, chosen, program)
-  const toolbox = openToolbox(flags, cwd, env, { ...chosen, ...(checkpoints !== undefined && { checkpoints }) })
+  const toolbox = openToolbox(flags, cwd, env, settings, {
+    ...chosen,
+    ...(checkpoints !== undefined && { checkpoints }),
+  })
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
   const piped = written.trim() === '' ? await promptOf(written, program, isNew) : undefined
-  const models = await openModels(flags, program)
+  const models = await openModels(run, cwd)
   for (const warning of models.warnings) output.err(told(warning))
   if (!models.keepsFiles) checkpoints?.turnOff()
   try {
     const options = await queryOptionsOf(flags, program, toolbox, models)
     const prompt = piped ?? (await promptOf(written, program, isNew))
-    return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings: models.settings })
+    return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings })
   } finally {
     await models.close()
   }
 }
 
 /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
-async function cleanUpBeside(settings: Models['settings'], program: Program): Promise<void> {
+async function cleanUpBeside(settings: Settings, program: Program): Promise<void> {
   try {
     const { cleanUp } = await import('../session/clean-up.ts')
     await cleanUp(settings, program)
@@ -58,7 +66,7 @@ interface Called {
   readonly written: string
   readonly prompt: string
   readonly chosen: ChosenSession
-  readonly settings: Models['settings']
+  readonly settings: Settings
 }
 
 /** The session is written by this process alone until all of the run is on disk. */

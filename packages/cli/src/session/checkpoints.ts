@@ -3,6 +3,7 @@ import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import type { ChosenSession } from './kept-session.ts'
+import { toolEnvironment } from './tool-environment.ts'
 import { whose } from './whose.ts'
 
 /** Who keeps what files were before they are changed; nobody where the person wants none, or nothing of the session is kept. */
@@ -19,7 +20,8 @@ export function checkpointsOf(
     folder: checkpointsFolder(place),
     hidden: hiddenFromCheckpoints(place),
     cwd,
-    env,
+    // Git may run what a project configures.
+    env: toolEnvironment(env),
     onProblem: (problem) =>
       output.err(told(`what files were is not kept any more, so halting undo cannot bring it back: ${problem}`)),
   })

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { homeFolder, loadSettings, type Settings } from '@halting/agent'
+import type { Settings } from '@halting/agent'
 import type { Model, Prices } from '@halting/core'
 import {
   anthropic,
@@ -16,6 +16,7 @@ import {
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { checkModelName, slipOf } from './model-names.ts'
+import type { RunSettings } from './run-settings.ts'
 
 /** The models of a run, what they cost, and what has to be ended after it. */
 export interface Models {
@@ -30,17 +31,14 @@ export interface Models {
   readonly keepsFiles: boolean
   /** What the person should know of their settings. */
   readonly warnings: readonly string[]
-  readonly settings: Settings
+  readonly loaded: RunSettings
   close(): Promise<void>
 }
 
-type Surroundings = Pick<Program, 'env' | 'cwd'>
-
 /** @throws ConfigurationError for a model that cannot be asked, and for settings or a script that are not right. */
-export async function openModels(flags: Flags, surroundings: Surroundings): Promise<Models> {
-  const loaded = await loadFor(flags, surroundings)
-  const { settings } = loaded
-  const { env, cwd } = surroundings
+export async function openModels(run: RunSettings, cwd: string): Promise<Models> {
+  const { settings, env, flags } = run
+  const loaded = loadedFor(run)
   if (flags.script !== undefined) return { ...(await scriptedModels(flags.script, flags, cwd)), ...loaded }
   checkNames(flags, env)
   const credentials = helperOf(settings, env)
@@ -51,13 +49,14 @@ export async function openModels(flags: Flags, surroundings: Surroundings): Prom
 }
 
 /** The same models for looking at only: nothing is asked of them, so no key is needed. */
-export async function describeModels(flags: Flags, surroundings: Surroundings): Promise<Omit<Models, 'close'>> {
-  const loaded = await loadFor(flags, surroundings)
+export async function describeModels(run: RunSettings, cwd: string): Promise<Omit<Models, 'close'>> {
+  const { flags, env } = run
+  const loaded = loadedFor(run)
   if (flags.script === undefined) {
-    checkNames(flags, surroundings.env)
-    return { ...environmentModels(flags, surroundings.env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
+    checkNames(flags, env)
+    return { ...environmentModels(flags, env, { apiKey: 'not-needed' }), ...loaded, apiKeySource: 'none' }
   }
-  const models = await scriptedModels(flags.script, flags, surroundings.cwd)
+  const models = await scriptedModels(flags.script, flags, cwd)
   await models.close()
   return { ...models, ...loaded }
 }
@@ -72,15 +71,14 @@ function slips({ model, fallbackModel, compactModel }: Flags): readonly string[]
   })
 }
 
-type Loaded = Pick<Models, 'prices' | 'warnings' | 'settings' | 'keepsFiles'>
+type Loaded = Pick<Models, 'prices' | 'warnings' | 'loaded' | 'keepsFiles'>
 
-async function loadFor(flags: Flags, { env, cwd }: Surroundings): Promise<Loaded> {
-  const home = homeFolder(env)
-  const { settings, warnings: told } = await loadSettings({ cwd, home, env, given: flags.settings })
+function loadedFor(loaded: RunSettings): Loaded {
+  const { settings, warnings: told, flags } = loaded
   const { modelPrices = [] } = settings
   const prices = createPrices(mergePriceOverrides(modelPrices.map((given) => parsePriceOverrides(given))))
   const keepsFiles = settings.fileCheckpointingEnabled !== false
-  return { settings, keepsFiles, warnings: flags.script === undefined ? [...told, ...slips(flags)] : told, prices }
+  return { loaded, keepsFiles, warnings: flags.script === undefined ? [...told, ...slips(flags)] : told, prices }
 }
 
 /** @throws UsageError for a name of no known service. */

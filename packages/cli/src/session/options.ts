@@ -11,8 +11,9 @@ import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
 import type { Models } from './models.ts'
 import { readAnswerSchema } from './output-schema.ts'
+import { trustInit } from './run-settings.ts'
 import { systemPrompt } from './system-prompt.ts'
-import { modeOf, type Toolbox } from './toolbox.ts'
+import type { Toolbox } from './toolbox.ts'
 
 /**
  * What the flags say, as options of a query.
@@ -25,7 +26,8 @@ export async function queryOptionsOf(
   models: Omit<Models, 'close' | 'warnings'>,
 ): Promise<QueryOptions> {
   const { workspace, permissions, tools, sessionId, resultFiles } = toolbox
-  const { model, fallbackModel, compactModel, prices, apiKeySource, settings } = models
+  const { model, fallbackModel, compactModel, prices, apiKeySource, loaded } = models
+  const { settings } = loaded
   const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
   const names = tools.map(({ name }) => name)
   const ours = (): string =>
@@ -55,7 +57,7 @@ export async function queryOptionsOf(
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
     includeHookEvents: flags.includeHookEvents ?? false,
-    init: { cwd, permissionMode: modeOf(flags), apiKeySource },
+    init: { cwd, permissionMode: permissions.mode, apiKeySource, ...trustInit(loaded) },
   }
 }
 

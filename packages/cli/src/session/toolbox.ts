@@ -7,14 +7,18 @@ import {
   createResultFiles,
   type FileCheckpoints,
   homeFolder,
+  permissionModes,
+  type PermissionSettings,
   type ResultFiles,
   type RulePermissions,
+  type Settings,
   Workspace,
 } from '@halting/agent'
 import type { AnyTool } from '@halting/core'
 import type { Flags, PermissionModeName } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
+import { toolEnvironment } from './tool-environment.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
 export interface Toolbox {
@@ -40,15 +44,20 @@ export function openToolbox(
   flags: Flags,
   cwd: string,
   env: Readonly<Record<string, string | undefined>>,
+  settings: Settings = {},
   session: ToolboxSession = { sessionId: flags.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {
   const { sessionId } = session
-  const additionalDirectories = (flags.addDir ?? []).map((path) => directoryOf(path, cwd))
+  const rules = settings.permissions
+  const additionalDirectories = [
+    ...(flags.addDir ?? []).map((path) => directoryOf(path, cwd)),
+    ...(rules?.additionalDirectories ?? []),
+  ]
   const { checkpoints } = session
   const workspace = new Workspace({
     cwd,
     additionalDirectories,
-    env,
+    env: toolEnvironment(env, [...(flags.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
     hides: (path) => permissions.deniesReading(path),
     ...(checkpoints !== undefined && { checkpoints }),
   })
@@ -57,9 +66,13 @@ export function openToolbox(
     cwd,
     additionalDirectories,
     readableFolders: [...resultFiles.readableFolders, ...session.readableFolders],
-    mode: modeOf(flags),
-    allow: flags.allowedTools ?? [],
-    deny: flags.disallowedTools ?? [],
+    mode: modeOf(flags, rules),
+    ...(rules?.disableBypassPermissionsMode === true && {
+      modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
+    }),
+    allow: [...(flags.allowedTools ?? []), ...(rules?.allow ?? [])],
+    deny: [...(flags.disallowedTools ?? []), ...(rules?.deny ?? [])],
+    ask: rules?.ask ?? [],
     shellDirectory: () => workspace.shellDirectory,
     // Nobody is there to answer; with `defer` somebody comes later.
     whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
@@ -79,8 +92,18 @@ export function openToolbox(
   }
 }
 
-export function modeOf({ permissionMode, dangerouslySkipPermissions }: Flags): PermissionModeName {
-  return dangerouslySkipPermissions === true ? 'bypassPermissions' : (permissionMode ?? 'default')
+/** @throws UsageError for a mode that the settings forbid. */
+function modeOf(
+  { permissionMode, dangerouslySkipPermissions }: Flags,
+  { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
+): PermissionModeName {
+  const asked = dangerouslySkipPermissions === true ? 'bypassPermissions' : permissionMode
+  const mode = asked ?? defaultMode ?? 'default'
+  if (isForbidden !== true || mode !== 'bypassPermissions') return mode
+  if (asked === undefined) return 'default'
+  throw new UsageError(
+    'bypassPermissions is forbidden by permissions.disableBypassPermissionsMode in the settings; halting config tells in which.',
+  )
 }
 
 function wantedTools(

@@ -23,6 +23,15 @@ export interface SdkInitInfo {
   readonly apiKeySource: string
   readonly claude_code_version: string
   readonly capabilities?: readonly string[]
+  /** Whether the folder is trusted, and what of its settings does not count because of that. Ours. */
+  readonly trust?: {
+    readonly folder: string
+    readonly trusted: boolean
+    readonly because: string
+    readonly ignored: readonly string[]
+    /** How to have it count. */
+    readonly todo: string
+  }
 }
 
 /** The first message of a run. */

@@ -1,0 +1,272 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
+import type { PermissionMode } from '../permissions/rule-book.ts'
+import { type Behavior, parseRules, PermissionRuleError } from '../permissions/rule.ts'
+import type { HookGroup, HookSettings } from './hook-settings.ts'
+import { type JsonLines, jsonLines } from './json-lines.ts'
+import type { SettingsLevel } from './places.ts'
+import { fieldTable, hookGroupSchema, knownHookEvents } from './schema.ts'
+
+/** A settings file as it was read. */
+export interface SettingsText {
+  readonly level: SettingsLevel
+  readonly name: string
+  /** What `/` is in its rules. */
+  readonly projectDirectory: string
+  readonly content: JsonObject
+  /** The text that the content was read from. */
+  readonly json: string
+}
+
+/** With the place of every value. */
+interface PlacedText extends SettingsText {
+  readonly lines: JsonLines
+}
+
+/** What one file says, field by field; what is not right is not in it. */
+export interface Fields {
+  readonly apiKeyHelper?: string
+  readonly modelPrices?: JsonObject
+  readonly cleanupPeriodDays?: number
+  readonly redactSecrets?: boolean
+  readonly fileCheckpointingEnabled?: boolean
+  readonly disableAllHooks?: boolean
+  readonly sandbox?: JsonObject
+  readonly env?: Readonly<Record<string, string>>
+  readonly passEnvironment?: readonly string[]
+  readonly model?: string
+  readonly statusLine?: JsonObject
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly ask?: readonly string[]
+  readonly defaultMode?: PermissionMode
+  readonly additionalDirectories?: readonly string[]
+  readonly disableBypassPermissionsMode?: boolean
+  readonly hooks?: HookSettings
+  /** Keys that are known, and that say nothing to this version. */
+  readonly others: readonly string[]
+}
+
+interface Problem {
+  /** The field, as the table names it. */
+  readonly field: string
+  /** File, line, field, and what would be right. */
+  readonly text: string
+  readonly stops: boolean
+}
+
+export interface CheckedFile {
+  readonly fields: Fields
+  readonly problems: readonly Problem[]
+  /** Keys that nobody knows. */
+  readonly warnings: readonly string[]
+}
+
+/** Modes of other agents, in a person's own file: no reason not to run. */
+const modesOfOthers: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
+/** Says nothing of settings: for the editor that a person writes them with. */
+const forEditors: ReadonlySet<string> = new Set(['$schema'])
+const groups: ReadonlySet<string> = new Set(['permissions', 'hooks'])
+const permissionPrefix = 'permissions.'
+const topFields = Object.keys(fieldTable).filter((name) => !name.startsWith(permissionPrefix))
+const permissionFields = Object.keys(fieldTable)
+  .filter((name) => name.startsWith(permissionPrefix))
+  .map((name) => name.slice(permissionPrefix.length))
+
+/** Which of the known names was most likely meant. */
+export type Nearest = (given: string, known: readonly string[]) => string | undefined
+
+export function checkFile(text: SettingsText, nearest: Nearest = () => undefined): CheckedFile {
+  const file: PlacedText = { ...text, lines: jsonLines(text.json) }
+  const problems: Problem[] = []
+  const warnings: string[] = []
+  const values: Record<string, unknown> = {}
+  const add = (problem: Problem): void => void problems.push(problem)
+  for (const { key, line } of file.lines.repeated) {
+    add({
+      field: 'file',
+      stops: true,
+      text: `${place(file, line)}: ${shown(key)} stands twice in one object; keep one.`,
+    })
+  }
+  if (file.lines.isTooDeep) {
+    const problem = { field: 'file', stops: true, text: `${place(file, 1)}: it is nested too deeply to be read.` }
+    return { fields: { others: [] }, problems: [problem], warnings }
+  }
+  const others: string[] = []
+  for (const [key, value] of Object.entries(file.content)) {
+    if (groups.has(key) || forEditors.has(key)) continue
+    if (!Object.hasOwn(fieldTable, key)) {
+      warnings.push(unknownKey(file, [key], [...topFields, ...groups], nearest))
+      others.push(key)
+    } else take(key, [key], value)
+  }
+  const { permissions, hooks } = file.content
+  if (permissions !== undefined) {
+    if (!isJsonObject(permissions)) {
+      add(
+        wrong(file, 'permissions', ['permissions'], 'an object, such as {"deny": ["Read(./.env)"]}', permissions, true),
+      )
+    } else {
+      for (const [key, value] of Object.entries(permissions)) {
+        if (!permissionFields.includes(key))
+          warnings.push(unknownKey(file, ['permissions', key], permissionFields, nearest))
+        else take(`${permissionPrefix}${key}`, ['permissions', key], value)
+      }
+    }
+  }
+  const checkedHooks =
+    hooks === undefined
+      ? undefined
+      : checkHooks(file, hooks, add, (path, known) => warnings.push(unknownKey(file, path, known, nearest)))
+
+  function take(name: string, path: readonly string[], value: unknown): void {
+    const field = fieldTable[name]
+    if (field === undefined) return
+    if (name === 'permissions.defaultMode' && file.level === 'user' && modesOfOthers.has(value)) {
+      add({ ...wrong(file, name, path, 'a mode of this program', value, false), stops: false })
+      return
+    }
+    const result = field.schema.safeParse(value)
+    if (result.success) {
+      values[path.at(-1) ?? name] = result.data
+      return
+    }
+    const [issue] = result.error.issues
+    const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
+    const expected = issue?.message ?? 'something else'
+    const stops = field.whenWrong === 'stop'
+    add(wrong(file, name, [...path, ...inner], expected, valueAt(value, inner), stops))
+    // What is right in a list of what may run does not count beside what is not: the file was not looked at.
+  }
+
+  const rules = (behavior: Behavior): readonly string[] | undefined => {
+    const list = values[behavior]
+    if (!Array.isArray(list)) return undefined
+    return list.filter((rule: string, index) => {
+      const problem = ruleProblem(rule, file)
+      if (problem === undefined) return true
+      const where = place(file, file.lines.lineOf(['permissions', behavior, index]))
+      const text = `${where}: permissions.${behavior}[${index}] is no rule, ${shown(rule)}: ${problem}.`
+      add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
+      return false
+    })
+  }
+  const [allow, deny, ask] = [rules('allow'), rules('deny'), rules('ask')]
+  const { allow: _allow, deny: _deny, ask: _ask, env, disableBypassPermissionsMode, ...single } = values
+  return {
+    // True: every value passed the schema of its field.
+    fields: {
+      ...(single as Omit<Fields, 'others'>),
+      ...(allow && { allow }),
+      ...(deny && { deny }),
+      ...(ask && { ask }),
+      ...(isJsonObject(env) && { env: texts(env) }),
+      ...(disableBypassPermissionsMode !== undefined && {
+        disableBypassPermissionsMode: disableBypassPermissionsMode !== false,
+      }),
+      ...(checkedHooks && { hooks: checkedHooks }),
+      others,
+    },
+    problems,
+    warnings,
+  }
+}
+
+function checkHooks(
+  file: PlacedText,
+  hooks: unknown,
+  add: (problem: Problem) => void,
+  tellUnknown: (path: readonly string[], known: readonly string[]) => void,
+): HookSettings | undefined {
+  if (!isJsonObject(hooks)) {
+    add(wrong(file, 'hooks', ['hooks'], 'an object: lists by event, such as {"PreToolUse": [...]}', hooks, true))
+    return undefined
+  }
+  const checked: [string, readonly HookGroup[]][] = []
+  for (const [event, list] of Object.entries(hooks)) {
+    if (!knownHookEvents.includes(event)) {
+      tellUnknown(['hooks', event], knownHookEvents)
+      continue
+    }
+    if (!Array.isArray(list)) {
+      add(wrong(file, 'hooks', ['hooks', event], 'a list, such as [{"hooks": [...]}]', list, true))
+      continue
+    }
+    const good: HookGroup[] = []
+    for (const [index, group] of list.entries()) {
+      const result = hookGroupSchema.safeParse(group)
+      if (result.success) {
+        // True: the schema is that of a group.
+        good.push(result.data as HookGroup)
+        continue
+      }
+      const [issue] = result.error.issues
+      const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
+      const path = ['hooks', event, index, ...inner]
+      add(wrong(file, 'hooks', path, issue?.message ?? 'something else', valueAt(group, inner), true))
+    }
+    checked.push([event, good])
+  }
+  return checked.length === 0 ? undefined : Object.fromEntries(checked)
+}
+
+function texts(env: JsonObject): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+}
+
+function ruleProblem(rule: string, { projectDirectory }: SettingsText): string | undefined {
+  try {
+    parseRules({ deny: [rule] }, projectDirectory)
+    return undefined
+  } catch (thrown) {
+    if (thrown instanceof PermissionRuleError) return thrown.problems[0]?.problem ?? thrown.message
+    throw thrown
+  }
+}
+
+function wrong(
+  file: PlacedText,
+  field: string,
+  path: readonly (string | number)[],
+  expected: string,
+  value: unknown,
+  stops: boolean,
+): Problem {
+  const name = path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it is ${shown(value)}.`
+  return { field, text, stops }
+}
+
+/** File and line, as editors open them. */
+function place({ name, level }: PlacedText, line: number): string {
+  return level === 'flag' && name.startsWith('--') ? name : `${name}:${line}`
+}
+
+function unknownKey(file: PlacedText, path: readonly string[], known: readonly string[], nearest: Nearest): string {
+  const key = path.at(-1) ?? ''
+  const meant = nearest(key, known)
+  const name = path.map((part) => shown(part).slice(1, -1)).join('.')
+  return `${place(file, file.lines.lineOf(path))}: there is no setting ${name}; it is passed over.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
+}
+
+const longest = 60
+
+/** A value in a message: short, on one line, and without what a terminal would obey. */
+function shown(value: unknown): string {
+  const json = (JSON.stringify(value) ?? 'missing').replace(
+    /[\u007F-\u009F\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g,
+    '?',
+  )
+  return json.length > longest ? `${json.slice(0, longest)}…` : json
+}
+
+function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (at, part) =>
+      typeof at === 'object' && at !== null ? Object.entries(at).find(([key]) => key === String(part))?.[1] : undefined,
+    value,
+  )
+}

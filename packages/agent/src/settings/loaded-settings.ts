@@ -1,0 +1,56 @@
+import { ConfigurationError } from '@halting/core'
+import type { FolderTrust } from '../trust/folder-trust.ts'
+import type { Nearest } from './check-file.ts'
+import type { Origin, Settings } from './merge.ts'
+import type { SettingsLevel } from './places.ts'
+import type { ReadOptions } from './read-files.ts'
+
+export interface LoadedSettings {
+  readonly settings: Settings
+  /** What a person should know: a setting that is there and does not count. */
+  readonly warnings: readonly string[]
+  /** The files that were found, the most urgent first. */
+  readonly files: readonly FoundFile[]
+  /** Where each value comes from. */
+  readonly origins: readonly Origin[]
+  /** What does not count, and why. */
+  readonly ignored: readonly Ignored[]
+  /** Set where the project's files would have something run or loosened. */
+  readonly trust?: FolderTrust
+}
+
+/** A settings file that is there, or what `--settings` gives. */
+export interface FoundFile {
+  readonly level: SettingsLevel
+  readonly name: string
+  /** Keys that count. */
+  readonly served: readonly string[]
+  /** Keys that this version does not serve yet, and keys that do not count in a file of this level. */
+  readonly passedOver: readonly string[]
+}
+
+export interface Ignored {
+  readonly setting: string
+  readonly text: string
+  readonly from: string
+  readonly why: string
+  /** True where trust would let it in. */
+  readonly forTrust: boolean
+}
+
+export interface LoadOptions extends ReadOptions {
+  /** What trusts the folder for this run, such as `--trust`; the records decide when absent. */
+  readonly trustedBy?: string | undefined
+  /** Names the key that was most likely meant by one that nobody knows. */
+  readonly nearest?: Nearest
+}
+
+/** A settings file that stops the program, with all that is wrong in it. */
+export class SettingsError extends ConfigurationError {
+  readonly problems: readonly string[]
+
+  constructor(message: string, problems: readonly string[]) {
+    super(message)
+    this.problems = problems
+  }
+}

@@ -1,0 +1,191 @@
+import type { JsonObject } from '@halting/core'
+import { absolutePath, isDirectory, realPath } from '../paths.ts'
+import type { PermissionMode } from '../permissions/rule-book.ts'
+import type { RuleText } from '../permissions/rule.ts'
+import type { Fields } from './check-file.ts'
+import type { HookGroup, HookSettings } from './hook-settings.ts'
+import type { ReadFile } from './read-files.ts'
+
+/** What settings files say, merged. */
+export interface Settings {
+  /** A command that prints an API key. */
+  readonly apiKeyHelper?: string
+  /** Prices by model id, as each file gives them, the most urgent first. Not checked yet. */
+  readonly modelPrices?: readonly JsonObject[]
+  /** Sessions that were not touched for so many days are removed; 30 when absent. */
+  readonly cleanupPeriodDays?: number
+  /** Known secrets are taken out of what tools give. */
+  readonly redactSecrets?: boolean
+  /** Whether what files were is kept before they are changed; it is when absent. */
+  readonly fileCheckpointingEnabled?: boolean
+  /** The model to ask where neither a flag nor the environment names one. */
+  readonly model?: string
+  /** Variables of the run and of its tools. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Variables with keys that tools are given all the same. */
+  readonly passEnvironment?: readonly string[]
+  readonly permissions?: PermissionSettings
+  readonly hooks?: HookSettings
+  readonly sandbox?: JsonObject
+  readonly statusLine?: JsonObject
+}
+
+/** Rules with the project of the file that they stand in. */
+export interface PermissionSettings {
+  readonly allow: readonly RuleText[]
+  readonly deny: readonly RuleText[]
+  readonly ask: readonly RuleText[]
+  readonly defaultMode?: PermissionMode
+  readonly additionalDirectories: readonly string[]
+  readonly disableBypassPermissionsMode?: boolean
+}
+
+/** A value that counts, and the file it stands in. */
+export interface Origin {
+  readonly setting: string
+  readonly value: unknown
+  readonly from: string
+}
+
+/** A file, and the part of it that counts. */
+export interface CountingFile {
+  readonly file: ReadFile
+  readonly fields: Fields
+}
+
+export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
+const singleFields = [
+  'apiKeyHelper',
+  'cleanupPeriodDays',
+  'fileCheckpointingEnabled',
+  'model',
+  'sandbox',
+  'statusLine',
+] as const
+
+/** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
+export function merged(
+  counting: readonly CountingFile[],
+  warnings: string[],
+): { readonly settings: Settings; readonly origins: readonly Origin[] } {
+  const origins: Origin[] = []
+  const note = (setting: string, value: unknown, { name: from }: ReadFile): void =>
+    void origins.push({ setting, value, from })
+  const single: Record<string, unknown> = {}
+  for (const { file, fields } of counting) {
+    for (const name of singleFields) {
+      if (fields[name] === undefined || Object.hasOwn(single, name)) continue
+      single[name] = fields[name]
+      note(name, fields[name], file)
+    }
+  }
+  const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
+  // A project may ask for it, whoever says otherwise.
+  const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
+  const redaction = asks ?? redact
+  if (redaction !== undefined) note('redactSecrets', redaction.fields.redactSecrets, redaction.file)
+  const env = new Map<string, string>()
+  const passEnvironment: string[] = []
+  const modelPrices: JsonObject[] = []
+  for (const { file, fields } of counting) {
+    for (const [name, value] of Object.entries(fields.env ?? {})) {
+      if (env.has(name)) continue
+      env.set(name, value)
+      note(`env.${name}`, value, file)
+    }
+    for (const name of fields.passEnvironment ?? []) {
+      passEnvironment.push(name)
+      note('passEnvironment', name, file)
+    }
+    if (fields.modelPrices === undefined) continue
+    modelPrices.push(fields.modelPrices)
+    note('modelPrices', fields.modelPrices, file)
+  }
+  const permissions = mergedPermissions(counting, warnings, note)
+  const hooks = mergedHooks(counting, note)
+  return {
+    settings: {
+      // True: each was taken from the field of this name.
+      ...(single as Pick<Settings, (typeof singleFields)[number]>),
+      ...(redaction?.fields.redactSecrets !== undefined && { redactSecrets: redaction.fields.redactSecrets }),
+      ...(env.size > 0 && { env: Object.fromEntries(env) }),
+      ...(passEnvironment.length > 0 && { passEnvironment }),
+      ...(modelPrices.length > 0 && { modelPrices }),
+      ...(permissions !== undefined && { permissions }),
+      ...(hooks !== undefined && { hooks }),
+    },
+    origins,
+  }
+}
+
+type Note = (setting: string, value: unknown, file: ReadFile) => void
+
+function mergedPermissions(
+  counting: readonly CountingFile[],
+  warnings: string[],
+  note: Note,
+): PermissionSettings | undefined {
+  const rules = { allow: [] as RuleText[], deny: [] as RuleText[], ask: [] as RuleText[] }
+  const directories: string[] = []
+  let defaultMode: PermissionMode | undefined
+  let forbidsBypass = false
+  let isThere = false
+  for (const { file, fields } of counting) {
+    for (const name of listedFields) for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
+    const { projectDirectory } = file
+    for (const behavior of ['allow', 'deny', 'ask'] as const)
+      rules[behavior].push(...(fields[behavior] ?? []).map((rule) => ({ rule, projectDirectory })))
+    for (const path of fields.additionalDirectories ?? []) {
+      const problem = directoryProblem(path, file)
+      if (problem === undefined) directories.push(absolutePath(path, projectDirectory))
+      else
+        warnings.push(
+          `permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}; it is passed over.`,
+        )
+    }
+    if (fields.defaultMode !== undefined && defaultMode === undefined) {
+      defaultMode = fields.defaultMode
+      note('permissions.defaultMode', defaultMode, file)
+    }
+    if (fields.disableBypassPermissionsMode === true && !forbidsBypass) {
+      forbidsBypass = true
+      note('permissions.disableBypassPermissionsMode', 'disable', file)
+    }
+    isThere ||= listedFields.some((name) => (fields[name] ?? []).length > 0)
+  }
+  if (!isThere && defaultMode === undefined && !forbidsBypass) return undefined
+  return {
+    ...rules,
+    additionalDirectories: directories,
+    ...(defaultMode !== undefined && { defaultMode }),
+    ...(forbidsBypass && { disableBypassPermissionsMode: true }),
+  }
+}
+
+function directoryProblem(path: string, file: ReadFile): string | undefined {
+  const { projectDirectory } = file
+  if (!isDirectory(absolutePath(path, projectDirectory))) return 'is no directory'
+  // What was trusted was a name: a link of that name would lead wherever the next pull has it lead.
+  const real = absolutePath(path, realPath(projectDirectory))
+  return isOfProject(file) && realPath(real) !== real ? 'leads through a link' : undefined
+}
+
+/** Hooks of every file. `disableAllHooks` takes away all but an administrator's. */
+function mergedHooks(counting: readonly CountingFile[], note: Note): HookSettings | undefined {
+  const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
+  if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
+  const events = new Map<string, HookGroup[]>()
+  for (const { file, fields } of counting) {
+    if (off?.fields.disableAllHooks === true && file.level !== 'managed') continue
+    for (const [event, groups] of Object.entries(fields.hooks ?? {})) {
+      if (groups.length === 0) continue
+      events.set(event, [...(events.get(event) ?? []), ...groups])
+      note(`hooks.${event}`, groups, file)
+    }
+  }
+  return events.size === 0 ? undefined : Object.fromEntries(events)
+}
+
+function isOfProject({ level }: ReadFile): boolean {
+  return level === 'project' || level === 'local'
+}

@@ -1,0 +1,121 @@
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import type { SettingsText } from './check-file.ts'
+import {
+  type PlacesOptions,
+  type SettingsLevel,
+  type SettingsPlace,
+  settingsPlaces,
+  type SettingSource,
+} from './places.ts'
+
+export interface ReadOptions extends PlacesOptions {
+  /** What `--settings` gives: a file, or JSON itself. */
+  readonly given?: string | undefined
+  /** The levels that count beside an administrator's and the command line's; all when absent. */
+  readonly sources?: readonly SettingSource[] | undefined
+}
+
+/** A file that is there, or why all of it is passed over. */
+export type ReadFile = SettingsText & { readonly problem?: string }
+
+/** Reads the files that are there, the most urgent first. @throws ConfigurationError for one that cannot be read or is no JSON. */
+export async function readSettingsFiles(options: ReadOptions): Promise<readonly ReadFile[]> {
+  const { given, cwd, sources } = options
+  const isWanted = (level: SettingsLevel): boolean =>
+    level === 'managed' || sources === undefined || sources.some((source) => source === level)
+  const places = settingsPlaces(options).filter(({ level }) => isWanted(level))
+  const found = await Promise.all(
+    places.map(async (place) => {
+      const text = await readIfThere(place.path)
+      return text === undefined ? undefined : readPlace(place, text, cwd)
+    }),
+  )
+  const files = found.filter((file) => file !== undefined)
+  if (given === undefined) return files
+  const flag = await readGiven(given, cwd)
+  return [
+    ...files.filter(({ level }) => level === 'managed'),
+    flag,
+    ...files.filter(({ level }) => level !== 'managed'),
+  ]
+}
+
+async function readGiven(given: string, cwd: string): Promise<ReadFile> {
+  if (given.trimStart().startsWith('{')) {
+    return { level: 'flag', name: '--settings', projectDirectory: cwd, ...parse(given, 'What --settings gives') }
+  }
+  const path = resolve(cwd, given)
+  const text = await readIfThere(path)
+  if (text === undefined) {
+    throw new ConfigurationError(`--settings takes a file that is there, or JSON; "${given}" is neither.`)
+  }
+  return { level: 'flag', name: given, projectDirectory: cwd, ...parse(text, given) }
+}
+
+/** Nobody writes more by hand. */
+const largestBytes = 1024 * 1024
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    const found = await stat(path)
+    // A pipe or a device in its place would hold the program up.
+    if (!found.isFile()) throw new Error('it is no file')
+    if (found.size > largestBytes) throw new Error('it is larger than 1 MB')
+    return await readFile(path, 'utf8')
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.`)
+  }
+}
+
+async function readPlace({ level, path }: SettingsPlace, text: string, cwd: string): Promise<ReadFile> {
+  const isOfProject = level === 'project' || level === 'local'
+  const common = { level, name: path, projectDirectory: isOfProject ? dirname(dirname(path)) : cwd }
+  try {
+    return { ...common, ...parse(text, path) }
+  } catch (thrown) {
+    // What an administrator wrote binds: it is not passed over.
+    if (level === 'managed' || !(await isOfAnotherUser(path))) throw thrown
+    return {
+      ...common,
+      content: {},
+      json: '',
+      problem: `${messageOf(thrown)} It belongs to another user, and is passed over.`,
+    }
+  }
+}
+
+async function isOfAnotherUser(path: string): Promise<boolean> {
+  const own = process.getuid?.()
+  return own !== undefined && (await stat(path)).uid !== own
+}
+
+/** What the file forbids cannot be seen when it is no JSON, so nothing runs. */
+function parse(text: string, name: string): Pick<SettingsText, 'content' | 'json'> {
+  // Some editors begin a file with a mark of its encoding.
+  const json = text.replace(/^\uFEFF/, '')
+  if (json.trim() === '') return { content: {}, json }
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (thrown) {
+    throw new ConfigurationError(
+      `${name} is no JSON: ${messageOf(thrown)}${placeOf(thrown, json)}. Mend it, or take it away.`,
+    )
+  }
+  if (!isJsonObject(value)) throw new ConfigurationError(`${name} must hold one JSON object.`)
+  return { content: value, json }
+}
+
+/** V8 tells the line in some of its messages, and the position in others. */
+function placeOf(thrown: unknown, json: string): string {
+  const message = messageOf(thrown)
+  if (/\(line \d+/.test(message)) return ''
+  const [, position] = /at position (\d+)/.exec(message) ?? []
+  if (position !== undefined) return ` (line ${json.slice(0, Number(position)).split('\n').length})`
+  return /end of JSON/i.test(message) ? ` (line ${json.split('\n').length})` : ''
+}

@@ -1,0 +1,135 @@
+import * as z from 'zod'
+import { permissionModes } from '../permissions/rule-book.ts'
+import { hookEvents } from './hook-settings.ts'
+
+// What a settings file may hold. Loaded when there is a file with something to look at: zod is large.
+
+/** The message of a schema says what would be right. */
+function says(expected: string): { readonly error: string } {
+  return { error: expected }
+}
+
+function filled(expected: string): z.ZodType<string> {
+  return z.string(says(expected)).refine((text) => text.trim() !== '', says(expected))
+}
+
+const truth = z.boolean(says('true or false'))
+const words = (expected: string): z.ZodType<string[]> => z.array(filled(expected), says(`a list: ${expected} each`))
+const seconds = z.number(says('a number of seconds')).positive(says('a number of seconds above 0')).optional()
+
+const scalar = z.union([z.string(), z.number(), z.boolean()], says('a text'))
+
+const sandbox = z.looseObject(
+  {
+    enabled: truth.optional(),
+    autoAllowBashIfSandboxed: truth.optional(),
+    allowUnsandboxedCommands: truth.optional(),
+    excludedCommands: words('a command').optional(),
+  },
+  says('an object, such as {"enabled": true}'),
+)
+
+const handler = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({
+      type: z.literal('command'),
+      command: filled('a command, as text'),
+      timeout: seconds,
+      async: truth.optional(),
+      once: truth.optional(),
+    }),
+    z.looseObject({
+      type: z.literal('http'),
+      url: filled('a URL'),
+      headers: z.record(z.string(), z.string(says('a text')), says('an object: texts by header')).optional(),
+      timeout: seconds,
+      once: truth.optional(),
+    }),
+    z.looseObject({
+      type: z.literal('prompt'),
+      prompt: filled('a prompt, as text'),
+      model: filled('the name of a model').optional(),
+      timeout: seconds,
+      once: truth.optional(),
+    }),
+  ],
+  says('an object with a type: command, http or prompt'),
+)
+
+export const hookGroupSchema: z.ZodType = z.looseObject(
+  {
+    matcher: z
+      .string(says('a text'))
+      .refine(isPattern, says('the names of tools, such as Edit|Write, or a regular expression'))
+      .optional(),
+    hooks: z.array(handler, says('a list, such as [{"type": "command", "command": "…"}]')),
+  },
+  says('an object with hooks: {"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}'),
+)
+
+function isPattern(text: string): boolean {
+  if (text === '*' || /^[\w\- ,|]*$/.test(text)) return true
+  try {
+    return RegExp(text) instanceof RegExp
+  } catch {
+    return false
+  }
+}
+
+/** No program can be started with other names and texts. */
+function canBeSet(env: Readonly<Record<string, unknown>>): boolean {
+  return Object.entries(env).every(([name, value]) => /^[^=\0]+$/.test(name) && !String(value).includes('\0'))
+}
+
+export const knownHookEvents: readonly string[] = hookEvents
+
+interface Field {
+  readonly schema: z.ZodType
+  /** What comes of a value of the wrong kind: without a guard, a limit or a choice that keeps things nothing runs. */
+  readonly whenWrong: 'stop' | 'pass over'
+}
+
+const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
+const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
+const days =
+  'a whole number of days from 1 on: sessions that were not touched for so long are removed. A large one, such as 3650, keeps them'
+
+/** Fields by their name; those of `permissions` with it before them. */
+export const fieldTable: Readonly<Record<string, Field>> = {
+  apiKeyHelper: passOver(filled('a command, as text')),
+  modelPrices: stop(
+    z.record(z.string(), z.looseObject({}, says('an object of prices')), says('an object: prices by model id')),
+  ),
+  cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
+  redactSecrets: stop(truth),
+  fileCheckpointingEnabled: stop(truth),
+  disableAllHooks: stop(truth),
+  sandbox: stop(sandbox),
+  env: passOver(
+    z
+      .record(z.string(), scalar, says('an object: texts by the name of a variable'))
+      .refine(canBeSet, says('an object: texts by the name of a variable, without = in a name and without NUL')),
+  ),
+  passEnvironment: passOver(words('the name of a variable')),
+  model: passOver(filled('the name of a model')),
+  statusLine: passOver(
+    z.looseObject(
+      { type: z.literal('command', says('command')), command: filled('a command, as text') },
+      says('an object, such as {"type": "command", "command": "…"}'),
+    ),
+  ),
+  includeCoAuthoredBy: passOver(truth),
+  enableAllProjectMcpServers: passOver(truth),
+  enabledMcpjsonServers: passOver(words('the name of a server')),
+  disabledMcpjsonServers: stop(words('the name of a server')),
+  outputStyle: passOver(filled('the name of a style')),
+  'permissions.allow': passOver(words('a rule, such as Bash(npm test)')),
+  'permissions.deny': stop(words('a rule, such as Read(./.env)')),
+  'permissions.ask': stop(words('a rule, such as Bash(git push *)')),
+  'permissions.defaultMode': stop(z.enum(permissionModes, says(`one of ${permissionModes.join(', ')}`))),
+  'permissions.additionalDirectories': passOver(words('a path')),
+  'permissions.disableBypassPermissionsMode': stop(
+    z.union([z.literal('disable'), z.boolean()], says('"disable", or left out')),
+  ),
+}

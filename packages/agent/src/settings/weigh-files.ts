@@ -1,0 +1,156 @@
+import { folderTrust, type FolderTrust } from '../trust/folder-trust.ts'
+import { letIn, offersOf, ownOnly, type Offer } from '../trust/offers.ts'
+import { type CheckedFile, checkFile, type Fields, type Nearest, type SettingsText } from './check-file.ts'
+import {
+  type FoundFile,
+  type Ignored,
+  type LoadedSettings,
+  type LoadOptions,
+  SettingsError,
+} from './loaded-settings.ts'
+import { listedFields, merged, type CountingFile } from './merge.ts'
+import type { ReadFile } from './read-files.ts'
+
+/** Known, and of no use to this version: a person is told where they would miss it. */
+const notServedYet: readonly (keyof Fields)[] = ['hooks', 'sandbox']
+
+/** What counts of files that were read, merged; the most urgent first. @throws SettingsError */
+export async function weighFiles(files: readonly ReadFile[], options: LoadOptions): Promise<LoadedSettings> {
+  const checked = checkedFiles(files, options.nearest)
+  const warnings: string[] = []
+  const ignored: Ignored[] = []
+  const trust = await trustOf(checked, options)
+  const counting = checked.map(({ file, result }) => {
+    if (file.problem !== undefined) warnings.push(file.problem)
+    warnings.push(...result.warnings)
+    const fields = isOfProject(file) ? ofProject(file, result, trust, ignored, warnings) : result.fields
+    tellProblems(file, result, trust, warnings)
+    return { file, result, fields }
+  })
+  if (trust?.problem !== undefined) warnings.push(trust.problem)
+  for (const { file, fields } of counting) {
+    const missing = notServedYet.filter((key) => fields[key] !== undefined)
+    if (missing.length > 0)
+      warnings.push(
+        `${file.name} holds what this version does not serve yet: ${missing.join(', ')}. It is passed over.`,
+      )
+  }
+  const { settings, origins } = merged(counting, warnings)
+  return {
+    settings,
+    warnings,
+    files: counting.map(foundFile),
+    origins,
+    ignored,
+    ...(trust !== undefined && { trust }),
+  }
+}
+
+interface Checked {
+  readonly file: ReadFile
+  readonly result: CheckedFile
+}
+
+function checkedFiles(files: readonly ReadFile[], nearest?: Nearest): readonly Checked[] {
+  return files.map((file) => ({ file, result: checkFile(file, nearest) }))
+}
+
+/** What project files would have run or loosened. */
+export function offersIn(files: readonly ReadFile[]): readonly Offer[] {
+  return unique(checkedFiles(files.filter(isOfProject)).flatMap(({ result }) => offersOf(result.fields)))
+}
+
+function unique(offers: readonly Offer[]): readonly Offer[] {
+  return [...new Map(offers.map((offer) => [offer.id, offer])).values()]
+}
+
+/** Nobody asks for the record where nothing depends on it. */
+async function trustOf(checked: readonly Checked[], options: LoadOptions): Promise<FolderTrust | undefined> {
+  const isNeeded = checked.some(
+    ({ file, result }) => isOfProject(file) && (offersOf(result.fields).length > 0 || result.problems.length > 0),
+  )
+  return isNeeded ? folderTrust({ ...options, once: options.trustedBy }) : undefined
+}
+
+function isOfProject({ level }: Pick<SettingsText, 'level'>): boolean {
+  return level === 'project' || level === 'local'
+}
+
+/** What counts of a project's file; the rest is put down as ignored. */
+function ofProject(
+  file: ReadFile,
+  { fields }: CheckedFile,
+  trust: FolderTrust | undefined,
+  ignored: Ignored[],
+  warnings: string[],
+): Fields {
+  const lets = (offer: Offer): boolean => trust?.lets(offer) ?? false
+  for (const offer of offersOf(fields)) {
+    if (lets(offer)) continue
+    const why =
+      trust?.trusted === true
+        ? 'it was not in what was trusted: it came later, or is trusted only by name'
+        : 'the folder is not trusted'
+    ignored.push({ setting: offer.setting, text: offer.text, from: file.name, why, forTrust: true })
+  }
+  const never = [...ownOnly, ...(fields.redactSecrets === false ? (['redactSecrets'] as const) : [])]
+  for (const setting of never) {
+    const value = fields[setting]
+    if (value === undefined) continue
+    const why = 'it is read from your own settings and from --settings only'
+    ignored.push({ setting, text: JSON.stringify(value), from: file.name, why, forTrust: false })
+    warnings.push(`${setting} in ${file.name} does not count: ${why}.`)
+  }
+  return letIn(fields, lets)
+}
+
+/** Fields of which a project's say counts, trusted or not. */
+const alwaysOfProjects: ReadonlySet<string> = new Set([
+  'file',
+  'permissions',
+  'permissions.deny',
+  'permissions.ask',
+  'redactSecrets',
+])
+
+function tellProblems(
+  file: ReadFile,
+  { problems }: CheckedFile,
+  trust: FolderTrust | undefined,
+  warnings: string[],
+): void {
+  const isBinding = file.level === 'managed' || file.level === 'flag'
+  const counts = (field: string): boolean =>
+    !isOfProject(file) ||
+    alwaysOfProjects.has(field) ||
+    (trust?.trusted === true && !ownOnly.some((name) => name === field))
+  const counting = problems.filter(({ field }) => counts(field))
+  const [first] = counting.filter(({ stops }) => stops || isBinding)
+  if (first !== undefined) {
+    const others = counting.length - 1
+    const more =
+      others === 0
+        ? ''
+        : ` There ${others === 1 ? 'is one more' : `are ${others} more`} in this file; halting config tells them.`
+    const out = isOfProject(file) ? ' Mend it, or leave such files out with --setting-sources user.' : ''
+    throw new SettingsError(
+      `${first.text}${out}${more}`,
+      counting.map(({ text }) => text),
+    )
+  }
+  warnings.push(...counting.map(({ text }) => `${text} It does not count.`))
+}
+
+function foundFile({ file, fields }: CountingFile): FoundFile {
+  const { level, name, content } = file
+  const { others: _, ...values } = fields
+  const known = new Set<string>(Object.keys(values))
+  const isThere = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== undefined)
+  const permissions = [...listedFields, 'defaultMode', 'disableBypassPermissionsMode'] as const
+  const counts = (key: string): boolean =>
+    key === 'permissions'
+      ? permissions.some((one) => isThere(fields[one]))
+      : known.has(key) && !notServedYet.some((one) => one === key)
+  const keys = Object.keys(content).filter((key) => key !== '$schema')
+  return { level, name, served: keys.filter(counts), passedOver: keys.filter((key) => !counts(key)) }
+}

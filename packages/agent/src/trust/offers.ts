@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import type { Fields } from '../settings/check-file.ts'
+import { isDangerousVariable } from './variables.ts'
+
+/** One thing that a project would have run, set or loosened. It counts where the folder is trusted. */
+export interface Offer {
+  /** The setting, as a person would look for it. */
+  readonly setting: string
+  /** What would run, or what would be allowed: what the question shows. */
+  readonly text: string
+  /** Counts only where a person was asked about exactly this. */
+  readonly needsNaming: boolean
+  /** The same for the same content alone: what a project changes later was not what was trusted. */
+  readonly id: string
+}
+
+/** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
+const single = ['apiKeyHelper', 'model', 'statusLine', 'sandbox', 'disableBypassPermissionsMode'] as const
+
+/** Settings that never count from a project: they lose a person's work, money or secrets. */
+export const ownOnly = [
+  'modelPrices',
+  'cleanupPeriodDays',
+  'fileCheckpointingEnabled',
+  'disableAllHooks',
+  'passEnvironment',
+] as const
+
+/** All that a project's file would have run or loosened. */
+export function offersOf(fields: Fields): readonly Offer[] {
+  const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode } = fields
+  return [
+    ...Object.entries(hooks).flatMap(([event, groups]) =>
+      groups.flatMap(({ matcher, hooks: handlers }) =>
+        handlers.map((handler) => hookOffer(event, matcher ?? '', handler)),
+      ),
+    ),
+    ...single.flatMap((name) => (fields[name] === undefined ? [] : [offer(name, fields[name])])),
+    ...allow.map((rule) => offer('permissions.allow', rule)),
+    ...(defaultMode === undefined ? [] : [offer('permissions.defaultMode', defaultMode)]),
+    ...additionalDirectories.map((path) => offer('permissions.additionalDirectories', path)),
+    ...Object.entries(env).map(([name, value]) => envOffer(name, value)),
+  ]
+}
+
+/** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
+export function letIn(fields: Fields, lets: (offer: Offer) => boolean): Fields {
+  const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, others } = fields
+  const keptHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
+    const kept = groups.map((group) => ({
+      ...group,
+      hooks: group.hooks.filter((handler) => lets(hookOffer(event, group.matcher ?? '', handler))),
+    }))
+    return [event, kept.filter((group) => group.hooks.length > 0)] as const
+  })
+  const keptEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
+  const keptSingle = single.filter((name) => fields[name] !== undefined && lets(offer(name, fields[name])))
+  return {
+    ...(deny && { deny }),
+    ...(ask && { ask }),
+    // It takes away; false would loosen.
+    ...(redactSecrets === true && { redactSecrets }),
+    ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),
+    ...(additionalDirectories && {
+      additionalDirectories: additionalDirectories.filter((path) =>
+        lets(offer('permissions.additionalDirectories', path)),
+      ),
+    }),
+    ...(env && { env: Object.fromEntries(keptEnv) }),
+    ...(hooks && { hooks: Object.fromEntries(keptHooks) }),
+    ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
+    ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
+    others,
+  }
+}
+
+function offer(setting: string, value: unknown): Offer {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  // These take away all that asks or holds: a trust that saw nothing of them does not cover them.
+  const needsNaming = setting === 'sandbox' || value === 'bypassPermissions'
+  return { setting, text, needsNaming, id: idOf([setting, value]) }
+}
+
+function envOffer(name: string, value: string): Offer {
+  return {
+    setting: 'env',
+    text: `${name}=${value}`,
+    needsNaming: isDangerousVariable(name),
+    id: idOf(['env', name, value]),
+  }
+}
+
+function hookOffer(
+  event: string,
+  matcher: string,
+  handler: NonNullable<Fields['hooks']>[string][number]['hooks'][number],
+): Offer {
+  const runs = handler.type === 'command' ? handler.command : handler.type === 'http' ? handler.url : handler.prompt
+  return {
+    setting: 'hooks',
+    text: `${event}${matcher === '' ? '' : `(${matcher})`}: ${handler.type === 'command' ? '' : `${handler.type} `}${runs}`,
+    needsNaming: false,
+    id: idOf(['hook', event, matcher, handler]),
+  }
+}
+
+function idOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
+}

@@ -1,0 +1,89 @@
+import { SettingsError } from '@halting/agent'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import { type Style, styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { type RunSettings, settingsFor } from '../session/run-settings.ts'
+
+/** `halting config`: which settings are in force, where each comes from, what does not count and why. Returns 2 when no run can begin. */
+export async function config(flags: Flags, program: Program): Promise<number> {
+  const { output, env } = program
+  try {
+    const run = await settingsFor(flags, program)
+    const report = reportOf(run)
+    const style = styleFor(output.isTerminal.stdout, env)
+    output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : textOf(report, style))
+    return 0
+  } catch (thrown) {
+    if (!(thrown instanceof SettingsError)) throw thrown
+    const problems = thrown.problems.map((problem) => oneLine(problem, Infinity))
+    output.out(
+      wantsJson(flags)
+        ? `${JSON.stringify({ problems })}\n`
+        : `No run can begin with these settings:\n${problems.map((problem) => `  ${problem}\n`).join('')}`,
+    )
+    return 2
+  }
+}
+
+interface Report {
+  readonly files: readonly { readonly level: string; readonly name: string }[]
+  readonly settings: readonly { readonly setting: string; readonly value: unknown; readonly from: string }[]
+  readonly ignored: readonly {
+    readonly setting: string
+    readonly text: string
+    readonly from: string
+    readonly why: string
+  }[]
+  readonly trust: { readonly folder: string; readonly trusted: boolean; readonly because: string } | null
+  readonly warnings: readonly string[]
+}
+
+function reportOf({ files, origins, ignored, trust, warnings }: RunSettings): Report {
+  return {
+    files: files.map(({ level, name }) => ({ level, name })),
+    settings: origins.map(({ setting, value, from }) => ({ setting, value: shown(setting, value), from })),
+    ignored: ignored.map(({ setting, text, from, why }) => ({ setting, text: shownOffer(setting, text), from, why })),
+    trust: trust === undefined ? null : { folder: trust.folder, trusted: trust.trusted, because: trust.because },
+    warnings,
+  }
+}
+
+/** Values of variables may be secrets. */
+function shown(setting: string, value: unknown): unknown {
+  return setting.startsWith('env.') ? '(set)' : value
+}
+
+function shownOffer(setting: string, text: string): string {
+  return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text
+}
+
+function textOf({ files, settings, ignored, trust, warnings }: Report, style: Style): string {
+  if (files.length === 0) return 'No settings file is there: everything is as the flags and the environment say.\n'
+  const line = (text: string): string => oneLine(text, Infinity)
+  const value = (given: unknown): string => line(typeof given === 'string' ? given : JSON.stringify(given))
+  const part = (title: string, lines: readonly string[]): readonly string[] =>
+    lines.length === 0 ? [] : [style.bold(title), ...lines.map((text) => `  ${text}`), '']
+  return [
+    ...part(
+      'Files, the most urgent first',
+      files.map(({ level, name }) => `${level.padEnd(8)} ${line(name)}`),
+    ),
+    ...part(
+      'In force',
+      settings.map(({ setting, value: given, from }) => `${line(setting)} = ${value(given)}  ${style.dim(line(from))}`),
+    ),
+    ...part(
+      'Does not count',
+      ignored.map(({ setting, text, from, why }) => `${setting}: ${line(text)}  ${style.dim(`${line(from)}: ${why}`)}`),
+    ),
+    ...part(
+      'Trust',
+      trust === null ? [] : [`${line(trust.folder)} is ${trust.trusted ? '' : 'not '}trusted: ${line(trust.because)}`],
+    ),
+    ...part(
+      'Notes',
+      warnings.map((warning) => line(warning)),
+    ),
+  ].join('\n')
+}

@@ -1,0 +1,114 @@
+import { homeFolder, type LoadedSettings, loadSettings, type Settings, type SettingSource } from '@halting/agent'
+import type { QueryOptions } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { nearest } from '../flags/nearest.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { checkModelName } from './model-names.ts'
+
+/** The settings of a run, and what they make of its flags and its environment. */
+export interface RunSettings extends LoadedSettings {
+  readonly flags: Flags
+  readonly env: Program['env']
+}
+
+export const noSettings: LoadedSettings = { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
+
+/** These say where settings and records of trust are: they were read by then. */
+const decidedBefore: ReadonlySet<string> = new Set([
+  'HOME',
+  'HALTING_CONFIG_DIR',
+  'CLAUDE_CONFIG_DIR',
+  'HALTING_TRUST_FOLDER',
+])
+
+/** @throws ConfigurationError for settings that are not right. */
+export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env' | 'cwd'>): Promise<RunSettings> {
+  const loaded = await loadSettings({
+    cwd,
+    home: homeFolder(env),
+    env,
+    given: flags.settings,
+    sources: flags.settingSources && sources.filter((source) => flags.settingSources?.includes(source)),
+    nearest,
+    trustedBy: trustedBy(flags, env),
+  })
+  const warnings = [...loaded.warnings]
+  const notice = trustNotice(loaded)
+  if (notice !== undefined) warnings.push(notice)
+  const names = Object.keys(loaded.settings.env ?? {}).filter((name) => decidedBefore.has(name))
+  if (names.length > 0)
+    warnings.push(`env in settings does not set ${names.join(', ')}: set it where the program is started.`)
+  const own = Object.entries(loaded.settings.env ?? {}).filter(([name]) => !decidedBefore.has(name))
+  const merged = { ...env, ...Object.fromEntries(own) }
+  return { ...loaded, flags: withModel(flags, loaded, merged, warnings), env: merged, warnings }
+}
+
+/** What is read from the process itself, such as a proxy, is the same for the run. */
+export function applyEnvironment({ settings }: RunSettings): void {
+  for (const [name, value] of Object.entries(settings.env ?? {}))
+    if (!decidedBefore.has(name)) process.env[name] = value
+}
+
+function trustedBy({ trust, settingSources: sources }: Flags, env: Program['env']): string | undefined {
+  if (trust === true) return '--trust'
+  if (env['HALTING_TRUST_FOLDER'] === '1') return 'HALTING_TRUST_FOLDER=1'
+  return sources?.includes('project') === true ? '--setting-sources' : undefined
+}
+
+/** The flag goes first, then the environment, then the settings. Other programs know other names: one that we do not know is told. */
+function withModel(flags: Flags, { settings }: LoadedSettings, env: Program['env'], warnings: string[]): Flags {
+  const isSaid =
+    flags.model !== undefined || flags.script !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  if (isSaid) return flags
+  const model = modelOf(settings, env, (message) => warnings.push(`model in the settings does not count: ${message}`))
+  return model === undefined ? flags : { ...flags, model }
+}
+
+/** The model that the settings name, where it is one that can be asked for. */
+export function modelOf(
+  { model: given }: Settings,
+  env: Program['env'],
+  onUnknown?: (message: string) => void,
+): string | undefined {
+  if (given === undefined || given === 'default') return undefined
+  // Another program writes the window behind the name.
+  const model = given.replace(/\[\d+m\]$/, '')
+  try {
+    checkModelName(model, env)
+    return model
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError)) throw thrown
+    onUnknown?.(thrown.message)
+    return undefined
+  }
+}
+
+/** One line about all that the project's settings would have done. */
+function trustNotice({ trust, ignored }: LoadedSettings): string | undefined {
+  const waiting = ignored.filter(({ forTrust }) => forTrust)
+  if (trust === undefined || waiting.length === 0) return undefined
+  const folder = oneLine(trust.folder, 200)
+  return trust.trusted
+    ? `${folder} is trusted (${trust.because}), but its settings bring what was not named then and does not count: ${kinds(waiting)}. ${todo}`
+    : `${folder} is not trusted (${trust.because}): its ${kinds(waiting)} do not count. ${todo}`
+}
+
+const sources: readonly SettingSource[] = ['user', 'project', 'local']
+
+const todo = 'halting trust shows them and has them count; --trust does so for one run.'
+
+function kinds(waiting: LoadedSettings['ignored']): string {
+  const counts = new Map<string, number>()
+  for (const { setting } of waiting) counts.set(setting, (counts.get(setting) ?? 0) + 1)
+  return [...counts].map(([setting, count]) => (count === 1 ? setting : `${setting} (${count})`)).join(', ')
+}
+
+/** What `system/init` tells of trust; nothing where nothing depends on it. */
+export function trustInit({ trust, ignored }: LoadedSettings): NonNullable<QueryOptions['init']> {
+  if (trust === undefined) return {}
+  const { folder, trusted, because } = trust
+  const waiting = ignored.filter(({ forTrust }) => forTrust).map(({ setting, from }) => `${setting} in ${from}`)
+  return { trust: { folder, trusted, because, ignored: [...new Set(waiting)], todo: waiting.length === 0 ? '' : todo } }
+}

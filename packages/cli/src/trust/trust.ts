@@ -1,0 +1,100 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import {
+  changeTrust,
+  folderTrust,
+  homeFolder,
+  isTooBroad,
+  type Offer,
+  projectOffers,
+  readTrust,
+  realPath,
+  type TrustOwner,
+} from '@halting/agent'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { askTrust, offersText } from './question.ts'
+
+/** `halting trust [FOLDER]`: shows what a folder's settings would run, and has it count; `--list`, `--revoke`. */
+export async function trust(flags: Flags, [word]: readonly string[], program: Program): Promise<number> {
+  const { env, cwd, output } = program
+  const owner: TrustOwner = { cwd, env, home: homeFolder(env) }
+  if (flags.list === true) {
+    if (word !== undefined || flags.revoke === true) throw new UsageError('halting trust --list takes nothing else.')
+    return list(flags, owner, program)
+  }
+  const folder = realPath(resolve(cwd, word ?? '.'))
+  if (flags.revoke === true) return revoke(flags, { ...owner, cwd: folder }, program)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw new UsageError(`halting trust takes a folder that is there; "${word}" is not.`)
+  }
+  if (isTooBroad(folder, owner)) {
+    throw new UsageError(
+      `${folder} holds more than projects: downloads and other people's files would be trusted with it. Trust the folders of projects in it.`,
+    )
+  }
+  const offers = await projectOffers({ ...owner, cwd: folder })
+  const isAsked = flags.yes !== true && !wantsJson(flags) && program.stdin.isTTY && output.isTerminal.stderr
+  if (!wantsJson(flags)) output.err(offersText(folder, offers))
+  if (isAsked && !(await askTrust({ stdin: program.stdin, stderr: process.stderr }))) {
+    output.err(told('nothing was trusted.'))
+    return 1
+  }
+  // What nobody was asked about is not trusted by the way.
+  const isNamed = isAsked || flags.yes === true
+  const counting = offers.filter(({ needsNaming }) => isNamed || !needsNaming)
+  await changeTrust(owner, (records) => {
+    records.set(folder, { trusted: true, since: new Date().toISOString(), offers: counting.map(({ id }) => id) })
+  })
+  tellTrusted(flags, folder, offers, counting, program)
+  return 0
+}
+
+function tellTrusted(
+  flags: Flags,
+  folder: string,
+  offers: readonly Offer[],
+  counting: readonly Offer[],
+  { output }: Program,
+): void {
+  if (wantsJson(flags)) {
+    const rows = offers.map((offer) => ({ ...offer, counts: counting.includes(offer) }))
+    output.out(`${JSON.stringify({ folder, trusted: true, offers: rows })}\n`)
+    return
+  }
+  output.out(`Trusted: ${oneLine(folder, Infinity)}\n`)
+  const left = offers.length - counting.length
+  if (left > 0)
+    output.err(told(`what is marked ! does not count (${left}): nobody was asked about it. --yes has it count.`))
+}
+
+async function list(flags: Flags, owner: TrustOwner, { output }: Program): Promise<number> {
+  const { records, problem } = await readTrust(owner)
+  if (problem !== undefined) output.err(told(problem))
+  const rows = [...records].map(([folder, { trusted, since }]) => ({ folder, trusted, since }))
+  if (wantsJson(flags)) output.out(`${JSON.stringify({ folders: rows })}\n`)
+  else if (rows.length === 0) output.out('No folder is trusted.\n')
+  else {
+    const line = ({ folder, trusted, since }: (typeof rows)[number]): string =>
+      `${since.slice(0, 10).padEnd(10)}  ${trusted ? 'trusted' : 'revoked'}  ${oneLine(folder, Infinity)}\n`
+    output.out(rows.map(line).join(''))
+  }
+  return problem === undefined ? 0 : 1
+}
+
+async function revoke(flags: Flags, owner: TrustOwner, { output }: Program): Promise<number> {
+  const { cwd: folder } = owner
+  const before = await folderTrust(owner)
+  await changeTrust(owner, (records) => void records.delete(folder))
+  const after = await folderTrust(owner)
+  // A folder around it, or another program, trusts it still: here it does not count any more.
+  if (after.trusted)
+    await changeTrust(owner, (records) => {
+      records.set(folder, { trusted: false, since: new Date().toISOString(), offers: [] })
+    })
+  if (wantsJson(flags)) output.out(`${JSON.stringify({ folder, trusted: false, wasTrusted: before.trusted })}\n`)
+  else output.out(`${before.trusted ? 'No longer trusted' : 'Not trusted'}: ${oneLine(folder, Infinity)}\n`)
+  return 0
+}
