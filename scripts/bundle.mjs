@@ -15,7 +15,11 @@ const libraries = {
     'testing/index': 'src/testing/index.ts',
   },
   models: { index: 'src/index.ts', 'scripted/index': 'src/scripted/index.ts', 'ai-sdk/index': 'src/ai-sdk/index.ts' },
-  agent: { index: 'src/index.ts', 'session/foreign/index': 'src/session/foreign/index.ts' },
+  agent: {
+    index: 'src/index.ts',
+    'session/foreign/index': 'src/session/foreign/index.ts',
+    'hooks/index': 'src/hooks/index.ts',
+  },
 }
 
 async function bundle(name, entryPoints, options) {

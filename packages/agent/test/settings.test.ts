@@ -126,11 +126,11 @@ test.skipIf(process.getuid?.() !== 0)(
 )
 
 test('what this version does not serve is told by key and file', async () => {
-  const hooks = { Stop: [{ hooks: [{ type: 'command', command: 'true' }] }] }
-  const files = { '~/.claude/settings.json': { $schema: 'https://example.com', hooks, statusLine: undefined } }
+  const sandbox = { enabled: true }
+  const files = { '~/.claude/settings.json': { $schema: 'https://example.com', sandbox, statusLine: undefined } }
   expect(await load({ files })).toEqual({
-    settings: { hooks },
-    warnings: ['~/.claude/settings.json holds what this version does not serve yet: hooks. It is passed over.'],
+    settings: { sandbox },
+    warnings: ['~/.claude/settings.json holds what this version does not serve yet: sandbox. It is passed over.'],
   })
 })
 

@@ -11,6 +11,7 @@ import {
   isForAgents,
 } from './guards/limits.ts'
 import type { Guard } from './guards/guard.ts'
+import type { StopHook } from './hooks/stop-hooks.ts'
 import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
@@ -81,7 +82,7 @@ function openTransitions(options: LoopOptions, settings: RunSettings): readonly 
   const { model, fallbackModel } = options
   const closed: { readonly [transition in Transition]?: boolean } = {
     continuation_requested: (options.hooks?.length ?? 0) === 0,
-    stop_hook_blocking: (options.stopHooks?.length ?? 0) === 0,
+    stop_hook_blocking: options.stopHooks?.some(({ of: whose = 'run' }) => whose === 'run') !== true,
     structured_output_retry: settings.output === null,
     max_output_tokens_escalate: (model.defaultOutputTokens ?? model.maxOutputTokens) >= model.maxOutputTokens,
     model_fallback: fallbackModel === undefined,
@@ -139,7 +140,10 @@ function requestsBound(laps: Bound, options: LoopOptions, settings: RunSettings)
 }
 
 function agentTransitions(options: LoopOptions, settings: RunSettings): readonly Transition[] {
-  return openTransitions({ ...options, stopHooks: [] }, { ...settings, output: null, wrapUp: false })
+  const stopHooks = (options.stopHooks ?? []).flatMap((hook): readonly StopHook[] =>
+    hook.of === 'agents' ? [{ id: hook.id, handle: (input) => hook.handle(input) }] : [],
+  )
+  return openTransitions({ ...options, stopHooks }, { ...settings, output: null, wrapUp: false })
 }
 
 function hasPlainContext({ context = plainContext }: LoopOptions): boolean {

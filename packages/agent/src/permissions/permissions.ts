@@ -36,6 +36,8 @@ export interface PermissionOptions {
 }
 
 export interface RulePermissions extends Permissions {
+  /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
+  readonly asking: Permissions
   readonly mode: PermissionMode
   setMode(mode: PermissionMode): void
   /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
@@ -74,6 +76,17 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
   const whenAsked = options.whenAsked ?? 'ask'
   const modes = options.modes ?? permissionModes
+  const denies: Permissions['denies'] = (request) => {
+    const rule = ruleFor(book.deny, request.call.name, subjectOf(request.call, cwd), book)
+    return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
+  }
+  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
+    const current = inMode(book, request, modes)
+    const decision = decide(request, current)
+    if (decision.behavior !== 'ask') return decision
+    const isDenied = asked === 'deny' || current.mode === 'dontAsk'
+    return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
+  }
   return {
     modes,
     get mode() {
@@ -89,17 +102,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(request, inMode(book, request, modes)),
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
-    denies(request) {
-      const rule = ruleFor(book.deny, request.call.name, subjectOf(request.call, cwd), book)
-      return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
-    },
-    decide(request) {
-      const current = inMode(book, request, modes)
-      const decision = decide(request, current)
-      if (decision.behavior !== 'ask') return decision
-      const isDenied = whenAsked === 'deny' || current.mode === 'dontAsk'
-      return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
-    },
+    denies,
+    decide: (request) => decideAs(request, whenAsked),
+    asking: { modes, denies, decide: (request) => decideAs(request, 'ask') },
   }
 }
 

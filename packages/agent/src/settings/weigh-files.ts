@@ -12,7 +12,7 @@ import { listedFields, merged, type CountingFile } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
 
 /** Known, and of no use to this version: a person is told where they would miss it. */
-const notServedYet: readonly (keyof Fields)[] = ['hooks', 'sandbox']
+const notServedYet: readonly (keyof Fields)[] = ['sandbox']
 
 /** What counts of files that were read, merged; the most urgent first. @throws SettingsError */
 export async function weighFiles(files: readonly ReadFile[], options: LoadOptions): Promise<LoadedSettings> {

@@ -7,13 +7,14 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
+import type { HookSession, SessionHooks } from '../session/hooks.ts'
 import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
 import { openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
 import { applyEnvironment, settingsFor } from '../session/run-settings.ts'
 import { openToolbox, type Toolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
-import { watchInterruption } from './interruption.ts'
+import { type Interruption, watchInterruption } from './interruption.ts'
 import { createReport } from './report.ts'
 import { runPrompt } from './run.ts'
 
@@ -100,12 +101,41 @@ async function runInSession({
       },
     }
     const session = journal === undefined ? {} : { session: journal }
-    const exitCode = await runPrompt(ask, { ...options, ...session }, toolbox, interruption, watcher)
-    await afterwards?.()
-    return exitCode
+    const hooks = await hooksOf({ flags, program, toolbox, chosen, journal, settings }, options)
+    try {
+      const all = { ...options, ...hooks?.options, ...session }
+      const exitCode = await runPrompt(
+        ask,
+        all,
+        toolbox,
+        withHooks(interruption, hooks),
+        hooks?.watch(watcher) ?? watcher,
+      )
+      await afterwards?.()
+      return exitCode
+    } finally {
+      await hooks?.end()
+    }
   } finally {
     interruption.release()
     await closeSession(journal, hasBegun, chosen)
+  }
+}
+
+async function hooksOf(session: HookSession, options: QueryOptions): Promise<SessionHooks | undefined> {
+  if (Object.keys(session.settings.hooks ?? {}).length === 0) return undefined
+  const { openHooks } = await import('../session/hooks.ts')
+  return openHooks(session, options)
+}
+
+function withHooks(interruption: Interruption, hooks: SessionHooks | undefined): Interruption {
+  if (hooks === undefined) return interruption
+  return {
+    signal: AbortSignal.any([interruption.signal, hooks.signal]),
+    get exitCode() {
+      return interruption.exitCode
+    },
+    release: () => interruption.release(),
   }
 }
 

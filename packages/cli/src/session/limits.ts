@@ -14,6 +14,7 @@ type Limits = Pick<
   | 'stopWhen'
   | 'maxRetries'
   | 'toolConcurrency'
+  | 'stopHookBlockCap'
 >
 
 const errorPolicies: { readonly [name in ErrorPolicyName]: ErrorPolicy | undefined } = {
@@ -38,6 +39,7 @@ export function limitsOf(flags: Flags, env: Readonly<Record<string, string | und
     stopWhen: [noProgress(), ...stopOnFinish],
     maxRetries: countFrom(env, 'CLAUDE_CODE_MAX_RETRIES', 0),
     toolConcurrency: countFrom(env, 'CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY', 1),
+    stopHookBlockCap: countFrom(env, 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', 0),
   })
 }
 

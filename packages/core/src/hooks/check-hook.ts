@@ -4,6 +4,7 @@ import type { HookTrigger } from './hook-outcome.ts'
 
 const triggers: { readonly [trigger in HookTrigger]: true } = {
   beforeExecution: true,
+  beforeAgent: true,
   afterExecution: true,
   beforeStep: true,
   afterStep: true,

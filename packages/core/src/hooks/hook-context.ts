@@ -15,8 +15,10 @@ export interface HookContextInit {
   readonly estimateTokens?: (messages: readonly ModelMessage[]) => number
   /** Tool triggers: the call, with the input as it stands. */
   readonly toolCall?: ToolUseBlock
-  /** afterToolUse: what the tool gave, as text; `isError` beside it. */
-  readonly toolOutput?: { readonly text: string; readonly isError: boolean }
+  /** afterToolUse: what the tool gave. */
+  readonly toolOutput?: HookToolOutput
+  /** The kind of subagent that runs; null in the main loop. */
+  readonly agentType?: string | null
   /** beforeCompact and afterCompact: the compaction. */
   readonly compaction?: HookCompaction
   /** onError: what went wrong. */
@@ -25,6 +27,13 @@ export interface HookContextInit {
     readonly name: string
     readonly message: string
   }
+}
+
+/** What a tool gave, as text, and how long it took. */
+export interface HookToolOutput {
+  readonly text: string
+  readonly isError: boolean
+  readonly durationMs?: number
 }
 
 /** A compaction as its hooks see it. Messages of a `beforeCompact` hook are instructions for the summary. */
@@ -39,7 +48,7 @@ export interface HookCompaction {
 interface Changes {
   readonly state?: { readonly value: AgentState; readonly transcript: TranscriptChange }
   readonly blocked?: string
-  readonly permission?: 'allow' | 'ask'
+  readonly permission?: 'allow' | 'ask' | 'defer'
   readonly input?: { readonly value: Json }
   readonly output?: string
   readonly prevented?: string
@@ -67,7 +76,12 @@ export class HookContext {
     return this.#init.toolCall
   }
 
-  get toolOutput(): { readonly text: string; readonly isError: boolean } | undefined {
+  /** The kind of subagent that runs; null in the main loop. */
+  get agentType(): string | null {
+    return this.#init.agentType ?? null
+  }
+
+  get toolOutput(): HookToolOutput | undefined {
     return this.#init.toolOutput
   }
 
@@ -100,11 +114,15 @@ export class HookContext {
     return this.#with({ blocked: plainTextOf(reason) || denied })
   }
 
-  /** beforeToolUse: has a person asked, or vouches for the call. What is neither vouches for nothing. */
-  withPermission(permission: 'allow' | 'ask'): HookContext {
+  /**
+   * beforeToolUse: has a person asked, vouches for the call, or leaves it open (`defer`): where nobody is waited for, the run ends as
+   * `needs_approval`. What is none of these vouches for nothing.
+   */
+  withPermission(permission: 'allow' | 'ask' | 'defer'): HookContext {
     // Plain JavaScript may say what permission rules may say.
     const said: string = permission
-    return said === 'deny' ? this.withBlocked('') : this.#with({ permission: said === 'allow' ? 'allow' : 'ask' })
+    if (said === 'deny') return this.withBlocked('')
+    return this.#with({ permission: said === 'allow' || said === 'defer' ? said : 'ask' })
   }
 
   /** beforeToolUse: replaces the whole input, in the form that JSON has for it. The tool's schema checks it again. */

@@ -7,6 +7,8 @@ import type { Attachment } from '../transcript.ts'
 /** When a hook is called (spec R-HOOK-3). */
 export type HookTrigger =
   | 'beforeExecution'
+  /** A subagent is about to make its first request. Its runs have no `beforeExecution`. */
+  | 'beforeAgent'
   | 'afterExecution'
   | 'beforeStep'
   | 'afterStep'
@@ -41,8 +43,11 @@ export type HookOutcome = {
   readonly metadata?: JsonObject
   /** beforeToolUse: the call is denied, with this reason for the model. beforeCompact: the compaction is skipped. */
   readonly blocked?: string
-  /** beforeToolUse: a person is to be asked, or the hook vouches for the call (deny and ask rules still stand). */
-  readonly permission?: 'allow' | 'ask'
+  /**
+   * beforeToolUse: a person is to be asked, or the hook vouches for the call (deny and ask rules still stand). `defer`: nobody decides now;
+   * where nobody is waited for the run ends with the call open, whatever allows it.
+   */
+  readonly permission?: 'allow' | 'ask' | 'defer'
   /** beforeToolUse: the input in place of the model's. */
   readonly input?: { readonly value: Json }
   /** afterToolUse: the result in place of the tool's. */

@@ -15,8 +15,8 @@ export interface Hook {
   readonly triggers: readonly HookTrigger[]
   /** Higher comes first; 0 unless said otherwise. */
   readonly priority?: number
-  /** For tool triggers: only these tools. */
-  readonly tools?: readonly string[]
+  /** For tool triggers: only these tools, by a list or by a pure function of the name. */
+  readonly tools?: readonly string[] | ((name: string) => boolean)
   handle(context: HookContext): HookContext | void | Promise<HookContext | void>
 }
 
@@ -25,7 +25,7 @@ export interface CallableHookOptions {
   readonly triggers: readonly HookTrigger[]
   readonly id?: string
   readonly priority?: number
-  readonly tools?: readonly string[]
+  readonly tools?: Hook['tools']
 }
 
 /** A hook from a function. */
@@ -33,7 +33,7 @@ export class CallableHook implements Hook {
   readonly triggers: readonly HookTrigger[]
   readonly priority: number
   declare readonly id?: string
-  declare readonly tools?: readonly string[]
+  declare readonly tools?: Hook['tools']
   readonly #handle: Hook['handle']
 
   /** @throws ConfigurationError without a function, without triggers, and for a trigger that there is not: the hook would never be called. */

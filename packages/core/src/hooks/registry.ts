@@ -32,7 +32,12 @@ export function createHookRegistry(hooks: readonly Hook[] = []): HookRegistry {
       const found = byTrigger.get(trigger)
       if (found === undefined) return nobody
       if (toolName === undefined) return found
-      return found.filter(({ hook }) => hook.tools === undefined || hook.tools.includes(toolName))
+      return found.filter(({ hook }) => isFor(hook, toolName))
     },
   }
+}
+
+function isFor({ tools }: Hook, toolName: string): boolean {
+  if (tools === undefined) return true
+  return typeof tools === 'function' ? tools(toolName) : tools.includes(toolName)
 }

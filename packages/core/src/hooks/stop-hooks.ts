@@ -60,6 +60,8 @@ export function stopHookOutcomeOf(given: unknown): StopHookOutcome {
 export interface StopHook {
   /** Stable over restarts: its outcome is recorded by it. Of hooks that share one, each after the first gets a number. */
   readonly id: string
+  /** Whose answers it looks at: those of the main loop (`run`, when absent) or those of subagents. */
+  readonly of?: 'run' | 'agents'
   handle(input: StopHookInput): StopHookOutcome | void | Promise<StopHookOutcome | void>
 }
 

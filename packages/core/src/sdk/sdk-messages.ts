@@ -111,6 +111,16 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly hook_name: string
         readonly hook_event: string
       }
+    /** A hook that is a command has written something. */
+    | {
+        readonly subtype: 'hook_progress'
+        readonly hook_id: string
+        readonly hook_name: string
+        readonly hook_event: string
+        readonly stdout: string
+        readonly stderr: string
+        readonly output: string
+      }
     | {
         readonly subtype: 'hook_response'
         readonly hook_id: string
@@ -119,6 +129,8 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly stdout: string
         readonly stderr: string
         readonly output: string
+        /** Of a hook that is a command. */
+        readonly exit_code?: number
         readonly outcome: 'success' | 'error' | 'cancelled'
       }
     | {

@@ -9,8 +9,8 @@ export interface PermissionRequest {
   readonly readOnly: boolean
   /** The mode that a person set while the run goes on, one of `modes`; the permissions' own when absent. */
   readonly mode?: string
-  /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). */
-  readonly hookDecision?: 'allow' | 'ask'
+  /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
+  readonly hookDecision?: 'allow' | 'ask' | 'defer'
 }
 
 /**

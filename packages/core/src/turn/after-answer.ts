@@ -86,7 +86,9 @@ interface StopHookWishes {
 /** Runs the stop hooks: block → prevent → pass (spec R-SHOOK-1, R-SHOOK-2). */
 function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
   const wishes: StopHookWishes = { blocks: [], prevented: undefined }
-  const aborted = firstOf(run.context.stopHooks, (hook) => callStopHook(run, hook, message, wishes))
+  const whose = run.identity.depth === 0 ? 'run' : 'agents'
+  const hooks = run.context.stopHooks.filter(({ hook }) => (hook.of ?? 'run') === whose)
+  const aborted = firstOf(hooks, (hook) => callStopHook(run, hook, message, wishes))
   return after(aborted, (outcome) => {
     if (outcome !== undefined) return outcome
     if (wishes.blocks.length > 0) return sendBack(run, wishes.blocks)

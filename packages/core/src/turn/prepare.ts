@@ -53,7 +53,9 @@ function standing(run: Run): Eventually<Outcome | undefined> {
 }
 
 function hooksBeforeTurn(run: Run): Eventually<Outcome | undefined> {
-  const first = run.spent.request === 1 ? addHooks(run, 'beforeExecution') : undefined
+  // Those of a subagent come under a name of their own: what is about a run as a whole is no business of it.
+  const trigger = run.identity.depth === 0 ? 'beforeExecution' : 'beforeAgent'
+  const first = run.spent.request === 1 ? addHooks(run, trigger) : undefined
   return after(first, (aborted) => aborted ?? addHooks(run, 'beforeStep'))
 }
 
@@ -65,7 +67,7 @@ function inference(run: Run): Eventually<Outcome | undefined> {
   return after(addHooks(run, 'beforeInference'), (aborted) => aborted ?? endStanding(run, []))
 }
 
-function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeStep' | 'beforeInference') {
+function addHooks(run: Run, trigger: 'beforeExecution' | 'beforeAgent' | 'beforeStep' | 'beforeInference') {
   return after(runHooks(run, trigger, noSubject, positionOf(run)), (hooks: HookRun): Outcome | undefined => {
     addHookMessages(run, hooks.messages)
     return hooks.aborted === undefined ? undefined : ends(abortDraft(run, hooks.aborted, 'streaming'))

@@ -162,6 +162,7 @@ function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: Hoo
       trigger,
       state: run.agentState,
       signal,
+      agentType: run.identity.depth === 0 ? null : run.context.settings.querySource,
       estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
       ...(toolCall !== undefined && { toolCall }),
       ...(toolOutput !== undefined && { toolOutput }),

@@ -157,7 +157,7 @@ describe('after a tool', () => {
         after(({ toolOutput }) => void seen.push(toolOutput), 'second', -1),
       ],
     })
-    expect([resultTexts(result), seen]).toEqual([['redacted'], [{ text: 'redacted', isError: false }]])
+    expect([resultTexts(result), seen]).toEqual([['redacted'], [{ text: 'redacted', isError: false, durationMs: 0 }]])
   })
 
   test('is told what the tool gave, failed or not, with the input that it ran with', async () => {
@@ -170,8 +170,8 @@ describe('after a tool', () => {
       ],
     })
     expect(seen).toEqual([
-      [{ b: 2 }, { text: '{"b":2}', isError: false }],
-      [{}, { text: 'no such file', isError: true }],
+      [{ b: 2 }, { text: '{"b":2}', isError: false, durationMs: 0 }],
+      [{}, { text: 'no such file', isError: true, durationMs: 0 }],
     ])
   })
 

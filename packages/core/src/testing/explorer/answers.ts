@@ -58,7 +58,8 @@ export function hooksOf(
             case 'block':
               return context.withBlocked('not this one')
             case 'ask':
-              return context.withPermission('ask')
+            case 'defer':
+              return context.withPermission(answer)
             case 'input':
               return context.withToolInput({ of: 'changed' })
             case 'output':
@@ -85,6 +86,7 @@ type HookAnswer =
   | 'message'
   | 'block'
   | 'ask'
+  | 'defer'
   | 'input'
   | 'output'
   | 'prevent'
@@ -95,12 +97,13 @@ const summary = [{ role: 'user', content: 'so far, so good' }] as const
 const common: readonly HookAnswer[] = ['pass', 'throw', 'stop', 'limit', 'continue', 'message']
 const answersOf: { readonly [trigger in HookTrigger]: readonly HookAnswer[] } = {
   beforeExecution: common,
+  beforeAgent: common,
   afterExecution: common,
   beforeStep: common,
   afterStep: common,
   beforeInference: common,
   afterInference: common,
-  beforeToolUse: [...common, 'block', 'ask', 'input'],
+  beforeToolUse: [...common, 'block', 'ask', 'defer', 'input'],
   afterToolUse: [...common, 'output', 'prevent'],
   onStop: common,
   beforeCompact: [...common, 'block'],

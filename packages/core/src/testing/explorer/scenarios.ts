@@ -6,6 +6,7 @@ import { plainContext } from '../../context/port.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
+import { agentHooks } from './agent-hooks.ts'
 import { contextScenarios } from './context-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
@@ -243,6 +244,7 @@ const deviating: readonly Scenario[] = [
     depth: 1,
     deviations: 2,
   },
+  agentHooks,
   {
     name: 'writing tools that fail, stop or are deaf',
     replies: ['write', 'read write', 'broken call'],

@@ -47,8 +47,13 @@ function askDenials(run: Run, request: PermissionRequest): string | undefined {
 /** The unchecked answer of the rules: a decision, a promise of one, or anything else. @throws what they throw. */
 export function askRules(run: Run, request: PermissionRequest): unknown {
   const message = askDenials(run, request)
-  return message === undefined ? run.context.permissions.decide(inMode(run, request)) : { behavior: 'deny', message }
+  if (message !== undefined) return { behavior: 'deny', message }
+  // What would become of the call otherwise is not asked: nobody decides about it now.
+  if (request.hookDecision === 'defer') return deferred
+  return run.context.permissions.decide(inMode(run, request))
 }
+
+const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: 'A hook leaves this call open.' })
 
 /** The request with the mode that was set, where one was. */
 function inMode({ context }: Run, request: PermissionRequest): PermissionRequest {

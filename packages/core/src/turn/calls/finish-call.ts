@@ -80,7 +80,7 @@ function runPostHooks(run: Run, phase: ToolPhase, ran: CallRun, subject: HookSub
   const { result } = ran
   const { call } = callOf(ran.call)
   if (!hasHooksAfter(run, call.name, result)) return result
-  const toolOutput = { text: textOf(result.content), isError: result.isError }
+  const toolOutput = { text: textOf(result.content), isError: result.isError, durationMs: ran.durationMs }
   return after(runToolHooks(run, 'afterToolUse', { ...subject, toolOutput }, positionOf(run, phase)), (hooks) => {
     const left = resultAfter(hooks, result)
     enterHooks(phase, ran, hooks, 'post_tool_hook')

@@ -49,23 +49,23 @@ function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<
 
 interface HookVerdict {
   readonly blocked: string | undefined
-  readonly permission: 'allow' | 'ask' | undefined
+  readonly permission: PermissionRequest['hookDecision']
   readonly input: { readonly value: unknown } | undefined
   readonly aborted: AbortCause | undefined
 }
 
-/** Of several hooks, deny counts before ask, and ask before allow. The last changed input counts. */
+/** Of several hooks, deny counts before defer, then ask, then allow. The last changed input counts. */
 function verdictOf(hooks: HookRun): HookVerdict {
   const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
   return {
     blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
-    permission: outcomes.some((outcome) => outcome.permission === 'ask')
-      ? 'ask'
-      : outcomes.find((outcome) => outcome.permission)?.permission,
+    permission: byWeight.find((permission) => outcomes.some((outcome) => outcome.permission === permission)),
     input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
     aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
   }
 }
+
+const byWeight = ['defer', 'ask', 'allow'] as const
 
 function withInput({ call, index, tool }: ValidCall, input: unknown): InspectedCall {
   return inspectInput(tool, { ...call, input }, index)
@@ -76,7 +76,7 @@ function permit(
   run: Run,
   phase: ToolPhase,
   inspected: ValidCall,
-  hookDecision?: 'allow' | 'ask',
+  hookDecision?: PermissionRequest['hookDecision'],
 ): Eventually<PreparedCall | 'pending'> {
   const { call, index, tool, readOnly } = inspected
   const request: PermissionRequest =

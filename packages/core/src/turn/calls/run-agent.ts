@@ -124,7 +124,6 @@ function contextOfChild(context: RunContext, child: ChildRun): RunContext {
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
     guards: context.guards.filter(({ guard }) => isForAgents(guard)),
-    stopHooks: [],
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
     hooks: hooksOfChild(context.hooks),

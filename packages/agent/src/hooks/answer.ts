@@ -1,0 +1,164 @@
+import { headOf, isJsonObject } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import type { HookEnd } from './run-command.ts'
+import type { HookEvent } from './settings.ts'
+
+/** What one hook wants, read from how it ended (CONVENTIONS of hooks: exit codes and JSON). */
+export interface HookAnswer {
+  /** Why it blocks what the event is about; '' when it gave no reason. */
+  readonly block?: string
+  readonly permission?: 'allow' | 'deny' | 'ask' | 'defer'
+  readonly permissionReason?: string
+  /** Takes the place of the whole input. */
+  readonly updatedInput?: JsonObject
+  /** For the model. */
+  readonly context?: string
+  /** Takes the place of the tool's result. */
+  readonly output?: string
+  /** The run is to stop; the reason is for the person. */
+  readonly stop?: string
+  /** For the person. */
+  readonly systemMessage?: string
+  /** PermissionRequest: the decision. */
+  readonly request?: {
+    readonly behavior: 'allow' | 'deny'
+    readonly message?: string
+    readonly updatedInput?: JsonObject
+    readonly interrupt?: true
+  }
+  /** It failed, which decides nothing: for the person. */
+  readonly error?: string
+}
+
+/** The model is shown no more of one hook. */
+const contextLimit = 10_000
+
+const nothing: HookAnswer = Object.freeze<HookAnswer>({})
+
+/** Exit code 2 blocks, whatever JSON says. JSON is read at every exit code. Any other code without JSON is an error that decides nothing. */
+export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
+  const { kind, exitCode, stdout, stderr } = end
+  if (kind === 'timed out') return { error: 'it took too long and was ended' }
+  if (kind === 'aborted' || kind === 'left') return nothing
+  if (kind !== 'exited') return { error: `${kind}: ${cut(stderr.trim(), 500)}` }
+  const text = stdout.trim()
+  const json = text.startsWith('{') ? parsed(text) : undefined
+  const said = json === undefined ? nothing : answerOfJson(event, json)
+  if (exitCode === 2) return blocking(event, stderr.trim(), said)
+  if (json !== undefined) return said
+  if (exitCode !== 0)
+    return { error: `exit code ${exitCode}${stderr.trim() === '' ? '' : `: ${cut(stderr.trim(), 500)}`}` }
+  if (plainIsContext.has(event)) return text === '' ? nothing : { context: cut(text, contextLimit) }
+  return text.startsWith('{') ? { error: 'what it printed begins as JSON and is none' } : nothing
+}
+
+const plainIsContext: ReadonlySet<HookEvent> = new Set<HookEvent>(['UserPromptSubmit', 'SessionStart'])
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    // JSON.parse gives JSON.
+    const value = JSON.parse(text) as Json
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function blocking(event: HookEvent, stderr: string, said: HookAnswer): HookAnswer {
+  const { stop, systemMessage, context } = said
+  const reason = cut(stderr, contextLimit) || said.block || said.permissionReason || said.request?.message || ''
+  const common: HookAnswer = {
+    ...(stop !== undefined && { stop }),
+    ...(systemMessage !== undefined && { systemMessage }),
+    ...(context !== undefined && { context }),
+  }
+  if (event === 'PreToolUse') return { ...common, permission: 'deny', permissionReason: reason }
+  if (event === 'PermissionRequest')
+    return { ...common, request: { behavior: 'deny', ...(reason !== '' && { message: reason }) } }
+  return { ...common, block: reason }
+}
+
+function answerOfJson(event: HookEvent, json: JsonObject): HookAnswer {
+  const { reason, stopReason, systemMessage, hookSpecificOutput } = json
+  const specific = specificOf(event, hookSpecificOutput)
+  const decided = decisionOf(event, json['decision'], textOf(reason) ?? '')
+  return {
+    ...decided,
+    ...(json['continue'] === false && { stop: textOf(stopReason) ?? '' }),
+    ...(typeof systemMessage === 'string' &&
+      systemMessage !== '' && { systemMessage: cut(systemMessage, contextLimit) }),
+    ...specific,
+  }
+}
+
+/** The older words: `block`, and for tools `approve`. */
+function decisionOf(event: HookEvent, decision: Json | undefined, reason: string): HookAnswer {
+  if (decision === 'block') {
+    if (event === 'PreToolUse') return { permission: 'deny', permissionReason: reason }
+    if (event === 'PermissionRequest') return { request: { behavior: 'deny', message: reason } }
+    return { block: reason }
+  }
+  if (decision === 'approve' && event === 'PreToolUse') return { permission: 'allow', permissionReason: reason }
+  return nothing
+}
+
+function specificOf(event: HookEvent, given: Json | undefined): HookAnswer {
+  if (given === undefined || given === null) return nothing
+  if (!isJsonObject(given)) return { error: 'hookSpecificOutput must be an object' }
+  const { hookEventName: name } = given
+  if (name !== undefined && name !== event)
+    return { error: `hookSpecificOutput is of ${JSON.stringify(name)}, and this is ${event}` }
+  const context = textOf(given['additionalContext'])
+  return {
+    ...(context !== undefined && context.trim() !== '' && { context }),
+    ...(event === 'PreToolUse' && preToolUse(given)),
+    ...(event === 'PermissionRequest' && permissionRequest(given['decision'])),
+    ...(event === 'PostToolUse' &&
+      given['updatedToolOutput'] !== undefined && { output: asText(given['updatedToolOutput']) }),
+  }
+}
+
+function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput }: JsonObject): HookAnswer {
+  const reason = textOf(permissionDecisionReason)
+  return {
+    ...(permissionDecision !== undefined &&
+      permissionDecision !== null && { permission: permissionOf(permissionDecision) }),
+    ...(reason !== undefined && { permissionReason: reason }),
+    ...(updatedInput !== undefined && isJsonObject(updatedInput) && { updatedInput }),
+  }
+}
+
+/** A permission that is none has a person asked. */
+function permissionOf(given: Json): NonNullable<HookAnswer['permission']> {
+  return given === 'allow' || given === 'deny' || given === 'defer' ? given : 'ask'
+}
+
+function permissionRequest(decision: Json | undefined): HookAnswer {
+  if (decision === undefined || decision === null) return nothing
+  if (!isJsonObject(decision)) return { error: 'decision must be an object with a behavior' }
+  const { behavior, updatedInput, interrupt } = decision
+  if (behavior !== 'allow' && behavior !== 'deny') return { error: 'decision.behavior must be allow or deny' }
+  const message = textOf(decision['message'])
+  return {
+    request: {
+      behavior,
+      ...(message !== undefined && { message }),
+      ...(updatedInput !== undefined && isJsonObject(updatedInput) && { updatedInput }),
+      ...(interrupt === true && { interrupt }),
+    },
+  }
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? cut(value, contextLimit) : undefined
+}
+
+function asText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const note = '\n[… cut]'
+
+function cut(text: string, limit: number): string {
+  return text.length <= limit ? text : `${headOf(text, limit - note.length)}${note}`
+}

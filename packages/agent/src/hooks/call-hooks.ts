@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { JsonObject } from '@halting/core'
+import { answerOf, type HookAnswer } from './answer.ts'
+import type { HookEnd } from './run-command.ts'
+import { runHook, type HookSurroundings } from './run-hook.ts'
+import { matches, type HookEvent, type ShellHook, type ShellHookTable } from './settings.ts'
+import { verdictOf, type HookVerdict } from './verdict.ts'
+
+/** What the stream tells of one hook. */
+export type HookLine = { readonly hook_id: string; readonly hook_name: string; readonly hook_event: HookEvent } & (
+  | { readonly subtype: 'hook_started' }
+  | { readonly subtype: 'hook_progress'; readonly stdout: string; readonly stderr: string; readonly output: string }
+  | {
+      readonly subtype: 'hook_response'
+      readonly stdout: string
+      readonly stderr: string
+      readonly output: string
+      readonly exit_code?: number
+      readonly outcome: 'success' | 'error' | 'cancelled'
+    }
+)
+
+export interface EventCall {
+  readonly event: HookEvent
+  /** What matchers are held against: the tool, the source, the trigger. */
+  readonly about: string
+  readonly input: JsonObject
+  readonly signal: AbortSignal
+}
+
+export interface Callers extends HookSurroundings {
+  readonly hooks: ShellHookTable
+  tell(line: HookLine): void
+  /** One that nobody waits for goes on. */
+  letGo(running: Promise<unknown>): void
+}
+
+/** The hooks that an event calls: those whose matcher fits, identical ones once. */
+export function hooksFor(hooks: ShellHookTable, event: HookEvent, about: string): readonly ShellHook[] {
+  const found = new Map<string, ShellHook>()
+  for (const hook of hooks[event] ?? []) {
+    const identity = `${hook.type} ${hook.type === 'command' ? hook.command : hook.type === 'http' ? hook.url : hook.prompt}`
+    if (matches(hook.matcher, about) && !found.has(identity)) found.set(identity, hook)
+  }
+  return [...found.values()]
+}
+
+/** Calls the hooks of an event beside each other, and gives what they came to. Undefined when there is none. */
+export async function callHooks(call: EventCall, callers: Callers): Promise<HookVerdict | undefined> {
+  const { event, about } = call
+  const hooks = hooksFor(callers.hooks, event, about)
+  if (hooks.length === 0) return undefined
+  const answers = await Promise.all(hooks.map((hook) => callOne(hook, call, callers)))
+  const verdict = verdictOf(answers)
+  const errors = answers.flatMap(({ error }, index) => (error === undefined ? [] : [told(event, hooks[index], error)]))
+  return errors.length === 0 ? verdict : { ...verdict, notes: [...verdict.notes, ...errors] }
+}
+
+function told(event: HookEvent, hook: ShellHook | undefined, error: string): string {
+  return `A ${event} hook failed (${hook === undefined ? '' : shown(hook)}): ${error}.`
+}
+
+function shown(hook: ShellHook): string {
+  const text = hook.type === 'command' ? hook.command : hook.type === 'http' ? hook.url : 'prompt'
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
+
+async function callOne(
+  hook: ShellHook,
+  { event, about, input, signal }: EventCall,
+  callers: Callers,
+): Promise<HookAnswer> {
+  const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
+  callers.tell({ subtype: 'hook_started', ...base })
+  const onProgress = (stdout: string, stderr: string): void =>
+    callers.tell({ subtype: 'hook_progress', ...base, stdout, stderr, output: stdout + stderr })
+  // One that is not waited for is not ended with what called it, but at its own time or with the session.
+  const limit = hook.async ? new AbortController().signal : signal
+  const running = runHook({ hook, input, signal: limit, onProgress }, callers).then((end) => {
+    const answer = answerOf(event, end)
+    callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
+    return answer
+  })
+  if (!hook.async) return running
+  callers.letGo(running)
+  return {}
+}
+
+const toldLimit = 10_000
+
+function responseOf({ kind, exitCode, stdout, stderr }: HookEnd, { error }: HookAnswer) {
+  const [out, err] = [stdout.slice(0, toldLimit), stderr.slice(0, toldLimit)]
+  const isFine = kind === 'left' || (kind === 'exited' && error === undefined && exitCode !== 2)
+  return {
+    stdout: out,
+    stderr: err,
+    output: out + err,
+    ...(exitCode !== null && { exit_code: exitCode }),
+    outcome: kind === 'aborted' || kind === 'timed out' ? 'cancelled' : isFine ? 'success' : 'error',
+  } as const
+}

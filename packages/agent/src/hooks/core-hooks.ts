@@ -1,0 +1,223 @@
+import { CallableHook, StopSignal } from '@halting/core'
+import type { Hook, HookContext, JsonObject, StopHook, StopHookInput, StopHookOutcome } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
+import type { HookVerdict } from './verdict.ts'
+import { agentFields, batchOf, failureOf, promptOf, toolFields, toolResponse } from './inputs.ts'
+import { matches, type HookEvent, type ShellHookTable } from './settings.ts'
+
+/** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
+export type CallEvent = (
+  event: HookEvent,
+  about: string,
+  fields: JsonObject,
+  signal: AbortSignal,
+) => Promise<HookVerdict | undefined>
+
+export interface CoreHooksOptions {
+  readonly hooks: ShellHookTable
+  readonly call: CallEvent
+  /** How the session begins: `startup`, `resume`, `fork`. */
+  readonly source: string
+  readonly model: string
+}
+
+/** The ids of hooks made here begin so: they tell of themselves, hook by hook. */
+export const settingsHookPrefix = 'settings:'
+
+/** What a hook on a trigger does with the event: it asks the hooks of the settings, and gives its context as they want it. */
+type Handle = (context: HookContext) => Promise<HookContext | undefined>
+
+/** The hooks of the settings as hooks of core: one for each event that has any, in the order of the events. */
+export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
+  const { hooks, call, source, model } = options
+  const made: Hook[] = []
+  const add = (event: HookEvent, trigger: Hook['triggers'][number], handle: Handle, name: string = event): void => {
+    if ((hooks[event] ?? []).length === 0) return
+    const isOnTools = trigger === 'beforeToolUse' || trigger === 'afterToolUse'
+    const tools = (tool: string): boolean => (hooks[event] ?? []).some(({ matcher }) => matches(matcher, tool))
+    const id = `${settingsHookPrefix}${name}`
+    const asked = async (context: HookContext): Promise<HookContext | void> => handle(context)
+    made.push(new CallableHook(asked, { id, triggers: [trigger], ...(isOnTools && { tools }) }))
+  }
+  let hasStarted = false
+  add('SessionStart', 'beforeExecution', async (context) => {
+    if (hasStarted) return undefined
+    hasStarted = true
+    return spoken(context, 'SessionStart', await call('SessionStart', source, { source, model }, context.signal))
+  })
+  add('UserPromptSubmit', 'beforeExecution', async (context) => {
+    const prompt = promptOf(context.state())
+    return afterPrompt(context, await call('UserPromptSubmit', '', { prompt }, context.signal))
+  })
+  add('SubagentStart', 'beforeAgent', async (context) =>
+    spoken(
+      context,
+      'SubagentStart',
+      await call('SubagentStart', context.agentType ?? '', whoOf(context), context.signal),
+    ),
+  )
+  add('PreToolUse', 'beforeToolUse', async (context) => {
+    const { toolCall } = context
+    if (toolCall === undefined) return undefined
+    const fields = { ...toolFields(toolCall), ...whoOf(context) }
+    return beforeTool(context, await call('PreToolUse', toolCall.name, fields, context.signal))
+  })
+  for (const event of ['PostToolUse', 'PostToolUseFailure'] as const) {
+    add(event, 'afterToolUse', async (context) => {
+      const { toolCall, toolOutput } = context
+      if (toolCall === undefined || toolOutput === undefined) return undefined
+      if (toolOutput.isError !== (event === 'PostToolUseFailure')) return undefined
+      const { text, durationMs = 0 } = toolOutput
+      const outcome: JsonObject = toolOutput.isError
+        ? { error: text, is_interrupt: false }
+        : { tool_response: toolResponse(toolCall.name, toolCall.input, text), duration_ms: durationMs }
+      const fields = { ...toolFields(toolCall), ...outcome, ...whoOf(context) }
+      return afterTool(context, event, await call(event, toolCall.name, fields, context.signal))
+    })
+  }
+  add('PostToolBatch', 'afterStep', async (context) => {
+    const verdict = await call('PostToolBatch', '', { ...batchOf(context.state()), ...whoOf(context) }, context.signal)
+    // A batch cannot be undone: to block it is to end the run before the model goes on.
+    const ended = verdict?.block === undefined ? verdict : { ...verdict, stop: verdict.stop ?? verdict.block }
+    return spoken(context, 'PostToolBatch', ended)
+  })
+  add('PreCompact', 'beforeCompact', async (context) => {
+    const trigger = triggerOf(context)
+    const fields = { trigger, custom_instructions: context.compaction?.instructions ?? '' }
+    const verdict = await call('PreCompact', trigger, fields, context.signal)
+    const left = spoken(context, 'PreCompact', verdict)
+    return verdict?.block === undefined ? left : (left ?? context).withBlocked(verdict.block || 'A hook says so.')
+  })
+  add('PostCompact', 'afterCompact', async (context) => {
+    const trigger = triggerOf(context)
+    const fields = { trigger, compact_summary: context.compaction?.summary ?? '' }
+    return spoken(context, 'PostCompact', await call('PostCompact', trigger, fields, context.signal))
+  })
+  add(
+    'SessionStart',
+    'afterCompact',
+    async (context) =>
+      spoken(
+        context,
+        'SessionStart',
+        await call('SessionStart', 'compact', { source: 'compact', model }, context.signal),
+      ),
+    'SessionStart:compact',
+  )
+  add('StopFailure', 'onError', async (context) => {
+    if (context.error?.source !== 'model' || context.agentType !== null) return undefined
+    const { error, details } = failureOf(context)
+    const fields = { error, error_details: details }
+    return spoken(context, 'StopFailure', await call('StopFailure', error, fields, context.signal))
+  })
+  return made
+}
+
+/** Hooks on the end of an answer: of the main loop, and of subagents. */
+export function coreStopHooks({ hooks, call }: Pick<CoreHooksOptions, 'hooks' | 'call'>): readonly StopHook[] {
+  const made: StopHook[] = []
+  const add = (event: 'Stop' | 'SubagentStop', of: 'run' | 'agents'): void => {
+    if ((hooks[event] ?? []).length === 0) return
+    made.push({
+      id: `${settingsHookPrefix}${event}`,
+      of,
+      async handle(input) {
+        const isAgent = of === 'agents'
+        const about = isAgent ? input.querySource : ''
+        const verdict = await call(event, about, stopFields(input, isAgent), input.toolUseContext.signal)
+        return verdict === undefined ? undefined : stopOutcome(verdict)
+      },
+    })
+  }
+  add('Stop', 'run')
+  add('SubagentStop', 'agents')
+  return made
+}
+
+function stopFields(input: StopHookInput, isAgent: boolean): JsonObject {
+  const { stopHookActive, assistantMessages, toolUseContext, querySource } = input
+  return {
+    stop_hook_active: stopHookActive,
+    last_assistant_message: textOf(assistantMessages.at(-1)?.content ?? ''),
+    ...agentFields(isAgent ? querySource : null, toolUseContext.agentId),
+  }
+}
+
+/** To stop goes before to go on. What is meant for the model sends it back, as a reason does. */
+function stopOutcome({ stop, block, contexts, notes }: HookVerdict): StopHookOutcome {
+  const systemMessage = notes.join('\n')
+  const said = systemMessage === '' ? {} : { systemMessage }
+  if (stop !== undefined) return { ...said, prevent: stop || stopped }
+  const reasons = [block ?? '', ...contexts].filter((text) => text.trim() !== '')
+  return reasons.length === 0 ? said : { ...said, block: reasons.join('\n') }
+}
+
+const stopped = 'A hook stopped the run.'
+
+function whoOf(context: HookContext): JsonObject {
+  return agentFields(context.agentType, context.state().agentId)
+}
+
+function triggerOf({ compaction }: HookContext): 'manual' | 'auto' {
+  return compaction?.trigger === 'manual' ? 'manual' : 'auto'
+}
+
+/** What every event may bring: words for the model, notes for the person, the end of the run. */
+function spoken(context: HookContext, event: HookEvent, verdict: HookVerdict | undefined): HookContext | undefined {
+  if (verdict === undefined) return undefined
+  const { contexts, notes, stop } = verdict
+  let state = withNotes(context.state(), notes)
+  for (const text of contexts) state = state.withUserMessage(`${event} hook: ${text}`)
+  if (stop !== undefined) state = state.withStopSignal(stopSignal(stop))
+  return state === context.state() ? undefined : context.withState(state)
+}
+
+function withNotes(state: ReturnType<HookContext['state']>, notes: readonly string[]) {
+  return notes.reduce(
+    (left, message) =>
+      left.withEntry({
+        kind: 'attachment',
+        id: `${left.executionId}/hook-note:${left.transcript.length}`,
+        attachment: { type: 'informational', message },
+      }),
+    state,
+  )
+}
+
+function stopSignal(reason: string): StopSignal {
+  return new StopSignal({ reason: 'stop_requested', message: reason || stopped, source: 'hook' })
+}
+
+/** A prompt that is blocked is taken out of what the model is shown, and the run ends. */
+function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): HookContext | undefined {
+  if (verdict?.block === undefined) return spoken(context, 'UserPromptSubmit', verdict)
+  const { block, notes } = verdict
+  const before = context.state()
+  const erased = { role: 'user', content: 'A hook erased this prompt.' } as const
+  const state = before.withMessages([...before.messages().slice(0, -1), erased])
+  const why = `A hook blocked the prompt${block === '' ? '.' : `: ${block}`}`
+  return context.withState(withNotes(state, notes).withStopSignal(stopSignal(why)))
+}
+
+function beforeTool(context: HookContext, verdict: HookVerdict | undefined): HookContext | undefined {
+  if (verdict === undefined) return undefined
+  const { permission, permissionReason, updatedInput } = verdict
+  let left = spoken(context, 'PreToolUse', verdict) ?? context
+  if (permission === 'deny') return left.withBlocked(permissionReason)
+  if (permission !== undefined) left = left.withPermission(permission)
+  return updatedInput === undefined ? left : left.withToolInput(updatedInput)
+}
+
+function afterTool(
+  context: HookContext,
+  event: 'PostToolUse' | 'PostToolUseFailure',
+  verdict: HookVerdict | undefined,
+): HookContext | undefined {
+  if (verdict === undefined) return undefined
+  const { block = '', contexts, stop, output, ...rest } = verdict
+  // The call has run: to block it is to tell the model.
+  const said = block.trim() === '' ? contexts : [block, ...contexts]
+  let left = spoken(context, event, { ...rest, contexts: said }) ?? context
+  if (output !== undefined) left = left.withToolOutput(output)
+  return stop === undefined ? left : left.withContinuationPrevented(stop || stopped)
+}

@@ -1,0 +1,12 @@
+// `@halting/agent/hooks`: hooks of settings. An entry of its own, so that a run without hooks loads none of it.
+export type { HookLine } from './call-hooks.ts'
+export { settingsHookPrefix } from './core-hooks.ts'
+export {
+  hookEvents,
+  readHooks,
+  type HookEvent,
+  type ReadHooks,
+  type ShellHook,
+  type ShellHookTable,
+} from './settings.ts'
+export { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'

@@ -1,0 +1,69 @@
+import { isJsonObject, isToolResult, isToolUse, textOf } from '@halting/core/adapters'
+import type { AgentState, HookContext, Json, JsonObject } from '@halting/core'
+
+/** Fields of an event on a tool call. */
+export function toolFields(call: { readonly name: string; readonly input: unknown; readonly id: string }): JsonObject {
+  // Inputs come as JSON: they are made so where they enter.
+  return { tool_name: call.name, tool_input: call.input as Json, tool_use_id: call.id }
+}
+
+/**
+ * A tool's result in the shape that scripts know of it. What we keep of a result is its text: fields beside it are those that scripts look at,
+ * such as the path of a file that was written.
+ */
+export function toolResponse(name: string, input: unknown, text: string): Json {
+  // An input is JSON: it is made so where it enters.
+  const given = (input ?? null) as Json
+  const fields: JsonObject = isJsonObject(given) ? given : {}
+  const path = typeof fields['file_path'] === 'string' ? fields['file_path'] : undefined
+  switch (name) {
+    case 'Bash':
+      return { stdout: text, stderr: '', interrupted: false, isImage: false }
+    case 'Write':
+    case 'Edit':
+      return { ...(path !== undefined && { filePath: path }), success: true, text }
+    case 'Read':
+      return { type: 'text', file: { ...(path !== undefined && { filePath: path }), content: text } }
+    default:
+      return text
+  }
+}
+
+/** The calls of the turn that just ended, with what they gave. */
+export function batchOf(state: AgentState): JsonObject {
+  const messages = state.messages()
+  const asked = messages.findLast(({ role }) => role === 'assistant')
+  const calls = asked === undefined || typeof asked.content === 'string' ? [] : asked.content.filter(isToolUse)
+  const results = new Map(
+    messages
+      .flatMap(({ role, content }) =>
+        role === 'user' && typeof content !== 'string' ? content.filter(isToolResult) : [],
+      )
+      .map((result) => [result.tool_use_id, textOf(result.content ?? '')]),
+  )
+  return {
+    tool_calls: calls.map((call) => ({
+      ...toolFields(call),
+      tool_response: toolResponse(call.name, call.input, results.get(call.id) ?? ''),
+    })),
+  }
+}
+
+/** The prompt of the run: the last that a person said. */
+export function promptOf(state: AgentState): string {
+  const last = state.messages().findLast(({ role }) => role === 'user')
+  return textOf(last?.content ?? '')
+}
+
+/** What kind of failure of the API ended the run, and its words. */
+export function failureOf(context: HookContext): { readonly error: string; readonly details: string } {
+  const entries = [...context.state().transcript]
+  const failed = entries.findLast((entry) => entry.kind === 'assistant' && entry.error !== undefined)
+  const error = failed?.kind === 'assistant' ? (failed.error ?? 'unknown') : 'unknown'
+  return { error, details: context.error?.message ?? '' }
+}
+
+/** Of a subagent: who it is. */
+export function agentFields(agentType: string | null, agentId: string | null): JsonObject {
+  return agentType === null ? {} : { agent_id: agentId ?? '', agent_type: agentType }
+}

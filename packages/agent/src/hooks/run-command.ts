@@ -1,0 +1,177 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { setTimeout as wait } from 'node:timers/promises'
+import { StringDecoder } from 'node:string_decoder'
+import type { HookProcesses } from './processes.ts'
+
+/** How a hook ended, whatever it is made of. Always a value. */
+export interface HookEnd {
+  /** `left`: it said that nobody is to wait for it. */
+  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left'
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface CommandCall {
+  readonly command: string
+  /** One JSON object, for stdin. */
+  readonly input: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** What it has written so far, from time to time while it runs. */
+  readonly onProgress?: ((stdout: string, stderr: string) => void) | undefined
+}
+
+/** More is read and thrown away: a hook that floods is not waited for by a full pipe, and fills no memory. */
+export const stdoutLimit = 1_000_000
+const stderrLimit = 100_000
+const progressMs = 1_000
+
+/**
+ * Runs one command hook in a process group of its own.
+ *
+ * C1: what is written to stdin may be refused (EPIPE): a hook need not read it.
+ * C2: it has ended when its own process has; a child that keeps a pipe open is waited for a moment only.
+ * C3: at the timeout and at an abort its whole group is ended.
+ */
+export async function runCommand(call: CommandCall, processes: HookProcesses): Promise<HookEnd> {
+  const { signal, timeoutMs } = call
+  if (signal.aborted) return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
+  const child = spawn('bash', ['-c', call.command], {
+    cwd: call.cwd,
+    detached: true,
+    env: processes.environment(call.env),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  const stdout = new Kept(child.stdout, stdoutLimit)
+  const stderr = new Kept(child.stderr, stderrLimit)
+  const end = (kind: HookEnd['kind'], exitCode: number | null = null, more = ''): HookEnd => ({
+    kind,
+    exitCode,
+    stdout: stdout.text,
+    stderr: stderr.text + more,
+  })
+  if (child.pid === undefined) return end('not started', null, await startProblem(child))
+  const group = processes.add(child.pid)
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(call.input)
+  const progress = tellProgress(call, stdout, stderr)
+  try {
+    const how = await firstEnd(child, stdout, signal, timeoutMs)
+    if (how === 'timed out' || how === 'aborted') {
+      await processes.end(group)
+      return end(how)
+    }
+    if (how === 'left') return end('left')
+    await drained(child, [stdout, stderr])
+    processes.release(group)
+    return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
+  } finally {
+    clearInterval(progress)
+    stdout.letGo()
+    stderr.letGo()
+  }
+}
+
+/** The beginning of what comes out of a pipe; the rest is read and dropped. */
+class Kept {
+  text = ''
+  changes = 0
+  readonly #pipe: NodeJS.ReadableStream
+  #onText: (() => void) | undefined
+
+  constructor(pipe: NodeJS.ReadableStream, limit: number) {
+    this.#pipe = pipe
+    const decoder = new StringDecoder('utf8')
+    pipe.on('data', (chunk: Buffer) => {
+      this.changes++
+      if (this.text.length < limit) this.text = (this.text + decoder.write(chunk)).slice(0, limit)
+      this.#onText?.()
+    })
+    pipe.on('error', () => undefined)
+  }
+
+  whenText(call: () => void): void {
+    this.#onText = call
+  }
+
+  /** What still holds the pipe does not keep this program alive. */
+  letGo(): void {
+    this.#onText = undefined
+    const pipe = this.#pipe
+    // A pipe of a child is a socket, which the types do not say.
+    if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref()
+  }
+}
+
+type Ended = { readonly exitCode: number | null; readonly signal: string | null }
+
+function firstEnd(
+  child: ChildProcess,
+  stdout: Kept,
+  signal: AbortSignal,
+  timeoutMs: number,
+): Promise<Ended | 'timed out' | 'aborted' | 'left'> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => done('timed out'), timeoutMs)
+    const onAbort = (): void => done('aborted')
+    const done = (how: Ended | 'timed out' | 'aborted' | 'left'): void => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+      resolve(how)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
+    child.once('exit', (exitCode, name) => done({ exitCode, signal: name }))
+    stdout.whenText(() => {
+      if (saysAsync(stdout.text)) done('left')
+    })
+  })
+}
+
+/** Its first line is `{"async": true}`: nobody is to wait for it. */
+function saysAsync(text: string): boolean {
+  const [first = ''] = text.trimStart().split('\n', 1)
+  return first.length < 200 && /^\{\s*"async"\s*:\s*true\b[^{]*\}\s*$/.test(first)
+}
+
+const quietMs = 60
+const longestDrainMs = 1_000
+
+/** Both pipes are closed, or have been quiet for a moment. */
+async function drained(child: ChildProcess, pipes: readonly Kept[]): Promise<void> {
+  if (child.stdout?.readableEnded === true && child.stderr?.readableEnded === true) return
+  let isClosed = false
+  const closed = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      isClosed = true
+      resolve()
+    })
+  })
+  const deadline = performance.now() + longestDrainMs
+  for (let seen = -1; !isClosed && performance.now() < deadline;) {
+    const changes = pipes.reduce((sum, pipe) => sum + pipe.changes, 0)
+    if (changes === seen) return
+    seen = changes
+    const stop = new AbortController()
+    await Promise.race([closed, wait(quietMs, undefined, { signal: stop.signal }).catch(() => undefined)])
+    stop.abort()
+  }
+}
+
+function startProblem(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => child.once('error', (error) => resolve(error.message)))
+}
+
+function tellProgress({ onProgress }: CommandCall, stdout: Kept, stderr: Kept): NodeJS.Timeout | undefined {
+  if (onProgress === undefined) return undefined
+  let told = 0
+  const timer = setInterval(() => {
+    const changes = stdout.changes + stderr.changes
+    if (changes === told) return
+    told = changes
+    onProgress(stdout.text, stderr.text)
+  }, progressMs)
+  return timer.unref()
+}

@@ -1,0 +1,156 @@
+import { isJsonObject, jsonOf } from '@halting/core/adapters'
+import type { Json } from '@halting/core'
+
+/** When a hook of the settings is called. */
+export const hookEvents = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'PreToolUse',
+  'PermissionRequest',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PostToolBatch',
+  'Notification',
+  'Stop',
+  'StopFailure',
+  'SubagentStart',
+  'SubagentStop',
+  'PreCompact',
+  'PostCompact',
+  'SessionEnd',
+] as const
+export type HookEvent = (typeof hookEvents)[number]
+
+interface Common {
+  /** Which tools, sources or triggers it is for; '' for all (see `matches`). */
+  readonly matcher: string
+  readonly timeoutMs: number
+  /** It does not hold the run, and decides nothing. */
+  readonly async: boolean
+}
+
+/** One hook of the settings. */
+export type ShellHook = Common &
+  (
+    | { readonly type: 'command'; readonly command: string }
+    | { readonly type: 'http'; readonly url: string; readonly headers: { readonly [name: string]: string } }
+    | { readonly type: 'prompt'; readonly prompt: string }
+  )
+
+/** Hooks by event, in the order in which the settings name them. */
+export type ShellHookTable = { readonly [event in HookEvent]?: readonly ShellHook[] }
+
+export interface ReadHooks {
+  readonly hooks: ShellHookTable
+  /** What is there and will not be called: nothing is passed over in silence. */
+  readonly warnings: readonly string[]
+}
+
+const longMs = 600_000
+const defaultTimeoutsMs: { readonly [event in HookEvent]?: number } = {
+  UserPromptSubmit: 30_000,
+  SessionEnd: 1_500,
+}
+
+/** The `hooks` of settings: lists by event. What a folder brings must be trusted before it comes here. */
+export function readHooks(given: unknown): ReadHooks {
+  const found: { [event in HookEvent]?: readonly ShellHook[] } = {}
+  const warnings: string[] = []
+  const warn = (what: string): void => void warnings.push(`hooks: ${what}`)
+  const hooks = jsonOf(given ?? {})
+  if (!isJsonObject(hooks)) {
+    warn('an object is needed, with lists by event. None of them is called.')
+    return { hooks: found, warnings }
+  }
+  for (const [event, groups] of Object.entries(hooks)) {
+    const known = hookEvents.find((one) => one === event)
+    if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.`)
+    else found[known] = readGroups(known, groups ?? null, warn)
+  }
+  return { hooks: found, warnings }
+}
+
+type Warn = (what: string) => void
+
+function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellHook[] {
+  if (!Array.isArray(groups)) {
+    warn(`${event} takes a list of {"matcher", "hooks"}.`)
+    return []
+  }
+  return (groups as readonly Json[]).flatMap((group, index) => {
+    const where = `${event}[${index}]`
+    const matcher = isJsonObject(group) ? (group['matcher'] ?? '') : undefined
+    if (!isJsonObject(group) || !Array.isArray(group['hooks']) || typeof matcher !== 'string') {
+      warn(`${where} takes {"matcher": text, "hooks": list}.`)
+      return []
+    }
+    const problem = problemOfMatcher(matcher)
+    // One that guards must not fall silent over a slip of the pen: where it cannot be read, it is for all.
+    if (problem !== undefined)
+      warn(`${where}: the matcher "${matcher}" is no regular expression (${problem}); it matches all.`)
+    const used = problem === undefined ? matcher : ''
+    return (group['hooks'] as readonly Json[]).flatMap((hook, place) => {
+      const read = readHook(event, used, hook)
+      if (typeof read !== 'string') return [read]
+      warn(`${where}.hooks[${place}]: ${read}`)
+      return []
+    })
+  })
+}
+
+function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | string {
+  if (!isJsonObject(hook)) return 'a hook is an object with a type.'
+  const { type, timeout } = hook
+  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0)) return 'timeout takes seconds, above 0.'
+  const timeoutMs = timeout === undefined ? (defaultTimeoutsMs[event] ?? longMs) : Math.min(timeout * 1000, longestMs)
+  const common: Common = { matcher, timeoutMs, async: hook['async'] === true }
+  const text = (field: string): string => {
+    const value = hook[field]
+    return typeof value === 'string' ? value.trim() : ''
+  }
+  switch (type) {
+    case 'command':
+      return text('command') === '' ? 'command takes a text.' : { ...common, type, command: text('command') }
+    case 'http':
+      return text('url') === ''
+        ? 'url takes a text.'
+        : { ...common, type, url: text('url'), headers: headersOf(hook['headers']) }
+    case 'prompt':
+      return text('prompt') === '' ? 'prompt takes a text.' : { ...common, type, prompt: text('prompt') }
+    default:
+      return `there is no type ${JSON.stringify(type) ?? '(none)'}: command, http and prompt are served.`
+  }
+}
+
+/** What a timer takes: more would fire at once. */
+const longestMs = 2_147_483_647
+
+function headersOf(given: Json | undefined): { readonly [name: string]: string } {
+  if (given === undefined || !isJsonObject(given)) return {}
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+}
+
+/** Only letters, digits and `_- ,|`: a list of names. */
+const isList = /^[\w\- ,|]*$/
+
+function problemOfMatcher(matcher: string): string | undefined {
+  if (matcher === '*' || isList.test(matcher)) return undefined
+  try {
+    void new RegExp(matcher)
+    return undefined
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : String(thrown)
+  }
+}
+
+/** Absent, "" or "*": all. Letters, digits and `_- ,|` alone: one of these names. Anything else is a regular expression, at any place. */
+export function matches(matcher: string, name: string): boolean {
+  if (matcher === '' || matcher === '*') return true
+  if (!isList.test(matcher)) return new RegExp(matcher).test(name)
+  return matcher
+    .split(/[|,]/)
+    .map((one) => one.trim())
+    .includes(name)
+}

@@ -1,0 +1,157 @@
+import type { Hook, JsonObject, PermissionDecision, Permissions, StopHook } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { callHooks, type Callers, type HookLine } from './call-hooks.ts'
+import { coreHooks, coreStopHooks, type CallEvent } from './core-hooks.ts'
+import { HookProcesses } from './processes.ts'
+import type { HookSurroundings } from './run-hook.ts'
+import type { HookEvent, ShellHookTable } from './settings.ts'
+import type { HookVerdict } from './verdict.ts'
+
+/** The session whose hooks these are. */
+export interface ShellHooksOptions extends Pick<HookSurroundings, 'ask'> {
+  readonly hooks: ShellHookTable
+  readonly sessionId: string
+  /** A file that scripts can read: the session's journal. */
+  readonly transcriptPath: string
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly permissionMode: () => string
+  readonly model: string
+  readonly source: 'startup' | 'resume' | 'fork'
+  /** What was said is on disk when it resolves: hooks read the transcript. */
+  readonly flush?: () => Promise<void>
+  /** Told when hooks start, write and end. */
+  readonly tell?: (line: HookLine) => void
+}
+
+/**
+ * The hooks of the settings, for one session.
+ *
+ * H1: they are hooks of core: in one order with those of a program, on record, and called by no other way.
+ * H2: no hook breaks a run: each ends as a value, in its time.
+ * H3: nothing that they started is left after `end()`.
+ */
+export class ShellHooks {
+  readonly hooks: readonly Hook[]
+  readonly stopHooks: readonly StopHook[]
+  readonly #options: ShellHooksOptions
+  readonly #processes = new HookProcesses()
+  readonly #callers: Callers
+  readonly #interrupt = new AbortController()
+  /** Of what nobody waits for: notifications. */
+  readonly #beside = new Set<Promise<unknown>>()
+
+  constructor(options: ShellHooksOptions) {
+    const { hooks, cwd, env, ask, source, model } = options
+    this.#options = options
+    this.#callers = {
+      hooks,
+      cwd,
+      env: { ...env, CLAUDE_PROJECT_DIR: cwd, HALTING_PROJECT_DIR: cwd, CLAUDECODE: '1' },
+      processes: this.#processes,
+      ask,
+      tell: (line) => options.tell?.(line),
+      letGo: (running) => void running.catch(() => undefined),
+    }
+    const call: CallEvent = (event, about, fields, signal) => this.#call(event, about, fields, signal)
+    this.hooks = coreHooks({ hooks, call, source, model })
+    this.stopHooks = coreStopHooks({ hooks, call })
+  }
+
+  /** Aborts the run when a hook denies a call and wants it interrupted. */
+  get signal(): AbortSignal {
+    return this.#interrupt.signal
+  }
+
+  async #call(
+    event: HookEvent,
+    about: string,
+    fields: JsonObject,
+    signal: AbortSignal,
+  ): Promise<HookVerdict | undefined> {
+    const { sessionId, transcriptPath, cwd, permissionMode, flush } = this.#options
+    await flush?.()
+    const common = {
+      session_id: sessionId,
+      transcript_path: transcriptPath,
+      cwd,
+      permission_mode: permissionMode(),
+      hook_event_name: event,
+    }
+    return callHooks({ event, about, input: { ...common, ...fields }, signal }, this.#callers)
+  }
+
+  has(event: HookEvent): boolean {
+    return (this.#options.hooks[event] ?? []).length > 0
+  }
+
+  /**
+   * Permissions whose asks go to the PermissionRequest hooks first. `rules` must give its asks as they are: what no hook decides is denied
+   * here with `whenAsked: 'deny'`.
+   */
+  permissions(rules: Permissions, whenAsked: 'ask' | 'deny'): Permissions {
+    if (!this.has('PermissionRequest')) return rules
+    const left = (message: string): PermissionDecision =>
+      whenAsked === 'deny' ? { behavior: 'deny', message: `Not allowed: ${message}` } : { behavior: 'ask', message }
+    const decide: Permissions['decide'] = (request) => {
+      const decision = rules.decide(request)
+      if (decision instanceof Promise || decision.behavior !== 'ask') return decision
+      return this.#request(request.call, left(decision.message))
+    }
+    return {
+      ...(rules.modes !== undefined && { modes: rules.modes }),
+      denies: (request) => rules.denies(request),
+      decide,
+    }
+  }
+
+  async #request(
+    call: { readonly name: string; readonly input: unknown },
+    otherwise: PermissionDecision,
+  ): Promise<PermissionDecision> {
+    // A call's input is JSON.
+    const fields = { tool_name: call.name, tool_input: call.input as JsonObject }
+    const verdict = await this.#call('PermissionRequest', call.name, fields, this.signal)
+    const { request } = verdict ?? {}
+    if (request === undefined) return otherwise
+    const { behavior, message, updatedInput, interrupt } = request
+    if (behavior === 'allow') {
+      const isChanged = updatedInput !== undefined && isJsonObject(updatedInput)
+      return isChanged ? { behavior, updatedInput } : { behavior }
+    }
+    if (interrupt === true) this.#interrupt.abort('user')
+    return { behavior, message: message === undefined || message === '' ? 'A hook denied this call.' : message }
+  }
+
+  /** Tells Notification hooks, and waits for none of them. */
+  notify(type: string, message: string, title?: string): void {
+    if (!this.has('Notification')) return
+    const fields = { message, notification_type: type, ...(title !== undefined && { title }) }
+    const telling = this.#call('Notification', type, fields, new AbortController().signal).catch(() => undefined)
+    this.#beside.add(telling)
+    void telling.then(() => this.#beside.delete(telling))
+  }
+
+  /** The session ends: SessionEnd hooks within their time, then everything that hooks started is ended. */
+  async end(reason: string): Promise<void> {
+    try {
+      await withinAMoment(this.#beside)
+      if (this.has('SessionEnd')) await this.#call('SessionEnd', reason, { reason }, new AbortController().signal)
+    } finally {
+      await this.#processes.dispose()
+    }
+  }
+}
+
+/** Notifications that were sent have a moment to arrive. */
+async function withinAMoment(sent: ReadonlySet<Promise<unknown>>): Promise<void> {
+  if (sent.size === 0) return
+  let timer: NodeJS.Timeout | undefined
+  const moment = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, momentMs)
+  })
+  await Promise.race([Promise.all(sent), moment])
+  clearTimeout(timer)
+}
+
+const momentMs = 500

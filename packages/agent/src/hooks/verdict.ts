@@ -1,0 +1,47 @@
+import type { JsonObject } from '@halting/core'
+import type { HookAnswer } from './answer.ts'
+
+/** What all hooks of one event came to. */
+export interface HookVerdict {
+  /** Set when one blocks: every reason, joined; '' when none was given. */
+  readonly block?: string
+  readonly permission?: NonNullable<HookAnswer['permission']>
+  readonly permissionReason: string
+  readonly updatedInput?: JsonObject
+  readonly output?: string
+  readonly contexts: readonly string[]
+  /** Set when one stops the run: its reason. */
+  readonly stop?: string
+  readonly request?: NonNullable<HookAnswer['request']>
+  /** For the person: what hooks say, and which failed. */
+  readonly notes: readonly string[]
+}
+
+const byWeight = ['deny', 'defer', 'ask', 'allow'] as const
+
+/** Across hooks deny counts before defer, then ask, then allow. Of inputs and outputs the last counts, in the order of the settings. */
+export function verdictOf(answers: readonly HookAnswer[]): HookVerdict {
+  const permission = byWeight.find((weight) => answers.some((answer) => answer.permission === weight))
+  const reasons = answers.filter((answer) => answer.permission === permission).map((answer) => answer.permissionReason)
+  const blocks = answers.flatMap(({ block }) => (block === undefined ? [] : [block]))
+  const { updatedInput } = answers.findLast((answer) => answer.updatedInput !== undefined) ?? {}
+  const { output } = answers.findLast((answer) => answer.output !== undefined) ?? {}
+  const { stop } = answers.find((answer) => answer.stop !== undefined) ?? {}
+  const { request } =
+    answers.find((answer) => answer.request?.behavior === 'deny') ?? answers.find((answer) => answer.request) ?? {}
+  return {
+    ...(blocks.length > 0 && { block: joined(blocks) }),
+    ...(permission !== undefined && { permission }),
+    permissionReason: permission === undefined ? '' : joined(reasons),
+    ...(updatedInput !== undefined && { updatedInput }),
+    ...(output !== undefined && { output }),
+    contexts: answers.flatMap(({ context }) => (context === undefined ? [] : [context])),
+    ...(stop !== undefined && { stop }),
+    ...(request !== undefined && { request }),
+    notes: answers.flatMap(({ systemMessage }) => (systemMessage === undefined ? [] : [systemMessage])),
+  }
+}
+
+function joined(reasons: readonly (string | undefined)[]): string {
+  return reasons.filter((reason) => reason !== undefined && reason.trim() !== '').join('\n')
+}

@@ -1,0 +1,330 @@
+// Spec R-SETHOOK-10 to R-SETHOOK-16: hooks of settings in runs of core.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPermissions, openJournal } from '@halting/agent'
+import {
+  ModelError,
+  QueryEngine,
+  tool,
+  type AgentTool,
+  type AnyTool,
+  type LoopEvent,
+  type ModelRequest,
+  type QueryOptions,
+  type SdkMessage,
+} from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { readHooks, ShellHooks, type HookLine } from '../../src/hooks/index.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'halting-hooks-run-'))
+let cwd = home
+beforeEach(() => {
+  cwd = mkdtempSync(join(home, 'run-'))
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+type Script = readonly ScriptedReply[] | ((request: ModelRequest) => ScriptedReply)
+const command = (text: string, more: object = {}) => ({ type: 'command', command: text, ...more })
+const on = (text: string, matcher = '') => [{ matcher, hooks: [command(text)] }]
+const json = (value: unknown) => `echo '${JSON.stringify(value)}'`
+const specific = (hookEventName: string, fields: object) => json({ hookSpecificOutput: { hookEventName, ...fields } })
+const file = (name: string) => readFileSync(join(cwd, name), 'utf8')
+const written = (name: string) => (existsSync(join(cwd, name)) ? JSON.parse(file(name)) : undefined)
+const callOf = (name: string, input: object = {}, id = 'c1'): ScriptedReply => ({ toolCalls: [{ name, id, input }] })
+
+const ran: unknown[] = []
+const tools: readonly AnyTool[] = [
+  tool({ name: 'Bash', description: '', execute: (input: unknown) => (ran.push(input), 'tool output') }),
+  tool({ name: 'Fail', description: '', execute: () => { throw new Error('broken') } }),
+] // prettier-ignore
+const agent: AgentTool = {
+  name: 'Agent',
+  description: '',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  spawn: () => ({ prompt: 'sub', agentType: 'helper' }),
+}
+
+interface Ran {
+  readonly engine: QueryEngine
+  readonly requests: readonly ModelRequest[]
+  readonly messages: readonly SdkMessage[]
+  readonly events: readonly LoopEvent[]
+  readonly lines: readonly HookLine[]
+  readonly reason: string | undefined
+  /** What the model was shown last, as text. */
+  readonly shown: string
+}
+
+async function run(
+  hooks: object,
+  script: Script,
+  more: Partial<QueryOptions> & { readonly prompt?: string; readonly rules?: object } = {},
+): Promise<Ran> {
+  const { prompt = 'go', rules, ...options } = more
+  ran.length = 0
+  const lines: HookLine[] = []
+  const events: LoopEvent[] = []
+  const requests: ModelRequest[] = []
+  const replies = [...(typeof script === 'function' ? [] : script)]
+  const model = scriptedModel((request) => {
+    requests.push({ ...request, messages: [...request.messages] })
+    return typeof script === 'function' ? script(request) : (replies.shift() ?? 'end')
+  })
+  const shell = new ShellHooks({
+    hooks: readHooks(hooks).hooks,
+    sessionId: 's1',
+    transcriptPath: join(cwd, 's1.jsonl'),
+    cwd,
+    env: process.env,
+    permissionMode: () => 'default',
+    model: model.id,
+    source: 'startup',
+    tell: (line) => void lines.push(line),
+  })
+  const permissions = shell.permissions(createPermissions({ cwd, allow: ['Bash', 'Fail', 'Agent'], ...rules }), 'deny')
+  const engine = new QueryEngine({
+    model,
+    tools: [...tools, agent],
+    permissions,
+    hooks: shell.hooks,
+    stopHooks: shell.stopHooks,
+    signal: shell.signal,
+    onEvent: (event) => void events.push(event),
+    ...options,
+  })
+  const messages: SdkMessage[] = []
+  for await (const message of engine.submit(prompt)) messages.push(message)
+  await shell.end('other')
+  const shown = JSON.stringify(requests.at(-1)?.messages)
+  return { engine, requests, messages, events, lines, reason: engine.lastTerminal?.reason, shown }
+}
+
+test('what each event is given', async () => {
+  const events = ['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Stop', 'SubagentStart', 'SubagentStop', 'SessionEnd'] // prettier-ignore
+  const hooks = Object.fromEntries(events.map((event) => [event, on(`cat > ${event}.json`)]))
+  let turn = 0
+  const { reason } = await run(hooks, ({ messages }) => {
+    if (messages[0]?.content === 'sub') return 'sub answer'
+    turn++
+    if (turn === 1) return callOf('Bash', { command: 'ls' })
+    if (turn === 2) return callOf('Fail', {}, 'c2')
+    return turn === 3 ? callOf('Agent', {}, 'c3') : 'the answer'
+  })
+  expect(reason).toBe('completed')
+  const common = { session_id: 's1', transcript_path: join(cwd, 's1.jsonl'), cwd, permission_mode: 'default' }
+  const bash = { tool_name: 'Bash', tool_input: { command: 'ls' }, tool_use_id: 'c1' }
+  const helper = { agent_id: expect.any(String), agent_type: 'helper' }
+  const given = Object.fromEntries(events.map((event) => [event, written(`${event}.json`)]))
+  expect(given).toEqual({
+    SessionStart: { ...common, hook_event_name: 'SessionStart', source: 'startup', model: 'scripted' },
+    UserPromptSubmit: { ...common, hook_event_name: 'UserPromptSubmit', prompt: 'go' },
+    PreToolUse: { ...common, hook_event_name: 'PreToolUse', tool_name: 'Agent', tool_input: {}, tool_use_id: 'c3' },
+    PostToolUse: expect.objectContaining({ ...common, tool_name: 'Agent', tool_response: 'sub answer', duration_ms: expect.any(Number) }),
+    PostToolUseFailure: { ...common, hook_event_name: 'PostToolUseFailure', tool_name: 'Fail', tool_input: {}, tool_use_id: 'c2', error: expect.stringContaining('broken'), is_interrupt: false },
+    PostToolBatch: expect.objectContaining({ tool_calls: [{ tool_name: 'Agent', tool_input: {}, tool_use_id: 'c3', tool_response: 'sub answer' }] }),
+    Stop: { ...common, hook_event_name: 'Stop', stop_hook_active: false, last_assistant_message: 'the answer' },
+    SubagentStart: { ...common, hook_event_name: 'SubagentStart', ...helper },
+    SubagentStop: { ...common, hook_event_name: 'SubagentStop', stop_hook_active: false, last_assistant_message: 'sub answer', ...helper },
+    SessionEnd: { ...common, hook_event_name: 'SessionEnd', reason: 'other' },
+  }) // prettier-ignore
+  expect(bash.tool_name).toBe('Bash')
+})
+
+describe('before a tool', () => {
+  test('exit 2 denies, and the model is told why', async () => {
+    const { shown } = await run({ PreToolUse: on('echo not that >&2; exit 2', 'Bash') }, [callOf('Bash'), 'end'])
+    expect([ran, shown.includes('not that')]).toEqual([[], true])
+  })
+
+  test('a changed input is the whole input', async () => {
+    const hook = specific('PreToolUse', { permissionDecision: 'allow', updatedInput: { command: 'safe' } })
+    await run({ PreToolUse: on(hook) }, [callOf('Bash', { command: 'rm', other: 1 }), 'end'])
+    expect(ran).toEqual([{ command: 'safe' }])
+  })
+
+  test.each([
+    ['what no rule allows is allowed by a hook', {}, 1],
+    ['a deny rule stands', { deny: ['Bash'] }, 0],
+    ['an ask rule stands', { ask: ['Bash'] }, 0],
+  ])('%s', async (_rule, rules, times) => {
+    const hook = specific('PreToolUse', { permissionDecision: 'allow' })
+    await run({ PreToolUse: on(hook) }, [callOf('Bash'), 'end'], { rules: { allow: [], ...rules } })
+    expect(ran).toHaveLength(times)
+  })
+
+  test('defer leaves the call open, and the run ends for a person to decide', async () => {
+    const { reason } = await run({ PreToolUse: on(specific('PreToolUse', { permissionDecision: 'defer' })) }, [
+      callOf('Bash'),
+    ])
+    expect([reason, ran]).toEqual(['needs_approval', []])
+  })
+
+  test('a crash, a timeout and half a JSON decide nothing, and are told', async () => {
+    const hooks = [command('exit 1'), command('sleep 9', { timeout: 0.3 }), command(`printf '{"decision":"block"'`)]
+    const { messages } = await run({ PreToolUse: [{ hooks }] }, [callOf('Bash'), 'end'])
+    const told = messages.flatMap((message) =>
+      'subtype' in message && message.subtype === 'informational' ? [message.message] : [],
+    )
+    expect([ran.length, told]).toEqual([
+      1,
+      [
+        'A PreToolUse hook failed (exit 1): exit code 1.',
+        'A PreToolUse hook failed (sleep 9): it took too long and was ended.',
+        `A PreToolUse hook failed (printf '{"decision":"block"'): what it printed begins as JSON and is none.`,
+      ],
+    ])
+  })
+
+  test('hooks run beside each other, and one that another does not wait for holds nothing', async () => {
+    const hooks = [
+      command('touch a; for i in $(seq 200); do [ -e b ] && exit 0; sleep 0.05; done; echo alone >&2; exit 2'),
+      command('touch b; for i in $(seq 200); do [ -e a ] && exit 0; sleep 0.05; done; echo alone >&2; exit 2'),
+      command('sleep 60', { async: true }),
+    ]
+    const { lines } = await run({ PreToolUse: [{ hooks }] }, [callOf('Bash'), 'end'])
+    expect(ran).toHaveLength(1)
+    expect(lines.filter(({ subtype }) => subtype === 'hook_started')).toHaveLength(3)
+  })
+})
+
+describe('the person is asked', () => {
+  const asked = { rules: { allow: [] } }
+  test('a hook allows, with another input', async () => {
+    const decision = { behavior: 'allow', updatedInput: { command: 'other' } }
+    await run({ PermissionRequest: on(specific('PermissionRequest', { decision })) }, [callOf('Bash'), 'end'], asked)
+    expect(ran).toEqual([{ command: 'other' }])
+  })
+
+  test('a hook denies; with interrupt the run ends', async () => {
+    const deny = (interrupt: boolean) => on(specific('PermissionRequest', { decision: { behavior: 'deny', message: 'never', interrupt } })) // prettier-ignore
+    const { shown } = await run({ PermissionRequest: deny(false) }, [callOf('Bash'), 'end'], asked)
+    expect(shown).toContain('never')
+    expect((await run({ PermissionRequest: deny(true) }, [callOf('Bash'), 'end'], asked)).reason).toBe('aborted_tools')
+  })
+
+  test('a hook that says nothing leaves it as it was: denied where nobody is there', async () => {
+    const { shown } = await run({ PermissionRequest: on('cat > asked.json') }, [callOf('Bash'), 'end'], asked)
+    expect([ran, shown.includes('Not allowed:'), written('asked.json')?.tool_name]).toEqual([[], true, 'Bash'])
+  })
+})
+
+describe('after a tool', () => {
+  test('exit 2 shows the model stderr, behind the result', async () => {
+    const { requests } = await run({ PostToolUse: on('echo lint: line 3 >&2; exit 2') }, [callOf('Bash'), 'end'])
+    expect(
+      requests
+        .at(-1)
+        ?.messages.slice(-2)
+        .map(({ content }) => content),
+    ).toEqual([
+      [expect.objectContaining({ type: 'tool_result', content: 'tool output' })],
+      'PostToolUse hook: lint: line 3',
+    ])
+  })
+
+  test('the result is replaced', async () => {
+    const { shown } = await run({ PostToolUse: on(specific('PostToolUse', { updatedToolOutput: 'redacted' })) }, [
+      callOf('Bash'),
+      'end',
+    ])
+    expect([shown.includes('redacted'), shown.includes('tool output')]).toEqual([true, false])
+  })
+
+  test.each([['PostToolUse', 'hook_stopped'], ['PreToolUse', 'stop_requested'], ['PostToolBatch', 'stop_requested']])(
+    'continue false of %s ends the run as %s', async (event, reason) => {
+      const ended = await run({ [event]: on(json({ continue: false, stopReason: 'enough' })) }, [callOf('Bash'), 'end'])
+      expect([ended.reason, ended.engine.lastTerminal?.signal.message, ended.requests.length]).toEqual([reason, 'enough', 1])
+    }) // prettier-ignore
+})
+
+describe('a prompt', () => {
+  test('plain output and context go beside it', async () => {
+    const { shown } = await run({ UserPromptSubmit: on('echo on branch main'), SessionStart: on('echo be brief') }, [
+      'end',
+    ])
+    expect(shown).toContain('SessionStart hook: be brief')
+    expect(shown).toContain('UserPromptSubmit hook: on branch main')
+  })
+
+  test('exit 2 erases it: the model never sees it, also not later', async () => {
+    const first = await run({ UserPromptSubmit: on('grep -q "hunter2" && { echo a secret >&2; exit 2; }; exit 0') }, ['end'], { prompt: 'my password is hunter2' })
+    expect([first.reason, first.engine.lastTerminal?.signal.message, first.requests.length]).toEqual(['stop_requested', 'A hook blocked the prompt: a secret', 0])
+    for await (const _message of first.engine.submit('and now'));
+    expect(JSON.stringify(first.requests.at(-1)?.messages)).toContain('and now')
+    expect(JSON.stringify(first.requests.at(-1)?.messages)).not.toContain('hunter2')
+  }) // prettier-ignore
+})
+
+describe('the end of an answer', () => {
+  test('a block sends the model back with the reason, once stop_hook_active is looked at', async () => {
+    const hook =
+      'cat > stop.json; grep -q \'"stop_hook_active":true\' stop.json && exit 0; echo run the tests >&2; exit 2'
+    const { requests, shown, reason } = await run({ Stop: on(hook) }, ['one', 'two'])
+    expect([requests.length, shown.includes('run the tests'), reason]).toEqual([2, true, 'completed'])
+  })
+
+  test('one that blocks for ever is overruled after eight times', async () => {
+    const { requests, reason, messages } = await run({ Stop: on('echo again >&2; exit 2') }, () => 'done')
+    expect([requests.length, reason]).toEqual([9, 'completed'])
+    expect(JSON.stringify(messages)).toContain('overruled')
+  })
+
+  test('an empty reason does not block', async () => {
+    expect((await run({ Stop: on('exit 2') }, ['one'])).requests).toHaveLength(1)
+  })
+
+  test('continue false goes before a block', async () => {
+    const hook = json({ continue: false, stopReason: 'enough', decision: 'block', reason: 'more' })
+    expect((await run({ Stop: on(hook) }, ['one'])).reason).toBe('stop_hook_prevented')
+  })
+
+  test('after a failure of the API StopFailure runs, and Stop does not', async () => {
+    const refuse = () => { throw new ModelError({ kind: 'billing_error', message: 'no credit' }) } // prettier-ignore
+    const { reason } = await run({ StopFailure: on('cat > failure.json'), Stop: on('touch stop') }, refuse)
+    expect([reason, written('failure.json')?.error, existsSync(join(cwd, 'stop'))]).toEqual([
+      'model_error',
+      'billing_error',
+      false,
+    ])
+  })
+})
+
+test('a compaction is skipped, and what follows one is told', async () => {
+  const hooks = { PreCompact: on('cat > pre.json; exit 0'), PostCompact: on('cat > post.json'), SessionStart: on('echo remember the rules', 'compact') }
+  const { engine, requests } = await run(hooks, ({ messages }) => (messages.length > 9 || messages.at(-1)?.content === 'go on' ? 'an answer' : callOf('Bash', { text: 'words '.repeat(4_000) }, `c${messages.length}`)))
+  for await (const _message of engine.submit('/compact keep names'));
+  expect([written('pre.json'), written('post.json')]).toEqual([
+    expect.objectContaining({ trigger: 'manual', custom_instructions: 'keep names' }),
+    expect.objectContaining({ trigger: 'manual', compact_summary: expect.any(String) }),
+  ])
+  for await (const _message of engine.submit('go on'));
+  expect(JSON.stringify(requests.at(-1)?.messages)).toContain('SessionStart hook: remember the rules')
+}) // prettier-ignore
+
+test('a run that is resumed does not call a hook again that has ended', async () => {
+  const path = join(cwd, 's1.jsonl')
+  const place = { path, sessionId: 's1', cwd, version: '0' }
+  writeFileSync(join(cwd, 'count'), '')
+  const hooks = { PreToolUse: on('echo x >> count'), SessionStart: on('echo s >> count') }
+  const journal = await openJournal(place)
+  // The process is gone in the middle of the tool.
+  let reached: () => void = () => undefined
+  const inTool = new Promise<void>((resolve) => (reached = resolve))
+  const hanging = tool({ name: 'Bash', description: '', readOnly: true, execute: () => (reached(), new Promise<string>(() => undefined)) })
+  void run(hooks, [callOf('Bash')], { session: journal, sessionId: 's1', tools: [hanging] }).catch(() => undefined)
+  await inTool
+  await journal.log.flush()
+  const copy = join(cwd, 'after-crash.jsonl')
+  writeFileSync(copy, readFileSync(path))
+  const again = await openJournal({ ...place, path: copy })
+  expect(again.open).toBeDefined()
+  const shell = new ShellHooks({ hooks: readHooks(hooks).hooks, sessionId: 's1', transcriptPath: copy, cwd, env: process.env, permissionMode: () => 'default', model: 'scripted', source: 'resume' })
+  const quick = tool({ name: 'Bash', description: '', readOnly: true, execute: () => 'fine' })
+  const engine = new QueryEngine({ model: scriptedModel(['end']), tools: [quick], hooks: shell.hooks, session: again, sessionId: 's1' })
+  for await (const _message of engine.resume());
+  expect([engine.lastTerminal?.reason, file('count')]).toEqual(['completed', 's\nx\n'])
+  await again.close()
+}) // prettier-ignore

@@ -1,0 +1,166 @@
+// Spec R-SETHOOK-7 to R-SETHOOK-9: a hook that hangs, floods, crashes or leaves something behind is survived.
+import { mkdtempSync, readFileSync, rmSync, existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { answerOf } from '../../src/hooks/answer.ts'
+import { HookProcesses } from '../../src/hooks/processes.ts'
+import { runCommand, stdoutLimit, type CommandCall } from '../../src/hooks/run-command.ts'
+import { runHook } from '../../src/hooks/run-hook.ts'
+import type { ShellHook } from '../../src/hooks/settings.ts'
+
+const cwd = mkdtempSync(join(tmpdir(), 'halting-hooks-'))
+let processes = new HookProcesses(100)
+afterEach(async () => {
+  await processes.dispose()
+  processes = new HookProcesses(100)
+})
+afterAll(() => rmSync(cwd, { recursive: true, force: true }))
+
+const never = new AbortController().signal
+const run = (command: string, more: Partial<CommandCall> = {}) =>
+  runCommand(
+    { command, input: '{"a":1}\n', cwd, env: process.env, timeoutMs: 20_000, signal: never, ...more },
+    processes,
+  )
+
+/** Whether the process whose id stands in the file runs. */
+function runs(file: string): boolean {
+  try {
+    const id = Number(readFileSync(join(cwd, file), 'utf8'))
+    process.kill(id, 0)
+    return !readFileSync(`/proc/${id}/stat`, 'latin1').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+test('a hook is given one JSON object and tells by its code, stdout and stderr', async () => {
+  expect(await run('cat; echo err >&2; exit 3')).toEqual({
+    kind: 'exited',
+    exitCode: 3,
+    stdout: '{"a":1}\n',
+    stderr: 'err\n',
+  })
+})
+
+test.each([
+  ['hangs', 'echo $$ > pid; sleep 60'],
+  ['ignores SIGTERM', 'trap "" TERM; echo $$ > pid; while :; do sleep 0.05; done'],
+  ['hangs in a child', "sh -c 'echo $$ > pid; sleep 60' & wait"],
+])('a hook that %s is ended with its group at its time', async (_what, command) => {
+  const { kind } = await run(command, { timeoutMs: 500 })
+  expect([kind, existsSync(join(cwd, 'pid')), runs('pid')]).toEqual(['timed out', true, false])
+})
+
+test('an abort ends a hook', async () => {
+  const { kind } = await run('echo $$ > pid; sleep 60', { signal: AbortSignal.timeout(300) })
+  expect([kind, runs('pid')]).toEqual(['aborted', false])
+})
+
+test('a child that keeps the pipes open is not waited for, and is gone when the session is', async () => {
+  const ended = await run('sleep 60 & echo $! > pid; echo done')
+  expect([ended.kind, ended.stdout, runs('pid')]).toEqual(['exited', 'done\n', true])
+  await processes.dispose()
+  expect(runs('pid')).toBe(false)
+})
+
+test.skipIf(process.platform !== 'linux')('what left its group is gone when the session is', async () => {
+  await run("setsid sh -c 'echo $$ > pid; sleep 60' >/dev/null 2>&1 & sleep 0.3")
+  expect(runs('pid')).toBe(true)
+  await processes.dispose()
+  expect(runs('pid')).toBe(false)
+})
+
+test('a flood of 100 MB is read, and kept to its beginning', async () => {
+  const { exitCode, stdout } = await run('head -c 100000000 /dev/zero | tr "\\\\0" x')
+  expect([exitCode, stdout.length]).toEqual([0, stdoutLimit])
+})
+
+test('a hook that closes stdin without reading it is fine', async () => {
+  const { kind, exitCode } = await run('exec <&-; sleep 0.1; exit 0', { input: 'x'.repeat(1_000_000) })
+  expect([kind, exitCode]).toEqual(['exited', 0])
+})
+
+test('a hook that crashes, and one that is not there', async () => {
+  expect(await run('kill -SEGV $$')).toMatchObject({ kind: 'killed', stderr: 'ended by SIGSEGV' })
+  expect((await run('/no/such/hook')).exitCode).toBe(127)
+  expect(await run('true', { cwd: join(cwd, 'gone') })).toMatchObject({ kind: 'not started' })
+})
+
+test('half of a JSON is no answer', async () => {
+  const ended = await run('printf \'{"decision":"bl\'; kill -KILL $$')
+  expect(answerOf('Stop', ended)).toEqual({ error: 'killed: ended by SIGKILL' })
+})
+
+test('one that says async is not waited for', async () => {
+  const begun = performance.now()
+  const { kind } = await run('echo \'{"async":true}\'; echo $$ > pid; sleep 60')
+  expect([kind, performance.now() - begun < 10_000]).toEqual(['left', true])
+  await processes.dispose()
+  expect(runs('pid')).toBe(false)
+})
+
+test('progress is told while a hook writes', async () => {
+  const told: string[] = []
+  await run('echo one; sleep 1.5; echo two', { onProgress: (stdout) => void told.push(stdout) })
+  expect(told).toEqual(['one\n'])
+})
+
+const common = { matcher: '', timeoutMs: 2_000, async: false }
+const input = { hook_event_name: 'PreToolUse', tool_name: 'Bash' }
+const call = (hook: ShellHook, ask?: (prompt: string, signal: AbortSignal) => Promise<string>) =>
+  runHook({ hook, input, signal: never }, { cwd, env: { TOKEN: 't' }, processes, ask })
+
+test('http: the body is what a command prints; anything but 2xx, and silence, decide nothing', async () => {
+  const seen: unknown[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk) => (body += String(chunk)))
+    request.on('end', () => {
+      seen.push([request.method, request.headers['authorization'], JSON.parse(body)])
+      if (request.url === '/silent') return
+      response.statusCode = request.url === '/fails' ? 500 : 200
+      response.end('{"decision":"block","reason":"http"}')
+    })
+  })
+  await new Promise<void>((listens) => server.listen(0, '127.0.0.1', listens))
+  // It listens at a port.
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const hook = (path: string, timeoutMs = 20_000): ShellHook => {
+    return { ...common, type: 'http', url: url + path, headers: { authorization: 'Bearer ${TOKEN}' }, timeoutMs }
+  }
+  try {
+    const ends = [await call(hook('/')), await call(hook('/fails')), await call(hook('/silent', 300))]
+    expect(ends.map((ended) => answerOf('Stop', ended))).toEqual([
+      { block: 'http' },
+      { error: expect.stringContaining('HTTP 500') },
+      { error: 'it took too long and was ended' },
+    ])
+    expect(seen[0]).toEqual(['POST', 'Bearer t', input])
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+  expect(answerOf('Stop', await call(hook('/')))).toMatchObject({ error: expect.stringContaining('not started') })
+})
+
+test('prompt: a model says ok or why not', async () => {
+  const asked: string[] = []
+  const answers: string[] = ['{"ok": true}', 'Well: {"ok": false, "reason": "no tests"}', 'yes']
+  const ask = async (prompt: string) => {
+    asked.push(prompt)
+    return answers.shift() ?? ''
+  }
+  const hook: ShellHook = { ...common, type: 'prompt', prompt: 'Look: $ARGUMENTS' }
+  const ends = [await call(hook, ask), await call(hook, ask), await call(hook, ask), await call(hook)]
+  expect(ends.map((ended) => answerOf('Stop', ended))).toEqual([
+    {},
+    { block: 'no tests' },
+    { error: 'exit code 1: the model gave no {"ok", "reason"}' },
+    { error: 'not started: no model may be asked by hooks in this run' },
+  ])
+  expect(asked[0]).toContain(`Look: ${JSON.stringify(input)}`)
+})

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { type HookLine, readHooks, settingsHookPrefix, ShellHooks } from '@halting/agent/hooks'
+import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
+import type { LoopEvent, Model, QueryOptions, SdkMessage } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
+import type { Flags } from '../flags/flags.ts'
+import type { Watcher } from '../headless/run.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import type { ChosenSession } from './kept-session.ts'
+import type { Toolbox } from './toolbox.ts'
+import { whose } from './whose.ts'
+
+// Loaded where settings hold hooks, and only there.
+
+export interface HookSession {
+  readonly flags: Flags
+  readonly program: Program
+  readonly toolbox: Toolbox
+  readonly chosen: ChosenSession
+  readonly journal: SessionJournal | undefined
+  readonly settings: Settings
+}
+
+/** The hooks of the settings in a run of the program. */
+export interface SessionHooks {
+  readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
+  /** Aborts the run where a hook asks for that. */
+  readonly signal: AbortSignal
+  /** A watcher that sees what hooks tell beside what the run tells. */
+  watch(watcher: Watcher): Watcher
+  /** The session is over: the last hooks are called, and nothing that hooks started is left. */
+  end(): Promise<void>
+}
+
+/** Undefined where the settings hold none that is called. */
+export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
+  const { flags, program, toolbox, chosen, journal, settings } = session
+  const { cwd, output } = program
+  const { hooks, warnings } = readHooks(settings.hooks)
+  for (const warning of warnings) output.err(told(warning))
+  const all = Object.values(hooks).flat()
+  if (all.length === 0) return undefined
+  const isBudgeted = options.maxBudgetUsd !== undefined || options.maxTokens !== undefined
+  if (isBudgeted && all.some(({ type }) => type === 'prompt'))
+    output.err(told('hooks of the type prompt are not asked in a run with a budget: what they cost is not part of it.'))
+  const lines = new HookLines(chosen.sessionId, flags.includeHookEvents === true)
+  const { permissions } = toolbox
+  const shell = new ShellHooks({
+    hooks,
+    sessionId: chosen.sessionId,
+    transcriptPath: journal?.path ?? sessionFile({ ...whose(program), sessionId: chosen.sessionId }),
+    cwd,
+    // Without keys, as commands have it.
+    env: toolbox.workspace.env,
+    permissionMode: () => permissions.mode,
+    model: options.model.id,
+    source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
+    tell: (line) => lines.take(line),
+    ...(journal !== undefined && { flush: async () => journal.log.flush() }),
+    ...(!isBudgeted && { ask: (prompt, signal) => askOnce(options.model, prompt, signal) }),
+  })
+  const whenAsked = flags.onAsk === 'defer' ? 'ask' : 'deny'
+  return {
+    signal: shell.signal,
+    options: {
+      hooks: [...(options.hooks ?? []), ...shell.hooks],
+      stopHooks: [...(options.stopHooks ?? []), ...shell.stopHooks],
+      permissions: shell.permissions(shell.has('PermissionRequest') ? permissions.asking : permissions, whenAsked),
+    },
+    watch: (watcher) => ({
+      ...lines.watch(watcher),
+      hear(event) {
+        watcher.hear(event)
+        notifyOf(event, shell)
+      },
+    }),
+    end: () => shell.end('other'),
+  }
+}
+
+function notifyOf(event: LoopEvent, shell: ShellHooks): void {
+  if (event.type === 'agent') notifyOf(event.event, shell)
+  if (event.type === 'approval_needed')
+    shell.notify('permission_prompt', `halting needs your permission to use ${event.name}: ${event.message}`)
+}
+
+const answerTokens = 1_000
+
+async function askOnce(model: Model, prompt: string, signal: AbortSignal): Promise<string> {
+  const messages = [{ role: 'user', content: prompt }] as const
+  const request = { system: '', messages, tools: [], maxTokens: answerTokens, idempotencyKey: `hook-${randomUUID()}` }
+  const { message } = await model.call(request, { signal, emit: () => undefined })
+  return textOf(message.content)
+}
+
+/**
+ * Puts the lines of hooks between those of the run: behind its first, before its last.
+ * The run's own lines about these hooks are left out: they would tell of all hooks of an event as one.
+ */
+class HookLines {
+  readonly #sessionId: string
+  readonly #isTold: boolean
+  #see: ((message: SdkMessage) => void) | undefined
+  #waiting: HookLine[] = []
+  #place: 'before' | 'in' | 'behind' = 'before'
+
+  constructor(sessionId: string, isTold: boolean) {
+    this.#sessionId = sessionId
+    this.#isTold = isTold
+  }
+
+  take(line: HookLine): void {
+    if (!this.#isTold || this.#place === 'behind') return
+    this.#waiting.push(line)
+    // Behind what the run has told already, and what its reader has not been given yet.
+    setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    if (this.#place !== 'in') return
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const line of waiting)
+      this.#see?.({ type: 'system', ...line, uuid: randomUUID(), session_id: this.#sessionId })
+  }
+
+  watch(watcher: Watcher): Watcher {
+    this.#see = (message) => watcher.see(message)
+    return {
+      ...watcher,
+      see: (message) => {
+        if (message.type === 'result') {
+          this.#flush()
+          this.#place = 'behind'
+        }
+        // The run's own line stands where those of its hooks belong: what they did to the run comes behind it.
+        if (isOfSettings(message)) this.#flush()
+        else watcher.see(message)
+        if (this.#place === 'before') {
+          this.#place = 'in'
+          this.#flush()
+        }
+      },
+    }
+  }
+}
+
+function isOfSettings(message: SdkMessage): boolean {
+  if (message.type !== 'system') return false
+  if (message.subtype !== 'hook_started' && message.subtype !== 'hook_response') return false
+  return message.hook_id.startsWith(settingsHookPrefix)
+}

@@ -1,0 +1,122 @@
+// Spec R-SETHOOK-1, R-SETHOOK-18, R-SETHOOK-19: hooks of settings in the program.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { call, here, installProgram, run } from './support/program.ts'
+
+installProgram()
+
+const hook = (command: string, more: object = {}) => ({ type: 'command', command, ...more })
+const on = (command: string, matcher = '') => [{ matcher, hooks: [hook(command)] }]
+
+function folder(replies: readonly unknown[]): { readonly cwd: string; readonly script: string } {
+  const cwd = mkdtempSync(join(here(), 'hooks-'))
+  const script = join(cwd, 'script.json')
+  writeFileSync(script, JSON.stringify({ model: 'claude-haiku-4-5', replies }))
+  return { cwd, script }
+}
+
+const write = { content: ['I write.', call('Write', { file_path: 'a.txt', content: 'hi\n' })] }
+const done = { content: 'Done.' }
+const stream = ['--output-format', 'stream-json', '--verbose', '--include-hook-events']
+
+test('hooks of --settings run; each is told in the stream behind init and before the result', async () => {
+  const { cwd, script } = folder([write, done])
+  const hooks = {
+    SessionStart: on('echo be brief'),
+    PreToolUse: on('cat > pre.json', 'Write'),
+    PostToolUse: on('echo lint >&2; exit 2', 'Write|Edit'),
+    Stop: on('true'),
+    SessionEnd: on('cat > end.json'),
+    Never: on('true'),
+  }
+  const settings = JSON.stringify({ hooks })
+  const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits']
+  const { stdout, stderr, status } = await run([...flags, ...stream], { cwd })
+  expect([status, stderr]).toEqual([0, expect.stringContaining('there is no event Never')])
+  // Lines of the stream have these fields.
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, string | number | undefined>)
+  const told = lines.map(({ type, subtype, hook_name: name, exit_code: code, outcome }) =>
+    [type, subtype, name, code, outcome].flatMap((part) => (part === undefined ? [] : [String(part)])).join(' '),
+  )
+  expect(told).toEqual([
+    'system init',
+    'system hook_started SessionStart:startup',
+    'system hook_response SessionStart:startup 0 success',
+    'user',
+    'assistant',
+    'assistant',
+    'system hook_started PreToolUse:Write',
+    'system hook_response PreToolUse:Write 0 success',
+    'system hook_started PostToolUse:Write',
+    'system hook_response PostToolUse:Write 2 error',
+    'user',
+    'user',
+    'assistant',
+    'system hook_started Stop',
+    'system hook_response Stop 0 success',
+    'result success',
+  ])
+  expect(new Set(lines.map(({ uuid }) => uuid)).size).toBe(lines.length)
+  const given = JSON.parse(readFileSync(join(cwd, 'pre.json'), 'utf8')) as Record<string, unknown>
+  expect(given).toMatchObject({
+    permission_mode: 'acceptEdits',
+    cwd,
+    tool_name: 'Write',
+    hook_event_name: 'PreToolUse',
+  })
+  expect(existsSync(String(given['transcript_path']))).toBe(true)
+  expect(JSON.parse(readFileSync(join(cwd, 'end.json'), 'utf8'))).toMatchObject({ reason: 'other' })
+})
+
+test('without --include-hook-events nothing is told of them, and they run', async () => {
+  const { cwd, script } = folder([done])
+  const settings = JSON.stringify({ hooks: { Stop: on('touch ran') } })
+  const { stdout } = await run(['-p', 'hi', '--script', script, '--settings', settings, ...stream.slice(0, 3)], { cwd })
+  expect([stdout.includes('hook_'), existsSync(join(cwd, 'ran'))]).toEqual([false, true])
+})
+
+test('hooks of a folder that nobody trusts are never run', async () => {
+  const { cwd, script } = folder([done])
+  mkdirSync(join(cwd, '.claude'))
+  for (const name of ['settings.json', 'settings.local.json'])
+    writeFileSync(join(cwd, '.claude', name), JSON.stringify({ hooks: { SessionStart: on('touch ran') } }))
+  const { status } = await run(['-p', 'hi', '--script', script], { cwd })
+  expect([status, existsSync(join(cwd, 'ran'))]).toEqual([0, false])
+})
+
+test('a cap on blocks in a row, and a SessionEnd hook that hangs: the program ends', async () => {
+  const { cwd, script } = folder(Array.from({ length: 9 }, () => done))
+  const settings = JSON.stringify({
+    hooks: { Stop: on('echo x >> stops; echo more >&2; exit 2'), SessionEnd: on('sleep 60') },
+  })
+  const begun = performance.now()
+  const { status } = await run(['-p', 'hi', '--script', script, '--settings', settings], {
+    cwd,
+    env: { CLAUDE_CODE_STOP_HOOK_BLOCK_CAP: '2' },
+  })
+  expect([status, readFileSync(join(cwd, 'stops'), 'utf8'), performance.now() - begun < 25_000]).toEqual([
+    0,
+    'x\nx\nx\n',
+    true,
+  ])
+})
+
+test('a call that a hook leaves open waits for a person, who is told', async () => {
+  const { cwd, script } = folder([write, done])
+  const decision = { hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'defer' } }
+  const settings = JSON.stringify({
+    hooks: { PreToolUse: on(`echo '${JSON.stringify(decision)}'`), Notification: on('cat > note.json') },
+  })
+  const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits']
+  const { status } = await run(flags, { cwd })
+  expect([status, existsSync(join(cwd, 'a.txt'))]).toEqual([5, false])
+  expect(JSON.parse(readFileSync(join(cwd, 'note.json'), 'utf8'))).toMatchObject({
+    hook_event_name: 'Notification',
+    notification_type: 'permission_prompt',
+    message: 'halting needs your permission to use Write: A hook leaves this call open.',
+  })
+})
