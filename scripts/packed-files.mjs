@@ -24,7 +24,7 @@ export const packedFiles = {
   '@halting/agent': {
     holds: [...library, /^dist\/(?:(?:session\/foreign|hooks)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 270 * kilobyte, unpacked: 1_050 * kilobyte },
+    mostBytes: { packed: 320 * kilobyte, unpacked: 1_250 * kilobyte },
   },
   halting: {
     holds: [
@@ -35,6 +35,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 500 * kilobyte, unpacked: 2_300 * kilobyte },
+    mostBytes: { packed: 530 * kilobyte, unpacked: 2_420 * kilobyte },
   },
 }

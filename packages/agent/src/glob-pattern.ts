@@ -87,6 +87,22 @@ export function fitsPathOrAbove(pattern: GlobPattern, segments: readonly string[
   return walk(pattern, segments) !== 'none'
 }
 
+/** Whether the pattern may fit something in a folder, or the folder itself. */
+export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
+  let reached = withEmptyAny(new Set([0]), pattern)
+  for (const segment of folder) {
+    if (reached.has(pattern.length)) return true
+    const next = new Set<number>()
+    for (const at of reached) {
+      const part = pattern[at]
+      if (part === 'any') next.add(at)
+      else if (part !== undefined && fitsName(part, segment)) next.add(at + 1)
+    }
+    reached = withEmptyAny(next, pattern)
+  }
+  return reached.size > 0
+}
+
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
   // The places in the pattern that can be reached with the segments read so far.
   let reached = withEmptyAny(new Set([0]), pattern)

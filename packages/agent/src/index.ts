@@ -15,6 +15,7 @@ export { createPrepareContent } from './media/prepare-content.ts'
 export type { Sharp, SharpImage } from './media/sharp.ts'
 export {
   createPermissions,
+  type Explanation,
   type PermissionOptions,
   type Remedy,
   type RulePermissions,

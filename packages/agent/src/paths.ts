@@ -40,6 +40,20 @@ export function absolutePath(path: string, from: string): string {
   return resolve(from, path)
 }
 
+/**
+ * The absolute form of a path as the kernel reads it: a link is followed before `..` goes up from it, which the text of
+ * the path alone does not tell.
+ */
+export function kernelPath(path: string, from: string): string {
+  const isHome = path === '~' || path.startsWith('~/')
+  let place = isHome ? homeFolder() : isAbsolute(path) ? '/' : from
+  for (const segment of (isHome ? path.slice(1) : path).split('/')) {
+    if (segment === '' || segment === '.') continue
+    place = segment === '..' ? dirname(realPath(place)) : join(place, segment)
+  }
+  return place
+}
+
 const maxLinks = 40
 
 /**

@@ -61,7 +61,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, config, context, doctor, models, replay, sessions, trust, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, config, context, doctor, models, permissions, replay, sessions, trust, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--list', read.flags.list, 'trust'],
@@ -95,7 +95,13 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 
 const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'rewind', 'sessions', 'what-if'])
 const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', 'why'])
-const takesWord: ReadonlySet<Command | undefined> = new Set<Command>(['models', 'context', 'trust', ...takesSession])
+const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
+  'models',
+  'context',
+  'permissions',
+  'trust',
+  ...takesSession,
+])
 const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'check',
   'config',
@@ -103,6 +109,7 @@ const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'doctor',
   'models',
   'rewind',
+  'permissions',
   'sessions',
   'trust',
   'replay',
@@ -171,6 +178,10 @@ async function runCommand(command: Command, { flags, words }: Parsed, program: P
     case 'models': {
       const { listModels } = await import('./list-models/list-models.ts')
       return listModels(flags, words, program)
+    }
+    case 'permissions': {
+      const { explainPermissions } = await import('./permissions/permissions.ts')
+      return explainPermissions(flags, words, program)
     }
     case 'sessions': {
       const { sessions } = await import('./sessions/sessions.ts')

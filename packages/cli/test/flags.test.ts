@@ -202,7 +202,7 @@ test.each([
   ],
   [
     ['--json'],
-    '--json belongs to halting check, config, context, doctor, models, replay, sessions, trust, what-if and why. A run takes --output-format json.',
+    '--json belongs to halting check, config, context, doctor, models, permissions, replay, sessions, trust, what-if and why. A run takes --output-format json.',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],

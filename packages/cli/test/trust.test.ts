@@ -187,8 +187,9 @@ describe('a repository that attacks whoever opens it', () => {
       trust: { trusted: true, because: '--trust, for this run' },
     })
     expect(stderr).toContain('was not named then and does not count: ')
-    // Its allow rules count; no program in its bin does, and no start-up file.
-    expect(canaries()).toEqual(['canary-bash'])
+    // Its allow rules and its hooks count; no program in its bin does, and no start-up file.
+    expect(canaries().filter((name) => !name.startsWith('canary-hook-'))).toEqual(['canary-bash'])
+    expect(canaries()).toContain('canary-hook-Stop-claude')
   })
 
   test('the question names all that would run or loosen; what comes later is told and does not count (spec R-TRUST-4)', async () => {

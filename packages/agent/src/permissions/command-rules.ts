@@ -1,18 +1,18 @@
-import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
-import {
-  isHarmlessAssignment,
-  isHarmlessSink,
-  isHarmlessVariable,
-  isReadOnlySimpleCommand,
-} from '../shell/read-only.ts'
+import { bothEnds } from '../paths.ts'
+import { analyseShell, mostWords, type ShellAnalysis } from '../shell/analysis.ts'
+import { takesAnything } from '../shell/describe.ts'
+import type { Effect } from '../shell/effects.ts'
+import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
+import { literalWord } from '../shell/read-grammar.ts'
+import { mightBeCommands, unseenCode } from '../shell/unseen.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
-import { formsOf, nameOf, possibleCommands } from '../shell/wrappers.ts'
-import { fileChangers, innermost, pathWords, placesOf, type Whereabouts, whereaboutsOf } from './command-paths.ts'
+import { nameOf, possibleCommands } from '../shell/wrappers.ts'
+import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
-import { type Access, isPathAllowed, pathForRule, patternForPath, type RuleBook, ruleForPath } from './rule-book.ts'
+import { type Access, couldFitBelow, patternForEnds, patternForPath, type RuleBook, ruleForPath } from './rule-book.ts'
 
-const read: Access = { kind: 'read', toolName: 'Read' }
-const edit: Access = { kind: 'edit', toolName: 'Edit' }
+export const read: Access = { kind: 'read', toolName: 'Read' }
+export const edit: Access = { kind: 'edit', toolName: 'Edit' }
 
 /** The first deny or ask rule that fits any part of a command line: a command in it, or a file that it names. */
 export function ruleForCommand(
@@ -21,7 +21,6 @@ export function ruleForCommand(
   book: RuleBook,
 ): PermissionRule | undefined {
   const analysis = analyseShell(command)
-  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const texts = [
     ...analysis.commands.flatMap(({ words }) => possibleCommands(words).flatMap(textsOf)),
     // What could not be understood is cut at everything that may separate commands.
@@ -30,7 +29,7 @@ export function ruleForCommand(
   const byText = rules.find(
     ({ tool, spec }) => tool === 'Bash' && spec.kind === 'command' && texts.some((text) => spec.matches(text)),
   )
-  return byText ?? ruleForFiles(rules, analysis, whereabouts)
+  return byText ?? ruleForFiles(rules, analysis, whereaboutsOf(analysis, book.shellDirectory()))
 }
 
 /** The ways to write one command: as it stands, without quotes, and by the program's name alone. */
@@ -48,122 +47,156 @@ function crudeParts(command: string): readonly string[] {
     .filter(Boolean)
 }
 
+/** Commands that change the files that they name. */
+const fileChangers: ReadonlySet<string> = new Set(
+  'rm rmdir mv cp tee touch truncate sed chmod chown ln install mkdir unlink shred dd rsync patch'.split(' '),
+)
+
 function ruleForFiles(
   rules: readonly PermissionRule[],
   analysis: ShellAnalysis,
   whereabouts: Whereabouts,
 ): PermissionRule | undefined {
-  // To deny it is enough that a word may mean the path: in any directory that is known, and a pattern taken as a name.
-  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
-  const places = (word: ShellWord): readonly string[] =>
-    placesOf(word.kind === 'glob' ? { ...word, kind: 'literal' } : word, guess) ?? []
   for (const { direction, target } of analysis.redirects) {
-    for (const place of places(target)) {
+    if (isHarmlessSink(target)) continue
+    for (const place of guessedPlaces(target, whereabouts)) {
       const rule = direction === 'out' ? ruleForPath(rules, edit, place) : patternForPath(rules, read, place)
-      if (rule !== undefined && !isHarmlessSink(target)) return rule
+      if (rule !== undefined) return rule
     }
   }
   if (!rules.some((rule) => rule.spec.kind === 'path')) return undefined
   // With more words than these it is opaque, so that no rule for commands allows it.
   let wordsLeft = mostWords
+  const looked = new Set<string>()
   for (const command of analysis.commands) {
-    const [name, ...args] = innermost(command)
-    const changesFiles = fileChangers.has(nameOf(name?.value ?? ''))
-    const named = (isReadOnlySimpleCommand(command) ? pathWords(command) : args).slice(0, wordsLeft)
+    const changesFiles = fileChangers.has(nameOf(innermost(command)[0]?.value ?? ''))
+    const named = (
+      isReadOnlySimpleCommand(command)
+        ? effectsOfCommand(command).flatMap(pathsOf)
+        : wordsThatAreFiles(innermost(command))
+    ).slice(0, wordsLeft)
     wordsLeft -= named.length
-    for (const place of named.flatMap(places)) {
-      const rule = patternForPath(rules, read, place) ?? (changesFiles ? patternForPath(rules, edit, place) : undefined)
-      if (rule !== undefined) return rule
+    for (const { word, isTree } of named) {
+      const key = `${word.kind} ${isTree} ${changesFiles} ${word.value}`
+      if (looked.has(key)) continue
+      looked.add(key)
+      for (const place of guessedPlaces(word, whereabouts)) {
+        const both = bothEnds(place)
+        // A folder is also what is in it.
+        const ends = isTree ? both.flatMap((end) => [end, `${end}/${probe}`]) : both
+        const rule = patternForEnds(rules, read, ends) ?? (changesFiles ? patternForEnds(rules, edit, ends) : undefined)
+        if (rule !== undefined) return rule
+      }
     }
   }
   return undefined
 }
 
-/** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
-export type CommandVerdict =
-  | { readonly kind: 'allowed' }
-  | { readonly kind: 'not covered'; readonly why: string; readonly wouldAllow: readonly string[] }
+/** A name that no pattern fits but one for all that is in a folder. */
+const probe = '\u0001'
 
-export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
-  const analysis = analyseShell(command)
-  const isAnyAllowed = book.allow.some((rule) => rule.tool === 'Bash' && rule.spec.kind === 'any')
-  const opaque = analysis.opaque[0]
-  if (isAnyAllowed && (opaque === undefined || !hasFineRules(book))) return { kind: 'allowed' }
-  if (opaque !== undefined) return { kind: 'not covered', why: opaque, wouldAllow: isAnyAllowed ? [] : ['Bash'] }
-  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const variable = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
-  if (variable !== undefined) {
-    return {
-      kind: 'not covered',
-      why: `it sets ${variable}, which can change what other commands do`,
-      wouldAllow: ['Bash'],
-    }
-  }
-  // A function may call itself, and what runs in the background stays behind: not by default, only by rule.
-  const isCovered = (part: SimpleCommand): boolean =>
-    isAllowedByRule(part, book) || (analysis.features.size === 0 && isAllowedByDefault(part, book, whereabouts))
-  const missing = [
-    ...analysis.commands.flatMap((part) => (isCovered(part) ? [] : [ruleNaming(part)])),
-    ...analysis.redirects.flatMap(({ direction, target }) => {
-      if (isHarmlessSink(target)) return []
-      const places = placesOf(target, whereabouts)
-      const access = direction === 'out' ? edit : read
-      if (target.kind !== 'literal' || places === undefined) return ['Bash']
-      const outside = places.filter((place) => !isPathAllowed(book, access, place))
-      return outside.map((place) => `${direction === 'out' ? 'Edit' : 'Read'}(${pathForRule(place, book.cwd)})`)
-    }),
-  ]
-  if (missing.length === 0 && analysis.commands.length > 0) return { kind: 'allowed' }
-  return { kind: 'not covered', why: 'no rule allows all of it', wouldAllow: [...new Set(missing)] }
+interface NamedFile {
+  readonly word: ShellWord
+  readonly isTree: boolean
+}
+
+function pathsOf(effect: Effect): readonly NamedFile[] {
+  if (!('word' in effect)) return []
+  return [{ word: effect.word, isTree: effect.kind === 'read tree' || effect.kind === 'write tree' }]
+}
+
+/** Of a program that nothing is known of every word may be a file, and what follows `=`, `@`, `:` or the letter of an option. */
+function wordsThatAreFiles([name, ...args]: readonly ShellWord[]): readonly NamedFile[] {
+  if (name === undefined || takesAnything(name.value)) return []
+  return args.flatMap((word) => {
+    const values = [
+      word.value,
+      ...[...word.value.matchAll(/[=@:]/g)].slice(0, 3).map(({ index }) => word.value.slice(index + 1)),
+    ]
+    const short = /^-[A-Za-z](?=[^-])(.+)$/s.exec(word.value)?.[1]
+    if (short !== undefined) values.push(short)
+    return values.filter(Boolean).map((value) => ({ word: { ...word, value }, isTree: true }))
+  })
+}
+
+/** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
+function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
+  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
+  const { paths } = placesOf(word, guess)
+  return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
 }
 
 /** Rules that a command that is not understood could get around. */
-export function hasFineRules(book: RuleBook): boolean {
-  return [...book.deny, ...book.ask].some(
+function fineRules(book: RuleBook): readonly PermissionRule[] {
+  return [...book.deny, ...book.ask].filter(
     ({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path',
   )
 }
 
-/** Names that reach no other program: it takes capital letters, or one of these, to be in the environment already. */
-function isShellLocal(name: string): boolean {
-  return /^[a-z][a-z0-9_]*$/.test(name) && !/_proxy$|^npm_/.test(name)
+/**
+ * Why deny and ask rules cannot be held against a command line; undefined when they can, or when there are none. In
+ * doubt a person decides, whatever allows the command (spec R-RULE-1b).
+ */
+export function doubtAbout(command: string, book: RuleBook): string | undefined {
+  const rules = fineRules(book)
+  if (rules.length === 0) return undefined
+  const analysis = analyseShell(command)
+  const [opaque] = analysis.opaque
+  if (opaque !== undefined) return opaque
+  for (const { words, hasInput } of analysis.commands) {
+    for (const form of possibleCommands(words).slice(0, 20)) {
+      const unseen = unseenCode(form, hasInput)
+      if (unseen !== undefined) return unseen
+    }
+  }
+  const commands = rules.filter(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
+  const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands)
+  if (hidden !== undefined) return hidden
+  const files = rules.filter(({ spec }) => spec.kind === 'path')
+  return files.length === 0 ? undefined : fileDoubt(analysis, files, whereaboutsOf(analysis, book.shellDirectory()))
 }
 
-function ruleNaming({ words, assignments }: SimpleCommand): string {
-  return `Bash(${sourceOf(assignments.every(isHarmlessAssignment) ? words : [...assignments, ...words])})`
+function hiddenCommand(analysis: ShellAnalysis, rules: readonly PermissionRule[]): string | undefined {
+  for (const { words } of analysis.commands) {
+    const texts = mightBeCommands(words)
+    const rule = rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))
+    if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} is about`
+  }
+  return undefined
 }
 
-function isAllowedByRule({ words, assignments }: SimpleCommand, book: RuleBook): boolean {
-  // Only assignments, which are judged by their names.
-  if (words.length === 0) return true
-  if (assignments.every(isHarmlessAssignment)) return formsOf(words).some((form) => isAllowedText(form, book))
-  // A rule that names the assignments too: `Bash(PATH=./bin make)`.
-  return isAllowedText([...assignments, ...words], book)
-}
+const elsewhere = 'which files it uses is known only when it runs'
 
-function isAllowedByDefault(command: SimpleCommand, book: RuleBook, whereabouts: Whereabouts): boolean {
-  return isReadOnlySimpleCommand(command) && readsOnlyWhatIsAllowed(command, book, whereabouts)
-}
-
-function isAllowedText(words: readonly ShellWord[], book: RuleBook): boolean {
-  // Quotes may be taken off only where that does not move the borders between words.
-  const texts = words.every(({ value }) => /^\S+$/.test(value)) ? [sourceOf(words), valuesOf(words)] : [sourceOf(words)]
-  return book.allow.some(
-    ({ tool, spec }) => tool === 'Bash' && spec.kind === 'command' && texts.some((text) => spec.matches(text)),
-  )
-}
-
-const recursiveReader = /^(?:-[A-Za-z]*[rR]|--recursive|--dereference-recursive)/
-
-function readsOnlyWhatIsAllowed(command: SimpleCommand, book: RuleBook, whereabouts: Whereabouts): boolean {
-  const [name, ...args] = innermost(command)
-  // With Read rules that deny, what a pattern or a folder may contain is not known to be allowed.
-  const isGuarded = [...book.deny, ...book.ask].some(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
-  const showsContent = ['cat', 'head', 'tail', 'grep', 'diff'].includes(name?.value ?? '')
-  if (isGuarded && showsContent && args.some(({ kind, value }) => kind !== 'literal' || recursiveReader.test(value)))
-    return false
-  return pathWords(command).every((word) => {
+function fileDoubt(
+  analysis: ShellAnalysis,
+  rules: readonly PermissionRule[],
+  whereabouts: Whereabouts,
+): string | undefined {
+  const isOpen = (word: ShellWord, isTree: boolean): boolean => {
     const places = placesOf(word, whereabouts)
-    return places !== undefined && places.every((place) => isPathAllowed(book, read, place))
-  })
+    if (places.isUnknown) return true
+    const folders = isTree ? places.paths : places.below
+    return folders.some((folder) => couldFitBelow(rules, folder))
+  }
+  if (analysis.redirects.some(({ target }) => !isHarmlessSink(target) && isOpen(target, false))) return elsewhere
+  for (const command of analysis.commands) {
+    const words = innermost(command)
+    if (isReadOnlySimpleCommand(command)) {
+      for (const effect of effectsOfCommand(command)) {
+        if ((effect.kind === 'read' || effect.kind === 'read tree') && isOpen(effect.word, effect.kind === 'read tree'))
+          return elsewhere
+        if (effect.kind === 'git' && effect.history && isOpen(effect.folder, true))
+          return 'git shows what it keeps of files that a rule is about'
+      }
+    } else if (!takesAnything(words[0]?.value ?? '')) {
+      const rest = words
+        .slice(1)
+        .filter(
+          (word, at) =>
+            !(words[0]?.value === 'git' && /^(?:-m|--message)$/.test(words[at]?.value ?? '') && word.isOne === true),
+        )
+      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false))) return elsewhere
+    }
+  }
+  return undefined
 }

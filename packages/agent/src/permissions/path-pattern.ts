@@ -1,10 +1,12 @@
 import { join, relative, sep } from 'node:path'
-import { fitsPathOrAbove, globPattern } from '../glob-pattern.ts'
+import { couldFitBelow, fitsPathOrAbove, globPattern } from '../glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../paths.ts'
 
 /** A gitignore pattern with the place from which it counts. */
 export interface PathPattern {
   matches(path: string): boolean
+  /** Whether it may fit something that lies in a folder. */
+  couldFitBelow(folder: string): boolean
 }
 
 export interface PatternRoots {
@@ -32,6 +34,12 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
     matches: (path) =>
       anchors.some(
         (root) => isInside(path, root) && fitsPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
+      ),
+    couldFitBelow: (folder) =>
+      anchors.some(
+        (root) =>
+          isInside(root, folder) ||
+          (isInside(folder, root) && couldFitBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
       ),
   }
 }

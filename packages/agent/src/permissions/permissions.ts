@@ -3,8 +3,10 @@ import { isAgentTool } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { absolutePath, bothEnds } from '../paths.ts'
-import { analyseShell } from '../shell/analysis.ts'
-import { hasFineRules, judgeCommand } from './command-rules.ts'
+import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { judgeCommand } from './command-cover.ts'
+import { type ExplainedPart, explainedParts } from './explain.ts'
+import { doubtAbout } from './command-rules.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
 import {
   hiddenTools,
@@ -46,8 +48,18 @@ export interface RulePermissions extends Permissions {
   toolsHiddenByDeny(names: readonly string[]): readonly string[]
   /** What would have allowed a call that these rules deny or ask about; undefined when nothing that is added would. */
   remedyFor(request: PermissionRequest): Remedy | undefined
+  /** What would become of a command of bash, part by part. Nothing runs. */
+  explain(command: string): Explanation
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
   deniesReading(path: string): boolean
+}
+
+/** What the rules say about a command line and its parts. */
+export interface Explanation {
+  readonly behavior: PermissionDecision['behavior']
+  readonly message: string | undefined
+  readonly mode: PermissionMode
+  readonly parts: readonly ExplainedPart[]
 }
 
 /** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
@@ -101,10 +113,27 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(request, inMode(book, request, modes)),
+    explain(command) {
+      const decision = decide(bashRequest(command), book)
+      return {
+        behavior: decision.behavior,
+        message: decision.behavior === 'allow' ? undefined : decision.message,
+        mode: book.mode,
+        parts: explainedParts(command, book),
+      }
+    },
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
     denies,
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask') },
+  }
+}
+
+function bashRequest(command: string): PermissionRequest {
+  return {
+    call: { type: 'tool_use', id: 'explained', name: 'Bash', input: { command } },
+    tool: { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' },
+    readOnly: isReadOnlyCommand(command),
   }
 }
 
@@ -123,8 +152,7 @@ function decide(request: PermissionRequest, book: RuleBook): PermissionDecision 
   if (asked !== undefined)
     return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
-  if (request.hookDecision === 'allow') return allowed
-  if (book.mode === 'bypassPermissions') return bypass(subject, book)
+  if (request.hookDecision === 'allow' || book.mode === 'bypassPermissions') return unlessInDoubt(subject, book)
   if (book.mode === 'plan' && !changesNothing(request)) {
     return {
       behavior: 'deny',
@@ -136,12 +164,11 @@ function decide(request: PermissionRequest, book: RuleBook): PermissionDecision 
 
 const allowed: PermissionDecision = Object.freeze<PermissionDecision>({ behavior: 'allow' })
 
-function bypass(subject: Subject, book: RuleBook): PermissionDecision {
-  if (subject.kind !== 'command' || !hasFineRules(book)) return allowed
-  const [opaque] = analyseShell(subject.command).opaque
-  return opaque === undefined
+function unlessInDoubt(subject: Subject, book: RuleBook): PermissionDecision {
+  const doubt = subject.kind === 'command' ? doubtAbout(subject.command, book) : undefined
+  return doubt === undefined
     ? allowed
-    : { behavior: 'ask', message: `${opaque}, so the deny rules cannot be held against it. Write it in a simpler way.` }
+    : { behavior: 'ask', message: `${doubt}, so the deny rules cannot be held against it. Write it in a simpler way.` }
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */

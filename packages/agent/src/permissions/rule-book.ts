@@ -1,4 +1,5 @@
 import { bothEnds, isInside, realPath } from '../paths.ts'
+import { isProtected } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypassPermissions'
@@ -43,6 +44,17 @@ export function ruleForPath(
   return rules.find((rule) => isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)))
 }
 
+/** The first rule about paths that fits one of these ends of a path. */
+export function patternForEnds(
+  rules: readonly PermissionRule[],
+  access: Access,
+  ends: readonly string[],
+): PermissionRule | undefined {
+  return rules.find(
+    (rule) => rule.spec.kind === 'path' && isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)),
+  )
+}
+
 /** The same for rules that name paths: a bare rule is about the tool, not about every program that reads a file. */
 export function patternForPath(
   rules: readonly PermissionRule[],
@@ -54,6 +66,12 @@ export function patternForPath(
     access,
     path,
   )
+}
+
+/** Whether a rule that names paths may fit something that lies in a folder. */
+export function couldFitBelow(rules: readonly PermissionRule[], folder: string): boolean {
+  const ends = bothEnds(folder)
+  return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldFitBelow(end)))
 }
 
 function fitsPath(rule: PermissionRule, end: string): boolean {
@@ -74,17 +92,7 @@ function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolea
   // A folder of settings may be put into the project.
   const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
   if (kind === 'read') return isWithin || isReadable
-  return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book)
-}
-
-/** What is written here is run or obeyed later without anybody being asked again. */
-const protectedFolders: ReadonlySet<string> = new Set(['.git', '.halting', '.claude', '.husky', '.vscode', '.idea'])
-const protectedFiles: ReadonlySet<string> = new Set(['.mcp.json', '.gitmodules', '.gitconfig', '.npmrc'])
-
-function isProtected(end: string, book: RuleBook): boolean {
-  const root = book.directories.find((directory) => isInside(end, directory)) ?? ''
-  const names = end.slice(root.length).split('/')
-  return names.some((name) => protectedFolders.has(name)) || protectedFiles.has(names.at(-1) ?? '')
+  return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
 }
 
 /** A path as a rule would name it. */

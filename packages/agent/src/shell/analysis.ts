@@ -1,8 +1,9 @@
-import type { Assignment, Command, Redirect, SyntaxNode } from 'unbash'
+import type { Assignment, Command, For, Redirect, SyntaxNode } from 'unbash'
 import { forEachChild, parse } from 'unbash'
 import { scriptsWithin } from './inner-scripts.ts'
 import { opaqueReason } from './opaque.ts'
-import { type ShellWord, shellWord } from './words.ts'
+import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
+import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { mostRunnerWords, runsItsArguments } from './wrappers.ts'
 
 /** What a command line will do, as far as it can be told without running it. */
@@ -22,6 +23,8 @@ export interface SimpleCommand {
   /** Name and arguments; empty when there are only assignments or redirects. */
   readonly words: readonly ShellWord[]
   readonly assignments: readonly ShellWord[]
+  /** Something is given to it to read: a pipe, a file or a text. */
+  readonly hasInput: boolean
 }
 
 interface ShellRedirect {
@@ -57,7 +60,8 @@ function analyse(command: string, depth: number): ShellAnalysis {
   // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
   if (unusual.test(command)) found.opaque.push('it holds control characters')
   try {
-    collect(parse(command), found)
+    const script = parse(command)
+    new Collector(found, assignedIn(script)).collect(script, true)
   } catch (thrown) {
     // The parser recovers from everything that its authors know; what it throws for is not understood.
     found.opaque.push(`it could not be parsed (${String(thrown)})`)
@@ -66,6 +70,7 @@ function analyse(command: string, depth: number): ShellAnalysis {
   if (written.reduce((sum, { words }) => sum + words.length, 0) > mostWords)
     found.opaque.push('it has too many words to look at')
   for (const { words } of written) {
+    found.variables.push(...(setByCommand(words) ?? ['a variable']))
     if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push('it has too many words to look at')
     else lookWithin(words, depth, found)
   }
@@ -76,7 +81,7 @@ function analyse(command: string, depth: number): ShellAnalysis {
 function lookWithin(words: readonly ShellWord[], depth: number, found: Found): void {
   for (const inner of scriptsWithin(words)) {
     if (inner.kind === 'unknown') found.opaque.push(inner.why)
-    else if (inner.kind === 'words') found.commands.push({ words: inner.words, assignments: [] })
+    else if (inner.kind === 'words') found.commands.push({ words: inner.words, assignments: [], hasInput: false })
     else merge(found, analyse(inner.script, depth + 1))
   }
 }
@@ -107,40 +112,104 @@ function merge(found: Found, inner: ShellAnalysis): void {
   for (const feature of inner.features) found.features.add(feature)
 }
 
-function collect(node: SyntaxNode, found: Found): void {
-  const reason = opaqueReason(node)
-  if (reason !== undefined) found.opaque.push(reason)
-  note(node, found)
-  forEachChild(node, (child) => collect(child, found))
-}
+const mostLaps = 50
 
-function note(node: SyntaxNode, found: Found): void {
-  if (node.type === 'Command') {
-    found.commands.push(simpleCommand(node))
-    if (node.name === undefined) found.variables.push(...assignmentsOf(node).map(({ name }) => name))
-  } else if (node.type === 'ParameterExpansion') {
-    // `${x:=y}` sets x.
-    if (node.operation?.type === 'Default' && node.operation.operator.endsWith('='))
-      found.variables.push(node.parameter)
-  } else if (node.type === 'For' || node.type === 'Select') found.variables.push(node.name.value)
-  else if (node.type === 'FileDescriptorVariable') found.variables.push(node.name)
-  else if (node.type === 'Function') found.features.add('function')
-  else if (node.type === 'Coproc') found.features.add('coproc')
-  else if (node.type === 'Statement' && node.background === true) found.features.add('background')
-  else if (node.type === 'Redirect') noteRedirect(node, found)
-}
+/** Goes through a script in the order in which it runs, with what variables hold. */
+class Collector {
+  readonly #found: Found
+  readonly #assigned: Assigned
+  readonly #scope: Map<string, ShellWord>
+  #hasInput = false
 
-function noteRedirect({ target, operator }: Redirect, found: Found): void {
-  const isCopy = (operator === '>&' || operator === '<&') && target !== undefined && /^(?:\d+-?|-)$/.test(target.value)
-  if (target === undefined || isCopy) return
-  // Both ways at once counts as the way that changes something.
-  const direction = operator === '<' || operator === '<&' ? 'in' : 'out'
-  found.redirects.push({ direction, target: shellWord(target) })
-}
+  constructor(found: Found, assigned: Assigned) {
+    this.#found = found
+    this.#assigned = assigned
+    // The empty name says that no variable is known, those of the shell neither.
+    this.#scope = new Map(assigned.isAny ? [['', { source: '', value: '', kind: 'dynamic' }]] : [])
+  }
 
-function simpleCommand(node: Command): SimpleCommand {
-  const words = [...(node.name === undefined ? [] : [node.name]), ...node.args].map(shellWord)
-  return { words, assignments: assignmentsOf(node).map(shellWord) }
+  collect(node: SyntaxNode, isStraight: boolean): void {
+    const reason = opaqueReason(node)
+    if (reason !== undefined) this.#found.opaque.push(reason)
+    this.#note(node)
+    if (node.type === 'For') return this.#loop(node)
+    const keeps = isStraight && staysStraight(node)
+    const hadInput = this.#hasInput
+    let isFirst = true
+    forEachChild(node, (child) => {
+      if (node.type === 'Pipeline' || node.type === 'Redirected') this.#hasInput = true
+      this.collect(child, keeps && (node.type !== 'AndOr' || isFirst))
+      isFirst = false
+    })
+    this.#hasInput = hadInput
+    if (node.type === 'Command' && node.name === undefined && isStraight) this.#assign(node)
+  }
+
+  /** A loop is gone through once for each of its words, where they are known. */
+  #loop(node: For): void {
+    const name = node.name.value
+    for (const word of node.wordlist ?? []) this.collect(word, false)
+    const words = (node.wordlist ?? []).flatMap((word) => shellWords(word, this.#scope))
+    const isKnown =
+      node.wordlist !== undefined &&
+      words.length <= mostLaps &&
+      words.every(({ kind }) => kind !== 'dynamic') &&
+      this.#assigned.loops.get(name) === 1 &&
+      !this.#assigned.unknown.has(name) &&
+      !this.#assigned.isAny
+    this.#scope.delete(name)
+    for (const word of isKnown && words.length > 0 ? words : [undefined]) {
+      if (this.#found.commands.length > mostWords) break
+      if (word !== undefined) this.#scope.set(name, word)
+      this.collect(node.body, false)
+    }
+    this.#scope.delete(name)
+  }
+
+  #assign(node: Command): void {
+    for (const { name, value, append, index } of assignmentsOf(node)) {
+      this.#scope.delete(name)
+      const { unknown, isAny } = this.#assigned
+      if (isAny || unknown.has(name) || unknown.has(`for ${name}`) || append === true || index !== undefined) continue
+      const word = value.type === 'Word' ? shellWord(value, this.#scope) : undefined
+      if (word?.kind === 'literal') this.#scope.set(name, word)
+    }
+  }
+
+  #note(node: SyntaxNode): void {
+    const found = this.#found
+    if (node.type === 'Command') {
+      found.commands.push(this.#simpleCommand(node))
+      if (node.name === undefined) found.variables.push(...assignmentsOf(node).map(({ name }) => name))
+    } else if (node.type === 'ParameterExpansion') {
+      // `${x:=y}` sets x.
+      if (node.operation?.type === 'Default' && node.operation.operator.endsWith('='))
+        found.variables.push(node.parameter)
+    } else if (node.type === 'For' || node.type === 'Select') found.variables.push(node.name.value)
+    else if (node.type === 'FileDescriptorVariable') found.variables.push(node.name)
+    else if (node.type === 'Function') found.features.add('function')
+    else if (node.type === 'Coproc') found.features.add('coproc')
+    else if (node.type === 'Statement' && node.background === true) found.features.add('background')
+    else if (node.type === 'Redirect') this.#noteRedirect(node)
+  }
+
+  #noteRedirect({ target, operator }: Redirect): void {
+    const isCopy =
+      (operator === '>&' || operator === '<&') && target !== undefined && /^(?:\d+-?|-)$/.test(target.value)
+    if (target === undefined || isCopy) return
+    // Both ways at once counts as the way that changes something.
+    const direction = operator === '<' || operator === '<&' ? 'in' : 'out'
+    for (const word of shellWords(target, this.#scope)) this.#found.redirects.push({ direction, target: word })
+  }
+
+  #simpleCommand(node: Command): SimpleCommand {
+    const words = [...(node.name === undefined ? [] : [node.name]), ...node.args].flatMap((word) =>
+      shellWords(word, this.#scope),
+    )
+    const assignments = assignmentsOf(node).map((assignment) => shellWord(assignment, this.#scope))
+    const isFed = node.redirects.some(({ operator }) => operator.startsWith('<'))
+    return { words, assignments, hasInput: this.#hasInput || isFed }
+  }
 }
 
 function assignmentsOf(node: Command): readonly Assignment[] {

@@ -1,5 +1,6 @@
 import type { ParameterExpansionPart, SyntaxNode, Word } from 'unbash'
 import { forEachChild } from 'unbash'
+import { bracesOf } from './braces.ts'
 
 /**
  * Why a piece of shell may run commands that do not stand in it: arithmetic evaluates the values of variables, and
@@ -15,12 +16,27 @@ export function opaqueReason(node: SyntaxNode): string | undefined {
       ? undefined
       : 'the name of a command is known only when it runs'
   }
+  if (
+    node.type === 'Word' &&
+    hasBraces(node) &&
+    bracesOf(node.text) === undefined &&
+    /\.\.|\{.*\{.*\{/s.test(node.text)
+  )
+    return 'its braces make too many words to look at'
   if (isArithmetic(node)) return isPlainArithmetic(node) ? undefined : evaluated
   if (node.type === 'ParameterExpansion') return expansionReason(node)
   if (node.type === 'Assignment') return node.index === undefined || isPlainIndex(node.index) ? undefined : subscript
   if (node.type === 'TestUnary') return node.operator === '-v' || node.operator === '-R' ? subscript : undefined
   if (node.type !== 'TestBinary' || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) return undefined
   return isNumber(node.left) && isNumber(node.right) ? undefined : evaluated
+}
+
+function hasBraces(word: Word): boolean {
+  let has = false
+  forEachChild(word, (part) => {
+    if (part.type === 'BraceExpansion') has = true
+  })
+  return has
 }
 
 const evaluated = 'arithmetic with variables can run commands'

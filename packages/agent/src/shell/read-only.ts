@@ -1,5 +1,6 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
-import { isReadOnlyGit } from './read-only-git.ts'
+import { effectsOf, takesAnything } from './describe.ts'
+import { type Effect, unknown } from './effects.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 
@@ -8,18 +9,26 @@ export function isReadOnlyCommand(command: string): boolean {
   return isReadOnlyAnalysis(analyseShell(command))
 }
 
-function isReadOnlyAnalysis(analysis: ShellAnalysis): boolean {
+export function isReadOnlyAnalysis(analysis: ShellAnalysis): boolean {
   return (
     analysis.commands.length > 0 &&
     isPlain(analysis) &&
-    analysis.commands.every(isReadOnlySimpleCommand) &&
+    analysis.commands.every((command) => isOnlyAssignments(command) || isReadOnlySimpleCommand(command)) &&
     analysis.redirects.every(({ direction, target }) => direction === 'in' || isHarmlessSink(target))
   )
 }
 
 /** Nothing in it could change what its commands mean. */
 function isPlain(analysis: ShellAnalysis): boolean {
-  return analysis.opaque.length === 0 && analysis.features.size === 0 && analysis.variables.every(isHarmlessVariable)
+  return (
+    analysis.opaque.length === 0 &&
+    analysis.features.size === 0 &&
+    analysis.variables.every((name) => isHarmlessVariable(name) || isShellLocal(name))
+  )
+}
+
+function isOnlyAssignments({ words }: SimpleCommand): boolean {
+  return words.length === 0
 }
 
 /** A place to write to where nothing is kept. */
@@ -36,6 +45,11 @@ export function isHarmlessVariable(name: string): boolean {
   return harmlessVariables.has(name) || /^LC_[A-Z]+$/.test(name)
 }
 
+/** Names that reach no other program: it takes capital letters, or one of these, to be in the environment already. */
+export function isShellLocal(name: string): boolean {
+  return /^[a-z][a-z0-9_]*$/.test(name) && !/_proxy$|^npm_|^histchars$/.test(name) && process.env[name] === undefined
+}
+
 const harmlessVariables: ReadonlySet<string> = new Set(
   (
     'LANG TZ NO_COLOR FORCE_COLOR CI NODE_ENV COLUMNS LINES TERM RUST_BACKTRACE RUST_LOG GOOS GOARCH ' +
@@ -45,59 +59,18 @@ const harmlessVariables: ReadonlySet<string> = new Set(
 
 /** The command alone, without what stands around it. Wrappers are looked through. */
 export function isReadOnlySimpleCommand(command: SimpleCommand): boolean {
-  const [name, ...args] = formsOf(command.words).at(-1) ?? []
-  if (name === undefined || name.kind !== 'literal' || !command.assignments.every(isHarmlessAssignment)) return false
+  if (command.words.length === 0 || !command.assignments.every(isHarmlessAssignment)) return false
+  return effectsOfCommand(command).every(({ kind }) => harmless.has(kind))
+}
+
+const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>(['read', 'read tree', 'list', 'git'])
+
+/** What a command does, with its wrappers taken off. */
+export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
+  const inner = formsOf(words).at(-1) ?? []
+  const isFedArguments = words.length > inner.length && words.some(({ value }) => value === 'xargs')
   // xargs hands over arguments that nobody has seen.
-  if (command.words.some((word) => word.value === 'xargs') && name.value !== 'echo') return false
-  return Object.hasOwn(readers, name.value) && readers[name.value]?.(args) === true
-}
-
-type Check = (args: readonly ShellWord[]) => boolean
-
-const always: Check = () => true
-const values = (args: readonly ShellWord[]): readonly string[] => args.map((word) => word.value)
-
-/** Options that run or write something, wherever the shell could put them in. */
-const changingFindActions = /^-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls)$/
-
-/** Commands that only read, each with a check of its arguments where some of them write. */
-const readers: Readonly<Record<string, Check>> = {
-  ls: always,
-  cat: always,
-  echo: always,
-  pwd: always,
-  head: always,
-  tail: always,
-  grep: always,
-  wc: always,
-  which: always,
-  diff: always,
-  stat: always,
-  du: always,
-  cd: always,
-  true: always,
-  false: always,
-  ':': always,
-  basename: always,
-  dirname: always,
-  realpath: always,
-  readlink: always,
-  whoami: always,
-  uname: always,
-  // -v assigns, and a subscript in its argument can run commands.
-  printf: (args) => args[0]?.kind === 'literal' && !args[0].value.startsWith('-'),
-  test: (args) => !values(args).some((value) => value === '-v' || value === '-R') && args.every(isNotDynamic),
-  '[': (args) => !values(args).some((value) => value === '-v' || value === '-R') && args.every(isNotDynamic),
-  command: (args) => args[0]?.value === '-v' || args[0]?.value === '-V',
-  type: always,
-  // A variable or the name of a file could be an action.
-  find: (args) =>
-    args.every((word) => word.kind === 'literal' || /^[./]/.test(word.source)) &&
-    args.every(isNotDynamic) &&
-    !values(args).some((value) => changingFindActions.test(value)),
-  git: (args) => args.every((word) => word.kind === 'literal') && isReadOnlyGit(values(args)),
-}
-
-function isNotDynamic(word: ShellWord): boolean {
-  return word.kind !== 'dynamic'
+  if (isFedArguments && !takesAnything(inner[0]?.value ?? ''))
+    return unknown('xargs hands over words that nobody has seen')
+  return effectsOf(inner)
 }

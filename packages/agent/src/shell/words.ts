@@ -1,43 +1,73 @@
-import type { CommandArgument, SyntaxNode, Word } from 'unbash'
+import type { CommandArgument, DoubleQuotedChild, SyntaxNode, Word, WordPart } from 'unbash'
 import { forEachChild } from 'unbash'
+import { bracesOf } from './braces.ts'
 
 /** One word of a command, and how much of it is known before the command runs. */
 export interface ShellWord {
   /** As it is written. */
   readonly source: string
-  /** With its quotes taken off. */
+  /** With its quotes taken off and known variables put in; of a glob, a pattern in which quoted characters are escaped. */
   readonly value: string
   /**
    * `literal`: it is its value. `glob`: it becomes names of files. `dynamic`: it holds something that only the shell
    * knows (a variable, the output of a command), or becomes several words.
    */
   readonly kind: 'literal' | 'glob' | 'dynamic'
+  /** Of a dynamic word: it stays one word, because all that is not known of it stands in quotes. */
+  readonly isOne?: boolean
+  /** Of a glob in the place of an operand: a name that it fits may begin with a dash. */
+  readonly couldBeOption?: boolean
 }
 
-export function shellWord(node: CommandArgument): ShellWord {
-  if (node.type === 'Assignment') {
-    const isPlain = node.value.type === 'Word' && node.index === undefined && kindOf(node.value) === 'literal'
-    const value = node.value.type === 'Word' ? `${node.name}=${node.value.value}` : node.text
-    return { source: node.text, value, kind: isPlain ? 'literal' : 'dynamic' }
-  }
-  return { source: node.text, value: valueOf(node), kind: kindOf(node) }
+/** What variables hold where a word stands; those that are not here are not known. */
+export type Scope = ReadonlyMap<string, ShellWord>
+
+const nothingKnown: Scope = new Map()
+
+/** The words that one becomes: braces make several of it. */
+export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): readonly ShellWord[] {
+  if (node.type === 'Assignment') return [assignmentWord(node, scope)]
+  const hasBraces = partTypesOf(node).includes('BraceExpansion')
+  if (!hasBraces) return [shellWord(node, scope)]
+  const texts = bracesOf(node.text)
+  if (texts === undefined) return [{ source: node.text, value: node.value, kind: 'dynamic' }]
+  // An empty word that stands in no quotes is none.
+  return texts.filter(Boolean).map((text) => ({
+    source: node.text,
+    value: text,
+    kind: /^~(?!\/|$)/.test(text) ? 'dynamic' : /[*?]/.test(text) ? 'glob' : 'literal',
+  }))
 }
 
-function kindOf(word: Word): ShellWord['kind'] {
+export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): ShellWord {
+  if (node.type === 'Assignment') return assignmentWord(node, scope)
+  const { text } = node
   // A tilde that is quoted is a character; ~ and ~/ are the home directory, every other form depends on the shell.
-  if (word.text.startsWith('~') && !/^~(?:\/|$)/.test(word.text)) return 'dynamic'
-  const types = partTypesOf(word)
-  if (types.some((type) => !quoted.has(type) && !globs.has(type))) return 'dynamic'
-  return types.some((type) => globs.has(type)) ? 'glob' : 'literal'
+  const isOddTilde = text.startsWith('~') && !/^~(?:\/|$)/.test(text)
+  const types = partTypesOf(node)
+  if (!isOddTilde && types.every((type) => plain.has(type)))
+    return { source: text, value: valueOf(node), kind: 'literal' }
+  const read = isOddTilde ? undefined : readParts(node, scope)
+  if (read !== undefined) return { source: text, ...read }
+  return { source: text, value: valueOf(node), kind: 'dynamic', isOne: !isOddTilde && isOneWord(node) }
 }
 
-const quoted: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
+function assignmentWord(node: Extract<CommandArgument, { type: 'Assignment' }>, scope: Scope): ShellWord {
+  const value = node.value.type === 'Word' && node.index === undefined ? shellWord(node.value, scope) : undefined
+  if (value === undefined) return { source: node.text, value: node.text, kind: 'dynamic' }
+  return {
+    source: node.text,
+    value: `${node.name}=${value.value}`,
+    kind: value.kind === 'literal' ? 'literal' : 'dynamic',
+  }
+}
+
+const plain: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
   'Literal',
   'SingleQuoted',
   'DoubleQuoted',
   'AnsiCQuoted',
 ])
-const globs: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>(['Glob', 'ExtendedGlob'])
 
 function partTypesOf(node: SyntaxNode): readonly SyntaxNode['type'][] {
   const types: SyntaxNode['type'][] = []
@@ -48,6 +78,100 @@ function partTypesOf(node: SyntaxNode): readonly SyntaxNode['type'][] {
 /** A leading tilde stays only where the shell expands it: `'~/x'` is the path `./~/x`. */
 function valueOf(word: Word): string {
   return word.value.startsWith('~') && !word.text.startsWith('~') ? `./${word.value}` : word.value
+}
+
+interface Piece {
+  readonly text: string
+  readonly isPattern?: boolean
+}
+
+/** A word with patterns and variables that are known; undefined when something in it is not. */
+function readParts(word: Word, scope: Scope): Pick<ShellWord, 'value' | 'kind'> | undefined {
+  const parts: readonly (WordPart | undefined)[] = word.parts ?? [undefined]
+  const pieces: Piece[] = []
+  for (const [index, part] of parts.entries()) {
+    const read = part === undefined ? undefined : piecesOf(part, scope, index === 0, parts[index + 1])
+    if (read === undefined) return undefined
+    pieces.push(...read)
+  }
+  const isGlob = pieces.some(({ isPattern }) => isPattern === true)
+  // An option of the shell may change what patterns fit; classes by name depend on the language.
+  if (isGlob && (scope.has('') || /\[[:=.]/.test(word.text))) return undefined
+  const value = pieces
+    .map(({ text, isPattern }) =>
+      isGlob && isPattern !== true ? text.replaceAll(/[\\*?[\]]/g, String.raw`\$&`) : text,
+    )
+    .join('')
+  const isTilde = value.startsWith('~') && !word.text.startsWith('~') && !isHome(parts[0])
+  return { value: isTilde ? `./${value}` : value, kind: isGlob ? 'glob' : 'literal' }
+}
+
+function piecesOf(
+  part: WordPart,
+  scope: Scope,
+  isFirst: boolean,
+  next: WordPart | undefined,
+): readonly Piece[] | undefined {
+  switch (part.type) {
+    case 'Literal':
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return [{ text: part.value }]
+    case 'Glob':
+      // Quotes among the characters of a class are not read here.
+      return /["'\\$`]/.test(part.text) ? undefined : [{ text: part.text, isPattern: true }]
+    case 'DoubleQuoted': {
+      const inner = part.parts.map((child, index) => {
+        const after = part.parts[index + 1]
+        const endsFolder = after === undefined ? next === undefined || startsWithSlash(next) : startsWithSlash(after)
+        return quotedPiece(child, scope, isFirst && index === 0 && endsFolder)
+      })
+      return inner.includes(undefined) ? undefined : inner.flatMap((piece) => piece ?? [])
+    }
+    default: {
+      const held = scope.get(nameOfVariable(part) ?? '')
+      // Without quotes it is cut at spaces, and what is in it may be a pattern.
+      return held?.kind === 'literal' && /^[\w./,:=@%+-]+$/.test(held.value) ? [{ text: held.value }] : undefined
+    }
+  }
+}
+
+function quotedPiece(part: DoubleQuotedChild, scope: Scope, isFolder: boolean): Piece | undefined {
+  if (part.type === 'Literal') return { text: part.value }
+  const name = nameOfVariable(part)
+  if (name === undefined) return undefined
+  const held = scope.get(name)
+  if (held?.kind === 'literal') return { text: held.value }
+  // The names that a pattern fits, one after another.
+  if (held?.kind === 'glob') return { text: held.value, isPattern: true }
+  if (!isFolder || scope.has('')) return undefined
+  return name === 'PWD' ? { text: '.' } : name === 'HOME' ? { text: '~' } : undefined
+}
+
+function nameOfVariable(part: WordPart): string | undefined {
+  if (part.type === 'SimpleExpansion') return part.text.slice(1)
+  const isBare = part.type === 'ParameterExpansion' && part.prefix === undefined
+  return isBare && part.index === undefined && part.operation === undefined ? part.parameter : undefined
+}
+
+function isHome(part: WordPart | undefined): boolean {
+  const first = part?.type === 'DoubleQuoted' ? part.parts[0] : undefined
+  return first !== undefined && nameOfVariable(first) === 'HOME'
+}
+
+function startsWithSlash(part: WordPart): boolean {
+  return (part.type === 'Literal' || part.type === 'SingleQuoted') && part.value.startsWith('/')
+}
+
+/** All that is not known stands in double quotes, and is no list. */
+function isOneWord(word: Word): boolean {
+  return (word.parts ?? []).every((part) => {
+    if (plain.has(part.type) && part.type !== 'DoubleQuoted') return true
+    return (
+      part.type === 'DoubleQuoted' &&
+      part.parts.every((inner) => !/[@]/.test(inner.type === 'Literal' ? '' : inner.text))
+    )
+  })
 }
 
 export function sourceOf(words: readonly ShellWord[]): string {

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
+import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { BoundedOutput } from './bounded-output.ts'
+import { gitTurnedOff } from './git-environment.ts'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
@@ -53,7 +55,7 @@ export function startShellCommand(command: string, place: ShellPlace): ShellComm
   const child = spawn('bash', ['-c', prelude + command], {
     cwd: place.shellDirectory,
     detached: true,
-    env: environmentOf(place, mark),
+    env: { ...environmentOf(place, mark), ...(isReadOnlyCommand(command) && gitTurnedOff()) },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   const ended = endOf(child, output, place)

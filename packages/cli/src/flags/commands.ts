@@ -11,6 +11,7 @@ const commands = [
   'deny',
   'doctor',
   'models',
+  'permissions',
   'replay',
   'rewind',
   'sessions',

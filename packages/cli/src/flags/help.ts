@@ -42,6 +42,7 @@ const usage = `halting: a coding agent that always stops, and says why
                                 files of Claude Code and Codex too, all of theirs with --claude-code and --codex
   halting config                which settings are in force, where each comes from, what does not count and why
   halting trust [FOLDER]        what a folder's settings would run and loosen, and have it count; --list, --revoke
+  halting permissions COMMAND   what would become of a command of bash: part by part, and by which rule; runs nothing
   halting models [PART]         the models that are known: windows, prices, where a key is found
   halting doctor [flags]        whether a run can begin, and what to do when it cannot
   halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`

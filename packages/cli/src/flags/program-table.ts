@@ -24,7 +24,8 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     names: ['--json'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of check, config, context, doctor, models, replay, rewind, sessions, trust, undo, what-if and why: JSON',
+    meaning:
+      'Of check, config, context, doctor, models, permissions, replay, rewind, sessions, trust, undo, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
   yes: {

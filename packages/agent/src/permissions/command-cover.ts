@@ -1,0 +1,246 @@
+import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
+import type { Effect } from '../shell/effects.ts'
+import {
+  effectsOfCommand,
+  isHarmlessAssignment,
+  isHarmlessSink,
+  isHarmlessVariable,
+  isReadOnlyAnalysis,
+  isShellLocal,
+} from '../shell/read-only.ts'
+import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
+import { formsOf } from '../shell/wrappers.ts'
+import { doubtAbout, edit, read } from './command-rules.ts'
+import { gitProblem } from './git-settings.ts'
+import { type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { holdsProtected } from './protected.ts'
+import { couldFitBelow, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
+
+/** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
+export type CommandVerdict =
+  | { readonly kind: 'allowed' }
+  | { readonly kind: 'not covered'; readonly why: string; readonly wouldAllow: readonly string[] }
+
+/** What becomes of one part of a command line. */
+export interface PartVerdict {
+  readonly part: string
+  /** What lets it run: the rule, or why it needs none; undefined when nothing does. */
+  readonly by: string | undefined
+  /** `by` is a rule. */
+  readonly isRule?: true
+  /** Why it asks. */
+  readonly why?: string
+  /** The rule that would let it run; undefined when it cannot be written as a rule that means it alone. */
+  readonly wouldAllow?: string
+}
+
+export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
+  const analysis = analyseShell(command)
+  const doubt = doubtAbout(command, book)
+  if (doubt !== undefined) return { kind: 'not covered', why: doubt, wouldAllow: [] }
+  if (bareRule(book) !== undefined) return { kind: 'allowed' }
+  const whole = wholeProblem(analysis)
+  if (whole !== undefined) return { kind: 'not covered', why: whole, wouldAllow: ['Bash'] }
+  const parts = partsOf(command, book)
+  const missing = parts.filter(({ by }) => by === undefined)
+  if (missing.length === 0 && analysis.commands.length + analysis.redirects.length > 0) return { kind: 'allowed' }
+  const rules = missing.map(({ wouldAllow }) => wouldAllow)
+  return {
+    kind: 'not covered',
+    why: 'no rule allows all of it',
+    wouldAllow: rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))],
+  }
+}
+
+/** Why no rule for a single command can vouch for the line. */
+export function wholeProblem(analysis: ShellAnalysis): string | undefined {
+  const [opaque] = analysis.opaque
+  if (opaque !== undefined) return opaque
+  const variable = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
+  return variable === undefined ? undefined : `it sets ${variable}, which can change what other commands do`
+}
+
+export function bareRule(book: RuleBook): string | undefined {
+  return book.allow.find((rule) => rule.tool === 'Bash' && rule.spec.kind === 'any')?.source
+}
+
+/** The commands and redirects of a line, each with what lets it run. */
+export function partsOf(command: string, book: RuleBook): readonly PartVerdict[] {
+  const analysis = analyseShell(command)
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
+  const place: Place = { book, whereabouts, isHardened: isReadOnlyAnalysis(analysis) }
+  const commands = analysis.commands.map((part): PartVerdict => {
+    const name = sourceOf([...part.assignments, ...part.words])
+    const rule = ruleAllowing(part, book)
+    // They are judged by their names.
+    if (part.words.length === 0) return { part: name, by: 'it sets variables of this shell only' }
+    if (rule !== undefined) return { part: name, by: rule, isRule: true }
+    // A function may call itself, and what runs in the background stays behind: not by default, only by rule.
+    const problem = analysis.features.size > 0 ? 'it defines a function or stays behind' : defaultProblem(part, place)
+    if (problem === undefined) return { part: name, by: 'it changes nothing that needs a rule' }
+    return { part: name, by: undefined, why: problem, ...named(ruleNaming(part)) }
+  })
+  return [...commands, ...analysis.redirects.flatMap((redirect) => redirectVerdicts(redirect, place))]
+}
+
+function named(rule: string | undefined): { readonly wouldAllow?: string } {
+  return rule === undefined ? {} : { wouldAllow: rule }
+}
+
+interface Place {
+  readonly book: RuleBook
+  readonly whereabouts: Whereabouts
+  readonly isHardened: boolean
+}
+
+function redirectVerdicts(
+  { direction, target }: ShellAnalysis['redirects'][number],
+  { book, whereabouts }: Place,
+): readonly PartVerdict[] {
+  if (isHarmlessSink(target)) return []
+  const part = `${direction === 'out' ? '>' : '<'} ${target.source}`
+  const places = placesOf(target, whereabouts)
+  const access = direction === 'out' ? edit : read
+  if (target.kind !== 'literal' || places.isUnknown)
+    return [{ part, by: undefined, why: 'where it leads is known only when it runs', wouldAllow: 'Bash' }]
+  const outside = places.paths.filter((path) => !isPathAllowed(book, access, path))
+  if (outside.length === 0) return [{ part, by: `${direction === 'out' ? 'writing' : 'reading'} there is allowed` }]
+  return outside.map((path) => ({
+    part,
+    by: undefined,
+    why: `no rule allows it to ${direction === 'out' ? 'write' : 'read'} ${path}`,
+    ...named(pathRule(direction === 'out' ? 'Edit' : 'Read', path, book)),
+  }))
+}
+
+/** The rule for one path; undefined where its name would be a pattern for others too. */
+function pathRule(tool: 'Edit' | 'Read', path: string, book: RuleBook): string | undefined {
+  const text = pathForRule(path, book.cwd)
+  return /[*?[\]\\]/.test(text) ? undefined : `${tool}(${text})`
+}
+
+/** The rule for one command. An asterisk in it would be a wildcard: such a rule would allow more than what was asked. */
+function ruleNaming({ words, assignments }: SimpleCommand): string | undefined {
+  const text = sourceOf(assignments.every(isHarmlessAssignment) ? words : [...assignments, ...words])
+  return text.includes('*') ? undefined : `Bash(${text})`
+}
+
+function ruleAllowing({ words, assignments }: SimpleCommand, book: RuleBook): string | undefined {
+  if (assignments.every(isHarmlessAssignment)) {
+    for (const form of formsOf(words)) {
+      const rule = ruleForText(form, book)
+      if (rule !== undefined) return rule
+    }
+    return undefined
+  }
+  // A rule that names the assignments too: `Bash(PATH=./bin make)`.
+  return ruleForText([...assignments, ...words], book)
+}
+
+function ruleForText(words: readonly ShellWord[], book: RuleBook): string | undefined {
+  // Quotes may be taken off only where that does not move the borders between words.
+  const texts = words.every(({ value }) => /^\S+$/.test(value)) ? [sourceOf(words), valuesOf(words)] : [sourceOf(words)]
+  return book.allow.find(
+    ({ tool, spec }) => tool === 'Bash' && spec.kind === 'command' && texts.some((text) => spec.matches(text)),
+  )?.source
+}
+
+/** Why a command does not run by itself; undefined when it does. */
+function defaultProblem(command: SimpleCommand, place: Place): string | undefined {
+  if (!command.assignments.every(isHarmlessAssignment)) return 'it sets a variable that programs take notice of'
+  for (const effect of effectsOfCommand(command)) {
+    const problem = effectProblem(effect, place)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function effectProblem(effect: Effect, place: Place): string | undefined {
+  switch (effect.kind) {
+    case 'unknown':
+      return effect.why
+    case 'git':
+      return gitEffectProblem(effect, place)
+    case 'list':
+    case 'read':
+    case 'read tree':
+      return readProblem(effect, place)
+    case 'write':
+    case 'write tree':
+      return writeProblem(effect, place)
+  }
+}
+
+function gitEffectProblem(
+  effect: Extract<Effect, { kind: 'git' }>,
+  { book, whereabouts, isHardened }: Place,
+): string | undefined {
+  const folders = placesOf(effect.folder, whereabouts)
+  if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
+  if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), folder)))
+    return 'git shows what it keeps of files that a rule is about'
+  for (const folder of folders.paths) {
+    const problem = gitProblem(folder, { entersSubmodules: effect.entersSubmodules, isHardened })
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function readRules(book: RuleBook): RuleBook['deny'] {
+  return [...book.deny, ...book.ask].filter(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
+}
+
+const unknownPlace = 'which file it means is known only when it runs'
+
+function readProblem(
+  { kind, word }: Extract<Effect, { word: ShellWord }>,
+  { book, whereabouts, isHardened }: Place,
+): string | undefined {
+  const places = placesOf(word, whereabouts)
+  if (places.isUnknown) return unknownPlace
+  if (couldBeOption(word, places, isHardened)) return 'a name that fits the pattern could be an option'
+  const all = [...places.paths, ...places.below]
+  const outside = all.find((path) => !isPathAllowed(book, read, path))
+  if (outside !== undefined) return `no rule allows it to read ${outside}`
+  const open = kind === 'read tree' ? all : kind === 'read' ? places.below : []
+  return open.some((folder) => couldFitBelow(readRules(book), folder))
+    ? 'a file that a rule is about may be among those that it reads'
+    : undefined
+}
+
+/** Where nothing in the line writes, what is on disk now tells. */
+function couldBeOption(word: ShellWord, { paths }: Places, isHardened: boolean): boolean {
+  return (
+    word.couldBeOption === true &&
+    (!isHardened || paths.some((path) => path.slice(path.lastIndexOf('/') + 1).startsWith('-')))
+  )
+}
+
+function writeProblem(
+  { kind, word }: Extract<Effect, { word: ShellWord }>,
+  { book, whereabouts }: Place,
+): string | undefined {
+  const places = placesOf(word, whereabouts)
+  if (places.isUnknown || word.kind === 'dynamic') return unknownPlace
+  if (word.couldBeOption === true) return 'a name that fits the pattern could be an option'
+  if (word.kind === 'glob' && places.below.some((folder) => couldFitBelow(pathRules(book), folder)))
+    return 'a file that a rule is about may be among those that it changes'
+  const found = new Set(places.paths)
+  for (const path of [...places.paths, ...places.below]) {
+    if (book.mode !== 'acceptEdits' || !isPathAllowed({ ...book, allow: [] }, edit, path)) {
+      const isByRule = isPathAllowed(book, edit, path) && kind === 'write'
+      if (!isByRule) return `no rule allows it to change ${path}`
+    }
+    // The folder that a pattern looks in is not what it names.
+    if (kind === 'write tree' && found.has(path)) {
+      if (book.directories.includes(path)) return 'it changes the whole folder'
+      if (couldFitBelow(pathRules(book), path)) return 'a file that a rule is about may be among those that it changes'
+      if (holdsProtected(path, book.directories)) return `${path} holds what is not changed without asking`
+    }
+  }
+  return undefined
+}
+
+function pathRules(book: RuleBook): RuleBook['deny'] {
+  return [...book.deny, ...book.ask].filter(({ spec }) => spec.kind === 'path')
+}

@@ -1,0 +1,54 @@
+import type { PermissionDecision } from '@halting/core'
+import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
+import { doubtAbout, ruleForCommand } from './command-rules.ts'
+import { analyseShell } from '../shell/analysis.ts'
+import type { RuleBook } from './rule-book.ts'
+
+/** One command or redirect of a line, and what would become of it alone. */
+export interface ExplainedPart {
+  readonly part: string
+  readonly behavior: PermissionDecision['behavior']
+  /** The rule, the mode or the reason that decides. */
+  readonly because: string
+  /** The rule that would let it run, where one would. */
+  readonly wouldAllow?: string
+}
+
+/** The parts of a line as the rules see them; where the line cannot be taken apart, the line itself with the reason. */
+export function explainedParts(command: string, book: RuleBook): readonly ExplainedPart[] {
+  const whole = wholeProblem(analyseShell(command))
+  if (whole !== undefined && bareRule(book) === undefined)
+    return [
+      {
+        part: command,
+        behavior: 'ask',
+        because: whole,
+        ...(doubtAbout(command, book) === undefined && { wouldAllow: 'Bash' }),
+      },
+    ]
+  const seen = new Set<string>()
+  return partsOf(command, book)
+    .map((part): ExplainedPart => {
+      const text = part.part
+      const denied = ruleForCommand(book.deny, text, book)
+      if (denied !== undefined) return { part: text, behavior: 'deny', because: `the rule ${denied.source}` }
+      const asked = ruleForCommand(book.ask, text, book)
+      if (asked !== undefined) return { part: text, behavior: 'ask', because: `the rule ${asked.source}` }
+      const doubt = doubtAbout(text, book)
+      if (doubt !== undefined) return { part: text, behavior: 'ask', because: doubt }
+      const bare = bareRule(book)
+      if (part.isRule === true) return { part: text, behavior: 'allow', because: `the rule ${part.by ?? ''}` }
+      if (book.mode === 'bypassPermissions')
+        return { part: text, behavior: 'allow', because: 'the mode bypassPermissions' }
+      if (part.by !== undefined) return { part: text, behavior: 'allow', because: part.by }
+      if (bare !== undefined) return { part: text, behavior: 'allow', because: `the rule ${bare}` }
+      const rule = part.wouldAllow
+      return {
+        part: text,
+        behavior: 'ask',
+        because: part.why ?? 'no rule allows it',
+        ...(rule !== undefined && { wouldAllow: rule }),
+      }
+    })
+    .filter(({ part, because }) => !seen.has(`${part}\n${because}`) && seen.add(`${part}\n${because}`))
+}

@@ -1,0 +1,236 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { homeFolder, realPath } from '../paths.ts'
+
+/** How a line runs git: with its settings turned off by environment, or with those of the person. */
+export interface GitUse {
+  readonly entersSubmodules: boolean
+  readonly isHardened: boolean
+}
+
+/**
+ * Why git cannot be known to run nothing in a folder: a setting of the repository that runs a program or leads elsewhere.
+ * Every file that git would read is looked at, and only what is known to be harmless is let through. Undefined when all is.
+ */
+export function gitProblem(folder: string, use: GitUse): string | undefined {
+  const foreign = Object.keys(process.env).find(
+    (name) => /^GIT_(?!SSL_|HTTP_|CURL_|TRACE)/.test(name) && !harmlessVariables.has(name) && process.env[name] !== '',
+  )
+  if (foreign !== undefined) return `${foreign} is set, which changes what git does`
+  const found = findRepository(realPath(folder))
+  if (found === undefined) return personalProblem()
+  if (found === 'bare') return 'the folder could be a bare repository with settings of its own'
+  const { gitFolder, commonFolder, workTree } = found
+  if (!isOwn(found)) return `the .git of ${workTree} leads to another repository`
+  for (const file of [
+    join(commonFolder, 'config'),
+    join(gitFolder, 'config.worktree'),
+    join(commonFolder, 'config.worktree'),
+  ]) {
+    const problem = fileProblem(file, (section, key, value) => {
+      // Submodules name their own folder.
+      if (section === 'core' && key === 'worktree') return realPath(resolve(gitFolder, value)) === realPath(workTree)
+      // Where git keeps its settings, hooks of the repository may run when its index is refreshed.
+      if (section === 'core' && key === 'hookspath' && !use.isHardened)
+        return !existsSync(resolve(workTree, value, 'post-index-change'))
+      return isHarmlessInRepository(section, key, value)
+    })
+    if (problem !== undefined) return problem
+  }
+  if (use.entersSubmodules && holdsSubmodules(gitFolder))
+    return 'it goes into submodules, which have settings of their own'
+  if (existsSync(join(commonFolder, 'objects/info/alternates'))) return 'the repository takes objects from elsewhere'
+  if (!use.isHardened && existsSync(join(commonFolder, 'hooks/post-index-change')))
+    return 'the repository has a hook that git runs when it refreshes its index'
+  return personalProblem()
+}
+
+const harmlessVariables: ReadonlySet<string> = new Set(
+  (
+    'GIT_EDITOR GIT_PAGER GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL ' +
+    'GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_ASKPASS GIT_MERGE_AUTOEDIT GIT_NO_LAZY_FETCH ' +
+    'GIT_SEQUENCE_EDITOR GIT_DISCOVERY_ACROSS_FILESYSTEM GIT_SSH GIT_SSH_COMMAND'
+  ).split(' '),
+)
+
+interface Repository {
+  readonly gitFolder: string
+  readonly commonFolder: string
+  readonly workTree: string
+}
+
+/** A folder elsewhere is the one of this work tree where it says so itself. */
+function isOwn({ gitFolder, workTree }: Repository): boolean {
+  const dotGit = join(workTree, '.git')
+  if (realPath(gitFolder) === dotGit) return true
+  const back = textOf(join(gitFolder, 'gitdir'))?.trim()
+  if (back !== undefined && realPath(resolve(gitFolder, back)) === realPath(dotGit)) return true
+  const settings = settingsIn(textOf(join(gitFolder, 'config')) ?? '')
+  return (
+    settings?.some(
+      ([section, key, value]) =>
+        section === 'core' && key === 'worktree' && realPath(resolve(gitFolder, value)) === realPath(workTree),
+    ) === true
+  )
+}
+
+/** Goes up as git does. */
+function findRepository(start: string): Repository | 'bare' | undefined {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const dotGit = join(folder, '.git')
+    const stats = statSync(dotGit, { throwIfNoEntry: false })
+    if (stats?.isDirectory() === true) return withCommon(dotGit, folder)
+    if (stats?.isFile() === true) {
+      const told = /^gitdir: (.+?)\s*$/.exec(textOf(dotGit) ?? '')?.[1]
+      return told === undefined ? 'bare' : withCommon(resolve(folder, told), folder)
+    }
+    if (['HEAD', 'objects', 'refs'].every((name) => isThere(join(folder, name)))) return 'bare'
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function withCommon(gitFolder: string, workTree: string): Repository {
+  const common = textOf(join(gitFolder, 'commondir'))?.trim()
+  return { gitFolder, commonFolder: common === undefined ? gitFolder : resolve(gitFolder, common), workTree }
+}
+
+const mostBytes = 1_000_000
+
+function textOf(file: string): string | undefined {
+  try {
+    const stats = statSync(file)
+    return stats.isFile() && stats.size <= mostBytes ? readFileSync(file, 'utf8') : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Submodules stand in the index with a mode of their own; a repository in the tree without one is not gone into. */
+function holdsSubmodules(gitFolder: string): boolean {
+  const mark = Buffer.from([0, 0, 0xe0, 0])
+  try {
+    const names = readdirSync(gitFolder).filter((name) => name === 'index' || name.startsWith('sharedindex.'))
+    return names.some((name) => {
+      const file = join(gitFolder, name)
+      return statSync(file).size > 50 * mostBytes || readFileSync(file).includes(mark)
+    })
+  } catch {
+    return true
+  }
+}
+
+type IsHarmless = (section: string, key: string, value: string) => boolean
+
+function fileProblem(file: string, isHarmless: IsHarmless, depth = 0): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) return isThere(file) ? `${file} cannot be read` : undefined
+  const text = textOf(file)
+  if (text === undefined || depth > 5) return `${file} cannot be read`
+  const settings = settingsIn(text)
+  if (settings === undefined) return `${file} is not understood`
+  for (const [section, key, value] of settings) {
+    if (depth >= 0 && isHarmless === isPersonal && /^include(?:if)?(?:\.|$)/i.test(section) && key === 'path') {
+      const path = value.startsWith('~/') ? join(homeFolder(), value.slice(2)) : resolve(dirname(file), value)
+      const problem = fileProblem(path, isHarmless, depth + 1)
+      if (problem !== undefined) return problem
+    } else if (!isHarmless(section, key, value))
+      return `${file} sets ${section}.${key}, which may run a program or lead elsewhere`
+  }
+  return undefined
+}
+
+/** Sections are lower case up to their first dot. Undefined for what is not plainly a file of settings. */
+function settingsIn(text: string): readonly (readonly [section: string, key: string, value: string])[] | undefined {
+  const settings: (readonly [string, string, string])[] = []
+  let section: string | undefined
+  // A line that goes on in the next one is not followed: none of the settings that are let through needs it.
+  for (const line of text.replace(/^\uFEFF/, '').split('\n')) {
+    let rest = line.trim()
+    const head = /^\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(rest)
+    if (head !== null) {
+      section = (head[1] ?? '').toLowerCase() + (head[2] === undefined ? '' : `.${head[2]}`)
+      rest = rest.slice(head[0].length).trim()
+    }
+    if (rest === '' || /^[#;]/.test(rest)) continue
+    const set = /^([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(rest)
+    if (set === null || section === undefined || rest.endsWith('\\')) return undefined
+    settings.push([section, (set[1] ?? '').toLowerCase(), (set[2] ?? 'true').replace(/^"(.*)"$/, '$1')])
+  }
+  return settings
+}
+
+const wholeSections =
+  /^(?:user|author|committer|branch|push|pull|color|advice|gc|pack|index|rerere|rebase|init|i18n|column|help|interactive|gui|gitk|github|tag|commit|fetch|http|maintenance|url|transfer|receive|status|versioncontrol|svn-remote|gitflow|hub|vsts|mergetool|difftool|sendemail|lfs)(?:\.|$)/
+
+const harmlessKeys: Readonly<Record<string, RegExp>> = {
+  core: /^(?:repositoryformatversion|filemode|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|quotepath|abbrev|compression|loosecompression|preloadindex|untrackedcache|commitgraph|multipackindex|bigfilethreshold|trustctime|checkstat|hidedotfiles|longpaths|protecthfs|protectntfs|whitespace|sparsecheckout|sparsecheckoutcone|fscache|createobject|sharedrepository|packedgitlimit|packedgitwindowsize|deltabasecachelimit|fsyncobjectfiles|fsync|commentchar|hookspath|editor|pager|sshcommand|askpass|gitproxy)$/,
+  diff: /^(?:algorithm|renames|renamelimit|mnemonicprefix|noprefix|colormoved|colormovedws|context|interhunkcontext|indentheuristic|wserrorhighlight|statgraphwidth|tool|guitool|relative|suppressblankempty)$/,
+  merge:
+    /^(?:conflictstyle|ff|stat|renames|renamelimit|tool|log|branchdesc|autostash|directoryrenames|verbosity|guitool)$/,
+  log: /^(?:date|decorate|follow|abbrevcommit|showroot|graphcolors|initialdecorationset)$/,
+  feature: /^(?:manyfiles|experimental)$/,
+  extensions: /^(?:objectformat|worktreeconfig|refstorage|compatobjectformat|relativeworktrees|preciousobjects|noop)$/,
+  grep: /^(?:linenumber|column|patterntype|extendedregexp|threads|fullname)$/,
+  blame: /^(?:coloring|date|blankboundary|showemail|showroot)$/,
+  safe: /^(?:directory|barerepository)$/,
+}
+
+const harmlessRemote =
+  /^(?:url|fetch|pushurl|push|tagopt|prune|prunetags|mirror|skipdefaultupdate|skipfetchall|gh-resolved|partialclonefilter)$/
+
+function isHarmlessInRepository(section: string, key: string, value: string): boolean {
+  if (section === 'core' && key === 'bare') return value === 'false'
+  // Named files and programs are those of the hardened environment, or not used by what only reads.
+  if (section.startsWith('remote.')) return harmlessRemote.test(key)
+  if (section.startsWith('submodule.')) return /^(?:url|active|branch)$/.test(key)
+  if (section.startsWith('difftool') || section.startsWith('mergetool')) return true
+  return wholeSections.test(section) || harmlessKeys[section]?.test(key) === true
+}
+
+/** What the person has set for themselves. Drivers of Git LFS are known; other programs that reading starts are asked about. */
+function isPersonal(section: string, key: string, value: string): boolean {
+  if (section === 'filter.lfs')
+    return key === 'required' || /^git-lfs (?:clean|smudge|filter-process)\b[^;&|$`<>()]*$/.test(value)
+  if (/^(?:filter|diff|merge)\../.test(section))
+    return (
+      !/^(?:clean|smudge|process|textconv|command|driver|cachetextconv|trustexitcode)$/.test(key) ||
+      key.startsWith('cache')
+    )
+  if (section === 'diff' && (key === 'external' || key === 'orderfile' || key === 'submodule')) return false
+  if (section === 'core')
+    return key !== 'fsmonitor' || /^(?:false|true|0|1)$/.test(value)
+      ? key !== 'worktree' && key !== 'alternaterefscommand'
+      : false
+  if (section === 'log' && key === 'showsignature') return value === 'false'
+  return true
+}
+
+let lastPersonal: { readonly key: string; readonly problem: string | undefined; readonly at: number } | undefined
+
+function personalProblem(): string | undefined {
+  const home = homeFolder()
+  const config = process.env['XDG_CONFIG_HOME'] || join(home, '.config')
+  const files = [
+    join(home, '.gitconfig'),
+    join(config, 'git/config'),
+    '/etc/gitconfig',
+    '/usr/local/etc/gitconfig',
+    '/opt/homebrew/etc/gitconfig',
+  ]
+  const key = files.map((file) => `${file}:${statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0}`).join('\n')
+  const now = Date.now()
+  // Files that these include are not in the key: looked at again after a while.
+  if (lastPersonal?.key === key && now - lastPersonal.at < 1000) return lastPersonal.problem
+  const problem = files.map((file) => fileProblem(file, isPersonal)).find((found) => found !== undefined)
+  lastPersonal = { key, problem, at: now }
+  return problem
+}

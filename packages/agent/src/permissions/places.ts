@@ -1,0 +1,114 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fitsPath, globPattern } from '../glob-pattern.ts'
+import { absolutePath, kernelPath } from '../paths.ts'
+import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
+import type { ShellWord } from '../shell/words.ts'
+import { formsOf } from '../shell/wrappers.ts'
+
+/** Where a command may be running: the shell's directory, and wherever a `cd` in the same line may have led. */
+export interface Whereabouts {
+  readonly directories: readonly string[]
+  /** A `cd` leads somewhere that is not known: relative paths then mean nothing. */
+  readonly isUnknown: boolean
+}
+
+const mostDirectories = 6
+
+export function whereaboutsOf(analysis: ShellAnalysis, shellDirectory: string): Whereabouts {
+  let directories: readonly string[] = [shellDirectory]
+  let isUnknown = false
+  for (const command of analysis.commands) {
+    const [name, ...args] = innermost(command)
+    if (name === undefined || !movers.has(name.value)) continue
+    const targets = args.filter((word) => word.value !== '--' && word.value !== '-P' && word.value !== '-L')
+    const [target] = targets
+    const isKnown =
+      name.value === 'cd' && targets.length === 1 && target?.kind === 'literal' && !target.value.startsWith('-')
+    if (!isKnown) isUnknown = true
+    else {
+      // The shell goes by text, and with -P by the disk.
+      const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
+      const all = [...new Set([...directories, ...led])]
+      if (all.length > mostDirectories) isUnknown = true
+      else directories = all
+    }
+  }
+  return { directories, isUnknown }
+}
+
+const movers: ReadonlySet<string> = new Set(['cd', 'pushd', 'popd'])
+
+export function innermost(command: SimpleCommand): readonly ShellWord[] {
+  return formsOf(command.words).at(-1) ?? []
+}
+
+/** What a word leads to. */
+export interface Places {
+  /** By text and by the disk; of a pattern, every name that fits it now. */
+  readonly paths: readonly string[]
+  /** The folder in which a pattern finds names: there may be others when the command runs. */
+  readonly below: readonly string[]
+  /** It may lead elsewhere: what it holds, or where the command runs, is known only when it runs. */
+  readonly isUnknown: boolean
+}
+
+const nowhere: Places = { paths: [], below: [], isUnknown: true }
+
+/** Every place that a word may mean as a path. */
+export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
+  if (word.kind === 'dynamic') return nowhere
+  const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
+  const directories = isAbsolute ? ['/'] : whereabouts.directories
+  const isUnknown = !isAbsolute && whereabouts.isUnknown
+  if (word.kind === 'literal') {
+    const paths = directories.flatMap((from) => [absolutePath(word.value, from), kernelPath(word.value, from)])
+    return { paths: [...new Set(paths)], below: [], isUnknown }
+  }
+  const segments = word.value.split('/')
+  const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
+  const stem = segments.slice(0, first).join('/')
+  const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
+  const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
+  const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
+  // It climbs out of the folders that it finds.
+  if (rest.includes('..')) return { paths: [], below, isUnknown: true }
+  const found = below.map((from) => expanded(rest, from))
+  return {
+    paths: found.flatMap((names) => names ?? []),
+    below,
+    isUnknown: isUnknown || found.includes(undefined),
+  }
+}
+
+const mostNames = 2000
+
+/** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many. */
+function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
+  let places: readonly string[] = [from]
+  for (const segment of segments) {
+    // What is escaped stays; in bash two asterisks are one.
+    const loose = segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
+      part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
+    )
+    const pattern = globPattern(loose)
+    places = places.flatMap((place) =>
+      namesIn(place)
+        .filter(
+          (name) =>
+            (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && fitsPath(pattern, [name]),
+        )
+        .map((name) => join(place, name)),
+    )
+    if (places.length > mostNames) return undefined
+  }
+  return places
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,70 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { isInside, realPath } from '../paths.ts'
+
+/** What is written here is run or obeyed later without anybody being asked again. */
+const folders: ReadonlySet<string> = new Set(
+  '.git .halting .claude .husky .vscode .idea .ssh .gnupg .aws .kube .docker .cargo .circleci .buildkite .devcontainer .githooks'.split(
+    ' ',
+  ),
+)
+const files: ReadonlySet<string> = new Set(
+  (
+    '.mcp.json .gitmodules .gitconfig .gitattributes .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc pip.conf .netrc .envrc ' +
+    '.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc ' +
+    '.ripgreprc .tool-versions mise.toml .mise.toml .gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml ' +
+    'bitbucket-pipelines.yml .pre-commit-config.yaml lefthook.yml .lefthook.yml bunfig.toml .gemrc'
+  ).split(' '),
+)
+
+/** Whether a path inside one of the directories is asked about also where edits are accepted. Case counts for nothing. */
+export function isProtected(path: string, directories: readonly string[]): boolean {
+  const root = directories.find((directory) => isInside(path, directory)) ?? ''
+  const names = path.slice(root.length).toLowerCase().split('/')
+  const isWorkflow = names.some(
+    (name, at) =>
+      name === '.github' && (names[at + 1] === 'workflows' || names[at + 1] === 'actions' || at === names.length - 1),
+  )
+  return isWorkflow || names.some((name) => folders.has(name)) || files.has(names.at(-1) ?? '')
+}
+
+const mostEntries = 5000
+
+/** Whether a folder holds, however deep, what is protected, or a link that leads out; also when it holds too much to look at. */
+export function holdsProtected(folder: string, directories: readonly string[]): boolean {
+  const open = [folder]
+  let left = mostEntries
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if ((left -= 1) < 0) return true
+    const kind = kindOf(next)
+    if (kind === 'none') continue
+    if (isProtected(next, directories)) return true
+    if (kind === 'link') {
+      const end = realPath(next)
+      if (!directories.some((directory) => isInside(end, directory)) || isProtected(end, directories)) return true
+    }
+    if (kind === 'folder') {
+      const names = namesIn(next)
+      if (names === undefined || names.length > left) return true
+      for (const name of names) open.push(join(next, name))
+    }
+  }
+  return false
+}
+
+function kindOf(path: string): 'none' | 'link' | 'folder' | 'file' {
+  try {
+    const stats = lstatSync(path)
+    return stats.isSymbolicLink() ? 'link' : stats.isDirectory() ? 'folder' : 'file'
+  } catch {
+    return 'none'
+  }
+}
+
+function namesIn(folder: string): readonly string[] | undefined {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,42 @@
+import { type Effect, type Grammar, unknown } from './effects.ts'
+import { changes } from './grammars/changes.ts'
+import { files } from './grammars/files.ts'
+import { search } from './grammars/search.ts'
+import { system } from './grammars/system.ts'
+import { findEffects } from './programs/find.ts'
+import { gitEffects } from './programs/git.ts'
+import { testEffects } from './programs/test.ts'
+import { effectsByGrammar } from './read-grammar.ts'
+import type { ShellWord } from './words.ts'
+
+/** Every command that is described, by its name. What is not here asks. */
+export const grammars: Readonly<Record<string, Grammar>> = { ...files, ...search, ...system, ...changes }
+
+type Describe = (args: readonly ShellWord[]) => readonly Effect[]
+
+/** Commands whose words no grammar of options describes. */
+const described: Readonly<Record<string, Describe>> = {
+  find: findEffects,
+  git: gitEffects,
+  test: testEffects,
+  '[': testEffects,
+}
+
+/** What a command does, wrappers taken off. Empty words do nothing. */
+export function effectsOf(words: readonly ShellWord[]): readonly Effect[] {
+  const [name, ...args] = words
+  if (name === undefined) return []
+  if (name.kind !== 'literal') return unknown('the name of a command is known only when it runs')
+  if (Object.hasOwn(described, name.value)) return described[name.value]?.(args) ?? []
+  const grammar = Object.hasOwn(grammars, name.value) ? grammars[name.value] : undefined
+  return grammar === undefined ? unknown(`nothing is known of ${name.value}`) : effectsByGrammar(grammar, args)
+}
+
+/** Commands whose arguments are text: nothing that they hold is looked up or run. */
+export function takesAnything(name: string): boolean {
+  return Object.hasOwn(grammars, name) && grammars[name]?.anything === true
+}
+
+export function isDescribed(name: string): boolean {
+  return Object.hasOwn(described, name) || Object.hasOwn(grammars, name)
+}

@@ -1,0 +1,57 @@
+import type { ShellWord } from './words.ts'
+
+/** What a command does, as far as that is known before it runs. Paths are words: where they lead is judged elsewhere. */
+export type Effect =
+  /** The file's content is shown; `tree` is all that lies below it too. */
+  | { readonly kind: 'read' | 'read tree'; readonly word: ShellWord }
+  /** Names and attributes, no content. */
+  | { readonly kind: 'list'; readonly word: ShellWord }
+  | { readonly kind: 'write' | 'write tree'; readonly word: ShellWord }
+  /** A git repository is used from a folder; `history` when content of tracked files is shown. */
+  | { readonly kind: 'git'; readonly folder: ShellWord; readonly history: boolean; readonly entersSubmodules: boolean }
+  /** A program that no grammar describes, or words that the grammar does not. */
+  | { readonly kind: 'unknown'; readonly why: string }
+
+export function unknown(why: string): readonly Effect[] {
+  return [{ kind: 'unknown', why }]
+}
+
+/** What a value of an option or an operand is. What is `list`ed shows its name and attributes, not its content. */
+export type ValueKind = 'text' | 'read' | 'list' | 'write' | 'write tree'
+
+/**
+ * What is known of one command. Options stand in one text, separated by spaces: `-abc` are letters without a value,
+ * `-n:text` is a letter with one, `--all` takes none, `--lines:text` one, `--color?text` one after `=` or none.
+ * An option that does not stand there asks, abbreviations too.
+ */
+export interface Grammar {
+  readonly options: string
+  /** Options that the program has and that are asked about: they write, run, or read what nobody sees. */
+  readonly refused?: string
+  /** What operands are, in order; the last one stands for all that follow. None are taken when it is empty. */
+  readonly operands: readonly ValueKind[]
+  /** Without operands it works on the folder it is run in. */
+  readonly defaultsToFolder?: true
+  /** Options that make it read or list whole trees. */
+  readonly tree?: readonly string[]
+  /** Options with which it follows links that lie in a tree. */
+  readonly follows?: readonly string[]
+  /** `-5` is a number. */
+  readonly numbers?: true
+  /** Options stand before the first operand only. */
+  readonly optionsFirst?: true
+  /** Options and operands are harmless whatever they are: what only the shell knows may stand there. */
+  readonly anything?: true
+  /** Options that say that the first operand, a text, is given in their place. */
+  readonly replacesFirst?: readonly string[]
+  /** Looks further than options and operands do: effects of its own, or why it is not known. */
+  readonly check?: (given: Given) => readonly Effect[]
+}
+
+/** Options and operands of one command, told apart. */
+export interface Given {
+  readonly options: readonly { readonly name: string; readonly value: ShellWord | undefined }[]
+  readonly operands: readonly ShellWord[]
+  /** How many operands stand before `--`; undefined without one. */
+  readonly beforeDashes: number | undefined
+}

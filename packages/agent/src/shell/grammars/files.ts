@@ -1,0 +1,190 @@
+import type { Grammar } from '../effects.ts'
+
+/** Commands that show files, or tell about them. */
+export const files: Readonly<Record<string, Grammar>> = {
+  ls: {
+    options:
+      '-aAbBcCdDfFgGhHiklLmnNoqQrRsStuUvxXZ1 -I:text -p -T:text -w:text --all --almost-all --author --escape ' +
+      '--block-size:text --ignore-backups --color?text --directory --dired --classify?text --file-type --format:text ' +
+      '--full-time --group-directories-first --no-group --human-readable --si --dereference-command-line ' +
+      '--dereference-command-line-symlink-to-dir --hide:text --hyperlink?text --indicator-style:text --inode ' +
+      '--ignore:text --kibibytes --dereference --numeric-uid-gid --literal --hide-control-chars --show-control-chars ' +
+      '--quote-name --quoting-style:text --reverse --recursive --size --sort:text --time:text --time-style:text ' +
+      '--tabsize:text --width:text --context --zero --help --version',
+    operands: ['list'],
+    defaultsToFolder: true,
+    tree: ['-R', '--recursive'],
+    follows: ['-L', '--dereference', '-H', '--dereference-command-line'],
+  },
+  cat: {
+    options:
+      '-AbeEnstTuv --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting ' +
+      '--help --version',
+    operands: ['read'],
+  },
+  tac: { options: '-br -s:text --before --regex --separator:text --help --version', operands: ['read'] },
+  head: {
+    options:
+      '-qvz -c:text -n:text --bytes:text --lines:text --quiet --silent --verbose --zero-terminated --help --version',
+    operands: ['read'],
+    numbers: true,
+  },
+  tail: {
+    options:
+      '-fFqvz -c:text -n:text -s:text --bytes:text --follow?text --lines:text --max-unchanged-stats:text --pid:text ' +
+      '--quiet --silent --retry --sleep-interval:text --verbose --zero-terminated --help --version',
+    operands: ['read'],
+    numbers: true,
+  },
+  wc: {
+    options: '-cmlLw --bytes --chars --lines --max-line-length --words --help --version',
+    // It reads the names of the files to read from a file.
+    refused: '--files0-from',
+    operands: ['read'],
+  },
+  nl: {
+    options:
+      '-p -b:text -d:text -f:text -h:text -i:text -l:text -n:text -s:text -v:text -w:text --body-numbering:text ' +
+      '--section-delimiter:text --footer-numbering:text --header-numbering:text --line-increment:text ' +
+      '--join-blank-lines:text --number-format:text --no-renumber --number-separator:text ' +
+      '--starting-line-number:text --number-width:text --help --version',
+    operands: ['read'],
+  },
+  cut: {
+    options:
+      '-nsz -b:text -c:text -d:text -f:text --bytes:text --characters:text --delimiter:text --fields:text ' +
+      '--complement --only-delimited --output-delimiter:text --zero-terminated --help --version',
+    operands: ['read'],
+  },
+  paste: { options: '-sz -d:text --delimiters:text --serial --zero-terminated --help --version', operands: ['read'] },
+  comm: {
+    options: '-123z --check-order --nocheck-order --output-delimiter:text --total --zero-terminated --help --version',
+    operands: ['read'],
+  },
+  fold: { options: '-bs -w:text --bytes --spaces --width:text --help --version', operands: ['read'] },
+  rev: { options: '--help --version', operands: ['read'] },
+  cmp: {
+    options:
+      '-bls -i:text -n:text --print-bytes --ignore-initial:text --verbose --bytes:text --quiet --silent --help --version',
+    operands: ['read', 'read', 'text'],
+  },
+  tr: {
+    options: '-cCdst --complement --delete --squeeze-repeats --truncate-set1 --help --version',
+    operands: ['text'],
+  },
+  sort: {
+    options:
+      '-bdfgiMhnRrVmsucCz -k:text -S:text -t:text --ignore-leading-blanks --dictionary-order --ignore-case ' +
+      '--general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort --random-sort ' +
+      '--reverse --sort:text --version-sort --batch-size:text --check?text --debug --key:text --merge --stable ' +
+      '--buffer-size:text --field-separator:text --parallel:text --unique --zero-terminated --help --version',
+    refused: '-o --output -T --temporary-directory --compress-program --files0-from --random-source',
+    operands: ['read'],
+  },
+  uniq: {
+    options:
+      '-cdDiuz -f:text -s:text -w:text --count --repeated --all-repeated?text --skip-fields:text --group?text ' +
+      '--ignore-case --skip-chars:text --unique --zero-terminated --check-chars:text --help --version',
+    // The second operand is written.
+    operands: ['read', 'write'],
+  },
+  diff: {
+    options:
+      '-qscuenypTtrNiEZbwBadv -C:text -U:text -W:text -F:text -x:text -I:text --normal --brief --report-identical-files ' +
+      '--context?text --unified?text --ed --rcs --side-by-side --width:text --left-column --suppress-common-lines ' +
+      '--show-c-function --show-function-line:text --label:text --expand-tabs --initial-tab --tabsize:text ' +
+      '--suppress-blank-empty --recursive --no-dereference --new-file --unidirectional-new-file ' +
+      '--ignore-file-name-case --no-ignore-file-name-case --exclude:text --ignore-case --ignore-tab-expansion ' +
+      '--ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines ' +
+      '--ignore-matching-lines:text --text --strip-trailing-cr --minimal --horizon-lines:text --speed-large-files ' +
+      '--color?text --palette:text --help --version',
+    // -l runs pr; the others read files that nobody sees, or are rarely meant.
+    refused:
+      '-l --paginate -X --exclude-from -S --starting-file --from-file --to-file -D --ifdef --GTYPE-group-format ' +
+      '--line-format --LTYPE-line-format',
+    operands: ['read', 'read'],
+    tree: ['-r', '--recursive'],
+  },
+  stat: {
+    options:
+      '-Lft -c:text --format:text --dereference --file-system --cached:text --printf:text --terse --help --version',
+    operands: ['list'],
+  },
+  file: {
+    options:
+      '-bcikLhnN0rEv -e:text -F:text --brief --checking-printout --exclude:text --exclude-quiet:text --separator:text --mime ' +
+      '--apple --extension --mime-type --mime-encoding --keep-going --list --dereference --no-dereference --no-buffer ' +
+      '--no-pad --print0 --raw -l --help --version',
+    // -C writes, -m and -f read what they name, -p sets times, -z starts other programs, -s reads devices.
+    refused:
+      '-C --compile -m --magic-file -f --files-from -p --preserve-date -z --uncompress -Z --uncompress-noreport -s ' +
+      '--special-files -S --no-sandbox -P --parameter -d --debug',
+    operands: ['read'],
+  },
+  du: {
+    options:
+      '-0abcDHhklLmPSsx -B:text -d:text -t:text --null --all --apparent-size --block-size:text --bytes --total ' +
+      '--dereference-args --max-depth:text --human-readable --inodes --dereference --count-links --no-dereference ' +
+      '--separate-dirs --si --summarize --threshold:text --time?text --time-style:text --exclude:text ' +
+      '--one-file-system --help --version',
+    refused: '--files0-from -X --exclude-from',
+    operands: ['list'],
+    defaultsToFolder: true,
+    tree: [],
+    follows: ['-L', '--dereference', '-D', '-H', '--dereference-args'],
+  },
+  df: {
+    options:
+      '-ahHiklPTv -B:text -t:text -x:text --all --block-size:text --human-readable --si --inodes --local --no-sync ' +
+      '--output?text --portability --total --type:text --print-type --exclude-type:text --help --version',
+    refused: '--sync',
+    operands: ['list'],
+  },
+  tree: {
+    options:
+      '-adfxpsugDFvctUrnhiqQNACSJX -L:text -P:text -I:text --du --si --noreport --dirsfirst --filesfirst --prune ' +
+      '--gitignore --matchdirs --ignore-case --inodes --device --sort:text --timefmt:text --charset:text --filelimit:text',
+    // -l follows links, -o and -R write, -H names a page; --fromfile reads a list.
+    refused: '-l -o -R -H -T --fromfile --gitfile --infofile --info',
+    operands: ['list'],
+    defaultsToFolder: true,
+  },
+  od: {
+    options:
+      '-abcdfilosxv -A:text -j:text -N:text -t:text --address-radix:text --endian:text --skip-bytes:text --read-bytes:text ' +
+      '--format:text --output-duplicates --help --version -w:text -S:text --strings?text --width?text --traditional',
+    operands: ['read'],
+  },
+  column: {
+    options: '-t -s:text -o:text -c:text --table --separator:text --output-separator:text --output-width:text',
+    operands: ['read'],
+  },
+  realpath: {
+    options:
+      '-emLPqsz --canonicalize-existing --canonicalize-missing --logical --physical --quiet --relative-to:list ' +
+      '--relative-base:list --strip --no-symlinks --zero --help --version',
+    operands: ['list'],
+  },
+  readlink: {
+    options:
+      '-femnqsvz --canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose ' +
+      '--zero --help --version',
+    operands: ['list'],
+  },
+  ...Object.fromEntries(
+    ['md5sum', 'sha1sum', 'sha224sum', 'sha256sum', 'sha384sum', 'sha512sum', 'b2sum'].map((name) => [
+      name,
+      {
+        options: '-btz --binary --tag --text --zero --help --version',
+        // It reads names of files from the file that it checks.
+        refused: '-c --check -w --warn --ignore-missing --quiet --status --strict -l --length',
+        operands: ['read'],
+      } satisfies Grammar,
+    ]),
+  ),
+  cksum: {
+    options: '-z --tag --untagged --zero --debug --help --version -a:text --algorithm:text -l:text --length:text',
+    refused: '-c --check -w --warn --ignore-missing --quiet --status --strict',
+    operands: ['read'],
+  },
+}

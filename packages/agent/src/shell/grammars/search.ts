@@ -1,0 +1,96 @@
+import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { isHarmlessAwk } from '../programs/awk.ts'
+import { isHarmlessJq } from '../programs/jq.ts'
+import { isHarmlessSed } from '../programs/sed.ts'
+
+/** Commands with a pattern or a program of their own among their words. */
+export const search: Readonly<Record<string, Grammar>> = {
+  grep: grepLike('-r --recursive', '-R --dereference-recursive'),
+  egrep: grepLike('-r --recursive', '-R --dereference-recursive'),
+  fgrep: grepLike('-r --recursive', '-R --dereference-recursive'),
+  rg: {
+    options:
+      '-cFhHiIlLnNopPqsSuUvVwx0 -A:text -B:text -C:text -e:text -E:text -g:text -j:text -m:text -M:text -r:text -t:text -T:text ' +
+      '--after-context:text --before-context:text --context:text --regexp:text --encoding:text --glob:text --iglob:text ' +
+      '--threads:text --max-count:text --max-columns:text --max-columns-preview --replace:text --type:text ' +
+      '--type-not:text --type-list --max-depth:text --max-filesize:text --sort:text --sortr:text --color:text ' +
+      '--colors:text --count --count-matches --fixed-strings --files --files-with-matches --files-without-match ' +
+      '--heading --no-heading --hidden --ignore-case --invert-match --json --line-number --no-line-number ' +
+      '--line-regexp --multiline --multiline-dotall --no-filename --with-filename --no-ignore --no-ignore-vcs ' +
+      '--no-messages --null --one-file-system --only-matching --passthru --pcre2 --pretty --quiet --smart-case ' +
+      '--case-sensitive --stats --text --trim --unrestricted --vimgrep --word-regexp --column --no-config --byte-offset --version --help',
+    // --pre runs a program, -z starts decompressors, -f and --ignore-file read what they name, -L follows links.
+    refused: '--pre --pre-glob -z --search-zip -f --file --ignore-file --hostname-bin --hyperlink-format --follow',
+    operands: ['text', 'read'],
+    replacesFirst: ['-e', '--regexp', '--files', '--type-list'],
+    defaultsToFolder: true,
+    tree: [],
+    follows: ['-L', '--follow'],
+  },
+  sed: {
+    options:
+      '-nErsuz -e:text -l:text --quiet --silent --debug --expression:text --line-length:text --posix --regexp-extended ' +
+      '--separate --sandbox --unbuffered --null-data --help --version',
+    refused: '-i --in-place -f --file --follow-symlinks',
+    operands: ['text', 'read'],
+    replacesFirst: ['-e', '--expression'],
+    check: programCheck(['-e', '--expression'], isHarmlessSed, 'the script of sed may write files or run commands'),
+  },
+  awk: awkLike(),
+  gawk: awkLike(),
+  mawk: awkLike(),
+  jq: {
+    options:
+      '-nescrRCMSja --null-input --exit-status --slurp --compact-output --raw-output --raw-input --color-output ' +
+      '--monochrome-output --sort-keys --tab --indent:text --join-output --ascii-output --help --version',
+    refused: '-f --from-file -L --arg --argjson --slurpfile --rawfile --args --jsonargs',
+    operands: ['text', 'read'],
+    check: programCheck([], isHarmlessJq, 'the program of jq reads modules or the environment'),
+  },
+}
+
+function grepLike(tree: string, follows: string): Grammar {
+  return {
+    options:
+      '-EFGPiwxzsvVbnHhoqaIrRLlcTZUy -e:text -m:text -A:text -B:text -C:text -d:text -D:text --extended-regexp ' +
+      '--fixed-strings --basic-regexp --perl-regexp --regexp:text --ignore-case --no-ignore-case --word-regexp ' +
+      '--line-regexp --null-data --no-messages --invert-match --max-count:text --byte-offset --line-number ' +
+      '--line-buffered --with-filename --no-filename --label:text --only-matching --quiet --silent ' +
+      '--binary-files:text --text --recursive --dereference-recursive --include:text --exclude:text ' +
+      '--exclude-dir:text --files-without-match --files-with-matches --count --initial-tab --null ' +
+      '--before-context:text --after-context:text --context:text --group-separator:text --no-group-separator ' +
+      '-f:read --file:read --color?text --colour?text --binary --directories:text --devices:text --help --version',
+    refused: '--exclude-from',
+    operands: ['text', 'read'],
+    replacesFirst: ['-e', '--regexp', '-f', '--file'],
+    numbers: true,
+    tree: [...tree.split(' '), ...follows.split(' '), '-d', '--directories'],
+    follows: follows.split(' '),
+    defaultsToFolder: true,
+  }
+}
+
+function awkLike(): Grammar {
+  return {
+    options: '-F:text -v:text --help --version',
+    refused: '-f -i -e -l -E -o -d -p --file --include --load --exec --source',
+    operands: ['text', 'read'],
+    optionsFirst: true,
+    check: programCheck([], isHarmlessAwk, 'the program of awk may write files or run commands'),
+  }
+}
+
+/** The program stands in these options or is the first operand. */
+function programCheck(
+  options: readonly string[],
+  isHarmless: (program: string) => boolean,
+  why: string,
+): (given: Given) => readonly Effect[] {
+  return (given) => {
+    const said = given.options.filter(({ name }) => options.includes(name)).map(({ value }) => value)
+    const programs = said.length > 0 ? said : given.operands.slice(0, 1)
+    const isKnown = programs.every((word) => word?.kind === 'literal' && isHarmless(word.value))
+    const isInfo = given.options.some(({ name }) => name === '--version' || name === '--help')
+    return (programs.length > 0 && isKnown) || isInfo ? [] : unknown(why)
+  }
+}

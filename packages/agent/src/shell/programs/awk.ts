@@ -1,0 +1,23 @@
+/**
+ * An awk program that runs no command, opens no file but its operands, and reads no environment. Judged by its text
+ * without telling strings from code: `>` counts as a redirect unless it can only be a comparison.
+ */
+export function isHarmlessAwk(program: string): boolean {
+  if (/\b(?:system|getline|ENVIRON|ARGV|ARGC|PROCINFO|close|fflush|nextfile|extension)\b|@|\\\n/.test(program))
+    return false
+  const plain = program.replaceAll('||', '  ').replaceAll('>=', '  ')
+  if (plain.includes('|')) return false
+  if (!plain.includes('>')) return true
+  // Quotes and slashes may hold braces: then nobody knows where the actions are.
+  if (/["/\\#]/.test(plain)) return false
+  let [braces, parentheses] = [0, 0]
+  for (const character of plain) {
+    if (character === '{') braces += 1
+    else if (character === '}') braces -= 1
+    else if (character === '(') parentheses += 1
+    else if (character === ')') parentheses -= 1
+    else if (character === '>' && braces > 0 && parentheses === 0) return false
+    if (braces < 0 || parentheses < 0) return false
+  }
+  return true
+}

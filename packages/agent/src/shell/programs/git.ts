@@ -1,0 +1,145 @@
+import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { gitCommands } from '../grammars/git.ts'
+import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
+import type { ShellWord } from '../words.ts'
+
+const globals: Grammar = {
+  options: '-C:list --no-pager --no-optional-locks --literal-pathspecs --version',
+  operands: ['text'],
+  optionsFirst: true,
+}
+
+/** What a git command line (without `git`) does. Its settings are looked at where the effect is judged. */
+export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
+  const read = readWords(globals, args)
+  if (read.kind === 'unknown') return unknown(read.why)
+  const { options, operands } = read.given
+  const folders = options.filter(({ name }) => name === '-C')
+  const [command, ...rest] = operands
+  if (command === undefined)
+    return options.some(({ name }) => name === '--version') ? [] : unknown('git is given no command')
+  if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
+    return unknown('what git runs is known only when it runs')
+  const grammar = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
+  if (grammar === undefined) return unknown(`git ${command.value} may change something`)
+  const given = readWords(grammar, rest)
+  if (given.kind === 'unknown') return unknown(given.why)
+  const refused = refusal(command.value, given.given)
+  if (refused !== undefined) return unknown(refused)
+  const folder = folders[0]?.value ?? literalWord('.')
+  const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
+    if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
+    return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
+  })
+  return [
+    { kind: 'list', word: folder },
+    {
+      kind: 'git',
+      folder,
+      history: showsContent(command.value, given.given),
+      entersSubmodules: intoSubmodules.has(command.value),
+    },
+    ...paths,
+  ]
+}
+
+const intoSubmodules: ReadonlySet<string> = new Set(['status', 'diff', 'grep', 'stash'])
+
+/** `HEAD:path`, `:0:path`: what stands behind a colon may be a path, and the whole of it too. */
+function pathsIn(word: ShellWord): readonly ShellWord[] {
+  const words = [word]
+  for (let at = word.value.indexOf(':'); at !== -1 && words.length < 5; at = word.value.indexOf(':', at + 1)) {
+    const value = word.value.slice(at + 1)
+    if (value !== '') words.push({ ...word, value })
+  }
+  return words
+}
+
+function from(folder: ShellWord, word: ShellWord): ShellWord {
+  return folder.value === '.' || /^[/~]/.test(word.value) ? word : { ...word, value: `${folder.value}/${word.value}` }
+}
+
+function has({ options }: Given, names: readonly string[]): boolean {
+  return options.some(({ name }) => names.includes(name))
+}
+
+const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
+
+/** Why it may change something after all: subcommands that do other things with operands than without. */
+function refusal(command: string, given: Given): string | undefined {
+  const [first] = given.operands.map(({ value }) => value)
+  // A signature is looked at by another program.
+  if (
+    given.options.some(
+      ({ name, value }) =>
+        /^--(?:format|pretty)$/.test(name) &&
+        value !== undefined &&
+        (value.value.includes('%G') || value.kind !== 'literal'),
+    )
+  )
+    return 'it starts gpg'
+  const isRead: boolean = ((): boolean => {
+    switch (command) {
+      case 'branch':
+        return first === undefined || has(given, lists)
+      case 'tag':
+        return first === undefined || has(given, [...lists, '-l'])
+      case 'remote':
+        return (
+          first === undefined ||
+          (first === 'get-url' && given.options.every(({ name }) => name === '--push' || name === '--all'))
+        )
+      case 'config':
+        return (
+          has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
+          first === 'get' ||
+          first === 'list'
+        )
+      case 'stash':
+        return first === 'list' || first === 'show'
+      case 'reflog':
+        return first === undefined || first === 'show' || /^(?:HEAD|refs\/)/.test(first)
+      case 'worktree':
+        return first === 'list'
+      default:
+        return true
+    }
+  })()
+  return isRead ? undefined : `git ${command} changes something with these words`
+}
+
+const summaries = [
+  '--stat',
+  '--name-only',
+  '--name-status',
+  '--shortstat',
+  '--numstat',
+  '--quiet',
+  '--summary',
+  '-s',
+  '--no-patch',
+  '--dirstat',
+]
+
+/** Whether content of tracked files is shown, as it is or was. */
+function showsContent(command: string, given: Given): boolean {
+  if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
+    return has(given, [
+      '-p',
+      '-u',
+      '--patch',
+      '-L',
+      '-U',
+      '--unified',
+      '-c',
+      '-m',
+      '--cc',
+      '--word-diff',
+      '--color-words',
+      '--binary',
+      '-W',
+    ])
+  if (command === 'diff' || command === 'show' || command === 'whatchanged')
+    return !has(given, summaries) || has(given, ['-p', '-u', '--patch', '-U', '--unified'])
+  return command === 'blame' || command === 'grep' || command === 'cat-file'
+}

@@ -1,0 +1,162 @@
+import { type Effect, type Given, type Grammar, unknown, type ValueKind } from './effects.ts'
+import type { ShellWord } from './words.ts'
+
+interface Option {
+  readonly takes: 'nothing' | 'value' | 'maybe'
+  readonly kind: ValueKind
+}
+
+const tables = new WeakMap<Grammar, ReadonlyMap<string, Option>>()
+
+/** Every option that the grammar knows, by its name with dashes. */
+export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
+  const known = tables.get(grammar)
+  if (known !== undefined) return known
+  const table = new Map<string, Option>()
+  for (const token of grammar.options.split(/\s+/).filter(Boolean)) {
+    const [, name = '', mark, kind] = /^(--?[^:?]+)(?:([:?])(.+))?$/.exec(token) ?? []
+    // The texts are ours: what stands there is one of the kinds.
+    const option: Option = {
+      takes: mark === undefined ? 'nothing' : mark === ':' ? 'value' : 'maybe',
+      kind: (kind ?? 'text') as ValueKind,
+    }
+    if (name.startsWith('--') || mark !== undefined) table.set(name, option)
+    else for (const letter of name.slice(1)) table.set(`-${letter}`, option)
+  }
+  tables.set(grammar, table)
+  return table
+}
+
+type ReadWords = { readonly kind: 'read'; readonly given: Given } | { readonly kind: 'unknown'; readonly why: string }
+
+/** Tells options, their values and operands apart, as getopt does but without abbreviations. */
+export function readWords(grammar: Grammar, args: readonly ShellWord[]): ReadWords {
+  const table = optionsOf(grammar)
+  const options: { name: string; value: ShellWord | undefined }[] = []
+  const operands: ShellWord[] = []
+  let beforeDashes: number | undefined
+  const not = (why: string): ReadWords => ({ kind: 'unknown', why })
+  for (let at = 0; at < args.length; at += 1) {
+    const word = args[at]
+    if (word === undefined) break
+    const { value } = word
+    const isOver = beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
+    if (isOver) {
+      operands.push(word)
+      continue
+    }
+    if (word.kind === 'dynamic' && grammar.anything !== true)
+      return not('a word that is known only when it runs could be an option')
+    if (word.kind !== 'literal' || !value.startsWith('-') || value === '-') {
+      if (word.kind === 'glob' && value.startsWith('-')) {
+        const option = optionWithPattern(word, table)
+        if (option === undefined) return not('an option is a pattern')
+        options.push(option)
+      } else if (word.kind === 'glob' && couldStartWithDash(value)) operands.push({ ...word, couldBeOption: true })
+      else operands.push(word)
+      continue
+    }
+    if (value === '--') {
+      beforeDashes = operands.length
+      continue
+    }
+    if (grammar.numbers === true && /^-\d+$/.test(value)) continue
+    const found = value.startsWith('--') ? longOption(value, table) : shortOptions(value, table)
+    if (found === undefined) return not(`${value.split('=', 1)[0] ?? ''} is not an option that is known to be harmless`)
+    const last = found.at(-1)
+    if (last?.needs === true) {
+      at += 1
+      const next = args[at]
+      if (next === undefined) return not('the value of an option is missing')
+      if (next.kind === 'dynamic' && !next.isOne) return not('a word that is known only when it runs could be several')
+      if (next.kind === 'glob') return not('the value of an option is a pattern')
+      options.push(...found.slice(0, -1), { name: last.name, value: next })
+    } else options.push(...found)
+  }
+  return { kind: 'read', given: { options, operands, beforeDashes } }
+}
+
+interface FoundOption {
+  readonly name: string
+  readonly value: ShellWord | undefined
+  readonly needs?: boolean
+}
+
+function longOption(value: string, table: ReadonlyMap<string, Option>): readonly FoundOption[] | undefined {
+  const equals = value.indexOf('=')
+  const name = equals === -1 ? value : value.slice(0, equals)
+  const option = table.get(name)
+  if (option === undefined || (option.takes === 'nothing' && equals !== -1)) return undefined
+  if (equals === -1) return [{ name, value: undefined, needs: option.takes === 'value' }]
+  return [{ name, value: literalWord(value.slice(equals + 1)) }]
+}
+
+/** `--include=*.ts`: whatever names fit it, it stays this option with another text. */
+function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>): FoundOption | undefined {
+  const [name = ''] = word.value.split('=', 1)
+  const option = table.get(name)
+  const isText = option?.takes !== 'nothing' && option?.kind === 'text'
+  if (!name.startsWith('--') || !word.value.includes('=') || !isText) return undefined
+  return { name, value: { ...word, value: word.value.slice(name.length + 1) } }
+}
+
+function shortOptions(value: string, table: ReadonlyMap<string, Option>): readonly FoundOption[] | undefined {
+  const found: FoundOption[] = []
+  for (let at = 1; at < value.length; at += 1) {
+    const name = `-${value.charAt(at)}`
+    const option = table.get(name)
+    if (option === undefined) return undefined
+    const rest = value.slice(at + 1)
+    if (option.takes !== 'nothing' && rest !== '') return [...found, { name, value: literalWord(rest) }]
+    found.push({ name, value: undefined, needs: option.takes === 'value' })
+  }
+  return found
+}
+
+export function literalWord(value: string): ShellWord {
+  return { source: value, value, kind: 'literal' }
+}
+
+/** Whether a name that the pattern fits may begin with a dash. */
+export function couldStartWithDash(pattern: string): boolean {
+  return /^[-*?[+@!]/.test(pattern)
+}
+
+/** What the words come to by the grammar: effects of options, operands and of the program's own check. */
+export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): readonly Effect[] {
+  const read = readWords(grammar, args)
+  if (read.kind === 'unknown') return unknown(read.why)
+  const { given } = read
+  const names = new Set(given.options.map(({ name }) => name))
+  const has = (wanted: readonly string[] | undefined): boolean => wanted?.some((name) => names.has(name)) === true
+  const isTree = grammar.tree?.length === 0 || has(grammar.tree)
+  if (isTree && has(grammar.follows)) return unknown('it follows links that lie in the folder')
+  const table = optionsOf(grammar)
+  const effects: Effect[] = []
+  for (const { name, value } of given.options) {
+    const kind = table.get(name)?.kind ?? 'text'
+    if (value !== undefined && kind !== 'text') effects.push(...effectOf(kind, value, false))
+  }
+  if (given.operands.length > 0 && grammar.operands.length === 0) return unknown('it takes no operands that are known')
+  const kinds = has(grammar.replacesFirst) ? grammar.operands.slice(1) : grammar.operands
+  const paths = given.operands.map((word, index) => [word, kinds[Math.min(index, kinds.length - 1)] ?? 'text'] as const)
+  // A pattern may become several words, and so move those after it.
+  const moves = given.operands.findIndex(
+    (word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true),
+  )
+  if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
+    return unknown('a pattern may become several words')
+  for (const [word, kind] of paths) effects.push(...effectOf(kind, word, isTree))
+  if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
+    effects.push(...effectOf(kinds.at(-1) ?? 'list', literalWord('.'), isTree))
+  return [...effects, ...(grammar.check?.(given) ?? [])]
+}
+
+function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly Effect[] {
+  const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
+  if (kind === 'text') return checked
+  // Standard input or output.
+  if (word.value === '-' && kind !== 'list') return []
+  if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]
+  return [...checked, { kind, word }]
+}

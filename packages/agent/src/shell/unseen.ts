@@ -1,0 +1,143 @@
+import { effectsOf, isDescribed } from './describe.ts'
+import type { ShellWord } from './words.ts'
+import { nameOf, runsItsArguments } from './wrappers.ts'
+
+const shells: ReadonlySet<string> = new Set('bash sh dash zsh ksh mksh ash fish rbash csh tcsh'.split(' '))
+
+/** Programs that run code which is given as a word, and the options that give it. */
+const interpreters: Readonly<Record<string, RegExp>> = {
+  python: /^-[A-Za-z]*c/,
+  python2: /^-[A-Za-z]*c/,
+  python3: /^-[A-Za-z]*c/,
+  node: /^(?:-[A-Za-z]*[ep]|--eval|--print)/,
+  nodejs: /^(?:-[A-Za-z]*[ep]|--eval|--print)/,
+  bun: /^(?:-e|--eval|-p|--print)/,
+  deno: /^eval$/,
+  perl: /^-[A-Za-z0-9]*[eE]/,
+  ruby: /^-[A-Za-z]*e/,
+  php: /^-[A-Za-z]*[rBRE]/,
+  lua: /^-e/,
+  Rscript: /^-e/,
+  osascript: /^-e/,
+  tclsh: /^$/,
+  expect: /^-c/,
+  gdb: /^-/,
+  vim: /^[-+]/,
+  vi: /^[-+]/,
+  nvim: /^[-+]/,
+  ex: /^[-+]/,
+  emacs: /^-/,
+  ed: /^/,
+}
+
+/** Builtins that run or load what they are given, or evaluate subscripts in it. */
+const builtins: Readonly<Record<string, (values: readonly string[]) => boolean>> = {
+  source: () => true,
+  '.': () => true,
+  compgen: () => true,
+  complete: () => true,
+  bind: () => true,
+  enable: (values) => values.includes('-f'),
+  hash: (values) => values.some((value) => value.startsWith('-p')),
+  alias: (values) => values.length > 0,
+  fc: () => true,
+  mapfile: (values) => values.some((value) => /^-[A-Za-z]*C/.test(value)) || holdsSubscript(values),
+  readarray: (values) => values.some((value) => /^-[A-Za-z]*C/.test(value)) || holdsSubscript(values),
+  let: (values) => values.some((value) => /[[$`A-Za-z]/.test(value)),
+  test: (values) => values.some((value) => /^-[vR]$/.test(value)) && holdsSubscript(values),
+  '[': (values) => values.some((value) => /^-[vR]$/.test(value)) && holdsSubscript(values),
+  ...Object.fromEntries(
+    ['unset', 'declare', 'typeset', 'local', 'export', 'readonly', 'read', 'printf', 'wait', 'getopts'].map((name) => [
+      name,
+      (values: readonly string[]) =>
+        (name === 'printf' ? values[0]?.startsWith('-v') === true : true) && holdsSubscript(values),
+    ]),
+  ),
+}
+
+function holdsSubscript(values: readonly string[]): boolean {
+  return values.some((value) => /\[.*[$`A-Za-z]/s.test(value) && value !== '[')
+}
+
+const git =
+  /^(?:-c|--config-env.*|--exec-path.*|bisect|filter-branch|rebase|submodule|difftool|mergetool|config|for-each-repo|maintenance|hook)$/
+
+/**
+ * Why a command may run what does not stand among the commands that were found: code of another language, a script
+ * from a file or a pipe, a word that is read as a command. Undefined when nothing speaks for it.
+ */
+export function unseenCode(words: readonly ShellWord[], hasInput: boolean): string | undefined {
+  const [first, ...args] = words
+  if (first === undefined) return undefined
+  const name = nameOf(first.value)
+  const values = args.map(({ value }) => value)
+  const interpreter = name.replace(/^(python|perl|ruby|lua|php|node)[\d.]*$/, '$1')
+  if (shells.has(name) && !values.some((value) => /^-[A-Za-z]*c/.test(value))) {
+    const isInfo = values.length === 1 && values[0] === '--version'
+    return isInfo ? undefined : `what ${name} runs is not part of the command`
+  }
+  if (hasInput && readsCommands.has(name)) return `${name} runs what it is given to read`
+  if (Object.hasOwn(interpreters, interpreter)) {
+    const givesCode = values.some((value) => interpreters[interpreter]?.test(value) === true)
+    const readsCode = hasInput && !values.some((value) => !value.startsWith('-'))
+    if (givesCode || readsCode) return `${name} runs code that is not looked at`
+  }
+  if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`
+  // `env -S 'rm x'`, `watch 'rm x'`: a word that is taken apart again.
+  if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))
+    if (!isDescribed(name) && !quiet.has(name)) return `${name} may run what it is given`
+  return undefined
+}
+
+/** Programs beside shells that take commands from what they read. */
+const readsCommands: ReadonlySet<string> = new Set(
+  'at batch crontab parallel ssh tclsh expect lua gdb dc m4 ed ex vim vi sqlite3 psql mysql ftp sftp telnet nc'.split(
+    ' ',
+  ),
+)
+
+/** Runners whose arguments are looked at one by one by name. */
+const quiet: ReadonlySet<string> = new Set(
+  'timeout time nice nohup stdbuf command builtin xargs exec find coproc fd sudo doas'.split(' '),
+)
+
+/** Programs that take words for other things than commands: what looks like one among them is none. */
+const plain: ReadonlySet<string> = new Set(
+  'npm yarn pnpm docker podman cargo brew pip pip3 gh go apt apt-get dnf conda poetry uv gem bundle kubectl helm terraform aws gcloud'.split(
+    ' ',
+  ),
+)
+const managers: ReadonlySet<string> = new Set(['npm', 'yarn', 'pnpm', 'brew', 'cargo', 'pip', 'pip3', 'go', 'gh'])
+const plainUnless = /^(?:exec|x|dlx|run|explore|create|compose|shell|tool|local-exec)$/
+
+/** The commands that a word or the rest of the words might be, for a program that nothing is known of. */
+export function mightBeCommands(words: readonly ShellWord[]): readonly string[] {
+  const [first, ...args] = words
+  if (first === undefined) return []
+  const name = nameOf(first.value)
+  const values = args.map(({ value }) => value)
+  if (effectsOf(words).every(({ kind }) => kind !== 'unknown')) return []
+  if (name === 'git' && !git.test(values.find((value) => git.test(value)) ?? '-')) return []
+  // The first word that is no option says what these do.
+  const told = managers.has(name) ? values.filter((value) => !value.startsWith('-')).slice(0, 1) : values
+  if (plain.has(name) && !told.some((value) => plainUnless.test(value))) return []
+  const rests = args.slice(0, 200).map((_, at) =>
+    values
+      .slice(at)
+      .map((value, index) => (index === 0 ? nameOf(value) : value))
+      .join(' '),
+  )
+  const inside = values
+    .slice(0, 200)
+    .flatMap((value) => (/[\s;&|(){}`"'!=]/.test(value) ? textParts(value.slice(0, 10_000)) : []))
+  return [...rests, ...inside]
+}
+
+/** A text cut at everything that may separate commands. */
+function textParts(text: string): readonly string[] {
+  return text
+    .split(/[\n;&|(){}`"'!=]+|\$\(/)
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .flatMap((part) => [part, nameOf(part.split(/\s/, 1)[0] ?? '') + part.slice((part.split(/\s/, 1)[0] ?? '').length)])
+}

@@ -1,0 +1,112 @@
+import type { SyntaxNode } from 'unbash'
+import { forEachChild } from 'unbash'
+import { assignsByFormat } from './grammars/system.ts'
+import type { ShellWord } from './words.ts'
+import { formsOf } from './wrappers.ts'
+
+/** Builtins that set variables, or change what words become. */
+const assigners: ReadonlySet<string> = new Set(
+  'read mapfile readarray getopts let declare typeset local export readonly unset eval source . wait set shopt enable alias unalias trap shift'.split(
+    ' ',
+  ),
+)
+
+/** Variables whose values words may be given, and why there are none. */
+export interface Assigned {
+  /** Set somewhere else than in a statement that always runs, so that what they hold is not known. */
+  readonly unknown: ReadonlySet<string>
+  readonly loops: ReadonlyMap<string, number>
+  /** Something may set any variable, or change how words are read. */
+  readonly isAny: boolean
+}
+
+/** Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. */
+export function assignedIn(script: SyntaxNode): Assigned {
+  const unknown = new Set<string>()
+  const loops = new Map<string, number>()
+  const told = { isAny: false }
+  const look = (node: SyntaxNode, isStraight: boolean): void => {
+    if (node.type === 'Function' || node.type === 'Coproc' || node.type === 'Select') told.isAny = true
+    if (node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor' || node.type === 'ArithmeticExpansion') {
+      if (/[=+-]/.test('text' in node ? node.text : '=')) told.isAny = true
+    }
+    if (node.type === 'FileDescriptorVariable') told.isAny = true
+    if (
+      node.type === 'ParameterExpansion' &&
+      node.operation?.type === 'Default' &&
+      node.operation.operator.endsWith('=')
+    )
+      unknown.add(node.parameter)
+    if (node.type === 'For') {
+      loops.set(node.name.value, (loops.get(node.name.value) ?? 0) + 1)
+      if (!isStraight) unknown.add(`for ${node.name.value}`)
+    }
+    if (node.type === 'Command') {
+      const words = [node.name, ...node.args].map((word) => word?.text.replaceAll(/["'\\]/g, '') ?? '')
+      if (
+        words.slice(0, 3).some((word) => assigners.has(word)) ||
+        /[$`*?[{]/.test(words[0]?.slice(words[0] === '[' ? 1 : 0) ?? '')
+      )
+        told.isAny = true
+      if (words.includes('printf') && words.some((word) => word.startsWith('-v') || /%[^a-zA-Z]*[a-z]*n|\\/.test(word)))
+        told.isAny = true
+      for (const part of node.prefix) {
+        if (part.type !== 'Assignment') continue
+        if (/^(?:IFS|GLOBIGNORE|BASHOPTS|SHELLOPTS|HOME|PWD)$/.test(part.name)) told.isAny = true
+        if (node.name === undefined && (!isStraight || part.append === true || part.index !== undefined))
+          unknown.add(part.name)
+      }
+    }
+    const keeps = isStraight && staysStraight(node)
+    let isFirst = true
+    forEachChild(node, (child) => {
+      look(child, keeps && (node.type !== 'AndOr' || isFirst))
+      isFirst = false
+    })
+  }
+  look(script, true)
+  return { unknown, loops, isAny: told.isAny }
+}
+
+/** Whether what is directly in it runs whenever it does, in the same shell. */
+export function staysStraight(node: SyntaxNode): boolean {
+  return node.type === 'Script' || (node.type === 'Statement' && node.background !== true) || node.type === 'AndOr'
+}
+
+/** Names of variables that a command sets by itself; undefined when they are known only when it runs. */
+export function setByCommand(command: readonly ShellWord[]): readonly string[] | undefined {
+  const [name, ...args] = formsOf(command).at(-1) ?? []
+  const names = (words: readonly ShellWord[]): readonly string[] | undefined => {
+    const plain = words.filter(({ value }) => !value.startsWith('-'))
+    if (plain.some(({ kind, value }) => kind !== 'literal' && !/^[A-Za-z_]\w*\+?=/.test(value))) return undefined
+    return plain.map(({ value }) => value.split(/[+[=]/, 1)[0] ?? '').filter((text) => /^[A-Za-z_]\w*$/.test(text))
+  }
+  switch (name?.value) {
+    case 'export':
+    case 'declare':
+    case 'typeset':
+    case 'local':
+    case 'readonly':
+    case 'read':
+    case 'mapfile':
+    case 'readarray':
+    case 'getopts':
+    case 'unset':
+    case 'let':
+      return name.value === 'read' && args.every(({ value }) => value.startsWith('-')) ? ['REPLY'] : names(args)
+    case 'wait':
+      return args.some(({ value, kind }) => value.startsWith('-p') || kind === 'dynamic') ? names(args) : []
+    case 'printf': {
+      const [first, second] = args
+      if (first === undefined) return []
+      if (first.kind !== 'literal') return undefined
+      if (first.value.startsWith('-v'))
+        return names(
+          first.value === '-v' ? (second === undefined ? [] : [second]) : [{ ...first, value: first.value.slice(2) }],
+        )
+      return assignsByFormat(first.value) ? names(args.slice(1)) : []
+    }
+    default:
+      return []
+  }
+}

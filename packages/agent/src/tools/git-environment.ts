@@ -1,0 +1,46 @@
+/** Settings of git that name programs, each with what runs nothing. They stand above those of every file. */
+const off: readonly (readonly [key: string, value: string])[] = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.pager', 'cat'],
+  ['core.editor', 'false'],
+  ['core.sshCommand', 'false'],
+  ['core.askPass', ''],
+  ['core.gitProxy', ''],
+  ['core.alternateRefsCommand', ''],
+  ['sequence.editor', 'false'],
+  ['gpg.program', 'false'],
+  ['gpg.openpgp.program', 'false'],
+  ['gpg.ssh.program', 'false'],
+  ['gpg.x509.program', 'false'],
+  ['log.showSignature', 'false'],
+  ['credential.helper', ''],
+  ['protocol.allow', 'never'],
+  ['diff.submodule', 'short'],
+  ['submodule.recurse', 'false'],
+  ['safe.bareRepository', 'explicit'],
+  ['fetch.writeCommitGraph', 'false'],
+]
+
+/**
+ * What a command that runs without a rule gets, so that git starts no program for it. It cannot be undone by the command:
+ * assignments to these names, `-c` and other folders of settings are no part of what runs without a rule.
+ */
+export function gitTurnedOff(): Readonly<Record<string, string>> {
+  return {
+    GIT_CONFIG_COUNT: String(off.length),
+    ...Object.fromEntries(
+      off.flatMap(([key, value], at) => [
+        [`GIT_CONFIG_KEY_${at}`, key],
+        [`GIT_CONFIG_VALUE_${at}`, value],
+      ]),
+    ),
+    GIT_PAGER: 'cat',
+    GIT_ASKPASS: '',
+    GIT_SSH_COMMAND: 'false',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+  }
+}

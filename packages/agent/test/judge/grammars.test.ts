@@ -1,0 +1,117 @@
+// Holds R-RULE-7 of docs/spec.md: grammars are held against what the programs say of themselves.
+import { spawnSync } from 'node:child_process'
+import { describe, expect, test } from 'vitest'
+import { gitCommands } from '../../src/shell/grammars/git.ts'
+import { grammars } from '../../src/shell/describe.ts'
+import { optionsOf } from '../../src/shell/read-grammar.ts'
+import type { Grammar } from '../../src/shell/effects.ts'
+
+/** Programs that tell nothing that can be read this way, or are builtins of the shell with other words. */
+const silent: ReadonlySet<string> = new Set([
+  'echo',
+  'printf',
+  'pwd',
+  'true',
+  'false',
+  'test',
+  'which',
+  'ps',
+  'mawk',
+  'awk',
+  'jq',
+  'column',
+])
+
+function known(grammar: Grammar): ReadonlySet<string> {
+  return new Set([...optionsOf(grammar).keys(), ...(grammar.refused ?? '').split(' ')])
+}
+
+/** Long and short options that a help text names at the beginning of its lines. */
+function optionsNamed(help: string): readonly string[] {
+  const heads = help.split('\n').flatMap((line) => /^\s{1,8}(-\S.*?)(?:\s{2,}|$)/.exec(line)?.[1] ?? [])
+  // In the help of cut `-M` is the end of a range.
+  return heads
+    .filter((head) => head !== '-M' && !head.includes('--version'))
+    .flatMap((head) =>
+      [...head.matchAll(/(?:^|[\s,])(-[A-Za-z0-9](?![\w-])|--[a-z][a-z0-9-]*)/g)].map(([, name = '']) => name),
+    )
+}
+
+const gnu = Object.keys(grammars).filter((name) => !silent.has(name) && isGnu(name))
+
+/** Other systems have other programs of these names, with options of their own: there what is not known asks. */
+function isGnu(name: string): boolean {
+  const { stdout } = spawnSync(name, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  return /GNU|^file-/.test(stdout ?? '')
+}
+
+describe('every option that a program names is known, as harmless or as refused', () => {
+  test('there are programs to look at', () => {
+    expect(process.platform !== 'linux' || gnu.length > 20).toBe(true)
+  })
+
+  test.each(gnu.length > 0 ? gnu : ['none'])('%s', (name) => {
+    const grammar = grammars[name]
+    if (grammar === undefined) return
+    const { stdout } = spawnSync(name, ['--help'], { encoding: 'utf8' })
+    const all = known(grammar)
+    expect(
+      optionsNamed(stdout).filter((option) => !all.has(option) && option !== '--help' && option !== '--version'),
+    ).toEqual([])
+  })
+})
+
+describe('a grammar', () => {
+  const every = [...Object.entries(grammars), ...Object.entries(gitCommands)]
+
+  test.each(every)('%s knows no option that it also refuses', (_, grammar) => {
+    const refused = (grammar.refused ?? '').split(' ').filter(Boolean)
+    expect(refused.filter((option) => optionsOf(grammar).has(option))).toEqual([])
+  })
+
+  test.each(every)('%s is written as it is read', (_, grammar) => {
+    for (const token of grammar.options.split(/\s+/).filter(Boolean))
+      expect(token).toMatch(
+        /^(?:-[A-Za-z0-9]+|-[A-Za-z0-9][:?]\w+(?: \w+)?|--[A-Za-z0-9][\w-]*(?:[:?](?:text|read|list|write))?)$/,
+      )
+  })
+})
+
+test('options of git that run, write or read elsewhere are in no grammar', () => {
+  const dangerous = [
+    '--output',
+    '--ext-diff',
+    '--textconv',
+    '--no-index',
+    '--open-files-in-pager',
+    '-O',
+    '--exec',
+    '--upload-pack',
+    '--contents',
+    '--filters',
+    '--submodule',
+    '--recurse-submodules',
+    '--stdin',
+    '--file',
+    '--git-dir',
+    '-c',
+  ]
+  for (const [name, grammar] of Object.entries(gitCommands)) {
+    const found = dangerous.filter((option) => optionsOf(grammar).has(option))
+    // `-c` is another one there.
+    const own: Readonly<Record<string, readonly string[]>> = {
+      'rev-parse': ['--git-dir'],
+      log: ['-c'],
+      show: ['-c'],
+      whatchanged: ['-c'],
+      'diff-tree': ['-c'],
+      blame: ['-c'],
+      shortlog: ['-c'],
+      'rev-list': ['-c'],
+      grep: ['-c'],
+      'ls-files': ['-c'],
+      'check-ignore': ['--no-index'],
+    }
+    expect([name, found]).toEqual([name, own[name] ?? []])
+  }
+})

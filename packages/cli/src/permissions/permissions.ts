@@ -1,0 +1,49 @@
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import { styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { settingsFor } from '../session/run-settings.ts'
+import { openToolbox } from '../session/toolbox.ts'
+import { UsageError } from '../usage-error.ts'
+
+const widest = 60
+const longest = 200
+
+/**
+ * `halting permissions COMMAND`: what would become of a command of bash, part by part. Runs nothing, needs no key.
+ * Exit code 0 when it would run by itself, 1 when it asks or is denied.
+ */
+export async function explainPermissions(
+  given: Flags,
+  [command]: readonly string[],
+  program: Program,
+): Promise<number> {
+  const { output, cwd } = program
+  if (command === undefined)
+    throw new UsageError('halting permissions takes a command of bash, in quotes: halting permissions "npm test".')
+  const { flags, env, settings } = await settingsFor(given, program)
+  const { permissions, workspace } = openToolbox(flags, cwd, env, settings)
+  const { behavior, message, mode, parts } = permissions.explain(command)
+  await workspace.dispose()
+  const status = behavior === 'allow' ? 0 : 1
+  if (wantsJson(flags)) {
+    output.out(`${JSON.stringify({ command, behavior, message: message ?? null, mode, parts })}\n`)
+    return status
+  }
+  const style = styleFor(output.isTerminal.stdout, env)
+  const colours = { allow: style.green, ask: style.yellow, deny: style.red }
+  const width = Math.min(widest, Math.max(...parts.map(({ part }) => oneLine(part, widest).length), 1))
+  const verdicts = { allow: 'It runs.', ask: 'A person is asked.', deny: 'It does not run.' }
+  output.out(
+    [
+      `${colours[behavior](verdicts[behavior])}${mode === 'default' ? '' : ` (${mode})`} ${message === undefined ? '' : oneLine(message, longest * 2)}`.trimEnd(),
+      '',
+      ...parts.map(({ part, behavior: own, because, wouldAllow }) => {
+        const hint = wouldAllow === undefined ? '' : `; ${oneLine(wouldAllow, longest)} would allow it`
+        return `  ${colours[own](own.padEnd(5))}  ${oneLine(part, widest).padEnd(width)}  ${oneLine(because, longest)}${hint}`
+      }),
+      '',
+    ].join('\n'),
+  )
+  return status
+}

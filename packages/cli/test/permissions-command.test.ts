@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { installProgram, run } from './support/program.ts'
+
+installProgram()
+
+test('permissions tells what becomes of a command, part by part and by which rule', async () => {
+  const flags = ['--allowedTools', 'Bash(npm test)', '--disallowedTools', 'Bash(rm:*)']
+  const { status, stdout, stderr } = await run(['permissions', 'npm test && ls | sort; rm x > log', ...flags])
+  expect({ status, stderr }).toEqual({ status: 1, stderr: '' })
+  expect(stdout.split('\n')).toEqual([
+    'It does not run. Denied by the rule Bash(rm:*).',
+    '',
+    '  allow  npm test  the rule Bash(npm test)',
+    '  allow  ls        it changes nothing that needs a rule',
+    '  allow  sort      it changes nothing that needs a rule',
+    '  deny   rm x      the rule Bash(rm:*)',
+    expect.stringMatching(/^ {2}ask {4}> log {5}no rule allows it to write .*\/log; Edit\(\/log\) would allow it$/),
+    '',
+  ])
+})
+
+test('what runs by itself is exit code 0', async () => {
+  const { status, stdout } = await run(['permissions', 'git --version'])
+  expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'It runs.' })
+})
+
+test('with --json it is one object', async () => {
+  const { status, stdout } = await run(['permissions', 'make "$X" *', '--json'])
+  expect({ status, ...(JSON.parse(stdout) as object) }).toEqual({
+    status: 1,
+    command: 'make "$X" *',
+    behavior: 'ask',
+    message: 'no rule allows all of it.',
+    mode: 'default',
+    parts: [{ part: 'make "$X" *', behavior: 'ask', because: 'nothing is known of make' }],
+  })
+})
+
+test('without a command it says how it is used', async () => {
+  const { status, stderr } = await run(['permissions'])
+  expect({ status, told: stderr.includes('halting permissions "npm test"') }).toEqual({ status: 2, told: true })
+})
