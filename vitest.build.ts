@@ -33,6 +33,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/models/scripted': source('models/src/scripted/index.ts'),
   '@halting/models/ai-sdk': source('models/src/ai-sdk/index.ts'),
   '@halting/models': source('models/src/index.ts'),
+  '@halting/agent/sandbox': source('agent/src/sandbox/index.ts'),
   '@halting/agent/foreign': source('agent/src/session/foreign/index.ts'),
   '@halting/agent/hooks': source('agent/src/hooks/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),

@@ -19,6 +19,7 @@ const libraries = {
     index: 'src/index.ts',
     'session/foreign/index': 'src/session/foreign/index.ts',
     'hooks/index': 'src/hooks/index.ts',
+    'sandbox/index': 'src/sandbox/index.ts',
   },
 }
 

@@ -22,7 +22,7 @@ export const packedFiles = {
     mostBytes: { packed: 265 * kilobyte, unpacked: 1_030 * kilobyte },
   },
   '@halting/agent': {
-    holds: [...library, /^dist\/(?:(?:session\/foreign|hooks)\/)?index\.js(?:\.map)?$/],
+    holds: [...library, /^dist\/(?:(?:session\/foreign|hooks|sandbox)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
     mostBytes: { packed: 320 * kilobyte, unpacked: 1_250 * kilobyte },
   },

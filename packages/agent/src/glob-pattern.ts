@@ -89,21 +89,25 @@ export function fitsPathOrAbove(pattern: GlobPattern, segments: readonly string[
 
 /** Whether the pattern may fit something in a folder, or the folder itself. */
 export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
-  let reached = withEmptyAny(new Set([0]), pattern)
-  for (const segment of folder) {
-    if (reached.has(pattern.length)) return true
-    const next = new Set<number>()
-    for (const at of reached) {
-      const part = pattern[at]
-      if (part === 'any') next.add(at)
-      else if (part !== undefined && fitsName(part, segment)) next.add(at + 1)
-    }
-    reached = withEmptyAny(next, pattern)
-  }
-  return reached.size > 0
+  const { reached, isFolderAbove } = reachedWith(pattern, folder)
+  return isFolderAbove || reached.size > 0
+}
+
+/** Whether the pattern may fit something below this folder. */
+export function mayFitBelow(pattern: GlobPattern, segments: readonly string[]): boolean {
+  return reachedWith(pattern, segments).reached.size > 0
 }
 
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
+  const { reached, isFolderAbove } = reachedWith(pattern, segments)
+  if (reached.has(pattern.length)) return 'whole'
+  return isFolderAbove ? 'above' : 'none'
+}
+
+function reachedWith(
+  pattern: GlobPattern,
+  segments: readonly string[],
+): { readonly reached: ReadonlySet<number>; readonly isFolderAbove: boolean } {
   // The places in the pattern that can be reached with the segments read so far.
   let reached = withEmptyAny(new Set([0]), pattern)
   let isFolderAbove = false
@@ -120,8 +124,7 @@ function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'abo
       next.add(pattern.length)
     reached = withEmptyAny(next, pattern)
   }
-  if (reached.has(pattern.length)) return 'whole'
-  return isFolderAbove ? 'above' : 'none'
+  return { reached, isFolderAbove }
 }
 
 /** `**` may stand for no folder, except at the end. */

@@ -125,13 +125,15 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('what this version does not serve is told by key and file', async () => {
+test('the sandbox is that of every file, the most urgent first; of a project without trust what shuts', async () => {
   const sandbox = { enabled: true }
-  const files = { '~/.claude/settings.json': { $schema: 'https://example.com', sandbox, statusLine: undefined } }
-  expect(await load({ files })).toEqual({
-    settings: { sandbox },
-    warnings: ['~/.claude/settings.json holds what this version does not serve yet: sandbox. It is passed over.'],
-  })
+  const opening = { enabled: true, excludedCommands: ['curl *'], filesystem: { denyRead: ['x'], allowWrite: ['/'] } }
+  const files = {
+    '~/.claude/settings.json': { $schema: 'https://example.com', sandbox, statusLine: undefined },
+    '.claude/settings.json': { sandbox: opening },
+  }
+  const { settings } = await load({ files })
+  expect(settings).toEqual({ sandbox: [{ enabled: true, filesystem: { denyRead: ['x'] } }, sandbox] })
 })
 
 describe('what cannot be read is told with its place', () => {

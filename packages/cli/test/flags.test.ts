@@ -89,6 +89,7 @@ describe('what the table reads', () => {
       '--include-hook-events': 'includeHookEvents',
       '--no-session-persistence': 'noSessionPersistence',
       '--dangerously-skip-permissions': 'dangerouslySkipPermissions',
+      '--sandbox': 'sandbox',
     }
     for (const [flag, name] of Object.entries(switches)) {
       expect(parseFlags([flag, 'hi'])).toEqual({ flags: { [name]: true }, words: ['hi'] })

@@ -1,5 +1,3 @@
-import type { Stats } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import type { AnyTool, Permissions } from '@halting/core'
 import { isPdf, type CarriedText, type CarryOver } from '@halting/core/adapters'
 import { realPath, shownPath } from '../paths.ts'
@@ -7,6 +5,7 @@ import { seenFile, type LastSeen } from '../tools/file-state.ts'
 import { isImage } from '../tools/image.ts'
 import { readLines } from '../tools/line-reader.ts'
 import { numberedLines } from '../tools/numbered-lines.ts'
+import { type InPlace, openInPlace } from '../open-in-place.ts'
 import { createReadTool, startOf } from '../tools/read.ts'
 import { codeOf } from '../tools/result.ts'
 import type { Workspace } from '../tools/workspace.ts'
@@ -69,15 +68,30 @@ async function carriedFile(
 ): Promise<CarriedText | undefined> {
   const path = seen.realPath
   const name = shownPath(path, realPath(workspace.cwd))
-  const stats = await statsOf(path)
-  if (stats === 'gone') return { title: `The file ${name}`, text: 'It was deleted since you read it.' }
-  if (stats?.isFile() !== true) return undefined
-  const start = await startOf(path)
+  const found = await openFound(path)
+  if (found === 'gone') return { title: `The file ${name}`, text: 'It was deleted since you read it.' }
+  if (found?.kind !== 'file') return undefined
+  try {
+    return await carriedText(seen, name, found, workspace, { room, signal })
+  } finally {
+    await found.file.close()
+  }
+}
+
+async function carriedText(
+  seen: LastSeen,
+  name: string,
+  { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
+  workspace: Workspace,
+  { room, signal }: Room,
+): Promise<CarriedText | undefined> {
+  const path = seen.realPath
+  const start = await startOf(file)
   if (start.includes(0) || isPdf(start) || isImage(path, start)) return undefined
   const { editBytes, lineCharacters } = workspace.limits
   const firstLine = stats.size <= room ? 1 : seen.firstLine
   const range = { firstLine, maxLines: Infinity, lineCharacters, maxCharacters: room }
-  const read = await readLines(path, range, { hashes: stats.size <= editBytes, signal })
+  const read = await readLines(file, range, { hashes: stats.size <= editBytes, signal })
   const { lines, lineCount, hasMore } = read
   const now = seenFile(stats, read.hash)
   const hasChanged = workspace.files.freshness(path, now, () => false) === 'changed'
@@ -93,9 +107,9 @@ function emptyText(lineCount: number | undefined): string {
   return lineCount === 0 ? 'It is empty.' : `It has only ${lineCount} lines now.`
 }
 
-async function statsOf(path: string): Promise<Stats | 'gone' | undefined> {
+async function openFound(path: string): Promise<InPlace | 'gone' | undefined> {
   try {
-    return await stat(path)
+    return await openInPlace(path)
   } catch (thrown) {
     const code = codeOf(thrown)
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'gone' : undefined

@@ -1,9 +1,15 @@
 import { join, relative, sep } from 'node:path'
-import { couldFitBelow, fitsPathOrAbove, globPattern } from '../glob-pattern.ts'
+import { couldFitBelow, fitsPathOrAbove, type GlobPattern, globPattern } from '../glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../paths.ts'
 
 /** A gitignore pattern with the place from which it counts. */
 export interface PathPattern {
+  /** Both ends of the folder from which it counts. */
+  readonly anchors: readonly string[]
+  /** What the path below an anchor, or a folder above it, looks like. */
+  readonly glob: GlobPattern
+  /** The paths that it names, if it is no pattern but a name. */
+  readonly named: readonly string[]
   matches(path: string): boolean
   /** Whether it may fit something that lies in a folder. */
   couldFitBelow(folder: string): boolean
@@ -31,6 +37,9 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
   const glob = globPattern(isBareName ? `**/${pattern}` : pattern)
   const anchors = bothEnds(anchor)
   return {
+    anchors,
+    glob,
+    named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
       anchors.some(
         (root) => isInside(path, root) && fitsPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),

@@ -2,7 +2,8 @@ import { ConfigurationError } from '@halting/core'
 import { isAgentTool } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
-import { absolutePath, bothEnds } from '../paths.ts'
+import { absolutePath, bothEnds, realPath } from '../paths.ts'
+import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { judgeCommand } from './command-cover.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
@@ -33,6 +34,8 @@ export interface PermissionOptions {
   readonly readableFolders?: readonly string[]
   /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
   readonly shellDirectory?: () => string
+  /** Holds commands: what runs inside it need not be asked about. */
+  readonly sandbox?: { holds(command: string): boolean }
   /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
   readonly whenAsked?: 'deny' | 'ask'
 }
@@ -50,6 +53,10 @@ export interface RulePermissions extends Permissions {
   remedyFor(request: PermissionRequest): Remedy | undefined
   /** What would become of a command of bash, part by part. Nothing runs. */
   explain(command: string): Explanation
+  /** Where the path of a call led when it was decided about; undefined for a call that was not, or has none. */
+  judgedPath(callId: string): string | undefined
+  /** Which files deny rules name: a sandbox keeps them shut for every command. */
+  deniedPlaces(): DeniedPatterns
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
   deniesReading(path: string): boolean
 }
@@ -85,7 +92,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     directories: folders.flatMap(bothEnds),
     readableFolders: options.readableFolders ?? [],
     shellDirectory: options.shellDirectory ?? (() => cwd),
+    ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
   }
+  const judged = new Map<string, string>()
   const whenAsked = options.whenAsked ?? 'ask'
   const modes = options.modes ?? permissionModes
   const denies: Permissions['denies'] = (request) => {
@@ -93,6 +102,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
+    noteJudged(judged, request, cwd)
     const current = inMode(book, request, modes)
     const decision = decide(request, current)
     if (decision.behavior !== 'ask') return decision
@@ -123,6 +133,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       }
     },
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
+    judgedPath: (callId) => judged.get(callId),
+    deniedPlaces() {
+      const named = (kinds: ReadonlySet<string>): DeniedPatterns['read'] =>
+        book.deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
+      return { read: named(readers), edit: named(writers) }
+    },
     denies,
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask') },
@@ -134,6 +150,23 @@ function bashRequest(command: string): PermissionRequest {
     call: { type: 'tool_use', id: 'explained', name: 'Bash', input: { command } },
     tool: { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' },
     readOnly: isReadOnlyCommand(command),
+  }
+}
+
+const readers: ReadonlySet<string> = new Set(['Read', 'Grep', 'Glob'])
+const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
+
+const mostJudged = 1_000
+
+/** Before it is looked at: what changes after this is seen by whoever opens the path. */
+function noteJudged(judged: Map<string, string>, { call }: PermissionRequest, cwd: string): void {
+  judged.delete(call.id)
+  const subject = subjectOf(call, cwd)
+  if (subject.kind !== 'path') return
+  judged.set(call.id, realPath(subject.path))
+  for (const oldest of judged.keys()) {
+    if (judged.size <= mostJudged) return
+    judged.delete(oldest)
   }
 }
 
@@ -192,6 +225,7 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
   if (isAllowedWhole(book.allow, call.name, subject)) return covered
   if (subject.kind === 'command') {
+    if (book.sandbox?.holds(subject.command) === true) return covered
     const verdict = judgeCommand(subject.command, book)
     return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
   }

@@ -25,6 +25,8 @@ export interface RuleBook {
   readonly readableFolders: readonly string[]
   /** Where the shell is now. */
   readonly shellDirectory: () => string
+  /** Holds commands, where there is a sandbox. */
+  readonly sandbox?: { holds(command: string): boolean }
 }
 
 /** How a path is used. Edit rules cover Write, Read rules cover Grep and Glob (spec R-RULE-3). */

@@ -26,7 +26,8 @@ export interface Settings {
   readonly passEnvironment?: readonly string[]
   readonly permissions?: PermissionSettings
   readonly hooks?: HookSettings
-  readonly sandbox?: JsonObject
+  /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
+  readonly sandbox?: readonly JsonObject[]
   readonly statusLine?: JsonObject
 }
 
@@ -54,14 +55,7 @@ export interface CountingFile {
 }
 
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
-const singleFields = [
-  'apiKeyHelper',
-  'cleanupPeriodDays',
-  'fileCheckpointingEnabled',
-  'model',
-  'sandbox',
-  'statusLine',
-] as const
+const singleFields = ['apiKeyHelper', 'cleanupPeriodDays', 'fileCheckpointingEnabled', 'model', 'statusLine'] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
 export function merged(
@@ -87,6 +81,7 @@ export function merged(
   const env = new Map<string, string>()
   const passEnvironment: string[] = []
   const modelPrices: JsonObject[] = []
+  const sandbox: JsonObject[] = []
   for (const { file, fields } of counting) {
     for (const [name, value] of Object.entries(fields.env ?? {})) {
       if (env.has(name)) continue
@@ -96,6 +91,10 @@ export function merged(
     for (const name of fields.passEnvironment ?? []) {
       passEnvironment.push(name)
       note('passEnvironment', name, file)
+    }
+    if (fields.sandbox !== undefined) {
+      sandbox.push(fields.sandbox)
+      note('sandbox', fields.sandbox, file)
     }
     if (fields.modelPrices === undefined) continue
     modelPrices.push(fields.modelPrices)
@@ -111,6 +110,7 @@ export function merged(
       ...(env.size > 0 && { env: Object.fromEntries(env) }),
       ...(passEnvironment.length > 0 && { passEnvironment }),
       ...(modelPrices.length > 0 && { modelPrices }),
+      ...(sandbox.length > 0 && { sandbox }),
       ...(permissions !== undefined && { permissions }),
       ...(hooks !== undefined && { hooks }),
     },

@@ -11,9 +11,6 @@ import {
 import { listedFields, merged, type CountingFile } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** Known, and of no use to this version: a person is told where they would miss it. */
-const notServedYet: readonly (keyof Fields)[] = ['sandbox']
-
 /** What counts of files that were read, merged; the most urgent first. @throws SettingsError */
 export async function weighFiles(files: readonly ReadFile[], options: LoadOptions): Promise<LoadedSettings> {
   const checked = checkedFiles(files, options.nearest)
@@ -28,13 +25,6 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
     return { file, result, fields }
   })
   if (trust?.problem !== undefined) warnings.push(trust.problem)
-  for (const { file, fields } of counting) {
-    const missing = notServedYet.filter((key) => fields[key] !== undefined)
-    if (missing.length > 0)
-      warnings.push(
-        `${file.name} holds what this version does not serve yet: ${missing.join(', ')}. It is passed over.`,
-      )
-  }
   const { settings, origins } = merged(counting, warnings)
   return {
     settings,
@@ -148,9 +138,7 @@ function foundFile({ file, fields }: CountingFile): FoundFile {
   const isThere = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : value !== undefined)
   const permissions = [...listedFields, 'defaultMode', 'disableBypassPermissionsMode'] as const
   const counts = (key: string): boolean =>
-    key === 'permissions'
-      ? permissions.some((one) => isThere(fields[one]))
-      : known.has(key) && !notServedYet.some((one) => one === key)
+    key === 'permissions' ? permissions.some((one) => isThere(fields[one])) : known.has(key)
   const keys = Object.keys(content).filter((key) => key !== '$schema')
   return { level, name, served: keys.filter(counts), passedOver: keys.filter((key) => !counts(key)) }
 }

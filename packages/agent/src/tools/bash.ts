@@ -1,4 +1,5 @@
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
+import { SandboxError } from '../sandbox/sandbox-error.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
@@ -84,12 +85,18 @@ type Started =
 
 function start(command: string, workspace: Workspace): Started {
   try {
-    return { kind: 'started', shell: startShellCommand(command, workspace) }
+    return { kind: 'started', shell: startShellCommand(command, workspace, accessOf(command)) }
   } catch (thrown) {
+    if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
     // Node throws for an argument or environment that is too long to start anything with.
     if (codeOf(thrown) !== 'E2BIG') throw thrown
     return { kind: 'failed', result: failed('The command is too long to start. Write it to a file and run that file.') }
   }
+}
+
+/** What runs without a rule writes nothing: in a sandbox it cannot (spec R-BOX-3). */
+function accessOf(command: string): 'read-only' | 'project' {
+  return isReadOnlyCommand(command) ? 'read-only' : 'project'
 }
 
 type CutReason = 'aborted' | 'timed out' | undefined

@@ -1,10 +1,10 @@
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
-import { realPath } from '../paths.ts'
 import { filledText, flag, inputForm, optional, text } from './input.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { changeOf } from './patch.ts'
 import { type Replaced, replaceIn } from './replace.ts'
+import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import { isShownIn } from './shown.ts'
@@ -46,8 +46,10 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
     readOnly: false,
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      const real = realPath(path)
-      return workspace.files.inTurn(real, () => edit(path, real, input, { workspace, context }))
+      return refusingMoved(() => {
+        const real = workspace.realPathOf(path, context.callId)
+        return workspace.files.inTurn(real, () => edit(path, real, input, { workspace, context }))
+      })
     },
   }
 }

@@ -3,9 +3,10 @@ import type { Tool, ToolOutput } from '@halting/core'
 import { bracesExpanded, fitsPath, globPattern } from '../glob-pattern.ts'
 import { shownPath } from '../paths.ts'
 import { filledText, inputForm, optional } from './input.ts'
+import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
 import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
-import { searchRoot } from './search-root.ts'
+import { type Root, searchRoot } from './search-root.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface GlobInput {
@@ -36,12 +37,13 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
       return { valid: false, message: 'Glob: pattern must be relative and without "..". Put the directory into path.' }
     },
     readOnly: true,
-    async execute({ pattern, path }, { signal }) {
-      const root = searchRoot(path, workspace)
-      if (root.kind === 'refused') return failed(root.why)
-      if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
-      return find(pattern, root.path, workspace, signal)
-    },
+    execute: ({ pattern, path }, { signal, callId }) =>
+      refusingMoved(async () => {
+        const root = searchRoot(path, workspace, callId)
+        if (root.kind === 'refused') return failed(root.why)
+        if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
+        return find(pattern, root, workspace, signal)
+      }),
   }
 }
 
@@ -58,7 +60,12 @@ function matcherOf(pattern: string): ((name: string) => boolean) | undefined {
   }
 }
 
-async function find(pattern: string, root: string, workspace: Workspace, signal: AbortSignal): Promise<ToolOutput> {
+async function find(
+  pattern: string,
+  { path: root, real }: Root,
+  workspace: Workspace,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
   const { globFiles, searchCharacters } = workspace.limits
   const isMatch = matcherOf(pattern)
   if (isMatch === undefined)
@@ -69,7 +76,7 @@ async function find(pattern: string, root: string, workspace: Workspace, signal:
   let rest = ''
   // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
   const args = ['--files', '--null', '--sortr=modified']
-  const end = await runRipgrep({ args: [...args, ...withoutVersionControl], cwd: root, signal }, (text) => {
+  const end = await runRipgrep({ args: [...args, ...withoutVersionControl], cwd: real, signal }, (text) => {
     const names = (rest + text).split('\0')
     rest = names.pop() ?? ''
     for (const name of names) {

@@ -1,11 +1,12 @@
 import { dirname, resolve } from 'node:path'
-import type { Tool, ToolOutput } from '@halting/core'
+import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { shownPath } from '../paths.ts'
 import { filledText, flag, inputForm, oneOf, optional, wholeNumber } from './input.ts'
+import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
 import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
-import { searchRoot } from './search-root.ts'
+import { type Root, searchRoot } from './search-root.ts'
 import type { Workspace } from './workspace.ts'
 
 export type GrepMode = 'files_with_matches' | 'content' | 'count'
@@ -55,7 +56,7 @@ export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    execute: (input, { signal }) => search(input, workspace, signal),
+    execute: (input, context) => refusingMoved(() => search(input, workspace, context)),
   }
 }
 
@@ -93,14 +94,13 @@ function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
   ]
 }
 
-async function search(input: GrepInput, workspace: Workspace, signal: AbortSignal): Promise<ToolOutput> {
-  const root = searchRoot(input.path, workspace)
+async function search(input: GrepInput, workspace: Workspace, { signal, callId }: ToolContext): Promise<ToolOutput> {
+  const root = searchRoot(input.path, workspace, callId)
   if (root.kind === 'refused') return failed(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
-  const cwd = root.isDirectory ? root.path : dirname(root.path)
-  const taken = new TakenLines(mode, cwd, input.head_limit ?? Number.POSITIVE_INFINITY, workspace)
-  const args = [...argumentsOf(input, mode), '--', root.isDirectory ? './' : root.path]
-  const end = await runRipgrep({ args, cwd, signal }, (text) => taken.take(text))
+  const taken = new TakenLines(mode, root, input.head_limit ?? Number.POSITIVE_INFINITY, workspace)
+  const args = [...argumentsOf(input, mode), '--', ...(root.isDirectory ? ['./'] : [])]
+  const end = await runRipgrep({ args, ...whereOf(root), signal }, (text) => taken.take(text))
   if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
   if (end.kind === 'failed' && taken.lines.length === 0) return failed(`Grep failed: ${end.why}`)
   const { lines, isCut } = taken
@@ -112,19 +112,23 @@ async function search(input: GrepInput, workspace: Workspace, signal: AbortSigna
   }
 }
 
+function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly file?: string } {
+  return isDirectory ? { cwd: real } : { cwd: dirname(real), file: real }
+}
+
 /** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
 class TakenLines {
   readonly lines: string[] = []
   readonly files = new Set<string>()
   isCut = false
   readonly #mode: GrepMode
-  readonly #root: string
+  readonly #root: Root
   readonly #maxLines: number
   readonly #workspace: Workspace
   #rest = ''
   #characters = 0
 
-  constructor(mode: GrepMode, root: string, maxLines: number, workspace: Workspace) {
+  constructor(mode: GrepMode, root: Root, maxLines: number, workspace: Workspace) {
     this.#mode = mode
     this.#root = root
     this.#maxLines = maxLines
@@ -159,7 +163,8 @@ class TakenLines {
   }
 
   #path(name: string): string | undefined {
-    const file = resolve(this.#root, name)
+    const { path, isDirectory } = this.#root
+    const file = isDirectory ? resolve(path, name) : path
     if (this.#workspace.hides(file)) return undefined
     this.files.add(file)
     return shownPath(file, this.#workspace.cwd)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
 
 /** Part of a text file, as lines without their ends. */
@@ -29,30 +29,25 @@ const chunkBytes = 64 * 1024
  * true, and stops after the range when it is not.
  */
 export async function readLines(
-  path: string,
+  file: FileHandle,
   range: LineRange,
   { hashes, signal }: { readonly hashes: boolean; readonly signal: AbortSignal },
 ): Promise<LinesRead> {
   const taker = new LineTaker(range)
   const hash = createHash('sha256')
   const decoder = new StringDecoder('utf8')
-  const file = await open(path, 'r')
-  try {
-    const buffer = Buffer.alloc(chunkBytes)
-    for (;;) {
-      signal.throwIfAborted()
-      const { bytesRead } = await file.read(buffer, 0, chunkBytes)
-      if (bytesRead === 0) break
-      const bytes = buffer.subarray(0, bytesRead)
-      if (hashes) hash.update(bytes)
-      taker.take(decoder.write(bytes))
-      if (!hashes && taker.hasMore) return { lines: taker.lines, lineCount: undefined, hasMore: true, hash: undefined }
-    }
-    taker.take(decoder.end())
-    taker.finish()
-  } finally {
-    await file.close()
+  const buffer = Buffer.alloc(chunkBytes)
+  for (;;) {
+    signal.throwIfAborted()
+    const { bytesRead } = await file.read(buffer, 0, chunkBytes)
+    if (bytesRead === 0) break
+    const bytes = buffer.subarray(0, bytesRead)
+    if (hashes) hash.update(bytes)
+    taker.take(decoder.write(bytes))
+    if (!hashes && taker.hasMore) return { lines: taker.lines, lineCount: undefined, hasMore: true, hash: undefined }
   }
+  taker.take(decoder.end())
+  taker.finish()
   const { lines, hasMore, lineCount } = taker
   return { lines, lineCount, hasMore, hash: hashes ? hash.digest('base64') : undefined }
 }

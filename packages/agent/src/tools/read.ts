@@ -1,9 +1,9 @@
 import type { Stats } from 'node:fs'
-import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { type FileHandle, readdir } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
 import type { Tool, ToolOutput } from '@halting/core'
 import { isPdf, pdfPagesOf } from '@halting/core/adapters'
-import { realPath } from '../paths.ts'
+import { openInPlace, PathMovedError } from '../open-in-place.ts'
 import { hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
@@ -37,37 +37,59 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    async execute(input, { signal }) {
+    async execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      const found = await regularFile(path, workspace)
+      const found = await regularFile(path, workspace, context.callId)
       if (found.kind === 'refused') return found.result
-      const start = await startOf(path)
-      if (isImage(path, start)) {
-        return readImageFile(path, found.stats, workspace)
+      try {
+        return await readFound(input, found, workspace, context.signal)
+      } finally {
+        await found.file.close()
       }
-      if (isPdf(start)) return describePdf(path, found.stats, workspace)
-      if (start.includes(0)) {
-        return failed(
-          `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
-        )
-      }
-      return readText(input, path, found.stats, workspace, signal)
     },
   }
 }
 
-type Found =
-  | { readonly kind: 'file'; readonly stats: Stats }
-  | { readonly kind: 'refused'; readonly result: ToolOutput }
+async function readFound(
+  input: ReadInput,
+  found: FoundFile,
+  workspace: Workspace,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const { path } = found
+  const start = await startOf(found.file)
+  if (isImage(path, start)) return readImageFile(found, workspace)
+  if (isPdf(start)) return describePdf(found, workspace)
+  if (start.includes(0)) {
+    return failed(
+      `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
+    )
+  }
+  return readText(input, found, workspace, signal)
+}
 
-async function regularFile(path: string, workspace: Workspace): Promise<Found> {
+/** A file that is open. It is the one that was judged: what stands at its path later does not matter. */
+interface FoundFile {
+  readonly kind: 'file'
+  readonly path: string
+  readonly real: string
+  readonly file: FileHandle
+  readonly stats: Stats
+}
+
+type Found = FoundFile | { readonly kind: 'refused'; readonly result: ToolOutput }
+
+async function regularFile(path: string, workspace: Workspace, callId: string): Promise<Found> {
   const refused = (message: string): Found => ({ kind: 'refused', result: failed(message) })
   try {
-    const stats = await stat(path)
-    if (stats.isFile()) return { kind: 'file', stats }
-    if (stats.isDirectory()) return refused(`${path} is a directory. Use Glob, or ls in Bash, to see what is in it.`)
+    const real = workspace.realPathOf(path, callId)
+    const found = await openInPlace(real)
+    if (found.kind === 'file') return { ...found, path, real }
+    if (found.kind === 'folder')
+      return refused(`${path} is a directory. Use Glob, or ls in Bash, to see what is in it.`)
     return refused(`${path} is not a regular file (a device, pipe or socket), which Read does not open.`)
   } catch (thrown) {
+    if (thrown instanceof PathMovedError) return refused(thrown.message)
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
       return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${await similarNames(path)}`)
@@ -95,25 +117,20 @@ function stemOf(path: string): string {
 const startBytes = 8192
 
 /** Enough of a file to tell what kind it is. */
-export async function startOf(path: string): Promise<Buffer> {
-  const file = await open(path, 'r')
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await file.close()
-  }
+export async function startOf(file: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
+  return buffer.subarray(0, bytesRead)
 }
 
-async function readImageFile(path: string, stats: Stats, workspace: Workspace): Promise<ToolOutput> {
+async function readImageFile({ path, real, file, stats }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
   const { imageFileBytes } = workspace.limits
   // So much is not taken into memory, whatever could be made of it.
   if (stats.size > imageFileBytes)
     return failed(`${path} has ${stats.size} bytes, ${imageFileBytes} at most. Make a smaller copy and read that.`)
-  const bytes = await readFile(path)
+  const bytes = await file.readFile()
   const image = await workspace.fitImage(bytes)
   if (image.kind === 'refused') return failed(`${path} cannot be shown as an image. ${image.why}`)
-  workspace.files.saw(realPath(path), seenFile(stats, hashOf(bytes)))
+  workspace.files.saw(real, seenFile(stats, hashOf(bytes)))
   return {
     content: [image.block],
     details: {
@@ -127,8 +144,8 @@ async function readImageFile(path: string, stats: Stats, workspace: Workspace): 
 }
 
 /** A whole PDF may fill the window. Its text is read in parts. */
-async function describePdf(path: string, stats: Stats, { limits }: Workspace): Promise<ToolOutput> {
-  const pages = stats.size > limits.imageFileBytes ? undefined : pdfPagesOf(await readFile(path))
+async function describePdf({ path, file, stats }: FoundFile, { limits }: Workspace): Promise<ToolOutput> {
+  const pages = stats.size > limits.imageFileBytes ? undefined : pdfPagesOf(await file.readFile())
   const size = pages === undefined ? 'whose pages cannot be counted' : `of ${pages} ${pages === 1 ? 'page' : 'pages'}`
   return failed(
     `${path} is a PDF ${size}, which Read does not show. Read its text in parts with Bash: ` +
@@ -138,8 +155,7 @@ async function describePdf(path: string, stats: Stats, { limits }: Workspace): P
 
 async function readText(
   input: ReadInput,
-  path: string,
-  stats: Stats,
+  { path, real, file, stats }: FoundFile,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
@@ -151,8 +167,8 @@ async function readText(
     lineCharacters: limits.lineCharacters,
     maxCharacters: limits.readCharacters,
   }
-  const read = await readLines(path, range, { hashes: stats.size <= limits.editBytes, signal })
-  workspace.files.saw(realPath(path), seenFile(stats, read.hash), firstLine)
+  const read = await readLines(file, range, { hashes: stats.size <= limits.editBytes, signal })
+  workspace.files.saw(real, seenFile(stats, read.hash), firstLine)
   const details = {
     type: 'text',
     filePath: path,

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
+import { basename } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
+import { holdFolder, openInPlace } from '../open-in-place.ts'
 import { headOf } from '@halting/core/adapters'
 
 /** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */
@@ -11,9 +13,14 @@ export type RipgrepEnd =
 
 const longestProblems = 2000
 
-/** Runs ripgrep and hands over its output piece by piece. `take` returns 'enough' to end it early. */
+/** Runs ripgrep in a folder, or on one file of it, both by real paths, and hands over its output piece by piece. `take` returns 'enough' to end it early. */
 export async function runRipgrep(
-  options: { readonly args: readonly string[]; readonly cwd: string; readonly signal: AbortSignal },
+  options: {
+    readonly args: readonly string[]
+    readonly cwd: string
+    readonly file?: string
+    readonly signal: AbortSignal
+  },
   take: (text: string) => 'more' | 'enough',
 ): Promise<RipgrepEnd> {
   const program = await ripgrepPath()
@@ -24,13 +31,22 @@ export async function runRipgrep(
     }
   const { signal } = options
   if (signal.aborted) return { kind: 'aborted' }
-  return new Promise((resolve) => {
+  // The folder or file that was judged is held, and searched, whatever stands at its path by then.
+  const folder = await holdFolder(options.cwd)
+  const file = options.file === undefined ? undefined : await openInPlace(options.file)
+  const cwd = folder.pathOf('.')
+  const target = file?.kind === 'file' ? [nameOf(options.file ?? '')] : []
+  const ended = new Promise<RipgrepEnd>((resolve) => {
     // --no-config: a configuration file could make ripgrep run programs (--pre).
     // --no-require-git: .gitignore counts also where no repository is.
-    const child = spawn(program, ['--no-config', '--color=never', '--hidden', '--no-require-git', ...options.args], {
-      cwd: options.cwd,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+    const child = spawn(
+      program,
+      ['--no-config', '--color=never', '--hidden', '--no-require-git', ...options.args, ...target],
+      {
+        cwd,
+        stdio: ['ignore', 'pipe', 'pipe', file?.kind === 'file' ? file.file.fd : 'ignore'],
+      },
+    )
     let problems = ''
     let hasEnough = false
     const kill = (): void => void child.kill('SIGKILL')
@@ -40,12 +56,12 @@ export async function runRipgrep(
       resolve(signal.aborted ? { kind: 'aborted' } : end)
     }
     const decoder = new StringDecoder('utf8')
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
       if (hasEnough || take(decoder.write(chunk)) === 'more') return
       hasEnough = true
       kill()
     })
-    child.stderr.on('data', (chunk: Buffer) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       problems = headOf(problems + chunk.toString(), longestProblems)
     })
     child.once('error', (error) => settle({ kind: 'failed', why: `ripgrep could not be started: ${error.message}` }))
@@ -59,6 +75,17 @@ export async function runRipgrep(
       )
     })
   })
+  try {
+    return await ended
+  } finally {
+    if (file?.kind === 'file') await file.file.close()
+    await folder.close()
+  }
+}
+
+/** What the search is told of the file: on Linux the descriptor that it gets, elsewhere the name in its folder. */
+function nameOf(path: string): string {
+  return process.platform === 'linux' ? '/proc/self/fd/3' : `./${basename(path)}`
 }
 
 /** Where the ripgrep is that searches go to; undefined when there is none for this platform. */

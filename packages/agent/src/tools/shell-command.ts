@@ -9,6 +9,7 @@ import { gitTurnedOff } from './git-environment.ts'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -37,6 +38,8 @@ export interface ShellPlace {
   readonly shellDirectory: string
   /** Takes secrets out of what commands write. */
   readonly redact?: (text: string) => string
+  /** Holds commands; they run as this program does without one. */
+  readonly sandbox?: Sandbox | undefined
   /** The directory is gone: go back to the root. */
   resetShell(): void
 }
@@ -48,16 +51,15 @@ export interface ShellPlace {
  * S2: `ended` resolves when the shell has ended, also while something it started still holds the pipes.
  * S3: `end()` reaches everything that the shell started.
  */
-export function startShellCommand(command: string, place: ShellPlace): ShellCommand {
+export function startShellCommand(
+  command: string,
+  place: ShellPlace,
+  access: 'read-only' | 'project' = 'project',
+): ShellCommand {
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact)
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
-  const child = spawn('bash', ['-c', prelude + command], {
-    cwd: place.shellDirectory,
-    detached: true,
-    env: { ...environmentOf(place, mark), ...(isReadOnlyCommand(command) && gitTurnedOff()) },
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-  })
+  const child = spawnShell(prelude + command, { command, place, mark, access })
   const ended = endOf(child, output, place)
   if (child.pid === undefined) return { output, ended, end: async () => undefined, letGo: () => undefined }
   const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
@@ -77,6 +79,38 @@ export function startShellCommand(command: string, place: ShellPlace): ShellComm
       child.unref()
       for (const pipe of pipesOf(child)) unref(pipe)
     },
+  }
+}
+
+interface ToSpawn {
+  readonly command: string
+  readonly place: ShellPlace
+  readonly mark: string
+  readonly access: 'read-only' | 'project'
+}
+
+/** @throws SandboxError for a command that cannot be held: it is not started. */
+function spawnShell(script: string, { command, place, mark, access }: ToSpawn): ChildProcess {
+  const directory = place.shellDirectory
+  const plain = {
+    file: 'bash',
+    args: ['-c', script],
+    directory,
+    env: { ...environmentOf(place, mark), ...(isReadOnlyCommand(command) && gitTurnedOff()) },
+  }
+  const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
+  const { sandbox } = place
+  if (sandbox === undefined || sandbox.excludes(command)) {
+    return spawn(plain.file, plain.args, { cwd: directory, detached: true, env: plain.env, stdio: [...own] })
+  }
+  const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access))
+  let child: ChildProcess | undefined
+  try {
+    const stdio = [...own, ...held.descriptors]
+    child = spawn(held.file, held.args, { cwd: directory, detached: true, env: held.env, stdio })
+    return child
+  } finally {
+    held.started(child)
   }
 }
 

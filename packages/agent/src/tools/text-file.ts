@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { lstat, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
 import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
-import { makeFolder } from '../make-folder.ts'
+import { holdFolder, type InPlace, named, openInPlace, PathMovedError } from '../open-in-place.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
 
@@ -25,15 +25,26 @@ const byteOrderMark = '\uFEFF'
 
 /** Reads a whole file as UTF-8, strictly: a byte that would not survive the way back makes it no text. */
 export async function loadFile(path: string, largestBytes: number): Promise<LoadedFile> {
-  const stats = await statIfThere(path)
-  if (stats === undefined) return { kind: 'absent' }
-  if (stats.isDirectory()) return { kind: 'not a file', why: 'is a directory' }
-  if (!stats.isFile()) return { kind: 'not a file', why: 'is not a regular file' }
+  const found = await openIfThere(path)
+  if (found === undefined) return { kind: 'absent' }
+  if (found.kind === 'folder') return { kind: 'not a file', why: 'is a directory' }
+  if (found.kind === 'special') return { kind: 'not a file', why: 'is not a regular file' }
+  try {
+    return await loaded(found, largestBytes)
+  } finally {
+    await found.file.close()
+  }
+}
+
+async function loaded(
+  { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
+  largestBytes: number,
+): Promise<LoadedFile> {
   const { mode } = stats
   if (stats.size > largestBytes) {
     return { kind: 'not text', why: `is larger than ${largestBytes} bytes`, seen: seenFile(stats, undefined), mode }
   }
-  const bytes = await readFile(path)
+  const bytes = await file.readFile()
   const seen = seenFile(stats, hashOf(bytes))
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -44,9 +55,9 @@ export async function loadFile(path: string, largestBytes: number): Promise<Load
   }
 }
 
-async function statIfThere(path: string): Promise<Stats | undefined> {
+async function openIfThere(path: string): Promise<InPlace | undefined> {
   try {
-    return await stat(path)
+    return await openInPlace(path)
   } catch (thrown) {
     if (codeOf(thrown) === 'ENOENT') return undefined
     throw thrown
@@ -75,23 +86,36 @@ export async function saveFile(
   return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode }, save)
 }
 
+/** In the folder that is at the path now, whatever comes to stand there meanwhile. */
 async function replaceFile(path: string, bytes: Uint8Array, mode: number | undefined): Promise<SeenFile> {
-  await makeFolder(dirname(path))
-  const temporary = join(dirname(path), `.${basename(path).slice(0, 100)}.${randomUUID()}.tmp`)
-  const file = await open(temporary, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
+  const folder = await holdFolder(dirname(path), { makes: true })
+  const name = basename(path)
+  const temporary = folder.pathOf(`.${name.slice(0, 100)}.${randomUUID()}.tmp`)
   try {
-    try {
-      await file.writeFile(bytes)
-      // Creation is subject to the umask; an existing mode is not.
-      if (mode !== undefined) await file.chmod(mode & 0o7777)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, path)
+    const stats = await written(temporary, bytes, mode)
+    await folder.check()
+    // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
+    const there = await lstat(folder.pathOf(name)).catch(() => undefined)
+    if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
+    await rename(temporary, folder.pathOf(name))
+    return seenFile(stats, hashOf(bytes))
   } catch (thrown) {
     await rm(temporary, { force: true })
-    throw thrown
+    throw named(thrown, path)
+  } finally {
+    await folder.close()
   }
-  return seenFile(await stat(path), hashOf(bytes))
+}
+
+async function written(path: string, bytes: Uint8Array, mode: number | undefined): Promise<Stats> {
+  const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
+  try {
+    await file.writeFile(bytes)
+    // Creation is subject to the umask; an existing mode is not.
+    if (mode !== undefined) await file.chmod(mode & 0o7777)
+    await file.sync()
+    return await file.stat()
+  } finally {
+    await file.close()
+  }
 }

@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
+import { PathMovedError } from '../open-in-place.ts'
 import { absolutePath, isInsideAny, realPath } from '../paths.ts'
 import { defaultMediaLimits } from '@halting/core/adapters'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { Sharp } from '../media/sharp.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import { FileStates } from './file-state.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
@@ -18,6 +20,8 @@ export interface WorkspaceOptions {
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
   readonly hides?: (path: string) => boolean
+  /** Where the path of a call led when its permission was decided, such as `RulePermissions.judgedPath`. */
+  readonly judged?: (callId: string) => string | undefined
   /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
   /** Keeps what files were before the tools change them; nothing does when absent. */
@@ -38,6 +42,9 @@ export class Workspace {
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
   readonly checkpoints: FileCheckpoints | undefined
+  /** Holds the commands of the session, where a person wants that. */
+  sandbox?: Sandbox
+  readonly #judged: (callId: string) => string | undefined
   #shellDirectory: string
 
   constructor(options: WorkspaceOptions) {
@@ -51,6 +58,7 @@ export class Workspace {
       limits: { ...defaultMediaLimits, imageEncodedBytes: this.limits.imageBytes },
       ...(options.imageLibrary !== undefined && { library: options.imageLibrary }),
     })
+    this.#judged = options.judged ?? (() => undefined)
     this.checkpoints = options.checkpoints
     this.#shellDirectory = this.cwd
   }
@@ -78,9 +86,21 @@ export class Workspace {
     return absolutePath(path, this.cwd)
   }
 
+  /**
+   * Where a path of a call leads.
+   * @throws PathMovedError where that is not what was judged.
+   */
+  realPathOf(path: string, callId: string): string {
+    const real = realPath(path)
+    const judged = this.#judged(callId)
+    if (judged !== undefined && judged !== real) throw new PathMovedError(path)
+    return real
+  }
+
   /** Ends all that commands of this session left running. Resolves when it is gone. */
   async dispose(): Promise<void> {
     await this.processes.dispose()
+    this.sandbox?.dispose()
     await this.checkpoints?.dispose()
   }
 }

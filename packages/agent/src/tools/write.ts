@@ -1,7 +1,7 @@
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
-import { realPath } from '../paths.ts'
 import { filledText, inputForm, text } from './input.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
+import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import { isShownIn } from './shown.ts'
@@ -32,8 +32,10 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     readOnly: false,
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      const real = realPath(path)
-      return workspace.files.inTurn(real, () => write(path, real, input.content, { workspace, context }))
+      return refusingMoved(() => {
+        const real = workspace.realPathOf(path, context.callId)
+        return workspace.files.inTurn(real, () => write(path, real, input.content, { workspace, context }))
+      })
     },
   }
 }

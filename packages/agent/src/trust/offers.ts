@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Fields } from '../settings/check-file.ts'
+import { tightening } from '../sandbox/sandbox-settings.ts'
 import { isDangerousVariable } from './variables.ts'
 
 /** One thing that a project would have run, set or loosened. It counts where the folder is trusted. */
@@ -35,12 +36,25 @@ export function offersOf(fields: Fields): readonly Offer[] {
         handlers.map((handler) => hookOffer(event, matcher ?? '', handler)),
       ),
     ),
-    ...single.flatMap((name) => (fields[name] === undefined ? [] : [offer(name, fields[name])])),
+    ...single.filter((name) => isOffered(name, fields)).map((name) => offer(name, fields[name])),
     ...allow.map((rule) => offer('permissions.allow', rule)),
     ...(defaultMode === undefined ? [] : [offer('permissions.defaultMode', defaultMode)]),
     ...additionalDirectories.map((path) => offer('permissions.additionalDirectories', path)),
     ...Object.entries(env).map(([name, value]) => envOffer(name, value)),
   ]
+}
+
+/** What only shuts the sandbox needs no trust. */
+function isOffered(name: (typeof single)[number], fields: Fields): boolean {
+  const { sandbox } = fields
+  if (name !== 'sandbox' || sandbox === undefined) return fields[name] !== undefined
+  return JSON.stringify(tightening(sandbox)) !== JSON.stringify(sandbox)
+}
+
+/** What of a sandbox counts without trust. */
+function shutting({ sandbox }: Fields): Pick<Fields, 'sandbox'> {
+  const kept = sandbox === undefined ? {} : tightening(sandbox)
+  return Object.keys(kept).length === 0 ? {} : { sandbox: kept }
 }
 
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
@@ -69,6 +83,7 @@ export function letIn(fields: Fields, lets: (offer: Offer) => boolean): Fields {
     ...(env && { env: Object.fromEntries(keptEnv) }),
     ...(hooks && { hooks: Object.fromEntries(keptHooks) }),
     ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
+    ...shutting(fields),
     ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
     others,
   }

@@ -1,6 +1,6 @@
 // `.ci/run` sets HALTING_DEEP=1: random tests draw all their cases. Without it, for somebody who waits, a part.
 
-const isDeep = process.env['HALTING_DEEP'] === '1'
+export const isDeep = process.env['HALTING_DEEP'] === '1'
 
 /** How many of so many cases are drawn. */
 export const drawn = (count: number): number => (isDeep ? count : Math.ceil(count / 4))

@@ -47,6 +47,10 @@ export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafT
   return tool
 }
 
+/** Validates as the loop does, then runs the tool. */
+export const runTool = (tool: AnyLeafTool, input: unknown): Promise<Told> =>
+  useTool(tool, input, new AbortController().signal)
+
 async function useTool(tool: AnyLeafTool, input: unknown, signal: AbortSignal): Promise<Told> {
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })

@@ -47,15 +47,19 @@ function git({ cwd }: Patient): Finding {
   }
 }
 
-/** Nothing runs in a sandbox yet. */
+/** Whether there is what `--sandbox` needs. */
 function sandbox({ cwd }: Patient): Finding {
   const program = platform() === 'darwin' ? 'sandbox-exec' : 'bwrap'
   const isThere = platform() === 'darwin' || versionOf(program, cwd) !== undefined
   return {
     what: 'sandbox',
-    state: 'note',
-    says: `commands run without one in this version${isThere ? ` (${program} is there)` : ''}`,
-    todo: 'What may run is decided by --permission-mode, --allowedTools and --disallowedTools alone.',
+    ...(isThere
+      ? ({ state: 'good', says: `${program} is there, for --sandbox` } as const)
+      : ({
+          state: 'note',
+          says: `${program} is not there, so --sandbox cannot be used`,
+          todo: 'Install bubblewrap, such as by apt install bubblewrap.',
+        } as const)),
   }
 }
 

@@ -86,6 +86,8 @@ export interface Flags {
   /** Variables with keys that tools are given all the same. */
   readonly passEnv?: readonly string[]
 
+  readonly sandbox?: boolean
+
   readonly onAsk?: OnAsk
 
   readonly json?: boolean

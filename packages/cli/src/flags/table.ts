@@ -337,6 +337,12 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
     meaning: 'The same as --permission-mode bypassPermissions',
   },
 
+  sandbox: {
+    names: ['--sandbox'],
+    group: 'tools',
+    kind: 'switch',
+    meaning: 'Run commands in a sandbox (bubblewrap, sandbox-exec): only the project is written, no network',
+  },
   onAsk: {
     names: ['--on-ask'],
     group: 'tools',

@@ -41,6 +41,10 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
   for (const warning of models.warnings) output.err(told(warning))
   if (!models.keepsFiles) checkpoints?.turnOff()
   try {
+    if (flags.sandbox === true || settings.sandbox !== undefined) {
+      const { holdCommands } = await import('../session/sandbox.ts')
+      await holdCommands(flags, settings, toolbox, program)
+    }
     const options = await queryOptionsOf(flags, program, toolbox, models)
     const prompt = piped ?? (await promptOf(written, program, isNew))
     return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings })

@@ -1,3 +1,4 @@
+import { inert } from './inert.ts'
 import { createScreen } from './screen.ts'
 
 /** The two streams of the program, and what becomes of them when nobody reads. */
@@ -29,9 +30,14 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const listeners: (() => void)[] = []
   const screen = createScreen(stdout, stderr)
   let broken: Output['broken']
+  const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
+  const shownOn = (stream: NodeJS.WriteStream, text: string): string =>
+    inert(text, { styled: stream.isTTY && isColoured })
   const err = (text: string): void => {
-    screen.before(stderr, text)
-    stderr.write(text)
+    // Whoever reads stderr reads it on a terminal, sooner or later.
+    const shown = shownOn(stderr, text)
+    screen.before(stderr, shown)
+    stderr.write(shown)
   }
   stdout.on('error', (error) => {
     if (broken !== undefined) return
@@ -59,11 +65,13 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     },
     out(text) {
       if (broken !== undefined) return
-      screen.before(stdout, text)
-      stdout.write(text)
+      // What goes to a program or a file is what it is.
+      const shown = stdout.isTTY ? shownOn(stdout, text) : text
+      screen.before(stdout, shown)
+      stdout.write(shown)
     },
     err,
-    showLive: (line) => screen.showLive(line),
+    showLive: (line) => screen.showLive(shownOn(stderr, line)),
     endLine() {
       if (broken === undefined && screen.isWithinLine) this.out('\n')
     },

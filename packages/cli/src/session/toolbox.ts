@@ -58,6 +58,7 @@ export function openToolbox(
     cwd,
     additionalDirectories,
     env: toolEnvironment(env, [...(flags.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
+    judged: (callId) => permissions.judgedPath(callId),
     hides: (path) => permissions.deniesReading(path),
     ...(checkpoints !== undefined && { checkpoints }),
   })
@@ -73,6 +74,8 @@ export function openToolbox(
     allow: [...(flags.allowedTools ?? []), ...(rules?.allow ?? [])],
     deny: [...(flags.disallowedTools ?? []), ...(rules?.deny ?? [])],
     ask: rules?.ask ?? [],
+    // There is one once the settings are read.
+    sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
     shellDirectory: () => workspace.shellDirectory,
     // Nobody is there to answer; with `defer` somebody comes later.
     whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',

@@ -1,0 +1,61 @@
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+export interface DomainLists {
+  readonly allowed: readonly string[]
+  readonly denied: readonly string[]
+}
+
+/** `example.com` is that name alone, `*.example.com` every name below it, `*` every name. A denied one is never allowed. */
+export function isDomainAllowed(host: string, { allowed, denied }: DomainLists): boolean {
+  const name = normalHost(host)
+  const fits = (pattern: string): boolean => fitsDomain(name, normalHost(pattern))
+  return !denied.some(fits) && allowed.some(fits)
+}
+
+function fitsDomain(name: string, pattern: string): boolean {
+  // An address is no name below another one: `*` does not mean it.
+  if (isIP(name) !== 0) return name === pattern
+  if (pattern === '*') return true
+  return pattern.startsWith('*.')
+    ? name.endsWith(pattern.slice(1)) && name.length > pattern.length - 1
+    : name === pattern
+}
+
+export function normalHost(host: string): string {
+  return host
+    .trim()
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+}
+
+const reserved = new BlockList()
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  reserved.addSubnet(network, bits, 'ipv4')
+// What is left of IPv6 is 2000::/3, without the ways to write an IPv4 address in it.
+for (const [network, bits] of [
+  ['2001::', 32],
+  ['2002::', 16],
+] as const)
+  reserved.addSubnet(network, bits, 'ipv6')
+const global6 = new BlockList()
+global6.addSubnet('2000::', 3, 'ipv6')
+
+/** Whether an address is one of the internet, and not of this machine or the networks that it stands in. */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 0) return false
+  if (isIPv4(address)) return !reserved.check(address, 'ipv4')
+  return global6.check(address, 'ipv6') && !reserved.check(address, 'ipv6')
+}

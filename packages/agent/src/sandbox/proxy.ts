@@ -1,0 +1,124 @@
+import { lookup } from 'node:dns/promises'
+import { connect, type Server, type Socket } from 'node:net'
+import { type DomainLists, isDomainAllowed, isPublicAddress, normalHost } from './domains.ts'
+
+export interface ProxyOptions {
+  readonly domains: DomainLists
+  /** Told once for each connection that is refused. */
+  readonly onRefused?: (host: string, why: string) => void
+  /** Addresses of a name; the system's own resolver when absent. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>
+  readonly open?: (address: string, port: number) => Socket
+}
+
+const longestHead = 16 * 1024
+const headTimeMs = 30_000
+
+/**
+ * The way out of the sandbox: HTTP CONNECT, and plain HTTP requests, to domains that are allowed.
+ *
+ * X1: the name is resolved here, and the address that was looked at is the one that is connected to.
+ * X2: no address of this machine or of a private network is connected to, whatever the name.
+ */
+export function serveProxy(server: Server, options: ProxyOptions): void {
+  server.on('connection', (client: Socket) => serve(client, options))
+}
+
+function serve(client: Socket, options: ProxyOptions): void {
+  let head = Buffer.alloc(0)
+  client.setTimeout(headTimeMs, () => client.destroy())
+  client.on('error', () => client.destroy())
+  const read = (chunk: Buffer): void => {
+    head = Buffer.concat([head, chunk])
+    const end = head.indexOf('\r\n\r\n')
+    if (end === -1) {
+      if (head.length > longestHead) client.destroy()
+      return
+    }
+    client.off('data', read)
+    client.pause()
+    client.setTimeout(0)
+    void forward(client, head.subarray(0, end).toString('latin1'), head.subarray(end + 4), options)
+  }
+  client.on('data', read)
+}
+
+interface Target {
+  readonly host: string
+  readonly port: number
+  /** What the server is sent first. */
+  readonly preface: string
+  readonly isTunnel: boolean
+}
+
+async function forward(client: Socket, head: string, rest: Buffer, options: ProxyOptions): Promise<void> {
+  const target = targetOf(head)
+  if (target === undefined) return refuse(client, 400, 'this proxy takes CONNECT and http:// requests')
+  const { host, port } = target
+  const address = await addressOf(host, options)
+  if (typeof address !== 'string') {
+    options.onRefused?.(host, address.why)
+    return refuse(client, 403, `${host} is not reachable from the sandbox: ${address.why}`)
+  }
+  const open = options.open ?? ((to: string, at: number) => connect({ host: to, port: at }))
+  const upstream = open(address, port)
+  const end = (): void => {
+    client.destroy()
+    upstream.destroy()
+  }
+  upstream.once('connect', () => {
+    if (target.isTunnel) client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+    else upstream.write(target.preface)
+    if (rest.length > 0) upstream.write(rest)
+    upstream.pipe(client)
+    client.pipe(upstream)
+  })
+  upstream.on('error', (error) => {
+    if (upstream.connecting) refuse(client, 502, error.message)
+    else end()
+  })
+  client.on('error', end)
+  client.on('close', () => upstream.destroy())
+}
+
+function targetOf(head: string): Target | undefined {
+  const [line = '', ...fields] = head.split('\r\n')
+  const [method = '', where = '', version = ''] = line.split(' ')
+  if (!version.startsWith('HTTP/1.')) return undefined
+  if (method === 'CONNECT') {
+    const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
+    return host === '' ? undefined : { host: normalHost(host), port: Number(port), preface: '', isTunnel: true }
+  }
+  try {
+    const url = new URL(where)
+    if (url.protocol !== 'http:') return undefined
+    // One request a connection: a second one could name another host. The host that is asked is the one that was judged.
+    const kept = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
+    const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, ...kept, 'Connection: close']
+    const port = url.port === '' ? 80 : Number(url.port)
+    return { host: normalHost(url.hostname), port, preface: `${lines.join('\r\n')}\r\n\r\n`, isTunnel: false }
+  } catch {
+    return undefined
+  }
+}
+
+async function addressOf(host: string, options: ProxyOptions): Promise<string | { readonly why: string }> {
+  if (!isDomainAllowed(host, options.domains)) return { why: 'no allowed domain fits it' }
+  const resolve = options.resolve ?? (async (name) => (await lookup(name, { all: true })).map(({ address }) => address))
+  try {
+    const addresses = await resolve(host)
+    // All of them: a name that also leads into the private network is no name to trust.
+    if (addresses.length === 0 || !addresses.every(isPublicAddress)) return { why: 'it leads to a private address' }
+    return addresses[0] ?? { why: 'it has no address' }
+  } catch {
+    return { why: 'its name could not be resolved' }
+  }
+}
+
+const titles: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }
+
+function refuse(client: Socket, status: number, why: string): void {
+  const body = `${why}\n`
+  const head = `HTTP/1.1 ${status} ${titles[status] ?? ''}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`
+  client.end(head + body)
+}

@@ -1,0 +1,104 @@
+import { ConfigurationError, type JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+
+/** The setting `sandbox`, by the names that users know. */
+export interface SandboxSettings {
+  readonly enabled: boolean
+  /** Commands that run inside need not be asked about. */
+  readonly autoAllowBashIfSandboxed: boolean
+  /** Patterns of commands that run outside, as in `Bash(...)` rules. They are asked about as always. */
+  readonly excludedCommands: readonly string[]
+  readonly allowedDomains: readonly string[]
+  readonly deniedDomains: readonly string[]
+  readonly allowAllUnixSockets: boolean
+  readonly allowWrite: readonly string[]
+  readonly denyWrite: readonly string[]
+  readonly denyRead: readonly string[]
+  readonly allowRead: readonly string[]
+}
+
+const switches = ['enabled', 'autoAllowBashIfSandboxed'] as const
+const networkLists = ['allowedDomains', 'deniedDomains'] as const
+const fileLists = ['allowWrite', 'denyWrite', 'denyRead', 'allowRead'] as const
+
+/**
+ * Reads the setting of several files, the most urgent first: a switch is that of the first file that has it, lists are
+ * joined.
+ * @throws ConfigurationError for a value of the wrong kind.
+ */
+export function sandboxSettingsOf(given: readonly JsonObject[]): SandboxSettings {
+  const files = given.map(readFile)
+  const first = (name: (typeof switches)[number] | 'allowAllUnixSockets', otherwise: boolean): boolean =>
+    files.find((file) => file[name] !== undefined)?.[name] ?? otherwise
+  const joined = (name: 'excludedCommands' | (typeof networkLists)[number] | (typeof fileLists)[number]): string[] => [
+    ...new Set(files.flatMap((file) => file[name] ?? [])),
+  ]
+  return {
+    enabled: first('enabled', false),
+    autoAllowBashIfSandboxed: first('autoAllowBashIfSandboxed', true),
+    excludedCommands: joined('excludedCommands'),
+    allowedDomains: joined('allowedDomains'),
+    deniedDomains: joined('deniedDomains'),
+    allowAllUnixSockets: first('allowAllUnixSockets', false),
+    allowWrite: joined('allowWrite'),
+    denyWrite: joined('denyWrite'),
+    denyRead: joined('denyRead'),
+    allowRead: joined('allowRead'),
+  }
+}
+
+/** What a project may say of it without anybody's trust: nothing is opened by it. */
+export function tightening(sandbox: JsonObject): JsonObject {
+  const { enabled, network, filesystem } = sandbox
+  const pick = (value: unknown, names: readonly string[]): JsonObject =>
+    isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name))) : {}
+  return {
+    ...(enabled === true && { enabled }),
+    ...(network !== undefined && { network: pick(network, ['deniedDomains']) }),
+    ...(filesystem !== undefined && { filesystem: pick(filesystem, ['denyWrite', 'denyRead']) }),
+  }
+}
+
+type Given = { readonly [Name in keyof SandboxSettings]?: SandboxSettings[Name] }
+
+function readFile(sandbox: JsonObject): Given {
+  const network = inner(sandbox, 'network')
+  const filesystem = inner(sandbox, 'filesystem')
+  return {
+    ...picked(sandbox, switches, '', asSwitch),
+    ...picked(sandbox, ['excludedCommands'], '', asList),
+    ...picked(network, networkLists, 'network.', asList),
+    ...picked(network, ['allowAllUnixSockets'], 'network.', asSwitch),
+    ...picked(filesystem, fileLists, 'filesystem.', asList),
+  }
+}
+
+function inner(sandbox: JsonObject, name: string): JsonObject {
+  const value = sandbox[name] ?? {}
+  if (isJsonObject(value)) return value
+  throw new ConfigurationError(`sandbox.${name} in the settings must be an object.`)
+}
+
+function picked<Name extends string, Value>(
+  from: JsonObject,
+  names: readonly Name[],
+  before: string,
+  read: (value: unknown, name: string) => Value,
+): { readonly [Key in Name]?: Value } {
+  const found: { [Key in Name]?: Value } = {}
+  for (const name of names) {
+    const value = from[name]
+    if (value !== undefined) found[name] = read(value, `sandbox.${before}${name}`)
+  }
+  return found
+}
+
+function asSwitch(value: unknown, name: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw new ConfigurationError(`${name} in the settings must be true or false.`)
+}
+
+function asList(value: unknown, name: string): readonly string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item.trim() !== '')) return value
+  throw new ConfigurationError(`${name} in the settings must be a list of texts.`)
+}

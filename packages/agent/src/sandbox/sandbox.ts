@@ -1,0 +1,333 @@
+import { type ChildProcess, execFile } from 'node:child_process'
+import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { matchesCommand } from '../permissions/wildcard.ts'
+import { bridged, proxyPort, proxyVariables } from './bridge.ts'
+import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
+import { describe, type DeniedPatterns, type Described } from './describe.ts'
+import type { PlainCommand, SandboxDescription } from './description.ts'
+import { type ProxyOptions, serveProxy } from './proxy.ts'
+import { SandboxError } from './sandbox-error.ts'
+import type { SandboxSettings } from './sandbox-settings.ts'
+import { seatbeltArguments } from './seatbelt.ts'
+import { seccompFilter } from './seccomp.ts'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export interface SandboxOptions {
+  readonly cwd: string
+  readonly directories: readonly string[]
+  readonly home: string
+  readonly settings: SandboxSettings
+  /** What deny rules name now: rules may come while a session goes on. */
+  readonly denied?: () => DeniedPatterns
+  /** For tests: how names are resolved and connections opened. */
+  readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
+}
+
+/** How to start a command so that it is held. */
+export interface SandboxedCommand {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: Environment
+  /** What `stdio` of `spawn` has behind the caller's own, from `firstDescriptor` on. */
+  readonly descriptors: readonly (number | 'ipc' | 'ignore')[]
+  /** To be called with the child once it is started, or without one where it could not be. */
+  started(child?: ChildProcess): void
+}
+
+export interface CommandToHold extends PlainCommand {
+  readonly env: Environment
+  /** The first descriptor that the caller does not use itself. */
+  readonly firstDescriptor: number
+}
+
+/**
+ * Holds commands, by bubblewrap on Linux and sandbox-exec on macOS.
+ *
+ * H1: a command that cannot be held does not run: there is no way back to running it without.
+ * H2: everything that a command started is gone when the command is.
+ * H3: what was made to keep a path from coming to be is gone when no command runs.
+ */
+export interface Sandbox {
+  /** Whether a command runs inside without anybody being asked. */
+  holds(command: string): boolean
+  /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
+  excludes(command: string): boolean
+  describe(access: 'read-only' | 'project'): Described
+  /** @throws SandboxError */
+  sandboxed(command: CommandToHold, described: Described): SandboxedCommand
+  dispose(): void
+}
+
+const run = promisify(execFile)
+
+/** @throws SandboxError where commands cannot be held: what is missing, and what to install. */
+export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
+  if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' })
+  if (process.platform !== 'linux') {
+    throw new SandboxError(
+      'The sandbox needs Linux (bubblewrap) or macOS. On Windows use WSL2, or leave --sandbox out.',
+    )
+  }
+  const version = await bubblewrapVersion()
+  const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
+  const held = new HeldCommands(options, { kind: 'bubblewrap', means })
+  try {
+    await held.check()
+  } catch (thrown) {
+    held.dispose()
+    throw thrown
+  }
+  return held
+}
+
+/** `0.8.0` as 0.008. */
+async function bubblewrapVersion(): Promise<number> {
+  try {
+    const { stdout } = await run('bwrap', ['--version'])
+    const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
+    return major + minor / 1000
+  } catch {
+    throw new SandboxError(
+      'The sandbox needs bubblewrap, and there is no bwrap. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
+    )
+  }
+}
+
+type Means = { readonly kind: 'seatbelt' } | { readonly kind: 'bubblewrap'; readonly means: BubblewrapMeans }
+
+class HeldCommands implements Sandbox {
+  readonly #options: SandboxOptions
+  readonly #means: Means
+  /** Of this session alone; `tmp` in it is what commands see as /tmp. */
+  readonly #folder: string
+  readonly #temporary: string
+  readonly #proxy: ProxyOptions
+  readonly #made = new Set<string>()
+  #hostProxy: Server | undefined
+  #hostProxyPort: number | undefined
+  #running = 0
+  readonly #removeAtExit = (): void => this.#remove()
+
+  constructor(options: SandboxOptions, means: Means) {
+    this.#options = options
+    this.#means = means
+    this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-sandbox-')))
+    this.#temporary = join(this.#folder, 'tmp')
+    mkdirSync(this.#temporary, { mode: 0o700 })
+    const { allowedDomains: allowed, deniedDomains: denied } = options.settings
+    this.#proxy = { domains: { allowed, denied }, ...options.proxy }
+    process.once('exit', this.#removeAtExit)
+    if (means.kind === 'seatbelt' && allowed.length > 0) this.#openHostProxy()
+  }
+
+  holds(command: string): boolean {
+    return this.#options.settings.autoAllowBashIfSandboxed && !this.excludes(command)
+  }
+
+  excludes(command: string): boolean {
+    // One plain command: what is joined to it would run outside too.
+    if (/[;&|<>()`$\n\r{}]/.test(command)) return false
+    return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
+  }
+
+  describe(access: 'read-only' | 'project'): Described {
+    const { cwd, directories, home, settings, denied } = this.#options
+    const patterns = denied?.() ?? { read: [], edit: [] }
+    return describe({ cwd, directories, home, settings, access, temporary: this.#temporary, denied: patterns })
+  }
+
+  sandboxed(command: CommandToHold, described: Described): SandboxedCommand {
+    const { description } = described
+    const held =
+      this.#means.kind === 'seatbelt'
+        ? this.#bySeatbelt(command, description)
+        : this.#byBubblewrap(command, description, this.#means.means)
+    this.#running += 1
+    for (const path of description.missing) this.#make(path)
+    const release = once(() => this.#release(described))
+    return {
+      ...held,
+      started: (child) => {
+        for (const descriptor of held.descriptors) if (typeof descriptor === 'number') closeSync(descriptor)
+        if (child?.pid === undefined) return release()
+        child.once('exit', release)
+        if (held.descriptors.includes('ipc')) serveChild(child, this.#proxy)
+      },
+    }
+  }
+
+  /** Runs a command that does nothing, as commands will be run. */
+  async check(): Promise<void> {
+    const description: SandboxDescription = {
+      writable: [],
+      readOnly: [],
+      pinned: [],
+      missing: [],
+      masked: [],
+      readable: [],
+      denied: [],
+      temporary: this.#temporary,
+      network: 'none',
+      unixSockets: true,
+    }
+    const command = { file: 'true', args: [], directory: '/' }
+    const args = bubblewrapArguments(description, command, {
+      filterDescriptor: undefined,
+      canDisableUserNamespaces: false,
+    })
+    try {
+      await run('bwrap', [...args])
+    } catch (thrown) {
+      const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
+      throw new SandboxError(
+        `bubblewrap is there and cannot make a sandbox: ${said}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
+      )
+    }
+  }
+
+  dispose(): void {
+    this.#hostProxy?.close()
+    process.off('exit', this.#removeAtExit)
+    this.#remove()
+  }
+
+  #byBubblewrap(command: CommandToHold, description: SandboxDescription, means: BubblewrapMeans): HeldParts {
+    const filter = seccompFilter(process.arch, { unixSockets: description.unixSockets })
+    const hasProxy = description.network === 'proxy'
+    const inner = hasProxy
+      ? bridgedCommand(command, command.firstDescriptor + 1)
+      : { file: command.file, args: command.args, directory: command.directory }
+    const args = bubblewrapArguments(description, inner, {
+      ...means,
+      filterDescriptor: filter === undefined ? undefined : command.firstDescriptor,
+    })
+    return {
+      file: 'bwrap',
+      args,
+      env: this.#environment(command.env, hasProxy ? proxyPort : undefined),
+      descriptors: [
+        filter === undefined ? 'ignore' : this.#openFilter(filter),
+        ...(hasProxy ? (['ipc'] as const) : []),
+      ],
+    }
+  }
+
+  #bySeatbelt(command: CommandToHold, description: SandboxDescription): HeldParts {
+    const port = description.network === 'proxy' ? this.#hostProxyPort : undefined
+    return {
+      file: '/usr/bin/sandbox-exec',
+      args: seatbeltArguments(description, command, port),
+      env: this.#environment(command.env, port),
+      descriptors: [],
+    }
+  }
+
+  /** Each bubblewrap reads it to its end, so each gets a description of the file of its own. */
+  #openFilter(filter: Uint8Array): number {
+    const path = join(this.#folder, 'filter')
+    writeFileSync(path, filter)
+    return openSync(path, 'r')
+  }
+
+  #environment(env: Environment, port: number | undefined): Environment {
+    const kept = Object.entries(env).filter(([name]) => !isWithheld(name))
+    const temporary = { TMPDIR: this.#temporary, TMP: this.#temporary, TEMP: this.#temporary }
+    return { ...Object.fromEntries(kept), ...temporary, ...(port !== undefined && proxyVariables(port)) }
+  }
+
+  /** A folder holds the place: git does not see an empty one, and nobody takes it for a file of settings. */
+  #make(path: string): void {
+    if (this.#means.kind === 'seatbelt' || this.#made.has(path)) return
+    mkdirSync(path, { mode: 0o700 })
+    this.#made.add(path)
+  }
+
+  #release({ gitFolders }: Described): void {
+    this.#running -= 1
+    for (const folder of gitFolders) rmSync(join(folder, 'commondir'), { recursive: true, force: true })
+    if (this.#running === 0) this.#removeMade()
+  }
+
+  #removeMade(): void {
+    for (const path of this.#made) {
+      try {
+        rmdirSync(path)
+      } catch {
+        // Somebody outside has put something into it: it is theirs.
+      }
+    }
+    this.#made.clear()
+  }
+
+  #remove(): void {
+    this.#removeMade()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  #openHostProxy(): void {
+    const server = new Server()
+    serveProxy(server, this.#proxy)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      this.#hostProxyPort = typeof address === 'object' ? address?.port : undefined
+    })
+    server.unref()
+    this.#hostProxy = server
+  }
+}
+
+type HeldParts = Omit<SandboxedCommand, 'started'>
+
+function bridgedCommand(command: CommandToHold, channel: number): PlainCommand {
+  const [file = '', ...args] = bridged(process.execPath, channel, command.file, command.args)
+  return { file, args, directory: command.directory }
+}
+
+/** The child hands over the socket on which it listens; from then on this program answers on it. */
+function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
+  child.once('message', (_message: unknown, handle: unknown) => {
+    // The channel has done its work. Nothing that a command could say over it is heard.
+    if (child.connected) child.disconnect()
+    if (!(handle instanceof Server)) return
+    const clients = new Set<Socket>()
+    handle.on('connection', (client: Socket) => {
+      clients.add(client)
+      client.once('close', () => clients.delete(client))
+    })
+    serveProxy(handle, proxy)
+    handle.unref()
+    child.once('exit', () => {
+      handle.close()
+      for (const client of clients) client.destroy()
+    })
+  })
+  child.on('error', () => undefined)
+}
+
+/** Ways to the host (sockets of agents and desktops) and keys of services, which no build needs. */
+function isWithheld(name: string): boolean {
+  return (
+    /^(?:SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|DBUS_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_RUNTIME_DIR)$/.test(
+      name,
+    ) ||
+    /^(?:DOCKER_HOST|CONTAINER_HOST|KUBECONFIG|NODE_CHANNEL_\w+)$/.test(name) ||
+    /(?:^|_)(?:API_?KEY|AUTH_TOKEN|SECRET_ACCESS_KEY|SESSION_TOKEN)$/i.test(name) ||
+    /^(?:GH|GITHUB|GITLAB|NPM|NODE_AUTH|HF|PYPI|CARGO_REGISTRY|ANTHROPIC_AUTH)_TOKEN$|^ANTHROPIC_CUSTOM_HEADERS$/.test(
+      name,
+    )
+  )
+}
+
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    work()
+  }
+}

@@ -1,0 +1,166 @@
+// Files are opened as they were judged (spec R-PLACE-1 to R-PLACE-4): against a process that swaps a folder for a link meanwhile.
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { createPermissions } from '@halting/agent'
+import type { PermissionRequest } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { drawn } from './support/deep.ts'
+import { codingTools, temporaryFolder } from './support/harness.ts'
+
+const secret = 'the-secret'
+
+interface Places {
+  readonly project: string
+  readonly outside: string
+}
+
+function places(): Places {
+  const base = temporaryFolder()
+  const [project, outside] = [join(base, 'project'), join(base, 'outside')]
+  mkdirSync(join(project, 'a/deep'), { recursive: true })
+  mkdirSync(join(outside, 'deep'), { recursive: true })
+  for (const name of ['file', 'deep/file']) {
+    writeFileSync(join(project, 'a', name), 'harmless\n')
+    writeFileSync(join(outside, name), `${secret}\n`)
+  }
+  return { project, outside }
+}
+
+/** Swaps `project/a` for a link to `outside` and back, again and again. */
+function swapping({ project, outside }: Places, times: number): { readonly ended: Promise<number> } {
+  const script = `
+    const fs = require('node:fs')
+    const [a, b, outside, times] = process.argv.slice(1)
+    // A Write may have made the folder anew in the moment in which it was not there.
+    const free = (step) => { try { step() } catch { fs.rmSync(a, { recursive: true, force: true }); step() } }
+    for (let i = 0; i < Number(times); i += 1) {
+      fs.renameSync(a, b); free(() => fs.symlinkSync(outside, a)); fs.unlinkSync(a); free(() => fs.renameSync(b, a))
+    }`
+  const child = spawn(process.execPath, ['-e', script, join(project, 'a'), join(project, 'b'), outside, String(times)])
+  return { ended: new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1))) }
+}
+
+test('a folder that is swapped for a link while files are read, written and searched leads nowhere else (R-PLACE-1)', async () => {
+  const where = places()
+  const file = join(where.project, 'a/deep/file')
+  // What was judged is the file in the project, each time.
+  const { use } = codingTools({}, { cwd: where.project, judged: () => file })
+  await use('Read', { file_path: file })
+  const swaps = swapping(where, drawn(10_000))
+  const going = { on: true }
+  const ended = swaps.ended.finally(() => {
+    going.on = false
+  })
+  const seen = { read: 0, refused: 0 }
+  while (going.on) {
+    const told = await Promise.allSettled([
+      use('Read', { file_path: file }),
+      use('Write', { file_path: file, content: `harmless ${seen.read}\n` }),
+      use('Edit', { file_path: file, old_string: 'harmless', new_string: 'harmless', replace_all: true }),
+      use('Edit', { file_path: file, old_string: 'harmless', new_string: 'harmless still' }),
+      use('Grep', { pattern: '.', path: file, output_mode: 'content' }),
+    ])
+    for (const one of told) {
+      // While the folder is not there, the system says so.
+      const { text, isError } = one.status === 'fulfilled' ? one.value : { text: String(one.reason), isError: true }
+      expect(text).not.toContain(secret)
+      if (isError) seen.refused += 1
+      else seen.read += 1
+    }
+  }
+  expect(await ended).toBe(0)
+  expect(readFileSync(join(where.outside, 'deep/file'), 'utf8')).toBe(`${secret}\n`)
+  expect(spawnSync('ls', ['-A', join(where.outside, 'deep')], { encoding: 'utf8' }).stdout).toBe('file\n')
+  expect(Math.min(seen.read, seen.refused)).toBeGreaterThan(0)
+}, 120_000)
+
+describe('Between the judgement and the call (R-PLACE-2)', () => {
+  test.each([
+    ['Read', {}],
+    ['Write', { content: 'x' }],
+    ['Edit', { old_string: 'a', new_string: 'b' }],
+    ['Grep', { pattern: '.' }],
+    ['Glob', { pattern: '*' }],
+  ])('%s refuses a path that leads elsewhere by then', async (name, input) => {
+    const where = places()
+    const permissions = createPermissions({ cwd: where.project, mode: 'acceptEdits' })
+    const { use } = codingTools({}, { cwd: where.project, judged: (callId) => permissions.judgedPath(callId) })
+    const target = name === 'Glob' ? join(where.project, 'a') : join(where.project, 'a/file')
+    const call = { type: 'tool_use', id: 'call_1', name, input: { file_path: target, path: target, ...input } } as const
+    // Of a request the rules look at these alone.
+    const request = {
+      call,
+      tool: undefined,
+      readOnly: name !== 'Write' && name !== 'Edit',
+    } as unknown as PermissionRequest
+    expect(permissions.decide(request)).toEqual({ behavior: 'allow' })
+    renameSync(join(where.project, 'a'), join(where.project, 'b'))
+    symlinkSync(where.outside, join(where.project, 'a'))
+    const paths = name === 'Grep' || name === 'Glob' ? { path: target } : { file_path: target }
+    const { text, isError } = await use(name, { ...paths, ...input })
+    expect({ text, isError }).toEqual({
+      text: `${target} has become a link, or leads elsewhere, since the call was judged. It was not opened.`,
+      isError: true,
+    })
+  })
+})
+
+describe('What stands at a path', () => {
+  test('a link that was there when it was judged is followed to what was judged', async () => {
+    const where = places()
+    symlinkSync(join(where.project, 'a/file'), join(where.project, 'link'))
+    const { use } = codingTools({}, { cwd: where.project })
+    expect((await use('Read', { file_path: 'link' })).text).toContain('harmless')
+  })
+
+  test('a pipe and a device are not opened, by no tool (R-PLACE-3)', async () => {
+    const where = places()
+    spawnSync('mkfifo', [join(where.project, 'pipe')])
+    const { use } = codingTools({}, { cwd: where.project })
+    const outcomes = await Promise.all([
+      use('Read', { file_path: 'pipe' }),
+      use('Read', { file_path: '/dev/zero' }),
+      use('Write', { file_path: 'pipe', content: 'x' }),
+      use('Edit', { file_path: 'pipe', old_string: 'a', new_string: 'b' }),
+      use('Grep', { path: 'pipe', pattern: 'x' }),
+    ])
+    expect(outcomes.map(({ isError }) => isError)).toEqual([true, true, true, true, true])
+  })
+
+  test('a hard link is read, and a write replaces it and leaves the other name alone (R-PLACE-4)', async () => {
+    const where = places()
+    linkSync(join(where.outside, 'file'), join(where.project, 'hard'))
+    const { use } = codingTools({}, { cwd: where.project })
+    expect((await use('Read', { file_path: 'hard' })).text).toContain(secret)
+    expect((await use('Write', { file_path: 'hard', content: 'mine\n' })).isError).toBe(false)
+    expect(readFileSync(join(where.outside, 'file'), 'utf8')).toBe(`${secret}\n`)
+    expect(readFileSync(join(where.project, 'hard'), 'utf8')).toBe('mine\n')
+  })
+
+  test('folders above that may be searched and not listed are no hindrance', async () => {
+    const where = places()
+    chmodSync(join(where.project, 'a'), 0o311)
+    const { use } = codingTools({}, { cwd: where.project })
+    expect((await use('Read', { file_path: 'a/deep/file' })).text).toContain('harmless')
+    expect((await use('Write', { file_path: 'a/new/er/file', content: 'x' })).isError).toBe(false)
+    chmodSync(join(where.project, 'a'), 0o755)
+    expect(existsSync(join(where.project, 'a/new/er/file'))).toBe(true)
+  })
+
+  test('what the system says names the path, and no descriptor', async () => {
+    const where = places()
+    const { use } = codingTools({}, { cwd: where.project })
+    const { text } = await use('Read', { file_path: 'nothing/here' })
+    expect(text).toContain(`There is no file ${join(where.project, 'nothing/here')}`)
+  })
+})

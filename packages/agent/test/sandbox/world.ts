@@ -1,0 +1,123 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { createPermissions, Workspace } from '@halting/agent'
+import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
+import type { JsonObject } from '@halting/core'
+import { createBashTool } from '@halting/agent'
+import { onTestFinished } from 'vitest'
+import { runTool } from '../support/harness.ts'
+
+export const secret = 'the-secret-that-must-stay'
+export const isBubblewrapThere =
+  process.platform === 'linux' && spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
+export const isPythonThere = spawnSync('python3', ['--version']).status === 0
+export const isRoot = process.getuid?.() === 0
+
+/** A machine in small: a project, what lies beside it, a home with keys, and what runs on the host. */
+export interface World {
+  readonly project: string
+  readonly outside: string
+  readonly home: string
+  readonly victim: ChildProcess
+  /** Where servers of the host listen that give the secret to whoever comes. */
+  readonly port: number
+  readonly udpPort: number
+  /** What reached the UDP server. */
+  readonly received: () => string
+}
+
+/** Not below `/tmp`, of which a sandbox has its own: what is outside must be in sight, or nothing is shown. */
+export function folderInSight(): string {
+  const own = new URL('../../../../.tmp/', import.meta.url).pathname
+  const base = /^\/(?:tmp|var\/tmp|run)\//.test(own) ? join(homedir(), '.cache/halting-tests') : own
+  mkdirSync(base, { recursive: true })
+  const folder = realpathSync(mkdtempSync(join(base, 's-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export async function makeWorld(): Promise<World> {
+  const base = folderInSight()
+  const [project, outside, home] = ['project', 'outside', 'home'].map((name) => join(base, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const folder of [join(project, 'secrets'), outside, join(home, '.ssh'), join(home, '.halting')])
+    mkdirSync(folder, { recursive: true })
+  for (const file of [join(project, '.env'), join(project, 'secrets/key'), join(home, '.ssh/id'), join(home, '.netrc')])
+    writeFileSync(file, `${secret}\n`)
+  for (const file of [join(outside, 'target'), join(project, 'file'), join(home, '.bashrc')])
+    writeFileSync(file, 'whole\n')
+  const git = (cwd: string, ...args: string[]): void => void execFileSync('git', args, { cwd, stdio: 'ignore' })
+  git(project, 'init', '-q')
+  mkdirSync(join(project, 'packages/inner'), { recursive: true })
+  git(join(project, 'packages/inner'), 'init', '-q')
+  const victim = spawn('sleep', ['600'], { cwd: outside, env: { ...process.env, VICTIM: secret }, stdio: 'ignore' })
+  onTestFinished(() => void victim.kill('SIGKILL'))
+  const give = (server: Server, where: object | string): Promise<Server> =>
+    new Promise((resolve) => server.listen(where, () => resolve(server)))
+  const giver = (): Server => createServer((socket) => void socket.on('error', () => undefined).end(`${secret}\n`))
+  const servers = await Promise.all([
+    give(giver(), { port: 0, host: '127.0.0.1' }),
+    // A name of a socket has at most 107 characters: relative ones would do for clients, not for both.
+    give(giver(), join(outside, 's')),
+    give(giver(), join(project, 's')),
+  ])
+  onTestFinished(() => void servers.map((server) => server.close()))
+  let received = ''
+  const udp = createSocket('udp4', (message) => {
+    received += message.toString()
+  })
+  await new Promise<void>((resolve) => udp.bind(0, '127.0.0.1', resolve))
+  onTestFinished(() => void udp.close())
+  const address = servers[0]?.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  return { project, outside, home, victim, port, udpPort: udp.address().port, received: () => received }
+}
+
+export interface Shell {
+  readonly workspace: Workspace
+  readonly run: (command: string) => Promise<{ readonly text: string; readonly isError: boolean }>
+}
+
+/** The Bash tool in the project of a world, inside the sandbox or not. */
+export async function shellIn(
+  { project, outside, home, victim, port, udpPort }: World,
+  held: 'held' | 'free',
+  settings: JsonObject = {},
+  proxy: NonNullable<Parameters<typeof openSandbox>[0]['proxy']> = {},
+): Promise<Shell> {
+  const deny = ['Read(.env)', 'Read(./secrets/**)', 'Edit(./packages/kept)']
+  const permissions = createPermissions({ cwd: project, mode: 'bypassPermissions', deny })
+  const names = { OUTSIDE: outside, PORT: String(port), UDP: String(udpPort), VICTIM_PID: String(victim.pid) }
+  const keys = { ANTHROPIC_API_KEY: secret, GH_TOKEN: secret, SSH_AUTH_SOCK: join(outside, 's') }
+  const env = { PATH: process.env['PATH'], HOME: home, PROJECT: project, ...names, ...keys }
+  const workspace = new Workspace({ cwd: project, env, limits: { bashTimeoutMs: 20_000 } })
+  onTestFinished(() => workspace.dispose())
+  if (held === 'held') {
+    workspace.sandbox = await openSandbox({
+      cwd: project,
+      directories: [project],
+      home,
+      settings: sandboxSettingsOf([{ enabled: true }, settings]),
+      denied: () => permissions.deniedPlaces(),
+      proxy,
+    })
+  }
+  const bash = createBashTool(workspace)
+  return { workspace, run: (command) => runTool(bash, { command }) }
+}
+
+export function contentOf(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
+}
+
+/** Processes of this machine whose arguments hold a text. */
+export function processesNamed(text: string): string {
+  return spawnSync('pgrep', ['-f', text], { encoding: 'utf8' }).stdout.trim()
+}
