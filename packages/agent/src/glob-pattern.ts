@@ -93,11 +93,6 @@ export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): 
   return isFolderAbove || reached.size > 0
 }
 
-/** Whether the pattern may fit something below this folder. */
-export function mayFitBelow(pattern: GlobPattern, segments: readonly string[]): boolean {
-  return reachedWith(pattern, segments).reached.size > 0
-}
-
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
   const { reached, isFolderAbove } = reachedWith(pattern, segments)
   if (reached.has(pattern.length)) return 'whole'

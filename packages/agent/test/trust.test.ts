@@ -136,7 +136,7 @@ describe('what trusts a folder (spec R-TRUST-2)', () => {
       apiKeyHelper: 'steal',
       env: everything.env,
       hooks: everything.hooks,
-      sandbox: { enabled: false },
+      sandbox: [{ enabled: false }],
     })
     expect(ignored.map(({ setting, forTrust }) => [setting, forTrust])).toEqual(
       [

@@ -197,8 +197,15 @@ function decide(request: PermissionRequest, book: RuleBook): PermissionDecision 
 
 const allowed: PermissionDecision = Object.freeze<PermissionDecision>({ behavior: 'allow' })
 
+/** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
+function commandDoubt(command: string, book: RuleBook): string | undefined {
+  const isHeld = book.sandbox?.holds(command) === true
+  const deny = isHeld ? book.deny.filter(({ spec }) => spec.kind !== 'path') : book.deny
+  return doubtAbout(command, { ...book, deny })
+}
+
 function unlessInDoubt(subject: Subject, book: RuleBook): PermissionDecision {
-  const doubt = subject.kind === 'command' ? doubtAbout(subject.command, book) : undefined
+  const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
   return doubt === undefined
     ? allowed
     : { behavior: 'ask', message: `${doubt}, so the deny rules cannot be held against it. Write it in a simpler way.` }
@@ -225,7 +232,8 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
   if (isAllowedWhole(book.allow, call.name, subject)) return covered
   if (subject.kind === 'command') {
-    if (book.sandbox?.holds(subject.command) === true) return covered
+    if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
+      return covered
     const verdict = judgeCommand(subject.command, book)
     return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
   }

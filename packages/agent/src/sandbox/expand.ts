@@ -1,6 +1,6 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { fitsPath, type GlobPattern, mayFitBelow } from '../glob-pattern.ts'
+import { couldFitBelow, fitsPath, type GlobPattern } from '../glob-pattern.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A pattern of paths with the folders from which it counts, such as those of deny rules. */
@@ -32,7 +32,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
       const path = join(folder, entry.name)
       const inner = [...segments, entry.name]
       if (fitsPath(glob, inner)) found.add(path)
-      else if (entry.isDirectory() && mayFitBelow(glob, inner)) look(path, inner, glob)
+      else if (entry.isDirectory() && couldFitBelow(glob, inner)) look(path, inner, glob)
     }
   }
   for (const { anchors, glob } of patterns) {
