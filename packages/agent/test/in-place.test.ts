@@ -42,7 +42,7 @@ function swapping({ project, outside }: Places, times: number): { readonly ended
     const fs = require('node:fs')
     const [a, b, outside, times] = process.argv.slice(1)
     // A Write may have made the folder anew in the moment in which it was not there.
-    const free = (step) => { for (;;) try { return step() } catch { fs.rmSync(a, { recursive: true, force: true }) } }
+    const free = (step) => { for (;;) try { return step() } catch { try { fs.rmSync(a, { recursive: true, force: true }) } catch {} } }
     for (let i = 0; i < Number(times); i += 1) {
       fs.renameSync(a, b); free(() => fs.symlinkSync(outside, a)); fs.unlinkSync(a); free(() => fs.renameSync(b, a))
     }`
