@@ -81,7 +81,7 @@ const cases: readonly (readonly [name: string, does: () => unknown, says: string
   ['one hook', () => run({ hooks: new CallableHook(() => {}, { triggers: ['onStop'] }) }), 'hooks must be a list, but it is an object.'],
   ['a hook that is a function', () => run({ hooks: [() => {}] }), 'hooks[0] must be a hook, such as a CallableHook, but it is a function.'],
   ['a hook without anything', () => run({ hooks: [{}] }), 'hooks[0].handle must be a function, but it is undefined.'],
-  ['a trigger that is none', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, afterExecution,'],
+  ['a trigger that is none', () => hooked({ triggers: ['PreToolUse'] }), 'There is no trigger "PreToolUse". There are beforeExecution, beforeAgent, afterExecution,'],
   ['triggers that are a text', () => hooked({ triggers: 'onStop' }), 'triggers must be a list of triggers, but it is "onStop".'],
   ['a hook without a function', () => new CallableHook(undefined, { triggers: ['onStop'] }), 'A CallableHook needs a function, but it is undefined.'],
   ['a stop hook that is a function', () => run({ stopHooks: [() => {}] }), 'stopHooks[0] must be an object with id and handle, but it is a function.'],

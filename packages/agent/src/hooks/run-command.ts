@@ -142,15 +142,15 @@ const longestDrainMs = 1_000
 /** Both pipes are closed, or have been quiet for a moment. */
 async function drained(child: ChildProcess, pipes: readonly Kept[]): Promise<void> {
   if (child.stdout?.readableEnded === true && child.stderr?.readableEnded === true) return
-  let isClosed = false
+  const closing = new AbortController()
   const closed = new Promise<void>((resolve) => {
     child.once('close', () => {
-      isClosed = true
+      closing.abort()
       resolve()
     })
   })
   const deadline = performance.now() + longestDrainMs
-  for (let seen = -1; !isClosed && performance.now() < deadline;) {
+  for (let seen = -1; !closing.signal.aborted && performance.now() < deadline;) {
     const changes = pipes.reduce((sum, pipe) => sum + pipe.changes, 0)
     if (changes === seen) return
     seen = changes

@@ -91,43 +91,40 @@ const rows: readonly Row[] = [
 
 for (const { script, needs, event, fields, answer, before, env = {}, after } of rows) {
   const without = needs.filter((program) => missing.includes(program))
-  const title = `${script} at ${event}: ${JSON.stringify(answer)}`
-  test.skipIf(without.length > 0)(
-    without.length > 0 ? `${title} (there is no ${without.join(', ')} here)` : title,
-    async () => {
-      if (!existsSync(transcript)) await keepSession()
-      before?.()
-      const processes = new HookProcesses()
-      const ended = await runCommand(
-        {
-          command: join(folder, script),
-          input: JSON.stringify({
-            session_id: 's1',
-            transcript_path: transcript,
-            cwd,
-            permission_mode: 'default',
-            hook_event_name: event,
-            ...fields,
-          }),
+  const lacking = without.length > 0 ? ` (there is no ${without.join(', ')} here)` : ''
+  test.skipIf(without.length > 0)(`${script} at ${event}: ${JSON.stringify(answer)}${lacking}`, async () => {
+    if (!existsSync(transcript)) await keepSession()
+    before?.()
+    const processes = new HookProcesses()
+    const ended = await runCommand(
+      {
+        command: join(folder, script),
+        input: JSON.stringify({
+          session_id: 's1',
+          transcript_path: transcript,
           cwd,
-          env: { ...process.env, PATH: `${path('bin')}:${process.env['PATH']}`, CLAUDE_PROJECT_DIR: cwd, ...env },
-          timeoutMs: 60_000,
-          signal: new AbortController().signal,
-        },
-        processes,
-      )
-      await processes.dispose()
-      expect([ended.kind, answerOf(event, ended)]).toEqual(['exited', answer])
-      after?.()
-    },
-  )
+          permission_mode: 'default',
+          hook_event_name: event,
+          ...fields,
+        }),
+        cwd,
+        env: { ...process.env, PATH: `${path('bin')}:${process.env['PATH']}`, CLAUDE_PROJECT_DIR: cwd, ...env },
+        timeoutMs: 60_000,
+        signal: new AbortController().signal,
+      },
+      processes,
+    )
+    await processes.dispose()
+    expect([ended.kind, answerOf(event, ended)]).toEqual(['exited', answer])
+    after?.()
+  })
 }
 
 /** A session of ours: scripts read its file as they read that of any such agent. */
 async function keepSession(): Promise<void> {
   const session = await openJournal({ path: transcript, sessionId: 's1', cwd, version: '0' })
   const engine = new QueryEngine({ model: scriptedModel(['The answer.']), session, sessionId: 's1' })
-  for await (const _message of engine.submit('What is it?'));
+  for await (const _ of engine.submit('What is it?'));
   await session.close()
 }
 

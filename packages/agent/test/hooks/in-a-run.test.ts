@@ -252,7 +252,7 @@ describe('a prompt', () => {
   test('exit 2 erases it: the model never sees it, also not later', async () => {
     const first = await run({ UserPromptSubmit: on('grep -q "hunter2" && { echo a secret >&2; exit 2; }; exit 0') }, ['end'], { prompt: 'my password is hunter2' })
     expect([first.reason, first.engine.lastTerminal?.signal.message, first.requests.length]).toEqual(['stop_requested', 'A hook blocked the prompt: a secret', 0])
-    for await (const _message of first.engine.submit('and now'));
+    for await (const _ of first.engine.submit('and now'));
     expect(JSON.stringify(first.requests.at(-1)?.messages)).toContain('and now')
     expect(JSON.stringify(first.requests.at(-1)?.messages)).not.toContain('hunter2')
   }) // prettier-ignore
@@ -295,12 +295,12 @@ describe('the end of an answer', () => {
 test('a compaction is skipped, and what follows one is told', async () => {
   const hooks = { PreCompact: on('cat > pre.json; exit 0'), PostCompact: on('cat > post.json'), SessionStart: on('echo remember the rules', 'compact') }
   const { engine, requests } = await run(hooks, ({ messages }) => (messages.length > 9 || messages.at(-1)?.content === 'go on' ? 'an answer' : callOf('Bash', { text: 'words '.repeat(4_000) }, `c${messages.length}`)))
-  for await (const _message of engine.submit('/compact keep names'));
+  for await (const _ of engine.submit('/compact keep names'));
   expect([written('pre.json'), written('post.json')]).toEqual([
     expect.objectContaining({ trigger: 'manual', custom_instructions: 'keep names' }),
     expect.objectContaining({ trigger: 'manual', compact_summary: expect.any(String) }),
   ])
-  for await (const _message of engine.submit('go on'));
+  for await (const _ of engine.submit('go on'));
   expect(JSON.stringify(requests.at(-1)?.messages)).toContain('SessionStart hook: remember the rules')
 }) // prettier-ignore
 
@@ -324,7 +324,7 @@ test('a run that is resumed does not call a hook again that has ended', async ()
   const shell = new ShellHooks({ hooks: readHooks(hooks).hooks, sessionId: 's1', transcriptPath: copy, cwd, env: process.env, permissionMode: () => 'default', model: 'scripted', source: 'resume' })
   const quick = tool({ name: 'Bash', description: '', readOnly: true, execute: () => 'fine' })
   const engine = new QueryEngine({ model: scriptedModel(['end']), tools: [quick], hooks: shell.hooks, session: again, sessionId: 's1' })
-  for await (const _message of engine.resume());
+  for await (const _ of engine.resume());
   expect([engine.lastTerminal?.reason, file('count')]).toEqual(['completed', 's\nx\n'])
   await again.close()
 }) // prettier-ignore

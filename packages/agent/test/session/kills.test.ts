@@ -14,7 +14,7 @@ import { bundleChild, killClasses, randomOf, torment, type KillClass, type Torme
 
 // `HALTING_KILLS=5000` for as many as one likes.
 const isDeep = process.env['HALTING_DEEP'] === '1'
-const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 300 : 27))
+const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 300 : 18))
 const perClass = Math.ceil(wanted / killClasses.length)
 const killsOfSession = 30
 const turns = 60

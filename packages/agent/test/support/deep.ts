@@ -3,4 +3,4 @@
 export const isDeep = process.env['HALTING_DEEP'] === '1'
 
 /** How many of so many cases are drawn. */
-export const drawn = (count: number): number => (isDeep ? count : Math.ceil(count / 4))
+export const drawn = (count: number): number => (isDeep ? count : Math.ceil(count / 10))

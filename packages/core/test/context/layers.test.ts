@@ -27,7 +27,7 @@ import {
 
 // What is drawn with HALTING_DEEP takes its time.
 vi.setConfig({ testTimeout: 300_000 })
-const numRuns = process.env['HALTING_DEEP'] === '1' ? 800 : 60
+const numRuns = process.env['HALTING_DEEP'] === '1' ? 800 : 30
 
 /** How full the window is, in percent of the conversation. */
 const windows = fc.record({

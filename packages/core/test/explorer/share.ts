@@ -15,7 +15,7 @@ export const golden = JSON.parse(
 
 /** For somebody who waits, so many paths of a large scenario. */
 const isWhole = process.env['HALTING_DEEP'] === '1'
-const somePaths = 120
+const somePaths = 60
 
 const goldenOf = (name: string) => golden.find(({ scenario }) => scenario === name)
 

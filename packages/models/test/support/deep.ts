@@ -3,7 +3,7 @@
 export const isDeep: boolean = process.env['HALTING_DEEP'] === '1'
 
 /** How many of so many cases are drawn. */
-export const drawn = (count: number): number => (isDeep ? count : Math.ceil(count / 4))
+export const drawn = (count: number): number => (isDeep ? count : Math.ceil(count / 10))
 
 /** Every place where a stream of this length can be cut; those near its ends and a sample between, where there are too many. */
 export function* cutsOf(length: number, every: { readonly edge: number; readonly step: number }): Generator<number> {
