@@ -17,10 +17,26 @@ const ofCore = [{ find: /^(?:\.\.\/)+src\/(.*)\.ts$/, replacement: `${core}/$1.j
 /** Each file in a module graph of its own, as the deep checks want it. What files leave to each other is then seen in one of the two. */
 const isDeep = process.env['HALTING_DEEP'] === '1'
 
+/** What takes long and has smaller tests beside it: the deep checks run it, and `HALTING_DEEP=1 npx vitest run FILE`. */
+const onlyDeep = [
+  'packages/core/test/explorer/twins.test.ts',
+  'packages/core/test/steps/check-driver.test.ts',
+  'packages/models/test/hard-budget.test.ts',
+  'packages/agent/test/checkpoints/property.test.ts',
+  'packages/agent/test/checkpoints/special.test.ts',
+  'packages/agent/test/session/journal-disk.test.ts',
+  'packages/agent/test/session/replay-from-lines.test.ts',
+  'packages/cli/test/full-window.test.ts',
+  'packages/cli/test/inert.test.ts',
+  'packages/cli/test/secrets.test.ts',
+  'packages/cli/test/trust.test.ts',
+  'packages/cli/test/undo.test.ts',
+]
+
 export default defineConfig({
   test: {
-    // Every core: left to itself, Vitest keeps one of two idle.
-    maxWorkers: '100%',
+    // More than cores: many tests wait for a process. Left to itself, Vitest keeps one of two cores idle.
+    maxWorkers: '150%',
     globalSetup: './vitest.build.ts',
     reporters: ['default', 'json'],
     outputFile: { json: '.tmp/vitest.json' },
@@ -46,6 +62,7 @@ function project(name: string, include: string[], options: ProjectOptions): Test
     test: {
       name,
       include,
+      exclude: isDeep ? [] : onlyDeep,
       testTimeout: 30_000,
       pool: changesProcess ? 'forks' : 'threads',
       isolate: isDeep,
