@@ -22,19 +22,24 @@ export const packedFiles = {
     mostBytes: { packed: 265 * kilobyte, unpacked: 1_030 * kilobyte },
   },
   '@halting/agent': {
-    holds: [...library, /^dist\/(?:(?:session\/foreign|hooks|sandbox)\/)?index\.js(?:\.map)?$/],
+    holds: [
+      ...library,
+      /^dist\/(?:(?:session\/foreign|hooks|sandbox)\/)?index\.js(?:\.map)?$/,
+      // What is loaded with import() bears the name of its file.
+      /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
+    ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 320 * kilobyte, unpacked: 1_250 * kilobyte },
+    mostBytes: { packed: 515 * kilobyte, unpacked: 1_950 * kilobyte },
   },
   halting: {
     holds: [
       /^package\.json$/,
       /^bin\/halting\.js$/,
       /^dist\/main\.js$/,
-      /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js$/,
+      /^dist\/chunks\/[a-z-]+(?:-[A-Z\d]{8}){1,2}\.js$/,
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 530 * kilobyte, unpacked: 2_420 * kilobyte },
+    mostBytes: { packed: 610 * kilobyte, unpacked: 2_650 * kilobyte },
   },
 }
