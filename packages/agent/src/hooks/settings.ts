@@ -1,25 +1,8 @@
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
+import { hookEvents, type HookEvent } from '../settings/hook-settings.ts'
 
-/** When a hook of the settings is called. */
-export const hookEvents = [
-  'SessionStart',
-  'UserPromptSubmit',
-  'PreToolUse',
-  'PermissionRequest',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'PostToolBatch',
-  'Notification',
-  'Stop',
-  'StopFailure',
-  'SubagentStart',
-  'SubagentStop',
-  'PreCompact',
-  'PostCompact',
-  'SessionEnd',
-] as const
-export type HookEvent = (typeof hookEvents)[number]
+export { hookEvents, type HookEvent }
 
 interface Common {
   /** Which tools, sources or triggers it is for; '' for all (see `matches`). */

@@ -32,7 +32,8 @@ export interface HookGroup {
 /** The `hooks` of settings files, by event: those of all files that count, the most urgent file first. */
 export type HookSettings = Readonly<Record<string, readonly HookGroup[]>>
 
-export const hookEvents: readonly string[] = [
+/** When a hook of the settings is called. */
+export const hookEvents = [
   'SessionStart',
   'UserPromptSubmit',
   'PreToolUse',
@@ -48,4 +49,5 @@ export const hookEvents: readonly string[] = [
   'PreCompact',
   'PostCompact',
   'SessionEnd',
-]
+] as const
+export type HookEvent = (typeof hookEvents)[number]
