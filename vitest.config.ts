@@ -22,8 +22,12 @@ const onlyDeep = [
   'packages/core/test/explorer/twins.test.ts',
   'packages/core/test/steps/check-driver.test.ts',
   'packages/models/test/hard-budget.test.ts',
+  'packages/models/test/money-oracle.test.ts',
+  'packages/models/test/openai-streams.test.ts',
+  'packages/models/test/worst-cases.test.ts',
   'packages/agent/test/checkpoints/property.test.ts',
   'packages/agent/test/checkpoints/special.test.ts',
+  'packages/agent/test/sandbox/escapes.test.ts',
   'packages/agent/test/session/journal-disk.test.ts',
   'packages/agent/test/session/replay-from-lines.test.ts',
   'packages/cli/test/full-window.test.ts',
@@ -36,7 +40,7 @@ const onlyDeep = [
 export default defineConfig({
   test: {
     // More than cores: many tests wait for a process. Left to itself, Vitest keeps one of two cores idle.
-    maxWorkers: '150%',
+    maxWorkers: '200%',
     globalSetup: './vitest.build.ts',
     reporters: ['default', 'json'],
     outputFile: { json: '.tmp/vitest.json' },
