@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { sources } from '../../../../../vitest.build.ts'
 import { parseJournal } from '../../../src/session/read-journal.ts'
 import { moments, type Left, type Moment, type Orders, type Paid } from './moments.ts'
 
@@ -34,12 +35,7 @@ export async function bundleChild(folder: string): Promise<string> {
     format: 'esm',
     platform: 'node',
     target: 'node20.19',
-    alias: {
-      '@halting/core/steps': path('packages/core/src/steps/index.ts'),
-      '@halting/core/adapters': path('packages/core/src/adapters/index.ts'),
-      '@halting/core/testing': path('packages/core/src/testing/index.ts'),
-      '@halting/core': path('packages/core/src/index.ts'),
-    },
+    alias: sources,
     logLevel: 'warning',
   })
   return outfile
