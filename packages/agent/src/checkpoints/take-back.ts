@@ -97,19 +97,34 @@ function takenIn(records: readonly ChangeRecord[]): ReadonlySet<number> {
 /** One change of a path. What is written down in advance may not have happened: the disk was full, or a kill came. */
 interface Step extends FileChange {
   readonly isInAdvance: boolean
+  /** Of a folder that came or went with a file in it. */
+  readonly isAside?: boolean
 }
 
 /** What became of each path since then, step by step. */
 function historiesSince(records: readonly ChangeRecord[], first: number): ReadonlyMap<string, readonly Step[]> {
   const histories = new Map<string, Step[]>()
-  for (let index = first; index < records.length; index++)
-    for (const change of changesOf(records, index)) {
-      const step = { ...change, isInAdvance: records[index]?.type === 'change' }
-      const before = histories.get(change.path)
-      if (before === undefined) histories.set(change.path, [step])
-      else before.push(step)
+  const add = (step: Step): void => {
+    const before = histories.get(step.path)
+    if (before === undefined) histories.set(step.path, [step])
+    else before.push(step)
+  }
+  for (let index = first; index < records.length; index++) {
+    const changes = changesOf(records, index)
+    const named = new Set(changes.map(({ path }) => path))
+    for (const change of changes) {
+      for (const path of change.madeFolders ?? []) if (!named.has(path)) add(stepAside(path, change.after))
+      add({ ...change, isInAdvance: records[index]?.type === 'change' })
     }
+  }
   return histories
+}
+
+/** A folder comes with the first file in it, and goes with the last one if nothing else is in it. */
+function stepAside(path: string, file: KeptState): Step {
+  const folder: KeptState = { kind: 'folder' }
+  const [before, after] = file.kind === 'absent' ? [folder, absent] : [absent, folder]
+  return { path, before, after, isInAdvance: true, isAside: true }
 }
 
 /** Whether a step may have left this. */
@@ -144,7 +159,7 @@ async function compare(
   const left: LeftFile[] = []
   for (const [path, history] of [...histories].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const [first, last] = [history[0], history.at(-1)]
-    if (first === undefined || last === undefined) continue
+    if (first === undefined || last === undefined || history.every(({ isAside }) => isAside)) continue
     const { state: now } = stateInPlace(path)
     const target = first.before
     if (isSameState(now, target)) continue
@@ -156,7 +171,29 @@ async function compare(
     const madeFolders = history.flatMap(({ madeFolders: made = [] }) => made)
     changes.push({ path, before: now, after: target, ...(madeFolders.length > 0 && { madeFolders }) })
   }
-  return withoutFull(changes, left)
+  return withoutFull(...withGround(changes, left))
+}
+
+/** A file comes back only where all above it are folders by then: what stays there may be a file now. */
+function withGround(
+  changes: readonly FileChange[],
+  left: readonly LeftFile[],
+): [changes: readonly FileChange[], left: readonly LeftFile[]] {
+  const targets = new Map(changes.map(({ path, after }) => [path, after.kind]))
+  const inTheWay = (path: string): string | undefined =>
+    foldersAbove(path).find((above) => {
+      const target = targets.get(above)
+      if (target !== undefined) return target !== 'absent' && target !== 'folder'
+      return statsAt(above)?.isDirectory() === false
+    })
+  const standing: FileChange[] = []
+  const groundless: LeftFile[] = []
+  for (const change of changes) {
+    const above = change.after.kind === 'absent' ? undefined : inTheWay(change.path)
+    if (above === undefined) standing.push(change)
+    else groundless.push({ path: change.path, why: `${above} is no folder` })
+  }
+  return [standing, [...left, ...groundless]]
 }
 
 /** A folder goes away only if all that is in it does. */
@@ -230,7 +267,12 @@ async function whyNot(
 
 /** The first of the folders above that is a link. */
 function linkAbove(path: string): string | undefined {
+  return foldersAbove(path).find((folder) => statsAt(folder)?.isSymbolicLink())
+}
+
+/** The highest first, without the root. */
+function foldersAbove(path: string): readonly string[] {
   const above: string[] = []
   for (let folder = dirname(path); dirname(folder) !== folder; folder = dirname(folder)) above.unshift(folder)
-  return above.find((folder) => statsAt(folder)?.isSymbolicLink())
+  return above
 }

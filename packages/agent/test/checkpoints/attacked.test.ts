@@ -54,6 +54,33 @@ describe('a write that failed', () => {
   })
 })
 
+describe('a folder', () => {
+  test.each([
+    ['was there before', true],
+    ['a Write made', false],
+  ])('that %s, and that came and went, is what it was after an undo', async (_which, wasThere) => {
+    const { sh, use, tree } = opened('folder')
+    if (wasThere) sh('mkdir d; echo first > d/c.txt')
+    const before = tree()
+    if (wasThere) await bash('rm -rf d')
+    await use('run1', 'Write', { file_path: 'd/e/f.txt', content: 'one\n' })
+    await bash('rm -rf d')
+    expect(await undone()).toEqual([])
+    expect(tree()).toEqual(before)
+  })
+
+  test('that has become a file which stays does not let come back what was in it, and the undo names that', async () => {
+    const { sh, files } = opened('git')
+    sh('echo first > a.txt; git add -A; git commit -qm first')
+    await bash('echo one > a.txt')
+    sh('rm a.txt; mkdir a.txt; echo inner > a.txt/inner')
+    await bash('git stash -q')
+    const plan = await files.plan({ kind: 'undo' })
+    expect(plan?.changes).toEqual([])
+    expect(plan?.left).toEqual([{ path: at('a.txt/inner'), why: `${at('a.txt')} is no folder` }])
+  })
+})
+
 describe('a repository', () => {
   test('runs nothing that it names, however its filters are called', async () => {
     const { sh } = opened('git')

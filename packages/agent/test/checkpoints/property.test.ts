@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-UNDO-1 to R-UNDO-6: whatever happened, a file is exactly as it was, or untouched and named.
-import { relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -62,6 +62,11 @@ describe.each(['folder', 'git'] as const)('in a %s', (kind) => {
     )
   }, 240_000)
 })
+
+function isBelowFile(path: string, tree: ReadonlyMap<string, string>): boolean {
+  const above = dirname(path)
+  return above !== '.' && (tree.has(above) || isBelowFile(above, tree))
+}
 
 type Step = {
   readonly who: string
@@ -131,8 +136,8 @@ async function problemsOf(project: Project, steps: readonly Step[]): Promise<rea
         const touched = runs.get(number) ?? new Map<string, Touched>()
         for (const [each, { before: target, isDisturbed }] of touched) {
           if (left.has(each)) {
-            // A folder stays because of what is in it.
-            const mayStay = isDisturbed || whole.get(each) === 'folder'
+            // A folder stays because of what is in it, what was in one because a file is there now.
+            const mayStay = isDisturbed || whole.get(each) === 'folder' || isBelowFile(each, after)
             mustBe(`left: ${each}`, [after.get(each), mayStay], [before.get(each), true])
           } else mustBe(`brought back: ${each}`, after.get(each), target)
         }
