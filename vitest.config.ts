@@ -21,6 +21,8 @@ const isDeep = process.env['HALTING_DEEP'] === '1'
 const onlyDeep = [
   'packages/core/test/explorer/twins.test.ts',
   'packages/core/test/steps/check-driver.test.ts',
+  'packages/models/test/cached-share.test.ts',
+  'packages/models/test/full-window.test.ts',
   'packages/models/test/hard-budget.test.ts',
   'packages/models/test/money-oracle.test.ts',
   'packages/models/test/openai-streams.test.ts',
@@ -28,11 +30,14 @@ const onlyDeep = [
   'packages/agent/test/checkpoints/property.test.ts',
   'packages/agent/test/checkpoints/special.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
+  'packages/agent/test/session/check-driver.test.ts',
   'packages/agent/test/session/journal-disk.test.ts',
   'packages/agent/test/session/replay-from-lines.test.ts',
   'packages/cli/test/full-window.test.ts',
   'packages/cli/test/inert.test.ts',
+  'packages/cli/test/rewound-calls.test.ts',
   'packages/cli/test/secrets.test.ts',
+  'packages/cli/test/terminal-guide.test.ts',
   'packages/cli/test/trust.test.ts',
   'packages/cli/test/undo.test.ts',
 ]

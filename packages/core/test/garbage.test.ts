@@ -27,6 +27,7 @@ import {
   type Run,
 } from './support/harness.ts'
 import { ended } from './support/watched.ts'
+import { isDeep } from './support/deep.ts'
 
 /** What plain JavaScript may hand over where the types say something else. */
 const untyped = (value: unknown): never => value as never
@@ -74,17 +75,23 @@ const runTriggers: readonly HookTrigger[] = [
   'afterExecution',
 ]
 
-describe.each(garbage)('a run goes on when what comes is %s', (_what, make) => {
-  test.each(runTriggers)('from a hook at %s', async (trigger) => {
-    for (const [failed, work] of ways(make)) {
-      const result = await go({ hooks: [hook(trigger, work, { id: 'odd' })] })
-      const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
-      expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
-      const told = failed || !isNothing(make()) ? anError : {}
-      expect([outcomes.length > 0, outcomes]).toEqual([true, outcomes.map(() => told)])
-      expectRecorded(result)
-    }
-  })
+// For somebody who waits each kind of garbage comes from a part of the hooks, and each hook gives a part of the kinds.
+const numbered = garbage.map((each, index) => [...each, index] as const)
+
+describe.each(numbered)('a run goes on when what comes is %s', (_what, make, index) => {
+  test.each(runTriggers.filter((_trigger, at) => isDeep || (at + index) % 4 === 0))(
+    'from a hook at %s',
+    async (trigger) => {
+      for (const [failed, work] of ways(make)) {
+        const result = await go({ hooks: [hook(trigger, work, { id: 'odd' })] })
+        const outcomes = result.events.flatMap((event) => (event.type === 'hook_end' ? [event.outcome] : []))
+        expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['written', 'bug']])
+        const told = failed || !isNothing(make()) ? anError : {}
+        expect([outcomes.length > 0, outcomes]).toEqual([true, outcomes.map(() => told)])
+        expectRecorded(result)
+      }
+    },
+  )
 
   test('from a stop hook', async () => {
     for (const [, work] of ways(make)) {

@@ -24,10 +24,11 @@ import {
   transcripts,
   viewOf,
 } from '../support/conversations.ts'
+import { isDeep } from '../support/deep.ts'
 
 // What is drawn with HALTING_DEEP takes its time.
 vi.setConfig({ testTimeout: 300_000 })
-const numRuns = process.env['HALTING_DEEP'] === '1' ? 800 : 30
+const numRuns = isDeep ? 800 : 30
 
 /** How full the window is, in percent of the conversation. */
 const windows = fc.record({

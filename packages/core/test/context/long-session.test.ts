@@ -18,8 +18,8 @@ import { calls, reader } from '../support/harness.ts'
 import { plainTokensOf } from '../support/conversations.ts'
 import { killedAfter } from '../support/killed.ts'
 import { isQuestion, windowedModel, type WindowedModel, type WindowOptions } from '../support/windowed-model.ts'
+import { isDeep } from '../support/deep.ts'
 
-const isDeep = process.env['HALTING_DEEP'] === '1'
 const turns = isDeep ? 2_000 : 200
 const timeout = isDeep ? 540_000 : 60_000
 

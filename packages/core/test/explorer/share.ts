@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { explore, scenarios, type Exploration, type Scenario } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
 
-// Every scenario is explored, with kills after a sample of the records: `npm run explore` makes all of them. Of large scenarios some hundred
-// paths are drawn; `HALTING_DEEP=1` takes all. What came out of a whole scenario is held against `golden.json`: how many paths
+// Every scenario is explored, with kills after a sample of the records; of large scenarios some paths are drawn. `npm run explore` goes all
+// paths with all kills. What came out of a whole scenario is held against `golden.json`: how many paths
 // there were and where they ended. A change there is a change of what the loop does.
 // `node scripts/golden.mjs` writes it anew.
 
@@ -13,9 +13,8 @@ export const golden = JSON.parse(
   readonly sampledKills: number
 })[]
 
-/** For somebody who waits, so many paths of a large scenario. */
-const isWhole = process.env['HALTING_DEEP'] === '1'
-const somePaths = 60
+/** So many paths of a large scenario. */
+const somePaths = 30
 
 const goldenOf = (name: string) => golden.find(({ scenario }) => scenario === name)
 
@@ -35,7 +34,7 @@ export function exploreShare(share: number, shares: number): void {
   describe('on every path: one terminal, a valid transcript that was told, a falling ranking, a ledger above zero, and the same after a kill', () => {
     test.each(scenariosOf(share, shares))('$name', { timeout: 900_000 }, async (scenario) => {
       const { sampledKills: kills, ...held } = goldenOf(scenario.name) ?? { sampledKills: 0, paths: 0 }
-      const isDrawn = !isWhole && held.paths > 2 * somePaths
+      const isDrawn = held.paths > 2 * somePaths
       const explored = await explore(scenario, { kills: 'sampled', ...(isDrawn && { mostPaths: somePaths }) })
       console.log(`${explored.paths} paths, ${explored.kills} kills: ${scenario.name}`)
       // Of what was drawn it is known that all its checks passed; now and then nothing new is found.

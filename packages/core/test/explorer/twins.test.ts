@@ -3,9 +3,9 @@ import * as fc from 'fast-check'
 import { explorePaths } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { differences, oneState, replies, twoPrompts, type Decisions, type Name, type Schedule } from './twins.ts'
+import { isDeep } from '../support/deep.ts'
 
 /** `.ci/run` draws all the cases. */
-const isDeep = process.env['HALTING_DEEP'] === '1'
 
 /** One goes on until it ends, then the other, but for the places of this path where the other one takes its turn. */
 function switching(decisions: Decisions): Schedule {
