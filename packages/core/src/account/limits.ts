@@ -19,7 +19,8 @@ export interface LimitFigures {
   readonly isReached: boolean
 }
 
-const unknownLimits: RunLimits = Object.freeze({
+/** Those of a record that does not say them. */
+export const unknownLimits: RunLimits = Object.freeze({
   maxTurns: null,
   maxBudgetUsd: null,
   maxRunUsd: null,

@@ -86,6 +86,18 @@ export type SdkToolProgress = Base & {
   readonly elapsed_time_seconds: number
 }
 
+interface SdkHook {
+  readonly hook_id: string
+  readonly hook_name: string
+  readonly hook_event: string
+}
+
+interface SdkHookOutput extends SdkHook {
+  readonly stdout: string
+  readonly stderr: string
+  readonly output: string
+}
+
 /** What the run tells about itself: status, retries, compactions, hooks. */
 export type SdkSystem = Base & { readonly type: 'system' } & (
     | {
@@ -105,34 +117,15 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly error_status: number | null
         readonly error: string
       }
-    | {
-        readonly subtype: 'hook_started'
-        readonly hook_id: string
-        readonly hook_name: string
-        readonly hook_event: string
-      }
+    | (SdkHook & { readonly subtype: 'hook_started' })
     /** A hook that is a command has written something. */
-    | {
-        readonly subtype: 'hook_progress'
-        readonly hook_id: string
-        readonly hook_name: string
-        readonly hook_event: string
-        readonly stdout: string
-        readonly stderr: string
-        readonly output: string
-      }
-    | {
+    | (SdkHookOutput & { readonly subtype: 'hook_progress' })
+    | (SdkHookOutput & {
         readonly subtype: 'hook_response'
-        readonly hook_id: string
-        readonly hook_name: string
-        readonly hook_event: string
-        readonly stdout: string
-        readonly stderr: string
-        readonly output: string
         /** Of a hook that is a command. */
         readonly exit_code?: number
         readonly outcome: 'success' | 'error' | 'cancelled'
-      }
+      })
     | {
         readonly subtype: 'permission_denied'
         readonly tool_name: string

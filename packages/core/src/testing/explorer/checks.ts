@@ -1,9 +1,10 @@
+import { unknownLimits } from '../../account/limits.ts'
 import { ranksBelow, turnsBegun, type Ranking } from '../../allowance.ts'
 import type { LoopEvent } from '../../events.ts'
 import type { LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
-import type { Lap, RunLimits, RunState } from '../../state.ts'
+import type { Lap, RunState } from '../../state.ts'
 import type { StepRecord } from '../../steps/log.ts'
 import type { Terminal } from '../../stop/terminal.ts'
 import { trajectoryOf } from '../../what-if/trajectory.ts'
@@ -123,15 +124,6 @@ function checkModel({ events, start }: Walked, where: string): void {
   }
 }
 
-const noLimits: RunLimits = Object.freeze({
-  maxTurns: null,
-  maxBudgetUsd: null,
-  maxRunUsd: null,
-  maxTotalTokens: null,
-  maxDurationMs: null,
-  spentBeforeUsd: 0,
-})
-
 /** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
 export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scenario, { mayOverdraw }: World): void {
   const trajectory = trajectoryOf(records)
@@ -147,7 +139,7 @@ export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scen
   }
   // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
   if (scenario.settings !== undefined || mayOverdraw) return
-  const { reason } = whatIf({ ...trajectory, limits: noLimits }, own)
+  const { reason } = whatIf({ ...trajectory, limits: unknownLimits }, own)
   assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
 }
 
