@@ -127,14 +127,14 @@ describe('an invalid value that guards, limits or keeps something stops the prog
 describe('an invalid value that runs, allows or chooses something is told, and does not count (spec R-CONF-4)', () => {
   test.each([
     [{ model: 7 }, 'model must be the name of a model; it is 7.'],
-    [{ env: { A: {} } }, 'env.A must be a text; it is {}.'],
+    [{ env: { A: {} } }, 'env.A must be a text; it is an object.'],
     [
       { env: { 'A=B': 'x' } },
-      'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is {"A=B":"x"}.',
+      'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is an object.',
     ],
     [
       { env: { A: '\u0000' } },
-      'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is {"A":"\\u0000"}.',
+      'env must be an object: texts by the name of a variable, without = in a name and without NUL; it is an object.',
     ],
     [{ statusLine: 'x' }, 'statusLine must be an object, such as {"type": "command", "command": "…"}; it is "x".'],
     [{ apiKeyHelper: '' }, 'apiKeyHelper must be a command, as text; it is "".'],

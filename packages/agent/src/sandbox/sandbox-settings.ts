@@ -47,13 +47,16 @@ export function sandboxSettingsOf(given: readonly JsonObject[]): SandboxSettings
   }
 }
 
-/** What a project may say of it without anybody's trust: nothing is opened by it. */
-export function tightening(sandbox: JsonObject): JsonObject {
+/**
+ * What a project may say of it without anybody's trust: nothing is opened by it. A sandbox that nobody but the project
+ * wants asks about its commands as before: without asking they would run because of the project.
+ */
+export function tightening(sandbox: JsonObject, isWantedAnyway: boolean): JsonObject {
   const { enabled, network, filesystem } = sandbox
   const pick = (value: unknown, names: readonly string[]): JsonObject =>
     isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name))) : {}
   return {
-    ...(enabled === true && { enabled }),
+    ...(enabled === true && { enabled, ...(!isWantedAnyway && { autoAllowBashIfSandboxed: false }) }),
     ...(network !== undefined && { network: pick(network, ['deniedDomains']) }),
     ...(filesystem !== undefined && { filesystem: pick(filesystem, ['denyWrite', 'denyRead']) }),
   }

@@ -82,6 +82,16 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
   const warnings: string[] = []
   const values: Record<string, unknown> = {}
   const add = (problem: Problem): void => void problems.push(problem)
+  let unknown = 0
+  /** What guards stops the program where its name was most likely meant; of the rest so many are told as a person reads. */
+  const tellUnknown = (path: readonly string[], known: readonly string[]): void => {
+    const isTold = ++unknown <= mostUnknown
+    const key = path.at(-1) ?? ''
+    const meant = isTold && key.length <= longestName ? nearest(key, known) : undefined
+    const problem = strayGuard(file, path, meant)
+    if (problem !== undefined) add(problem)
+    else if (isTold) warnings.push(unknownKey(file, path, meant))
+  }
   for (const { key, line } of file.lines.repeated) {
     add({
       field: 'file',
@@ -96,8 +106,8 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
   const others: string[] = []
   for (const [key, value] of Object.entries(file.content)) {
     if (groups.has(key) || forEditors.has(key)) continue
-    if (!Object.hasOwn(fieldTable, key)) {
-      warnings.push(unknownKey(file, [key], [...topFields, ...groups], nearest))
+    if (!topFields.includes(key)) {
+      tellUnknown([key], [...topFields, ...groups])
       others.push(key)
     } else take(key, [key], value)
   }
@@ -109,16 +119,18 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
       )
     } else {
       for (const [key, value] of Object.entries(permissions)) {
-        if (!permissionFields.includes(key))
-          warnings.push(unknownKey(file, ['permissions', key], permissionFields, nearest))
+        if (!permissionFields.includes(key)) tellUnknown(['permissions', key], permissionFields)
         else take(`${permissionPrefix}${key}`, ['permissions', key], value)
       }
     }
   }
-  const checkedHooks =
-    hooks === undefined
-      ? undefined
-      : checkHooks(file, hooks, add, (path, known) => warnings.push(unknownKey(file, path, known, nearest)))
+  const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, add, tellUnknown)
+  if (unknown > mostUnknown) {
+    const left = unknown - mostUnknown
+    warnings.push(
+      `${file.name}: there ${left === 1 ? 'is one more setting' : `are ${left} more settings`} that nobody knows; passed over.`,
+    )
+  }
 
   function take(name: string, path: readonly string[], value: unknown): void {
     const field = fieldTable[name]
@@ -236,7 +248,9 @@ function wrong(
   stops: boolean,
 ): Problem {
   const name = path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
-  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it is ${shown(value)}.`
+  // Values of variables may be secrets.
+  const is = path[0] === 'env' ? kindOf(value) : shown(value)
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}; it is ${is}.`
   return { field, text, stops }
 }
 
@@ -245,9 +259,34 @@ function place({ name, level }: PlacedText, line: number): string {
   return level === 'flag' && name.startsWith('--') ? name : `${name}:${line}`
 }
 
-function unknownKey(file: PlacedText, path: readonly string[], known: readonly string[], nearest: Nearest): string {
+const mostUnknown = 10
+/** A longer one is no slip of the pen, and costs its length to compare. */
+const longestName = 60
+const guards: ReadonlySet<string> = new Set(['deny', 'ask', 'disableBypassPermissionsMode'])
+const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks'])
+
+/**
+ * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be
+ * taken for what is in force.
+ */
+function strayGuard(file: PlacedText, path: readonly string[], near: string | undefined): Problem | undefined {
+  const [group, inner] = path
   const key = path.at(-1) ?? ''
-  const meant = nearest(key, known)
+  if (group === 'hooks' && inner !== undefined) return undefined
+  const name = path.map((part) => shown(part).slice(1, -1)).join('.')
+  const problem = (would: string): Problem => ({
+    field: 'permissions',
+    stops: true,
+    text: `${place(file, file.lines.lineOf(path))}: there is no setting ${name}; ${would}.`,
+  })
+  const meant = inner === undefined && key.startsWith(permissionPrefix) ? key.slice(permissionPrefix.length) : key
+  if (inner === undefined && guards.has(meant))
+    return problem(`${meant} stands in permissions: {"permissions": {"${meant}": …}}`)
+  const isGuard = inner === undefined ? guardingGroups.has(near ?? '') : guards.has(near ?? '')
+  return isGuard ? problem(`did you mean ${near}? Mend it, or take it away`) : undefined
+}
+
+function unknownKey(file: PlacedText, path: readonly string[], meant: string | undefined): string {
   const name = path.map((part) => shown(part).slice(1, -1)).join('.')
   return `${place(file, file.lines.lineOf(path))}: there is no setting ${name}; it is passed over.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
 }
@@ -261,6 +300,12 @@ function shown(value: unknown): string {
     '?',
   )
   return json.length > longest ? `${json.slice(0, longest)}…` : json
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 function valueAt(value: unknown, path: readonly (string | number)[]): unknown {

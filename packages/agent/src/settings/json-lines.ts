@@ -10,28 +10,52 @@ export interface JsonLines {
 /** Settings are flat: what is deeper was made to break readers. */
 const maxDepth = 64
 
+/** A place of its own for each value, and no path as text: under a long key that would be the square of the file. */
+class Place {
+  line: number
+  #inner: Map<string, Place> | undefined
+
+  constructor(line: number) {
+    this.line = line
+  }
+
+  at(name: string): Place | undefined {
+    return this.#inner?.get(name)
+  }
+
+  begin(name: string, line: number): Place {
+    this.#inner ??= new Map()
+    const known = this.#inner.get(name)
+    if (known !== undefined) return known
+    const place = new Place(line)
+    this.#inner.set(name, place)
+    return place
+  }
+}
+
 interface Level {
   readonly kind: '{' | '['
-  readonly path: string
+  readonly place: Place
   readonly keys: Set<string>
   next: string
   index: number
 }
 
+/** Who has more of them is not helped by all. */
+const mostRepeated = 20
+
 /** Goes through a text that `JSON.parse` took, without recursion: settings files come from anybody. */
 export function jsonLines(text: string): JsonLines {
-  const lines = new Map<string, number>()
+  const whole = new Place(1)
   const repeated: { key: string; line: number }[] = []
   const levels: Level[] = []
   let line = 1
   let isTooDeep = false
   let awaitsKey = false
-  const begin = (): string => {
+  const begin = (): Place => {
     const level = levels.at(-1)
-    if (level === undefined) return ''
-    const path = `${level.path}${separator}${level.kind === '[' ? String(level.index) : level.next}`
-    if (!lines.has(path)) lines.set(path, line)
-    return path
+    if (level === undefined) return whole
+    return level.place.begin(level.kind === '[' ? String(level.index) : level.next, line)
   }
   for (let at = 0; at < text.length && !isTooDeep; at++) {
     const character = text[at]
@@ -41,7 +65,7 @@ export function jsonLines(text: string): JsonLines {
         break
       case '{':
       case '[':
-        levels.push({ kind: character, path: begin(), keys: new Set(), next: '', index: 0 })
+        levels.push({ kind: character, place: begin(), keys: new Set(), next: '', index: 0 })
         awaitsKey = character === '{'
         isTooDeep = levels.length > maxDepth
         break
@@ -62,10 +86,10 @@ export function jsonLines(text: string): JsonLines {
         if (awaitsKey && level !== undefined) {
           // True: JSON.parse took the whole, so a string of it is one.
           level.next = JSON.parse(text.slice(at, end + 1)) as string
-          if (level.keys.has(level.next)) repeated.push({ key: level.next, line })
+          if (level.keys.has(level.next) && repeated.length < mostRepeated) repeated.push({ key: level.next, line })
           level.keys.add(level.next)
           awaitsKey = false
-          lines.set(`${level.path}${separator}${level.next}`, line)
+          level.place.begin(level.next, line).line = line
         } else begin()
         at = end
         break
@@ -74,22 +98,17 @@ export function jsonLines(text: string): JsonLines {
         if (character !== undefined && /[\w-]/.test(character)) begin()
     }
   }
-  return { lineOf: (path) => lineOf(lines, path), repeated, isTooDeep }
+  return { lineOf: (path) => lineOf(whole, path), repeated, isTooDeep }
 }
 
-const separator = '\u0000'
-
-function lineOf(lines: ReadonlyMap<string, number>, path: readonly (string | number)[]): number {
-  for (let length = path.length; length > 0; length--) {
-    const line = lines.get(
-      path
-        .slice(0, length)
-        .map((part) => `${separator}${part}`)
-        .join(''),
-    )
-    if (line !== undefined) return line
+function lineOf(whole: Place, path: readonly (string | number)[]): number {
+  let place = whole
+  for (const part of path) {
+    const inner = place.at(String(part))
+    if (inner === undefined) break
+    place = inner
   }
-  return 1
+  return place.line
 }
 
 function endOfText(text: string, from: number): number {

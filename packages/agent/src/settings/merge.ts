@@ -134,7 +134,7 @@ function mergedPermissions(
     for (const name of listedFields) for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
     const { projectDirectory } = file
     for (const behavior of ['allow', 'deny', 'ask'] as const)
-      rules[behavior].push(...(fields[behavior] ?? []).map((rule) => ({ rule, projectDirectory })))
+      for (const rule of fields[behavior] ?? []) rules[behavior].push({ rule, projectDirectory })
     for (const path of fields.additionalDirectories ?? []) {
       const problem = directoryProblem(path, file)
       if (problem === undefined) directories.push(absolutePath(path, projectDirectory))

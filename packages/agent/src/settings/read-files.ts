@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
@@ -60,15 +61,34 @@ const largestBytes = 1024 * 1024
 
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    const found = await stat(path)
-    // A pipe or a device in its place would hold the program up.
-    if (!found.isFile()) throw new Error('it is no file')
-    if (found.size > largestBytes) throw new Error('it is larger than 1 MB')
-    return await readFile(path, 'utf8')
+    // A pipe or a device in its place would hold the program up: already to open one can.
+    if (!(await stat(path)).isFile()) throw new Error('it is no file')
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      if (!(await file.stat()).isFile()) throw new Error('it is no file')
+      return await readBounded(file)
+    } finally {
+      await file.close()
+    }
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.`)
+  }
+}
+
+/** Some files of the kernel are read in whole pages only. */
+const pageBytes = 4_096
+
+/** Files of the kernel say that they are empty and never end: the size is what came. */
+async function readBounded(file: FileHandle): Promise<string> {
+  const buffer = Buffer.allocUnsafe(largestBytes + pageBytes)
+  let size = 0
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, size, buffer.length - size)
+    if (bytesRead === 0) return buffer.toString('utf8', 0, size)
+    size += bytesRead
+    if (size > largestBytes) throw new Error('it is larger than 1 MB')
   }
 }
 
@@ -104,11 +124,16 @@ function parse(text: string, name: string): Pick<SettingsText, 'content' | 'json
     value = JSON.parse(json)
   } catch (thrown) {
     throw new ConfigurationError(
-      `${name} is no JSON: ${messageOf(thrown)}${placeOf(thrown, json)}. Mend it, or take it away.`,
+      `${name} is no JSON: ${withoutText(messageOf(thrown))}${placeOf(thrown, json)}. Mend it, or take it away.`,
     )
   }
   if (!isJsonObject(value)) throw new ConfigurationError(`${name} must hold one JSON object.`)
   return { content: value, json }
+}
+
+/** V8 quotes what it could not read: a link leads to whatever, also to keys. */
+function withoutText(message: string): string {
+  return message.replace(/, (?:\.\.\.)?"[\s\S]*"(?:\.\.\.)? is not valid JSON$/, '')
 }
 
 /** V8 tells the line in some of its messages, and the position in others. */

@@ -17,10 +17,16 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
   const warnings: string[] = []
   const ignored: Ignored[] = []
   const trust = await trustOf(checked, options)
+  // Of the person: what a project's file wants is not looked at.
+  const isSandboxed = checked.some(
+    ({ file, result }) => !isOfProject(file) && result.fields.sandbox?.['enabled'] === true,
+  )
   const counting = checked.map(({ file, result }) => {
     if (file.problem !== undefined) warnings.push(file.problem)
     warnings.push(...result.warnings)
-    const fields = isOfProject(file) ? ofProject(file, result, trust, ignored, warnings) : result.fields
+    const fields = isOfProject(file)
+      ? ofProject(file, result, { trust, isSandboxed }, ignored, warnings)
+      : result.fields
     tellProblems(file, result, trust, warnings)
     return { file, result, fields }
   })
@@ -70,7 +76,7 @@ function isOfProject({ level }: Pick<SettingsText, 'level'>): boolean {
 function ofProject(
   file: ReadFile,
   { fields }: CheckedFile,
-  trust: FolderTrust | undefined,
+  { trust, isSandboxed }: { readonly trust: FolderTrust | undefined; readonly isSandboxed: boolean },
   ignored: Ignored[],
   warnings: string[],
 ): Fields {
@@ -91,7 +97,7 @@ function ofProject(
     ignored.push({ setting, text: JSON.stringify(value), from: file.name, why, forTrust: false })
     warnings.push(`${setting} in ${file.name} does not count: ${why}.`)
   }
-  return letIn(fields, lets)
+  return letIn(fields, { lets, isSandboxed })
 }
 
 /** Fields of which a project's say counts, trusted or not. */
@@ -102,6 +108,9 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'permissions.ask',
   'redactSecrets',
 ])
+
+/** Lines on stderr about one file: nobody reads more. */
+const mostTold = 10
 
 function tellProblems(
   file: ReadFile,
@@ -128,7 +137,9 @@ function tellProblems(
       counting.map(({ text }) => text),
     )
   }
-  warnings.push(...counting.map(({ text }) => `${text} It does not count.`))
+  for (const { text } of counting.slice(0, mostTold)) warnings.push(`${text} It does not count.`)
+  if (counting.length > mostTold)
+    warnings.push(`${file.name}: ${counting.length - mostTold} more values are not right and do not count.`)
 }
 
 function foundFile({ file, fields }: CountingFile): FoundFile {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Fields } from '../settings/check-file.ts'
 import { tightening } from '../sandbox/sandbox-settings.ts'
 import { isDangerousVariable } from './variables.ts'
@@ -44,21 +45,27 @@ export function offersOf(fields: Fields): readonly Offer[] {
   ]
 }
 
-/** What only shuts the sandbox needs no trust. */
+/** What only shuts the sandbox needs no trust. Whether a person has one elsewhere is no part of what a project offers. */
 function isOffered(name: (typeof single)[number], fields: Fields): boolean {
   const { sandbox } = fields
   if (name !== 'sandbox' || sandbox === undefined) return fields[name] !== undefined
-  return JSON.stringify(tightening(sandbox)) !== JSON.stringify(sandbox)
+  return !isDeepStrictEqual(tightening(sandbox, false), sandbox)
 }
 
 /** What of a sandbox counts without trust. */
-function shutting({ sandbox }: Fields): Pick<Fields, 'sandbox'> {
-  const kept = sandbox === undefined ? {} : tightening(sandbox)
+function shutting({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
+  const kept = sandbox === undefined ? {} : tightening(sandbox, isWantedAnyway)
   return Object.keys(kept).length === 0 ? {} : { sandbox: kept }
 }
 
+export interface Letting {
+  readonly lets: (offer: Offer) => boolean
+  /** The person has commands in a sandbox whatever the project says. */
+  readonly isSandboxed: boolean
+}
+
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
-export function letIn(fields: Fields, lets: (offer: Offer) => boolean): Fields {
+export function letIn(fields: Fields, { lets, isSandboxed }: Letting): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, others } = fields
   const keptHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
     const kept = groups.map((group) => ({
@@ -83,7 +90,7 @@ export function letIn(fields: Fields, lets: (offer: Offer) => boolean): Fields {
     ...(env && { env: Object.fromEntries(keptEnv) }),
     ...(hooks && { hooks: Object.fromEntries(keptHooks) }),
     ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
-    ...shutting(fields),
+    ...shutting(fields, isSandboxed),
     ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
     others,
   }

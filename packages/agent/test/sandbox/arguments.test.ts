@@ -255,14 +255,16 @@ describe('The setting', () => {
   })
 
   test('a project opens nothing', () => {
-    expect(
-      tightening({
-        enabled: true,
-        excludedCommands: ['*'],
-        network: { allowedDomains: ['*'], deniedDomains: ['x'], allowAllUnixSockets: true },
-        filesystem: { allowWrite: ['/'], denyRead: ['.env'] },
-      }),
-    ).toEqual({ enabled: true, network: { deniedDomains: ['x'] }, filesystem: { denyRead: ['.env'] } })
-    expect(tightening({ enabled: false, autoAllowBashIfSandboxed: true })).toEqual({})
+    const opening = {
+      enabled: true,
+      autoAllowBashIfSandboxed: true,
+      excludedCommands: ['*'],
+      network: { allowedDomains: ['*'], deniedDomains: ['x'], allowAllUnixSockets: true },
+      filesystem: { allowWrite: ['/'], denyRead: ['.env'] },
+    }
+    const shut = { enabled: true, network: { deniedDomains: ['x'] }, filesystem: { denyRead: ['.env'] } }
+    expect(tightening(opening, true)).toEqual(shut)
+    expect(tightening(opening, false)).toEqual({ ...shut, autoAllowBashIfSandboxed: false })
+    expect(tightening({ enabled: false, autoAllowBashIfSandboxed: true }, false)).toEqual({})
   })
 })

@@ -1,0 +1,238 @@
+// Holds rules of docs/spec.md: R-CONF-3, R-CONF-5, R-CONF-6, R-TRUST-1b: settings files that were written to break their reader.
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import * as fc from 'fast-check'
+import { HaltingError } from '@halting/core'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { sandboxSettingsOf } from '../src/sandbox/sandbox-settings.ts'
+import { createPermissions, loadSettings, type LoadedSettings, type LoadOptions, type Settings } from '../src/index.ts'
+import { drawn } from './support/deep.ts'
+
+let root = ''
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-attacks-')))
+  mkdirSync(join(root, 'home'))
+  mkdirSync(join(root, 'project/.claude'), { recursive: true })
+  const made = root
+  onTestFinished(() => rmSync(made, { recursive: true }))
+})
+
+const projects = 'project/.claude/settings.json'
+const own = 'home/.claude/settings.json'
+
+function lay(name: string, content: unknown): void {
+  mkdirSync(dirname(join(root, name)), { recursive: true })
+  writeFileSync(join(root, name), typeof content === 'string' ? content : JSON.stringify(content))
+}
+
+const letters = (text: string): string => text.split('').toSorted().join('')
+const nearest: NonNullable<LoadOptions['nearest']> = (given, known) =>
+  known.find((one) => letters(one) === letters(given))
+
+const load = (): Promise<LoadedSettings> =>
+  loadSettings({ cwd: join(root, 'project'), home: join(root, 'home'), env: {}, nearest })
+
+/** The words of an error that stops the program as it should be. */
+async function stopped(): Promise<string> {
+  const thrown: unknown = await load().then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  if (thrown instanceof HaltingError && thrown.code === 'configuration') return thrown.message
+  throw thrown ?? new Error('nothing stopped')
+}
+
+describe('a file costs what it is long (spec R-CONF-3)', () => {
+  test('many values under a long key', async () => {
+    lay(projects, { ['K'.repeat(500_000)]: Array.from({ length: 240_000 }, () => 1) })
+    const begun = performance.now()
+    expect((await load()).settings).toEqual({})
+    // It took more than a minute.
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+
+  test.each([
+    [
+      'keys that nobody knows',
+      () => Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, 1])),
+    ],
+    ['rules that are none', () => ({ permissions: { allow: Array.from({ length: 20_000 }, () => 'Bash(') } })],
+  ])('%s: what is told of it stays short', async (_what, content) => {
+    lay(own, content())
+    expect((await load()).warnings).toHaveLength(11)
+  })
+
+  test('a key two hundred thousand times: what is told of it stays short', async () => {
+    lay(own, `{${Array.from({ length: 200_000 }, () => '"":1').join(',')}}`)
+    expect((await stopped()).length).toBeLessThan(1_000)
+  })
+
+  test('a quarter of a million rules break nothing', async () => {
+    lay(projects, { permissions: { deny: Array.from({ length: 250_000 }, () => 'a') } })
+    expect((await load()).settings.permissions?.deny).toHaveLength(250_000)
+  })
+})
+
+describe.skipIf(process.platform !== 'linux')('a link that leads out of the project', () => {
+  test('to a file that never ends is read to its limit and told', async () => {
+    symlinkSync('/proc/self/pagemap', join(root, projects))
+    expect(await stopped()).toMatch(/settings\.json cannot be read: it is larger than 1 MB/)
+  })
+
+  test('to a secret: nothing of it is shown', async () => {
+    for (const secret of ['SECRET=geheim', '"geheim', 'geheim', '{"a": geheim}', '["geheim"]', 'geheim\n'.repeat(50)]) {
+      lay('secret', secret)
+      rmSync(join(root, projects), { force: true })
+      symlinkSync(join(root, 'secret'), join(root, projects))
+      expect(await stopped()).not.toContain('eheim')
+    }
+  })
+
+  test('to itself', async () => {
+    symlinkSync('settings.json', join(root, projects))
+    expect(await stopped()).toContain('cannot be read: ELOOP')
+  })
+})
+
+describe('what forbids and stands under another name stops the program: it would be taken for what is in force (spec R-CONF-5)', () => {
+  test.each([
+    [{ deny: ['Bash'] }, 'there is no setting deny; deny stands in permissions: {"permissions": {"deny": …}}.'],
+    [{ 'permissions.deny': ['Bash'] }, 'there is no setting permissions.deny; deny stands in permissions: '],
+    [{ 'permissions.ask': ['Bash'] }, 'there is no setting permissions.ask; ask stands in permissions: '],
+    [{ permissions: { dney: ['Bash'] } }, 'there is no setting permissions.dney; did you mean deny? Mend it, or take it away.'],
+    [{ permissoins: { deny: ['Bash'] } }, 'there is no setting permissoins; did you mean permissions?'],
+    [{ snadbox: { enabled: true } }, 'there is no setting snadbox; did you mean sandbox?'],
+    [{ hoosk: {} }, 'there is no setting hoosk; did you mean hooks?'],
+  ])('%j', async (content, message) => {
+    for (const name of [own, projects]) {
+      lay(name, content)
+      expect(await stopped()).toContain(`${join(root, name)}:1: ${message}`)
+      rmSync(join(root, name))
+    }
+  }) // prettier-ignore
+
+  test.each([
+    [{ allow: ['Bash'] }],
+    [{ 'permissions.allow': ['Bash'] }],
+    [{ permissions: { 'permissions.allow': ['Bash'], alolw: ['Bash'] } }],
+  ])('what allows is passed over: %j', async (content) => {
+    lay(own, content)
+    const { settings, warnings } = await load()
+    expect([settings.permissions, warnings.length > 0]).toEqual([undefined, true])
+  })
+})
+
+test('a value of a variable that is not right is not shown', async () => {
+  for (const env of [{ KEY: 'geheim', 'A=B': 'x' }, { KEY: ['geheim'] }, 'KEY=geheim', ['geheim']]) {
+    lay(own, { env })
+    const { warnings } = await load()
+    expect([warnings.length, warnings.join('\n')]).toEqual([1, expect.not.stringContaining('geheim')])
+  }
+})
+
+describe('a sandbox that only an untrusted project wants lets no command run unasked (spec R-TRUST-1b)', () => {
+  test.each([
+    ['nobody else has one', undefined, { enabled: true }, true, false],
+    ['the person has one', { enabled: true }, { enabled: true }, true, true],
+    ['the person has one that asks', { enabled: true, autoAllowBashIfSandboxed: false }, { enabled: true }, true, false],
+    ['the person has none', { enabled: false }, { enabled: true, autoAllowBashIfSandboxed: true }, true, false],
+    ['the project wants none', { enabled: true }, { enabled: false, autoAllowBashIfSandboxed: true }, true, true],
+  ])('%s', async (_case, ownSandbox, sandbox, enabled, autoAllowBashIfSandboxed) => {
+    if (ownSandbox !== undefined) lay(own, { sandbox: ownSandbox })
+    lay(projects, { sandbox })
+    const { settings } = await load()
+    expect(sandboxSettingsOf(settings.sandbox ?? [])).toMatchObject({ enabled, autoAllowBashIfSandboxed })
+  }) // prettier-ignore
+})
+
+/** Which of some calls run without being asked about. */
+function opened({ permissions: rules, sandbox = [] }: Settings): readonly boolean[] {
+  const held = sandboxSettingsOf(sandbox)
+  const permissions = createPermissions({
+    cwd: join(root, 'project'),
+    whenAsked: 'deny',
+    ...(rules && { allow: rules.allow, deny: rules.deny, ask: rules.ask, mode: rules.defaultMode ?? 'default' }),
+    additionalDirectories: rules?.additionalDirectories ?? [],
+    sandbox: { holds: () => held.enabled && held.autoAllowBashIfSandboxed },
+  })
+  const inputs = [
+    ['Read', { file_path: 'a' }],
+    ['Read', { file_path: '.env' }],
+    ['Read', { file_path: '/etc/passwd' }],
+    ['Write', { file_path: 'a', content: '' }],
+    ['Bash', { command: 'ls' }],
+    ['Bash', { command: 'npm test' }],
+    ['Bash', { command: 'npm publish' }],
+    ['Bash', { command: 'rm -rf x' }],
+  ] as const
+  return inputs.map(([name, input]) => {
+    const call = { type: 'tool_use', id: 't', name, input }
+    // True: the fields are those that these rules look at.
+    const request = { call, readOnly: name === 'Read', tool: { name } } as unknown as Parameters<
+      typeof permissions.decide
+    >[0]
+    const decision = permissions.decide(request) as { readonly behavior: string }
+    return permissions.denies(request) === undefined && decision.behavior === 'allow'
+  })
+}
+
+async function openedBy(text: string, name: string): Promise<readonly boolean[] | 'stopped'> {
+  writeFileSync(join(root, name), text)
+  const loaded = await load().catch((thrown: unknown) => {
+    if (thrown instanceof HaltingError && thrown.code === 'configuration') return undefined
+    throw thrown
+  })
+  return loaded === undefined ? 'stopped' : opened(loaded.settings)
+}
+
+const isMore = (now: readonly boolean[] | 'stopped', before: readonly boolean[]): boolean =>
+  now !== 'stopped' && now.some((isOpen, index) => isOpen && before[index] !== true)
+
+test('a slip of the pen in deny rules never allows what the file without them does not (spec R-CONF-6)', async () => {
+  lay(own, {})
+  const before = '{"permissions":{"allow":["Bash(npm *)"],'
+  const without = await openedBy(`${before}"ask":[]}}`, own)
+  if (without === 'stopped') throw new Error('these rules stop nothing')
+  expect(without).toContain(false)
+  const rule = fc.constantFrom('Bash', 'Bash(npm publish)', 'Read(.env)', 'Bash(npm:*)', 'Edit(//**)', 'mcp__a')
+  const key = fc.constantFrom('deny', 'ask')
+  const slip = fc.tuple(fc.nat(60), fc.constantFrom(...'"[]{},:()*\\ \n\u0000'.split(''), 'x', 'allow', '""', '\\u0022', ''), fc.nat(3))
+  let [ran, outcomes] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(key, fc.array(rule, { minLength: 1, maxLength: 3 }), fc.array(slip, { minLength: 1, maxLength: 3 }), async (name, rules, slips) => {
+      let part = `${JSON.stringify(name)}:${JSON.stringify(rules)}}}`
+      for (const [at, put, left] of slips) part = part.slice(0, at) + put + part.slice(at + left)
+      const now = await openedBy(before + part, own)
+      if (now !== 'stopped') ran++
+      outcomes++
+      expect([isMore(now, without), part]).toEqual([false, part])
+    }),
+    { numRuns: drawn(3_000) },
+  )
+  expect(ran).toBeGreaterThan(outcomes / 50)
+}) // prettier-ignore
+
+test('whatever an untrusted project says of a sandbox, nothing is more open than without it (spec R-CONF-6)', async () => {
+  const value = fc.oneof(fc.boolean(), fc.constantFrom('*', null, 1, [], ['*'], ['/'], {}), fc.jsonValue({ maxDepth: 2 }))
+  const inner = (...names: readonly string[]): fc.Arbitrary<unknown> => fc.oneof(fc.dictionary(fc.constantFrom(...names), value), value)
+  const sandbox = fc.record({
+    enabled: fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, value),
+    autoAllowBashIfSandboxed: value,
+    allowUnsandboxedCommands: value,
+    excludedCommands: value,
+    network: inner('allowedDomains', 'deniedDomains', 'allowAllUnixSockets'),
+    filesystem: inner('allowWrite', 'denyWrite', 'denyRead', 'allowRead'),
+  }, { requiredKeys: [] })
+  const without = opened({})
+  await fc.assert(
+    fc.asyncProperty(sandbox, async (given) => {
+      const now = await openedBy(JSON.stringify({ sandbox: given }), projects).catch((thrown: unknown) => {
+        if (thrown instanceof HaltingError && thrown.code === 'configuration') return 'stopped' as const
+        throw thrown
+      })
+      expect(isMore(now, without)).toBe(false)
+    }),
+    { numRuns: drawn(2_000) },
+  )
+}) // prettier-ignore
