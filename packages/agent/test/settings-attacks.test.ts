@@ -40,7 +40,8 @@ async function stopped(): Promise<string> {
     (error: unknown) => error,
   )
   if (thrown instanceof HaltingError && thrown.code === 'configuration') return thrown.message
-  throw thrown ?? new Error('nothing stopped')
+  if (thrown instanceof Error) throw thrown
+  throw new Error('nothing stopped')
 }
 
 describe('a file costs what it is long (spec R-CONF-3)', () => {

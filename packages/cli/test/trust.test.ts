@@ -277,7 +277,7 @@ describe('halting trust (spec R-TRUST-8)', () => {
   test('text of a project steers no terminal', async () => {
     lay(project, { '.claude/settings.json': { permissions: { allow: ['Bash(\u001B]0;x\u0007\u202Eevil)'] } } })
     const { stderr } = await halting(['trust'])
-    expect(stderr).toContain('evil)')
+    expect(stderr).toContain('Bash(⟦U+001B⟧]0;x⟦U+0007⟧⟦U+202E⟧evil)')
     // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
     expect(stderr).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u202E]/)
   })

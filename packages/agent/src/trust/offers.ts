@@ -117,10 +117,14 @@ function hookOffer(
   matcher: string,
   handler: NonNullable<Fields['hooks']>[string][number]['hooks'][number],
 ): Offer {
-  const runs = handler.type === 'command' ? handler.command : handler.type === 'http' ? handler.url : handler.prompt
+  const { type, ...said } = handler
+  // What else it says may change what comes of it: a header sends a variable, `async` keeps a guard from deciding.
+  const { command, url, prompt, statusMessage: _, ...more } = said as { readonly [field: string]: unknown }
+  const runs = String(command ?? url ?? prompt)
+  const rest = Object.keys(more).length === 0 ? '' : ` ${JSON.stringify(more)}`
   return {
     setting: 'hooks',
-    text: `${event}${matcher === '' ? '' : `(${matcher})`}: ${handler.type === 'command' ? '' : `${handler.type} `}${runs}`,
+    text: `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`,
     needsNaming: false,
     id: idOf(['hook', event, matcher, handler]),
   }

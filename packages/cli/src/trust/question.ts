@@ -1,27 +1,47 @@
 import type { Offer } from '@halting/agent'
 import { many, oneLine } from '../io/figures.ts'
 
-const shownAtMost = 200
-
-/** What trusting a folder would have run and loosened, a line each. Text of the project steers no terminal. */
+/**
+ * What trusting a folder would have run and loosened, a line each, all of it and whole: what was out of sight would count
+ * all the same. What weighs most stands last, above the question. Text of the project steers no terminal.
+ */
 export function offersText(folder: string, offers: readonly Offer[]): string {
   if (offers.length === 0) return `The settings of ${oneLine(folder, 300)} run nothing and loosen nothing.\n`
-  const shown = offers.slice(0, shownAtMost)
-  const width = Math.max(...shown.map(({ setting }) => setting.length))
-  const left = offers.length - shown.length
+  const width = offers.reduce((widest, { setting }) => Math.max(widest, setting.length), 0)
+  const marked = offers.filter(({ needsNaming }) => needsNaming).length
+  const running = offers.filter(({ setting }) => runs.has(setting)).length
   return [
     `The settings of ${oneLine(folder, 300)} would have this run or count:`,
-    ...shown.map(({ setting, text, needsNaming }) => {
-      // Nothing of it may be out of sight: a long command is cut where it is told that it is.
-      const line = oneLine(text, 2_000)
-      return `  ${needsNaming ? '!' : ' '} ${setting.padEnd(width)}  ${line}`
-    }),
-    ...(left > 0 ? [`  and ${many(left, 'more setting')}: halting trust --json tells all of them.`] : []),
-    ...(offers.some(({ needsNaming }) => needsNaming)
-      ? ['! can make other programs run, load or send something, or takes away what asks.']
+    ...offers
+      .toSorted((one, other) => weight(one) - weight(other))
+      .map(({ setting, text, needsNaming }) => `  ${needsNaming ? '!' : ' '} ${setting.padEnd(width)}  ${whole(text)}`),
+    ...(offers.length > screen
+      ? [`  In all ${many(offers.length, 'setting')}: ${running} run something, ${marked} are marked !.`]
       : []),
+    ...(marked > 0 ? ['! can make other programs run, load or send something, or takes away what asks.'] : []),
     '',
   ].join('\n')
+}
+
+/** More lines are counted too: they scroll. */
+const screen = 20
+const runs: ReadonlySet<string> = new Set(['hooks', 'apiKeyHelper', 'statusLine'])
+
+function weight({ setting, needsNaming }: Offer): number {
+  if (needsNaming) return 2
+  return runs.has(setting) ? 1 : 0
+}
+
+/** Controls, directions, what has no width, separators that look like blanks, and many blanks. */
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}| {9,}/gu
+
+/** In one line, and every character of it is seen: one that was left out could part two commands, or hide one. */
+function whole(text: string): string {
+  return text.replaceAll(unseen, (found) => {
+    if (found === '\n') return '⏎'
+    if (found.startsWith(' ')) return ` ⟦${found.length} blanks⟧ `
+    return `⟦U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟧`
+  })
 }
 
 export interface Terminal {
