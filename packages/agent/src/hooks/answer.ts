@@ -43,6 +43,7 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   if (kind !== 'exited') return { error: `${kind}: ${cut(stderr.trim(), 500)}` }
   const text = stdout.trim()
   const json = text.startsWith('{') ? parsed(text) : undefined
+  if (json === 'too deep') return exitCode === 2 ? blocking(event, stderr.trim(), nothing) : { error: tooDeep }
   const said = json === undefined ? nothing : answerOfJson(event, json)
   if (exitCode === 2) return blocking(event, stderr.trim(), said)
   if (json !== undefined) return said
@@ -54,14 +55,33 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
 
 const plainIsContext: ReadonlySet<HookEvent> = new Set<HookEvent>(['UserPromptSubmit', 'SessionStart'])
 
-function parsed(text: string): JsonObject | undefined {
+const tooDeep = 'the JSON that it printed is nested too deeply'
+/** What is deeper was made to break readers; it would break whoever writes it down too. */
+const maxDepth = 64
+
+function parsed(text: string): JsonObject | 'too deep' | undefined {
   try {
     // JSON.parse gives JSON.
     const value = JSON.parse(text) as Json
-    return isJsonObject(value) ? value : undefined
+    if (isDeeper(value, maxDepth)) return 'too deep'
+    const whole = text.includes('\\u') ? wellFormed(value) : value
+    return isJsonObject(whole) ? whole : undefined
   } catch {
     return undefined
   }
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner as Json, levels - 1))
+}
+
+/** Half a character can be escaped in JSON, and no model's API takes it. */
+function wellFormed(value: Json): Json {
+  if (typeof value === 'string') return value.replace(/\p{Cs}/gu, '\uFFFD')
+  if (Array.isArray(value)) return value.map((inner: Json) => wellFormed(inner))
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, wellFormed(inner ?? null)]))
 }
 
 function blocking(event: HookEvent, stderr: string, said: HookAnswer): HookAnswer {
@@ -88,6 +108,9 @@ function answerOfJson(event: HookEvent, json: JsonObject): HookAnswer {
     ...(typeof systemMessage === 'string' &&
       systemMessage !== '' && { systemMessage: cut(systemMessage, contextLimit) }),
     ...specific,
+    // Of two words in one answer to refuse goes before to allow.
+    ...(decided.permission === 'deny' && { permission: 'deny', permissionReason: decided.permissionReason ?? '' }),
+    ...(decided.request !== undefined && { request: decided.request }),
   }
 }
 
@@ -120,12 +143,21 @@ function specificOf(event: HookEvent, given: Json | undefined): HookAnswer {
 
 function preToolUse({ permissionDecision, permissionDecisionReason, updatedInput }: JsonObject): HookAnswer {
   const reason = textOf(permissionDecisionReason)
+  const isWrong = isNoInput(updatedInput)
+  const decided =
+    permissionDecision === undefined || permissionDecision === null ? undefined : permissionOf(permissionDecision)
+  // It allowed another input than the one that there is.
+  const permission = isWrong && decided === 'allow' ? 'ask' : decided
   return {
-    ...(permissionDecision !== undefined &&
-      permissionDecision !== null && { permission: permissionOf(permissionDecision) }),
+    ...(permission !== undefined && { permission }),
     ...(reason !== undefined && { permissionReason: reason }),
     ...(updatedInput !== undefined && isJsonObject(updatedInput) && { updatedInput }),
+    ...(isWrong && { error: 'updatedInput must be an object, the whole input' }),
   }
+}
+
+function isNoInput(given: Json | undefined): boolean {
+  return given !== undefined && given !== null && !isJsonObject(given)
 }
 
 /** A permission that is none has a person asked. */
@@ -138,6 +170,8 @@ function permissionRequest(decision: Json | undefined): HookAnswer {
   if (!isJsonObject(decision)) return { error: 'decision must be an object with a behavior' }
   const { behavior, updatedInput, interrupt } = decision
   if (behavior !== 'allow' && behavior !== 'deny') return { error: 'decision.behavior must be allow or deny' }
+  if (behavior === 'allow' && isNoInput(updatedInput))
+    return { error: 'decision.updatedInput must be an object, the whole input' }
   const message = textOf(decision['message'])
   return {
     request: {

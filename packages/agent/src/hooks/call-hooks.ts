@@ -31,24 +31,44 @@ export interface EventCall {
 export interface Callers extends HookSurroundings {
   readonly hooks: ShellHookTable
   tell(line: HookLine): void
-  /** One that nobody waits for goes on. */
-  letGo(running: Promise<unknown>): void
+  /** One that nobody waits for goes on; what it comes to is for the person. */
+  letGo(running: Promise<readonly string[]>): void
+  /** Aborted when the session is over. */
+  readonly over: AbortSignal
+  /** Those that are called once and were. */
+  readonly spent: Set<ShellHook>
 }
 
 /** The hooks that an event calls: those whose matcher fits, identical ones once. */
 export function hooksFor(hooks: ShellHookTable, event: HookEvent, about: string): readonly ShellHook[] {
   const found = new Map<string, ShellHook>()
   for (const hook of hooks[event] ?? []) {
-    const identity = `${hook.type} ${hook.type === 'command' ? hook.command : hook.type === 'http' ? hook.url : hook.prompt}`
-    if (matches(hook.matcher, about) && !found.has(identity)) found.set(identity, hook)
+    if (!matches(hook.matcher, about)) continue
+    const identity = JSON.stringify(
+      hook.type === 'command'
+        ? [hook.command]
+        : hook.type === 'http'
+          ? [hook.url, hook.headers]
+          : { prompt: hook.prompt },
+    )
+    const same = found.get(identity)
+    found.set(identity, same === undefined ? hook : stricter(same, hook))
   }
   return [...found.values()]
+}
+
+/** A guard that stands twice is the one that is waited for, and longer: a second file does not take its word away. */
+function stricter(one: ShellHook, other: ShellHook): ShellHook {
+  if (one.async !== other.async) return one.async ? other : one
+  if (one.once !== other.once) return one.once === true ? other : one
+  return other.timeoutMs > one.timeoutMs ? other : one
 }
 
 /** Calls the hooks of an event beside each other, and gives what they came to. Undefined when there is none. */
 export async function callHooks(call: EventCall, callers: Callers): Promise<HookVerdict | undefined> {
   const { event, about } = call
-  const hooks = hooksFor(callers.hooks, event, about)
+  const hooks = hooksFor(callers.hooks, event, about).filter((hook) => !callers.spent.has(hook))
+  for (const hook of hooks) if (hook.once === true) callers.spent.add(hook)
   if (hooks.length === 0) return undefined
   const answers = await Promise.all(hooks.map((hook) => callOne(hook, call, callers)))
   const verdict = verdictOf(answers)
@@ -57,7 +77,7 @@ export async function callHooks(call: EventCall, callers: Callers): Promise<Hook
 }
 
 function told(event: HookEvent, hook: ShellHook | undefined, error: string): string {
-  return `A ${event} hook failed (${hook === undefined ? '' : shown(hook)}): ${error}.`
+  return `A ${event} hook failed (${hook === undefined ? '' : shown(hook)}): ${error.replace(/\.$/, '')}.`
 }
 
 function shown(hook: ShellHook): string {
@@ -73,28 +93,35 @@ async function callOne(
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
   callers.tell({ subtype: 'hook_started', ...base })
   const onProgress = (stdout: string, stderr: string): void =>
-    callers.tell({ subtype: 'hook_progress', ...base, stdout, stderr, output: stdout + stderr })
+    callers.tell({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
   // One that is not waited for is not ended with what called it, but at its own time or with the session.
-  const limit = hook.async ? new AbortController().signal : signal
+  const limit = hook.async ? callers.over : signal
   const running = runHook({ hook, input, signal: limit, onProgress }, callers).then((end) => {
     const answer = answerOf(event, end)
     callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
     return answer
   })
   if (!hook.async) return running
-  callers.letGo(running)
+  callers.letGo(
+    running.then(({ error, systemMessage }) => [
+      ...(systemMessage === undefined ? [] : [systemMessage]),
+      ...(error === undefined ? [] : [told(event, hook, error)]),
+    ]),
+  )
   return {}
 }
 
 const toldLimit = 10_000
 
-function responseOf({ kind, exitCode, stdout, stderr }: HookEnd, { error }: HookAnswer) {
+function outputOf(stdout: string, stderr: string) {
   const [out, err] = [stdout.slice(0, toldLimit), stderr.slice(0, toldLimit)]
+  return { stdout: out, stderr: err, output: out + err }
+}
+
+function responseOf({ kind, exitCode, stdout, stderr }: HookEnd, { error }: HookAnswer) {
   const isFine = kind === 'left' || (kind === 'exited' && error === undefined && exitCode !== 2)
   return {
-    stdout: out,
-    stderr: err,
-    output: out + err,
+    ...outputOf(stdout, stderr),
     ...(exitCode !== null && { exit_code: exitCode }),
     outcome: kind === 'aborted' || kind === 'timed out' ? 'cancelled' : isFine ? 'success' : 'error',
   } as const

@@ -75,29 +75,47 @@ type HttpHook = Extract<ShellHook, { readonly type: 'http' }>
 
 /** An answer of 200 to 299 is what a command prints with exit code 0; anything else is a failure that decides nothing. */
 async function post(
-  { url, headers }: HttpHook,
+  { url, headers, variables }: HttpHook,
   body: string,
   env: CommandCall['env'],
   signal: AbortSignal,
 ): Promise<HookEnd> {
-  const filled = Object.entries(headers).map(([name, value]) => [name, withVariables(value, env)])
+  const filled = Object.entries(headers).map(([name, value]) => [name, withVariables(value, env, variables)] as const)
+  const unfit = filled.find(
+    ([name, value]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\u0020-\u007E\u0080-\u00FF]/.test(value),
+  )
+  // Not by the words of `fetch`: they quote the value.
+  if (unfit !== undefined) return failed(`the header ${unfit[0]} holds what no header can`)
+  const { host } = new URL(url)
   const response = await fetch(url, {
     method: 'POST',
     body,
     headers: { 'content-type': 'application/json', ...Object.fromEntries(filled) },
     signal,
-  })
+    // What was trusted was this address: another one gets neither the headers nor the input.
+    redirect: 'manual',
+  }).catch((thrown: unknown) => `${host}: ${causeOf(thrown)}`)
+  if (typeof response === 'string') return failed(response)
+  const isElsewhere = response.status >= 300 && response.status < 400
   const text = await readBounded(response)
   if (response.ok) return { kind: 'exited', exitCode: 0, stdout: text, stderr: '' }
-  return { kind: 'exited', exitCode: 1, stdout: '', stderr: `HTTP ${response.status} of ${new URL(url).host}` }
+  const why = `HTTP ${response.status} of ${host}${isElsewhere ? ', which is not followed elsewhere' : ''}`
+  return { kind: 'exited', exitCode: 1, stdout: '', stderr: why }
+}
+
+/** `fetch failed` alone says nothing; what it failed of stands in its cause. */
+function causeOf(thrown: unknown): string {
+  const cause: unknown = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' ? code : messageOf(cause)
 }
 
 /** `$NAME` and `${NAME}` in a header are of the environment, so that no key need stand in a settings file. */
-function withVariables(value: string, env: CommandCall['env']): string {
-  return value.replaceAll(
-    /\$(?:\{(\w+)\}|(\w+))/g,
-    (_whole, braced?: string, bare?: string) => env[braced ?? bare ?? ''] ?? '',
-  )
+function withVariables(value: string, env: CommandCall['env'], allowed: readonly string[] | undefined): string {
+  return value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_whole, braced?: string, bare?: string) => {
+    const name = braced ?? bare ?? ''
+    return allowed === undefined || allowed.includes(name) ? (env[name] ?? '') : ''
+  })
 }
 
 async function readBounded({ body }: Response): Promise<string> {

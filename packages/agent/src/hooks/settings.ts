@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { hookEvents, type HookEvent } from '../settings/hook-settings.ts'
@@ -10,13 +11,21 @@ interface Common {
   readonly timeoutMs: number
   /** It does not hold the run, and decides nothing. */
   readonly async: boolean
+  /** It is called once in a session. */
+  readonly once?: boolean
 }
 
 /** One hook of the settings. */
 export type ShellHook = Common &
   (
     | { readonly type: 'command'; readonly command: string }
-    | { readonly type: 'http'; readonly url: string; readonly headers: { readonly [name: string]: string } }
+    | {
+        readonly type: 'http'
+        readonly url: string
+        readonly headers: { readonly [name: string]: string }
+        /** The variables that its headers may hold; all when absent. */
+        readonly variables?: readonly string[]
+      }
     | { readonly type: 'prompt'; readonly prompt: string }
   )
 
@@ -86,7 +95,8 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
   const { type, timeout } = hook
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0)) return 'timeout takes seconds, above 0.'
   const timeoutMs = timeout === undefined ? (defaultTimeoutsMs[event] ?? longMs) : Math.min(timeout * 1000, longestMs)
-  const common: Common = { matcher, timeoutMs, async: hook['async'] === true }
+  const isOnce = hook['once'] === true
+  const common: Common = { matcher, timeoutMs, async: hook['async'] === true, ...(isOnce && { once: true }) }
   const text = (field: string): string => {
     const value = hook[field]
     return typeof value === 'string' ? value.trim() : ''
@@ -95,9 +105,15 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
     case 'command':
       return text('command') === '' ? 'command takes a text.' : { ...common, type, command: text('command') }
     case 'http':
-      return text('url') === ''
-        ? 'url takes a text.'
-        : { ...common, type, url: text('url'), headers: headersOf(hook['headers']) }
+      if (!/^https?:\/\//i.test(text('url')) || !URL.canParse(text('url')))
+        return 'url takes a URL that begins with http:// or https://.'
+      return {
+        ...common,
+        type,
+        url: text('url'),
+        headers: headersOf(hook['headers']),
+        ...variablesOf(hook['allowedEnvVars']),
+      }
     case 'prompt':
       return text('prompt') === '' ? 'prompt takes a text.' : { ...common, type, prompt: text('prompt') }
     default:
@@ -113,6 +129,12 @@ function headersOf(given: Json | undefined): { readonly [name: string]: string }
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   )
+}
+
+/** Who names them wants no others sent. */
+function variablesOf(given: Json | undefined): { readonly variables?: readonly string[] } {
+  if (given === undefined) return {}
+  return { variables: Array.isArray(given) ? given.filter((name): name is string => typeof name === 'string') : [] }
 }
 
 /** Only letters, digits and `_- ,|`: a list of names. */
@@ -131,9 +153,38 @@ function problemOfMatcher(matcher: string): string | undefined {
 /** Absent, "" or "*": all. Letters, digits and `_- ,|` alone: one of these names. Anything else is a regular expression, at any place. */
 export function matches(matcher: string, name: string): boolean {
   if (matcher === '' || matcher === '*') return true
-  if (!isList.test(matcher)) return new RegExp(matcher).test(name)
+  if (!isList.test(matcher)) return finds(matcher, name)
   return matcher
     .split(/[|,]/)
     .map((one) => one.trim())
     .includes(name)
+}
+
+const patternMs = 100
+const found = new Map<string, boolean>()
+
+/** An expression of somebody else, held against a name of somebody else: one that would take for ever fits, as one that cannot be read does. */
+function finds(pattern: string, name: string): boolean {
+  if (isQuick(pattern)) return new RegExp(pattern).test(name)
+  const key = JSON.stringify([pattern, name])
+  const known = found.get(key)
+  if (known !== undefined) return known
+  if (found.size > 1_000) found.clear()
+  const fits = inTime(pattern, name)
+  found.set(key, fits)
+  return fits
+}
+
+/** At most two repetitions, none of a group: it goes back over a name a few times at most. */
+function isQuick(pattern: string): boolean {
+  return (pattern.match(/[*+{?]/g) ?? []).length <= 2 && !/\)[*+{?]/.test(pattern)
+}
+
+function inTime(pattern: string, name: string): boolean {
+  try {
+    // A context of its own is what can be stopped.
+    return runInNewContext('new RegExp(pattern).test(name)', { pattern, name }, { timeout: patternMs }) === true
+  } catch {
+    return true
+  }
 }

@@ -22,6 +22,8 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'ask'> {
   readonly flush?: () => Promise<void>
   /** Told when hooks start, write and end. */
   readonly tell?: (line: HookLine) => void
+  /** Told what hooks that no message of the run can tell of say to the person, and which failed. */
+  readonly note?: (text: string) => void
 }
 
 /**
@@ -29,7 +31,7 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'ask'> {
  *
  * H1: they are hooks of core: in one order with those of a program, on record, and called by no other way.
  * H2: no hook breaks a run: each ends as a value, in its time.
- * H3: nothing that they started is left after `end()`.
+ * H3: nothing that they started is left after `end()`, which gives what nobody waited for a moment.
  */
 export class ShellHooks {
   readonly hooks: readonly Hook[]
@@ -38,7 +40,8 @@ export class ShellHooks {
   readonly #processes = new HookProcesses()
   readonly #callers: Callers
   readonly #interrupt = new AbortController()
-  /** Of what nobody waits for: notifications. */
+  readonly #over = new AbortController()
+  /** Of what nobody waits for: notifications, and hooks with `async`. */
   readonly #beside = new Set<Promise<unknown>>()
 
   constructor(options: ShellHooksOptions) {
@@ -51,7 +54,9 @@ export class ShellHooks {
       processes: this.#processes,
       ask,
       tell: (line) => options.tell?.(line),
-      letGo: (running) => void running.catch(() => undefined),
+      letGo: (running) => this.#letGo(running),
+      over: this.#over.signal,
+      spent: new Set(),
     }
     const call: CallEvent = (event, about, fields, signal) => this.#call(event, about, fields, signal)
     this.hooks = coreHooks({ hooks, call, source, model })
@@ -79,6 +84,16 @@ export class ShellHooks {
       hook_event_name: event,
     }
     return callHooks({ event, about, input: { ...common, ...fields }, signal }, this.#callers)
+  }
+
+  #letGo(running: Promise<readonly string[]>): void {
+    const told = running.then((notes) => this.#note(notes)).catch(() => undefined)
+    this.#beside.add(told)
+    void told.then(() => this.#beside.delete(told))
+  }
+
+  #note(notes: readonly string[]): void {
+    for (const text of notes) this.#options.note?.(text)
   }
 
   has(event: HookEvent): boolean {
@@ -112,7 +127,13 @@ export class ShellHooks {
     // A call's input is JSON.
     const fields = { tool_name: call.name, tool_input: call.input as JsonObject }
     const verdict = await this.#call('PermissionRequest', call.name, fields, this.signal)
-    const { request } = verdict ?? {}
+    if (verdict === undefined) return otherwise
+    const { request, stop, notes } = verdict
+    this.#note(notes)
+    if (stop !== undefined) {
+      this.#interrupt.abort('user')
+      return { behavior: 'deny', message: stop || 'A hook stopped the run.' }
+    }
     if (request === undefined) return otherwise
     const { behavior, message, updatedInput, interrupt } = request
     if (behavior === 'allow') {
@@ -127,23 +148,25 @@ export class ShellHooks {
   notify(type: string, message: string, title?: string): void {
     if (!this.has('Notification')) return
     const fields = { message, notification_type: type, ...(title !== undefined && { title }) }
-    const telling = this.#call('Notification', type, fields, new AbortController().signal).catch(() => undefined)
-    this.#beside.add(telling)
-    void telling.then(() => this.#beside.delete(telling))
+    this.#letGo(this.#call('Notification', type, fields, this.#over.signal).then((verdict) => verdict?.notes ?? []))
   }
 
   /** The session ends: SessionEnd hooks within their time, then everything that hooks started is ended. */
   async end(reason: string): Promise<void> {
     try {
+      if (this.has('SessionEnd')) {
+        const verdict = await this.#call('SessionEnd', reason, { reason }, this.#over.signal)
+        this.#note(verdict?.notes ?? [])
+      }
       await withinAMoment(this.#beside)
-      if (this.has('SessionEnd')) await this.#call('SessionEnd', reason, { reason }, new AbortController().signal)
     } finally {
+      this.#over.abort()
       await this.#processes.dispose()
     }
   }
 }
 
-/** Notifications that were sent have a moment to arrive. */
+/** What was sent has a moment to arrive. */
 async function withinAMoment(sent: ReadonlySet<Promise<unknown>>): Promise<void> {
   if (sent.size === 0) return
   let timer: NodeJS.Timeout | undefined
@@ -154,4 +177,4 @@ async function withinAMoment(sent: ReadonlySet<Promise<unknown>>): Promise<void>
   clearTimeout(timer)
 }
 
-const momentMs = 500
+const momentMs = 1_000

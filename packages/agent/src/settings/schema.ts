@@ -29,6 +29,8 @@ const sandbox = z.looseObject(
   says('an object, such as {"enabled": true}'),
 )
 
+const address = 'a URL that begins with http:// or https://'
+
 const handler = z.discriminatedUnion(
   'type',
   [
@@ -41,7 +43,7 @@ const handler = z.discriminatedUnion(
     }),
     z.looseObject({
       type: z.literal('http'),
-      url: filled('a URL'),
+      url: filled(address).refine((url) => /^https?:\/\//i.test(url) && URL.canParse(url), says(address)),
       headers: z.record(z.string(), z.string(says('a text')), says('an object: texts by header')).optional(),
       timeout: seconds,
       once: truth.optional(),

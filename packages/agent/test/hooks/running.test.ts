@@ -1,5 +1,5 @@
 // Spec R-SETHOOK-7 to R-SETHOOK-9: a hook that hangs, floods, crashes or leaves something behind is survived.
-import { mkdtempSync, readFileSync, rmSync, existsSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -77,6 +77,31 @@ test.skipIf(process.platform !== 'linux')('what left its group is gone when the 
 test('a flood of 100 MB is read, and kept to its beginning', async () => {
   const { exitCode, stdout } = await run('head -c 100000000 /dev/zero | tr "\\\\0" x')
   expect([exitCode, stdout.length]).toEqual([0, stdoutLimit])
+})
+
+test.each([
+  ['ten megabytes in one line', 'head -c 10000000 /dev/zero | tr "\\0" x', 'x'],
+  ['blanks, which could stand before an answer', 'head -c 200000000 /dev/zero | tr "\\0" " "', ' '],
+  ['NUL', 'head -c 3000000 /dev/zero', '\0'],
+  ['bytes that are no text', 'head -c 3000000 /dev/zero | tr "\\0" "\\377"', '\uFFFD'],
+])('%s: kept to its beginning, in the time that it takes to read', async (_what, command, character) => {
+  const begun = performance.now()
+  const { exitCode, stdout } = await run(command)
+  expect([exitCode, stdout.length, stdout.replaceAll(character, '')]).toEqual([0, stdoutLimit, ''])
+  expect(performance.now() - begun).toBeLessThan(15_000)
+})
+
+test('one that is a directory, and one that may not be run', async () => {
+  writeFileSync(join(cwd, 'script'), 'exit 2')
+  for (const command of ['/', './script'])
+    expect(answerOf('PreToolUse', await run(command))).toEqual({ error: expect.stringMatching(/^exit code 126: /) as unknown })
+}) // prettier-ignore
+
+test('no command that a system could start is told, and nothing breaks', async () => {
+  for (const command of ['echo \0', `: ${'x'.repeat(3_000_000)}`]) {
+    const hook: ShellHook = { ...common, type: 'command', command }
+    expect(answerOf('PreToolUse', await call(hook)).error).toMatch(/^not started: /)
+  }
 })
 
 test('a hook that closes stdin without reading it is fine', async () => {

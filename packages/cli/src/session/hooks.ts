@@ -5,7 +5,7 @@ import type { LoopEvent, Model, QueryOptions, SdkMessage } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import type { Watcher } from '../headless/run.ts'
-import { told } from '../io/figures.ts'
+import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import type { ChosenSession } from './kept-session.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -57,6 +57,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
     model: options.model.id,
     source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
     tell: (line) => lines.take(line),
+    note: (text) => output.err(told(oneLine(text, Infinity))),
     ...(journal !== undefined && { flush: async () => journal.log.flush() }),
     ...(!isBudgeted && { ask: (prompt, signal) => askOnce(options.model, prompt, signal) }),
   })

@@ -1,0 +1,214 @@
+// Spec R-SETHOOK-2, R-SETHOOK-3, R-SETHOOK-10, R-SETHOOK-12, R-SETHOOK-14, R-SETHOOK-21: hooks that attack, and that are attacked.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPermissions } from '@halting/agent'
+import { QueryEngine, tool, type ModelRequest, type QueryOptions, type SdkMessage } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import * as fc from 'fast-check'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { answerOf } from '../../src/hooks/answer.ts'
+import { hooksFor } from '../../src/hooks/call-hooks.ts'
+import { hookEvents, readHooks, ShellHooks } from '../../src/hooks/index.ts'
+import type { HookEnd } from '../../src/hooks/run-command.ts'
+import { verdictOf } from '../../src/hooks/verdict.ts'
+import { drawn } from '../support/deep.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'halting-hooks-attack-'))
+let cwd = home
+beforeEach(() => {
+  cwd = mkdtempSync(join(home, 'run-'))
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const command = (text: string, more: object = {}) => ({ type: 'command', command: text, ...more })
+const on = (text: string, more: object = {}) => [{ hooks: [command(text, more)] }]
+const json = (value: unknown) => `echo '${JSON.stringify(value)}'`
+const specific = (hookEventName: string, fields: object) => ({ hookSpecificOutput: { hookEventName, ...fields } })
+const written = (name: string) => readFileSync(join(cwd, name), 'utf8')
+const bash: ScriptedReply = { toolCalls: [{ name: 'Bash', id: 'c1', input: { command: 'ls' } }] }
+
+async function run(hooks: object, replies: readonly ScriptedReply[], more: Partial<QueryOptions> & { readonly rules?: object } = {}) {
+  const { rules, ...options } = more
+  const ran: unknown[] = []
+  const requests: ModelRequest[] = []
+  const notes: string[] = []
+  const left = [...replies]
+  const model = scriptedModel((request) => {
+    requests.push({ ...request, messages: [...request.messages] })
+    return left.shift() ?? 'end'
+  })
+  const shell = new ShellHooks({
+    hooks: readHooks(hooks).hooks,
+    sessionId: 's1',
+    transcriptPath: join(cwd, 's1.jsonl'),
+    cwd,
+    env: process.env,
+    permissionMode: () => 'default',
+    model: model.id,
+    source: 'startup',
+    note: (text) => void notes.push(text),
+  })
+  const tools = [tool({ name: 'Bash', description: '', execute: (input: unknown) => (ran.push(input), 'tool output') })]
+  const permissions = shell.permissions(createPermissions({ cwd, allow: ['Bash'], ...rules }), 'deny')
+  const engine = new QueryEngine({ model, tools, permissions, hooks: shell.hooks, stopHooks: shell.stopHooks, signal: shell.signal, ...options })
+  const messages: SdkMessage[] = []
+  for await (const message of engine.submit('my password is hunter2')) messages.push(message)
+  await shell.end('other')
+  const terminal = engine.lastTerminal
+  return { engine, requests, messages, notes, ran, shell, reason: terminal?.reason, message: terminal?.signal.message }
+} // prettier-ignore
+
+describe('a prompt beside what SessionStart hooks say', () => {
+  test('is what the hook on it is given, and what is erased', async () => {
+    const hooks = { SessionStart: on('echo be brief'), UserPromptSubmit: on('cat > prompt.json; echo no >&2; exit 2') }
+    const { engine, requests } = await run(hooks, [])
+    expect(JSON.parse(written('prompt.json'))).toMatchObject({ prompt: 'my password is hunter2' })
+    for await (const _ of engine.submit('and now'));
+    expect(JSON.stringify(requests)).not.toContain('hunter2')
+  })
+})
+
+const end = (stdout: unknown, exitCode = 0): HookEnd => ({
+  kind: 'exited',
+  exitCode,
+  stdout: typeof stdout === 'string' ? stdout : JSON.stringify(stdout),
+  stderr: '',
+})
+
+describe('what a hook prints opens nothing (spec R-SETHOOK-2)', () => {
+  const pre = (fields: object) => specific('PreToolUse', fields)
+  const asked = (decision: object) => specific('PermissionRequest', { decision })
+  test.each([
+    ['to refuse goes before to allow', 'PreToolUse', { decision: 'block', reason: 'r', ...pre({ permissionDecision: 'allow' }) }, { permission: 'deny', permissionReason: 'r' }],
+    ['of a request too', 'PermissionRequest', { decision: 'block', reason: 'r', ...asked({ behavior: 'allow' }) }, { request: { behavior: 'deny', message: 'r' } }],
+    ['an allowed input that is none asks about the one that there is', 'PreToolUse', pre({ permissionDecision: 'allow', updatedInput: 'ls' }), { permission: 'ask', error: 'updatedInput must be an object, the whole input' }],
+    ['a denied one stays denied', 'PreToolUse', pre({ permissionDecision: 'deny', updatedInput: [] }), { permission: 'deny', error: 'updatedInput must be an object, the whole input' }],
+    ['a request is not allowed with an input that is none', 'PermissionRequest', asked({ behavior: 'allow', updatedInput: 7 }), { error: 'decision.updatedInput must be an object, the whole input' }],
+    ['half a character becomes one that can be sent', 'Stop', '{"decision":"block","reason":"a\\ud800b"}', { block: 'a\uFFFDb' }],
+  ] as const)('%s', (_rule, event, stdout, answer) => {
+    expect(answerOf(event, end(stdout))).toEqual(answer)
+  }) // prettier-ignore
+
+  test.each(['Stop', 'PreToolUse', 'PostToolUse', 'SessionStart'] as const)('JSON without end breaks no %s', (event) => {
+    const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+    const error = 'the JSON that it printed is nested too deeply'
+    expect(answerOf(event, end(deep))).toEqual({ error })
+    const inner = `{"hookSpecificOutput":{"updatedToolOutput":${deep},"updatedInput":${deep}}}`
+    expect(answerOf(event, end(inner))).toEqual({ error })
+    expect(answerOf('PreToolUse', end(deep, 2))).toEqual({ permission: 'deny', permissionReason: '' })
+  })
+
+  test('whatever it is, the answer is a value, and only the words for it allow', () => {
+    const word = fc.constantFrom('allow', 'deny', 'ask', 'defer', 'approve', 'block', 'ALLOW', ' allow', 'allowed', 'true')
+    const value = fc.oneof(word, fc.boolean(), fc.constant(null), fc.jsonValue({ maxDepth: 2 }), fc.array(word))
+    const some = (...names: readonly string[]) => fc.dictionary(fc.constantFrom(...names), value)
+    const inner = fc.oneof(some('hookEventName', 'permissionDecision', 'updatedInput', 'additionalContext', 'decision', 'updatedToolOutput', '__proto__'), value)
+    const output = fc.tuple(some('decision', 'reason', 'continue', 'stopReason', 'systemMessage', '__proto__', 'permission', 'request'), inner)
+      .map(([outer, hookSpecificOutput]) => JSON.stringify({ ...outer, hookSpecificOutput }))
+    const text = fc.oneof({ weight: 5, arbitrary: output }, fc.tuple(output, fc.nat(200)).map(([all, at]) => all.slice(0, at)), fc.string({ unit: 'binary' }))
+    fc.assert(
+      fc.property(fc.constantFrom(...hookEvents), fc.constantFrom(0, 1, 2, 255), text, (event, code, stdout) => {
+        const { permission, request } = verdictOf([answerOf(event, end(stdout, code))])
+        const isAllowed = permission === 'allow' || request?.behavior === 'allow'
+        expect(isAllowed && (code === 2 || !/"(?:allow|approve)"/.test(stdout))).toBe(false)
+        const isRefused = /"permissionDecision":"deny"|^\{[^{[]*"decision":"block"/.test(stdout)
+        expect(isRefused && permission === 'allow').toBe(false)
+      }),
+      { numRuns: drawn(20_000) },
+    )
+  })
+}) // prettier-ignore
+
+describe('which hooks are called (spec R-SETHOOK-10)', () => {
+  const hooksOf = (...hooks: readonly object[]) => hooksFor(readHooks({ Stop: [{ hooks }] }).hooks, 'Stop', '')
+
+  test.each([{ async: true }, { timeout: 0.001 }, { once: true }])('a guard that stands elsewhere with %j still guards', (more) => {
+    const guard = command('guard.sh', { timeout: 60 })
+    for (const both of [[guard, { ...guard, ...more }], [{ ...guard, ...more }, guard]])
+      expect(hooksOf(...both)).toEqual([{ type: 'command', command: 'guard.sh', matcher: '', timeoutMs: 60_000, async: false }])
+  }) // prettier-ignore
+
+  test('one address with other headers is another hook', () => {
+    const url = 'https://a.example/'
+    expect(hooksOf({ type: 'http', url }, { type: 'http', url, headers: { a: 'b' } }, { type: 'http', url })).toHaveLength(2)
+  }) // prettier-ignore
+
+  test('one that is for once is called once', async () => {
+    const { shell } = await run({ PreToolUse: on('echo x >> calls', { once: true }) }, [bash, bash, 'end'])
+    expect([written('calls'), shell.has('PreToolUse')]).toEqual(['x\n', true])
+  })
+
+  test.each(['(a+)+$', '(a|a)*$', '.*.*.*.*.*.*.*.*.*.*.*.*b', '(?:a*)*c', '^(\\w+\\s?)*$'])(
+    'a matcher that would take for ever, %s, is for all, and soon',
+    (matcher) => {
+      const { hooks } = readHooks({ PreToolUse: [{ matcher, hooks: [command('guard.sh')] }] })
+      const begun = performance.now()
+      for (let turn = 0; turn < 50; turn++) expect(hooksFor(hooks, 'PreToolUse', `${'a'.repeat(120)}!`)).toHaveLength(1)
+      expect(performance.now() - begun).toBeLessThan(3_000)
+    },
+  )
+
+  test.each([
+    ['mcp__.*__(read|write)+$', 'mcp__db__write', true],
+    ['^(Bash|Edit)*$', 'Write', false],
+    ['.*a.*b.*c', 'xaxbxc', true],
+  ])('one that repeats, %s, is held against %s as any other: %s', (matcher, name, fits) => {
+    const { hooks } = readHooks({ PreToolUse: [{ matcher, hooks: [command('x')] }] })
+    expect(hooksFor(hooks, 'PreToolUse', name)).toHaveLength(fits ? 1 : 0)
+  })
+
+  test.each(['file:///etc/passwd', 'data:application/json,{}', 'localhost:80/x', 'ftp://a/', 'http://', 'x'])(
+    'no URL of the web: %s',
+    (url) => {
+      const { hooks, warnings } = readHooks({ Stop: [{ hooks: [{ type: 'http', url }] }] })
+      expect([hooks.Stop, warnings]).toEqual([[], ['hooks: Stop[0].hooks[0]: url takes a URL that begins with http:// or https://.']])
+    },
+  ) // prettier-ignore
+})
+
+describe('in a run', () => {
+  test('to stop before a call keeps it from running', async () => {
+    const { reason, message, ran, requests } = await run(
+      { PreToolUse: on(json({ continue: false, stopReason: 'enough', ...specific('PreToolUse', { permissionDecision: 'allow' }) })) },
+      [bash],
+    )
+    expect([reason, message, ran, requests.length]).toEqual(['stop_requested', 'enough', [], 1])
+  }) // prettier-ignore
+
+  test('a hook on a request that stops the run denies the call, whatever else it says (spec R-SETHOOK-14)', async () => {
+    const allow = specific('PermissionRequest', { decision: { behavior: 'allow' } })
+    const { ran, requests, notes } = await run(
+      { PermissionRequest: on(json({ continue: false, stopReason: 'enough', systemMessage: 'note', ...allow })) },
+      [bash],
+      { rules: { allow: [], ask: ['Bash'] } },
+    )
+    expect([ran, requests.length, notes]).toEqual([[], 1, ['note']])
+  })
+
+  test('what fails where no message can tell of it is told (spec R-SETHOOK-3)', async () => {
+    const { notes, ran } = await run(
+      {
+        PermissionRequest: on('echo broken >&2; exit 1'),
+        SessionEnd: on('echo gone >&2; exit 3'),
+        PreToolUse: on('echo later >&2; exit 4', { async: true }),
+      },
+      [bash, 'end'],
+      { rules: { allow: [], ask: ['Bash'] } },
+    )
+    expect(ran).toEqual([])
+    expect(notes.toSorted()).toEqual([
+      'A PermissionRequest hook failed (echo broken >&2; exit 1): exit code 1: broken.',
+      'A PreToolUse hook failed (echo later >&2; exit 4): exit code 4: later.',
+      'A SessionEnd hook failed (echo gone >&2; exit 3): exit code 3: gone.',
+    ])
+  })
+
+  test('an async hook at the end has a moment, and no more', async () => {
+    await run({ Stop: on('sleep 0.3; echo sent > sent', { async: true }) }, ['end'])
+    expect(written('sent')).toBe('sent\n')
+    const begun = performance.now()
+    await run({ Stop: on('sleep 60', { async: true }) }, ['end'])
+    expect(performance.now() - begun).toBeLessThan(20_000)
+  })
+})
