@@ -131,14 +131,17 @@ function mergedPermissions(
   let forbidsBypass = false
   let isThere = false
   for (const { file, fields } of counting) {
-    for (const name of listedFields) for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
+    for (const name of ['allow', 'deny', 'ask'] as const)
+      for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
     const { projectDirectory } = file
     for (const behavior of ['allow', 'deny', 'ask'] as const)
       for (const rule of fields[behavior] ?? []) rules[behavior].push({ rule, projectDirectory })
     for (const path of fields.additionalDirectories ?? []) {
       const problem = directoryProblem(path, file)
-      if (problem === undefined) directories.push(absolutePath(path, projectDirectory))
-      else
+      if (problem === undefined) {
+        directories.push(absolutePath(path, projectDirectory))
+        note('permissions.additionalDirectories', path, file)
+      } else
         warnings.push(
           `permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}; it is passed over.`,
         )

@@ -30,7 +30,7 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
   const places = settingsPlaces(options).filter(({ level }) => isWanted(level))
   const found = await Promise.all(
     places.map(async (place) => {
-      const text = await readIfThere(place.path)
+      const text = await readIfThere(place.path, place.level)
       return text === undefined ? undefined : readPlace(place, text, cwd)
     }),
   )
@@ -59,7 +59,7 @@ async function readGiven(given: string, cwd: string): Promise<ReadFile> {
 /** Nobody writes more by hand. */
 const largestBytes = 1024 * 1024
 
-async function readIfThere(path: string): Promise<string | undefined> {
+async function readIfThere(path: string, level: SettingsLevel = 'flag'): Promise<string | undefined> {
   try {
     // A pipe or a device in its place would hold the program up: already to open one can.
     if (!(await stat(path)).isFile()) throw new Error('it is no file')
@@ -73,7 +73,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.`)
+    const isOfProject = level === 'project' || level === 'local'
+    const out = isOfProject ? ' Take it away, or leave such files out with --setting-sources user.' : ''
+    throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.${out}`)
   }
 }
 

@@ -32,6 +32,12 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
   })
   if (trust?.problem !== undefined) warnings.push(trust.problem)
   const { settings, origins } = merged(counting, warnings)
+  const off = origins.find(({ setting, value }) => setting === 'disableAllHooks' && value === true)
+  for (const { file, fields } of off === undefined ? [] : counting) {
+    if (file.level === 'managed' || fields.hooks === undefined) continue
+    const text = Object.keys(fields.hooks).join(', ')
+    ignored.push({ setting: 'hooks', text, from: file.name, why: `disableAllHooks in ${off?.from}`, forTrust: false })
+  }
   return {
     settings,
     warnings,

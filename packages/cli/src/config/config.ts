@@ -1,4 +1,5 @@
 import { SettingsError } from '@halting/agent'
+import { ConfigurationError } from '@halting/core'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
@@ -15,8 +16,10 @@ export async function config(flags: Flags, program: Program): Promise<number> {
     output.out(wantsJson(flags) ? `${JSON.stringify(report)}\n` : textOf(report, style))
     return 0
   } catch (thrown) {
-    if (!(thrown instanceof SettingsError)) throw thrown
-    const problems = thrown.problems.map((problem) => oneLine(problem, Infinity))
+    // What is no JSON, or cannot be read, is a problem too.
+    if (!(thrown instanceof ConfigurationError)) throw thrown
+    const given = thrown instanceof SettingsError ? thrown.problems : [thrown.message]
+    const problems = given.map((problem) => oneLine(problem, Infinity))
     output.out(
       wantsJson(flags)
         ? `${JSON.stringify({ problems })}\n`
@@ -49,12 +52,20 @@ function reportOf({ files, origins, ignored, trust, warnings }: RunSettings): Re
   }
 }
 
-/** Values of variables may be secrets. */
+/** Values of variables may be secrets, and so may headers. */
 function shown(setting: string, value: unknown): unknown {
-  return setting.startsWith('env.') ? '(set)' : value
+  if (setting.startsWith('env.')) return '(set)'
+  if (!setting.startsWith('hooks.')) return value
+  const text = JSON.stringify(value, (name, inner: unknown) =>
+    name === 'headers' && typeof inner === 'object' && inner !== null
+      ? Object.fromEntries(Object.keys(inner).map((header) => [header, '(set)']))
+      : inner,
+  )
+  return JSON.parse(text) as unknown
 }
 
 function shownOffer(setting: string, text: string): string {
+  if (setting === 'hooks') return text.replace(/"headers":\{.*$/s, '"headers":(set)')
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text
 }
 

@@ -1,5 +1,12 @@
-import { homeFolder, type LoadedSettings, loadSettings, type Settings, type SettingSource } from '@halting/agent'
-import type { QueryOptions } from '@halting/core'
+import {
+  homeFolder,
+  type LoadedSettings,
+  loadSettings,
+  type Origin,
+  type Settings,
+  type SettingSource,
+} from '@halting/agent'
+import { ConfigurationError, type QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { oneLine } from '../io/figures.ts'
@@ -42,7 +49,16 @@ export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env
     warnings.push(`env in settings does not set ${names.join(', ')}: set it where the program is started.`)
   const own = Object.entries(loaded.settings.env ?? {}).filter(([name]) => !decidedBefore.has(name))
   const merged = { ...env, ...Object.fromEntries(own) }
-  return { ...loaded, flags: withModel(flags, loaded, merged, warnings), env: merged, warnings }
+  const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
+  return { ...loaded, origins, flags: withModel(flags, loaded, merged, warnings), env: merged, warnings }
+}
+
+/** What is read from the files, and does not count for all that: it is not told as in force. */
+function isVoid({ setting, value }: Origin, settings: Settings, env: Program['env']): boolean {
+  if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
+  if (setting === 'permissions.defaultMode')
+    return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true
+  return setting.startsWith('env.') && decidedBefore.has(setting.slice('env.'.length))
 }
 
 /** What is read from the process itself, such as a proxy, is the same for the run. */
@@ -79,7 +95,8 @@ export function modelOf(
     checkModelName(model, env)
     return model
   } catch (thrown) {
-    if (!(thrown instanceof UsageError)) throw thrown
+    // A key where a name belongs is a wrong name too; it is not repeated.
+    if (!(thrown instanceof UsageError) && !(thrown instanceof ConfigurationError)) throw thrown
     onUnknown?.(thrown.message)
     return undefined
   }
