@@ -26,6 +26,8 @@ export interface HookAnswer {
     readonly updatedInput?: JsonObject
     readonly interrupt?: true
   }
+  /** What it printed is not told in the stream. */
+  readonly suppressOutput?: true
   /** It failed, which decides nothing: for the person. */
   readonly error?: string
 }
@@ -85,12 +87,13 @@ function wellFormed(value: Json): Json {
 }
 
 function blocking(event: HookEvent, stderr: string, said: HookAnswer): HookAnswer {
-  const { stop, systemMessage, context } = said
+  const { stop, systemMessage, context, suppressOutput } = said
   const reason = cut(stderr, contextLimit) || said.block || said.permissionReason || said.request?.message || ''
   const common: HookAnswer = {
     ...(stop !== undefined && { stop }),
     ...(systemMessage !== undefined && { systemMessage }),
     ...(context !== undefined && { context }),
+    ...(suppressOutput && { suppressOutput }),
   }
   if (event === 'PreToolUse') return { ...common, permission: 'deny', permissionReason: reason }
   if (event === 'PermissionRequest')
@@ -105,6 +108,7 @@ function answerOfJson(event: HookEvent, json: JsonObject): HookAnswer {
   return {
     ...decided,
     ...(json['continue'] === false && { stop: textOf(stopReason) ?? '' }),
+    ...(json['suppressOutput'] === true && { suppressOutput: true }),
     ...(typeof systemMessage === 'string' &&
       systemMessage !== '' && { systemMessage: cut(systemMessage, contextLimit) }),
     ...specific,

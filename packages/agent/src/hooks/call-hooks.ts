@@ -118,10 +118,10 @@ function outputOf(stdout: string, stderr: string) {
   return { stdout: out, stderr: err, output: out + err }
 }
 
-function responseOf({ kind, exitCode, stdout, stderr }: HookEnd, { error }: HookAnswer) {
+function responseOf({ kind, exitCode, stdout, stderr }: HookEnd, { error, suppressOutput }: HookAnswer) {
   const isFine = kind === 'left' || (kind === 'exited' && error === undefined && exitCode !== 2)
   return {
-    ...outputOf(stdout, stderr),
+    ...outputOf(suppressOutput === true ? '' : stdout, stderr),
     ...(exitCode !== null && { exit_code: exitCode }),
     outcome: kind === 'aborted' || kind === 'timed out' ? 'cancelled' : isFine ? 'success' : 'error',
   } as const

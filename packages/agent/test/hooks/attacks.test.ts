@@ -1,68 +1,18 @@
 // Spec R-SETHOOK-2, R-SETHOOK-3, R-SETHOOK-10, R-SETHOOK-12, R-SETHOOK-14, R-SETHOOK-21: hooks that attack, and that are attacked.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createPermissions } from '@halting/agent'
-import { QueryEngine, tool, type ModelRequest, type QueryOptions, type SdkMessage } from '@halting/core'
-import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import * as fc from 'fast-check'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { answerOf } from '../../src/hooks/answer.ts'
 import { hooksFor } from '../../src/hooks/call-hooks.ts'
-import { hookEvents, readHooks, ShellHooks } from '../../src/hooks/index.ts'
+import { hookEvents, readHooks } from '../../src/hooks/index.ts'
 import type { HookEnd } from '../../src/hooks/run-command.ts'
 import { verdictOf } from '../../src/hooks/verdict.ts'
 import { drawn } from '../support/deep.ts'
-
-const home = mkdtempSync(join(tmpdir(), 'halting-hooks-attack-'))
-let cwd = home
-beforeEach(() => {
-  cwd = mkdtempSync(join(home, 'run-'))
-})
-afterAll(() => rmSync(home, { recursive: true, force: true }))
-
-const command = (text: string, more: object = {}) => ({ type: 'command', command: text, ...more })
-const on = (text: string, more: object = {}) => [{ hooks: [command(text, more)] }]
-const json = (value: unknown) => `echo '${JSON.stringify(value)}'`
-const specific = (hookEventName: string, fields: object) => ({ hookSpecificOutput: { hookEventName, ...fields } })
-const written = (name: string) => readFileSync(join(cwd, name), 'utf8')
-const bash: ScriptedReply = { toolCalls: [{ name: 'Bash', id: 'c1', input: { command: 'ls' } }] }
-
-async function run(hooks: object, replies: readonly ScriptedReply[], more: Partial<QueryOptions> & { readonly rules?: object } = {}) {
-  const { rules, ...options } = more
-  const ran: unknown[] = []
-  const requests: ModelRequest[] = []
-  const notes: string[] = []
-  const left = [...replies]
-  const model = scriptedModel((request) => {
-    requests.push({ ...request, messages: [...request.messages] })
-    return left.shift() ?? 'end'
-  })
-  const shell = new ShellHooks({
-    hooks: readHooks(hooks).hooks,
-    sessionId: 's1',
-    transcriptPath: join(cwd, 's1.jsonl'),
-    cwd,
-    env: process.env,
-    permissionMode: () => 'default',
-    model: model.id,
-    source: 'startup',
-    note: (text) => void notes.push(text),
-  })
-  const tools = [tool({ name: 'Bash', description: '', execute: (input: unknown) => (ran.push(input), 'tool output') })]
-  const permissions = shell.permissions(createPermissions({ cwd, allow: ['Bash'], ...rules }), 'deny')
-  const engine = new QueryEngine({ model, tools, permissions, hooks: shell.hooks, stopHooks: shell.stopHooks, signal: shell.signal, ...options })
-  const messages: SdkMessage[] = []
-  for await (const message of engine.submit('my password is hunter2')) messages.push(message)
-  await shell.end('other')
-  const terminal = engine.lastTerminal
-  return { engine, requests, messages, notes, ran, shell, reason: terminal?.reason, message: terminal?.signal.message }
-} // prettier-ignore
+import { bash, command, hookedRun as run, json, on, specific } from '../support/hooked-run.ts'
 
 describe('a prompt beside what SessionStart hooks say', () => {
   test('is what the hook on it is given, and what is erased', async () => {
     const hooks = { SessionStart: on('echo be brief'), UserPromptSubmit: on('cat > prompt.json; echo no >&2; exit 2') }
-    const { engine, requests } = await run(hooks, [])
+    const { engine, requests, written } = await run(hooks, [], { prompt: 'my password is hunter2' })
     expect(JSON.parse(written('prompt.json'))).toMatchObject({ prompt: 'my password is hunter2' })
     for await (const _ of engine.submit('and now'));
     expect(JSON.stringify(requests)).not.toContain('hunter2')
@@ -135,7 +85,7 @@ describe('which hooks are called (spec R-SETHOOK-10)', () => {
   }) // prettier-ignore
 
   test('one that is for once is called once', async () => {
-    const { shell } = await run({ PreToolUse: on('echo x >> calls', { once: true }) }, [bash, bash, 'end'])
+    const { shell, written } = await run({ PreToolUse: on('echo x >> calls', { once: true }) }, [bash, bash, 'end'])
     expect([written('calls'), shell.has('PreToolUse')]).toEqual(['x\n', true])
   })
 
@@ -205,7 +155,7 @@ describe('in a run', () => {
   })
 
   test('an async hook at the end has a moment, and no more', async () => {
-    await run({ Stop: on('sleep 0.3; echo sent > sent', { async: true }) }, ['end'])
+    const { written } = await run({ Stop: on('sleep 0.3; echo sent > sent', { async: true }) }, ['end'])
     expect(written('sent')).toBe('sent\n')
     const begun = performance.now()
     await run({ Stop: on('sleep 60', { async: true }) }, ['end'])
