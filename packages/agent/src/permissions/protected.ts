@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { isInside, realPath } from '../paths.ts'
+import { dirname, join, resolve } from 'node:path'
+import { bothEnds, isInside, realPath } from '../paths.ts'
 
 /** What is written here is run or obeyed later without anybody being asked again. */
 const folders: ReadonlySet<string> = new Set(
@@ -10,7 +10,7 @@ const folders: ReadonlySet<string> = new Set(
 )
 const files: ReadonlySet<string> = new Set(
   (
-    '.mcp.json .gitmodules .gitconfig .gitattributes .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc pip.conf .netrc .envrc ' +
+    '.mcp.json .claude.json .gitmodules .gitconfig .gitattributes .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc pip.conf .netrc .envrc ' +
     '.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc ' +
     '.ripgreprc .tool-versions mise.toml .mise.toml .gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml ' +
     'bitbucket-pipelines.yml .pre-commit-config.yaml lefthook.yml .lefthook.yml bunfig.toml .gemrc'
@@ -19,6 +19,11 @@ const files: ReadonlySet<string> = new Set(
 
 /** Whether a path inside one of the directories is asked about also where edits are accepted. Case counts for nothing. */
 export function isProtected(path: string, directories: readonly string[]): boolean {
+  // Where the project lies in such a folder, what stands beside it there is meant.
+  const isOwn = (folder: string): boolean =>
+    isInside(path, folder) &&
+    (dirname(path) === folder || !directories.some((directory) => isInside(directory, folder)))
+  if (ownFolders().some(isOwn)) return true
   const root = directories.find((directory) => isInside(path, directory)) ?? ''
   const names = path.slice(root.length).toLowerCase().split('/')
   const isWorkflow = names.some(
@@ -26,6 +31,14 @@ export function isProtected(path: string, directories: readonly string[]): boole
       name === '.github' && (names[at + 1] === 'workflows' || names[at + 1] === 'actions' || at === names.length - 1),
   )
   return isWorkflow || names.some((name) => folders.has(name)) || files.has(names.at(-1) ?? '')
+}
+
+/** Where a person has put their settings and whom they trust, under whatever name. */
+function ownFolders(): readonly string[] {
+  return ['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'].flatMap((name) => {
+    const folder = process.env[name]
+    return folder === undefined || folder === '' ? [] : bothEnds(resolve(folder))
+  })
 }
 
 const mostEntries = 5000
