@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { spawnSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { call, here, installProgram, run, script } from './support/program.ts'
@@ -176,4 +177,16 @@ describe('who is trusted is not for the model to say, also where edits are accep
     expect(kept.filter((path) => existsSync(join(cwd, path)))).toEqual([])
     expect(readFileSync(join(cwd, 'fine.txt'), 'utf8')).toBe('{}')
   }) // prettier-ignore
+
+  const canHold = spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
+  test.skipIf(!canHold)('nor do commands in the sandbox write it, which nobody is asked about', async () => {
+    lay('project/own/trust.json', '{}')
+    const written = ['own/trust.json', 'own/settings.json', 'theirs/.claude.json', 'fine.txt']
+    const content = written.map((path) => call('Bash', { command: `mkdir -p ${dirname(path)}; echo x > ${path}` }))
+    const env = { HOME: home, HALTING_CONFIG_DIR: join(project, 'own'), CLAUDE_CONFIG_DIR: 'theirs' }
+    const flags = ['-p', 'hi', '--sandbox', '--script', script([{ content }, { content: 'Done.' }])]
+    await run(flags, { cwd: project, env })
+    const held = written.map((path) => existsSync(join(project, path)) && readFileSync(join(project, path), 'utf8'))
+    expect(held).toEqual(['{}', false, false, 'x\n'])
+  })
 })

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { homeFolder, type Settings } from '@halting/agent'
 import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
 import type { JsonObject } from '@halting/core'
@@ -5,6 +6,11 @@ import { told } from '../io/figures.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import type { Toolbox } from './toolbox.ts'
+
+/** Where a person has put their settings and whom they trust: below `.halting` and `.claude` nothing is written anyway. */
+function ownFolders(env: Program['env'], cwd: string): readonly string[] {
+  return ['HALTING_CONFIG_DIR', 'CLAUDE_CONFIG_DIR'].flatMap((name) => (env[name] ? [resolve(cwd, env[name])] : []))
+}
 
 /**
  * Puts the commands of a session into a sandbox, where the flag or the settings want that.
@@ -23,7 +29,7 @@ export async function holdCommands(
     cwd: workspace.cwd,
     directories: workspace.directories,
     home: homeFolder(env),
-    settings,
+    settings: { ...settings, denyWrite: [...settings.denyWrite, ...ownFolders(env, workspace.cwd)] },
     denied: () => permissions.deniedPlaces(),
     proxy: { onRefused: (host, why) => output.err(told(`the sandbox refused the network: ${host}: ${why}`)) },
   })
