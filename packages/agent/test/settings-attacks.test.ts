@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import * as fc from 'fast-check'
 import { HaltingError } from '@halting/core'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { readHooks } from '../src/hooks/index.ts'
 import { sandboxSettingsOf } from '../src/sandbox/sandbox-settings.ts'
 import { createPermissions, loadSettings, type LoadedSettings, type LoadOptions, type Settings } from '../src/index.ts'
 import { drawn } from './support/deep.ts'
@@ -145,6 +146,40 @@ describe('a sandbox that only an untrusted project wants lets no command run una
     const { settings } = await load()
     expect(sandboxSettingsOf(settings.sandbox ?? [])).toMatchObject({ enabled, autoAllowBashIfSandboxed })
   }) // prettier-ignore
+})
+
+describe('files of other programs', () => {
+  const command = { type: 'command', command: 'true' }
+
+  test('a hook of a type that there is not is told; where it may guard, nothing runs', async () => {
+    const group = { matcher: '', hooks: [{ type: 'agent', prompt: 'x' }, command] }
+    lay(own, { hooks: { Stop: [group] } })
+    const { settings, warnings } = await load()
+    expect(settings.hooks).toEqual({ Stop: [{ matcher: '', hooks: [command] }] })
+    expect(warnings).toEqual([
+      `${join(root, own)}:1: hooks.Stop[0].hooks[0] is of the type "agent"; command, http and prompt are served. It does not count.`,
+    ])
+    for (const event of ['PreToolUse', 'PermissionRequest', 'UserPromptSubmit']) {
+      lay(own, { hooks: { [event]: [group] } })
+      expect(await stopped()).toContain(`hooks.${event}[0].hooks[0] is of the type "agent"`)
+    }
+  })
+
+  test('keys that say nothing here are passed over in silence; what an administrator locks is told', async () => {
+    lay(own, { enabledPlugins: { 'a@b': true }, spinnerTipsEnabled: false, forceLoginMethod: 'x', language: 'de' })
+    expect((await load()).warnings).toEqual([])
+    lay(own, { allowManagedHooksOnly: true })
+    expect((await load()).warnings).toHaveLength(1)
+  })
+
+  test.each(['Bash(rm *)', 'Bash(npm:*)', 'Read(./.env)', 'Edit(~/x)'])('the matcher %s is told', (matcher) => {
+    const { warnings } = readHooks({ PreToolUse: [{ matcher, hooks: [command] }] })
+    expect(warnings).toEqual([expect.stringContaining('looks like a permission rule. Write ')])
+  })
+
+  test.each(['Notebook(Edit|Read)', 'Edit(.*)', 'mcp__(a|b)__.*', '^(Bash)$'])('%s is a matcher as any', (matcher) => {
+    expect(readHooks({ PreToolUse: [{ matcher, hooks: [command] }] }).warnings).toEqual([])
+  })
 })
 
 /** Which of some calls run without being asked about. */

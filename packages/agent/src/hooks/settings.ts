@@ -80,6 +80,11 @@ function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellH
     // One that guards must not fall silent over a slip of the pen: where it cannot be read, it is for all.
     if (problem !== undefined)
       warn(`${where}: the matcher "${matcher}" is no regular expression (${problem}); it matches all.`)
+    // Nobody's tool has such a name: what was meant to guard would never be called.
+    if (/^\w+\([^)]*[\s:/~][^)]*\)$/.test(matcher))
+      warn(
+        `${where}: the matcher "${matcher}" is held against names of tools and fits none: it looks like a permission rule. Write ${matcher.slice(0, matcher.indexOf('('))}, and look at tool_input in the hook.`,
+      )
     const used = problem === undefined ? matcher : ''
     return (group['hooks'] as readonly Json[]).flatMap((hook, place) => {
       const read = readHook(event, used, hook)

@@ -207,7 +207,7 @@ function checkHooks(
     }
     const good: HookGroup[] = []
     for (const [index, group] of list.entries()) {
-      const result = hookGroupSchema.safeParse(group)
+      const result = hookGroupSchema.safeParse(withoutStrangers(file, event, index, group, add))
       if (result.success) {
         // True: the schema is that of a group.
         good.push(result.data as HookGroup)
@@ -221,6 +221,32 @@ function checkHooks(
     checked.push([event, good])
   }
   return checked.length === 0 ? undefined : Object.fromEntries(checked)
+}
+
+/** Where a hook decides whether something happens; without it, it would. */
+const guardedEvents: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])
+
+/** Another name is a slip of the pen. */
+const foreignTypes: ReadonlySet<string> = new Set(['agent', 'mcp_tool'])
+
+/** Hooks of types that other programs have are told and left out. One that may be a guard stops the program. */
+function withoutStrangers(
+  file: PlacedText,
+  event: string,
+  index: number,
+  group: unknown,
+  add: (problem: Problem) => void,
+): unknown {
+  if (!isJsonObject(group) || !Array.isArray(group['hooks'])) return group
+  const hooks = group['hooks'].filter((hook: unknown, at) => {
+    const type = isJsonObject(hook) ? hook['type'] : undefined
+    if (typeof type !== 'string' || !foreignTypes.has(type)) return true
+    const path = ['hooks', event, index, 'hooks', at]
+    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] is of the type ${shown(type)}; command, http and prompt are served.`
+    add({ field: 'hooks', text, stops: guardedEvents.has(event) })
+    return false
+  })
+  return { ...group, hooks }
 }
 
 function texts(env: JsonObject): Readonly<Record<string, string>> {

@@ -97,6 +97,14 @@ const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over'
 const days =
   'a whole number of days from 1 on: sessions that were not touched for so long are removed. A large one, such as 3650, keeps them'
 
+/** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
+const ofOthers = (
+  'alwaysThinkingEnabled attribution autoMemoryEnabled autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
+  'companyAnnouncements effortLevel enabledPlugins extraKnownMarketplaces feedbackSurveyState fileSuggestion forceLoginMethod ' +
+  'forceLoginOrgUUID language otelHeadersHelper plansDirectory prefersReducedMotion respectGitignore showTurnDuration ' +
+  'skipDangerousModePermissionPrompt spinnerTipsEnabled spinnerTipsOverride spinnerVerbs teammateMode terminalProgressBarEnabled'
+).split(' ')
+
 /** Fields by their name; those of `permissions` with it before them. */
 export const fieldTable: Readonly<Record<string, Field>> = {
   apiKeyHelper: passOver(filled('a command, as text')),
@@ -126,6 +134,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   enabledMcpjsonServers: passOver(words('the name of a server')),
   disabledMcpjsonServers: stop(words('the name of a server')),
   outputStyle: passOver(filled('the name of a style')),
+  ...Object.fromEntries(ofOthers.map((name) => [name, passOver(z.unknown())])),
   'permissions.allow': passOver(words('a rule, such as Bash(npm test)')),
   'permissions.deny': stop(words('a rule, such as Read(./.env)')),
   'permissions.ask': stop(words('a rule, such as Bash(git push *)')),
