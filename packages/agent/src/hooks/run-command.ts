@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StringDecoder } from 'node:string_decoder'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { HookProcesses } from './processes.ts'
 
 /** How a hook ended, whatever it is made of. Always a value. */
@@ -22,6 +23,10 @@ export interface CommandCall {
   readonly signal: AbortSignal
   /** What it has written so far, from time to time while it runs. */
   readonly onProgress?: ((stdout: string, stderr: string) => void) | undefined
+  /** Holds it, as it holds the commands of the session. */
+  readonly sandbox?: Sandbox | undefined
+  /** A file that it can read in any case: the transcript may lie in what a sandbox shuts. */
+  readonly readable?: readonly string[]
 }
 
 /** More is read and thrown away: a hook that floods is not waited for by a full pipe, and fills no memory. */
@@ -35,16 +40,14 @@ const progressMs = 1_000
  * C1: what is written to stdin may be refused (EPIPE): a hook need not read it.
  * C2: it has ended when its own process has; a child that keeps a pipe open is waited for a moment only.
  * C3: at the timeout and at an abort its whole group is ended.
+ * C4: with a sandbox it runs held, or not at all; what it started is gone when it is.
+ *
+ * @throws SandboxError for a command that cannot be held.
  */
 export async function runCommand(call: CommandCall, processes: HookProcesses): Promise<HookEnd> {
   const { signal, timeoutMs } = call
   if (signal.aborted) return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
-  const child = spawn('bash', ['-c', call.command], {
-    cwd: call.cwd,
-    detached: true,
-    env: processes.environment(call.env),
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
+  const child = start(call, processes.environment(call.env))
   const stdout = new Kept(child.stdout, stdoutLimit)
   const stderr = new Kept(child.stderr, stderrLimit)
   const end = (kind: HookEnd['kind'], exitCode: number | null = null, more = ''): HookEnd => ({
@@ -72,6 +75,29 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     clearInterval(progress)
     stdout.letGo()
     stderr.letGo()
+  }
+}
+
+type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
+
+function start({ command, cwd, sandbox, readable }: CommandCall, env: CommandCall['env']): Piped {
+  const own = ['pipe', 'pipe', 'pipe'] as const
+  // Of a pipe that is a socket bash thinks that it is a remote shell, and reads the start-up file of the person.
+  const args = ['--norc', '-c', command]
+  if (sandbox === undefined || sandbox.excludes(command))
+    return spawn('bash', args, { cwd, detached: true, env, stdio: [...own] })
+  const held = sandbox.sandboxed(
+    { file: 'bash', args, directory: cwd, env, firstDescriptor: own.length },
+    sandbox.describe('project', readable),
+  )
+  let child: Piped | undefined
+  try {
+    const stdio = [...own, ...held.descriptors]
+    // The first three are pipes, which the types do not know of a longer list.
+    child = spawn(held.file, held.args, { cwd, detached: true, env: held.env, stdio }) as Piped
+    return child
+  } finally {
+    held.started(child)
   }
 }
 

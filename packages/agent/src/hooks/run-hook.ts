@@ -5,8 +5,10 @@ import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-c
 import type { ShellHook } from './settings.ts'
 
 /** What hooks of all types need of the session. */
-export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env'> {
+export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'readable'> {
   readonly processes: HookProcesses
+  /** Holds commands; looked at before each. */
+  readonly sandbox?: (() => CommandCall['sandbox']) | undefined
   /** Asks a model one question; absent where none may be asked. */
   readonly ask?: ((prompt: string, signal: AbortSignal) => Promise<string>) | undefined
 }
@@ -23,9 +25,10 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
   try {
     switch (hook.type) {
       case 'command': {
-        const { cwd, env, processes } = surroundings
+        const { sandbox, processes, cwd, env, readable = [] } = surroundings
         const { command, timeoutMs } = hook
-        return await runCommand({ command, input: `${input}\n`, cwd, env, timeoutMs, signal, onProgress }, processes)
+        const where = { cwd, env, sandbox: sandbox?.(), readable }
+        return await runCommand({ command, input: `${input}\n`, ...where, timeoutMs, signal, onProgress }, processes)
       }
       case 'http':
         return await inTime(hook, signal, (limit) => post(hook, input, surroundings.env, limit))

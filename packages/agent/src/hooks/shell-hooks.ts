@@ -8,7 +8,7 @@ import type { HookEvent, ShellHookTable } from './settings.ts'
 import type { HookVerdict } from './verdict.ts'
 
 /** The session whose hooks these are. */
-export interface ShellHooksOptions extends Pick<HookSurroundings, 'ask'> {
+export interface ShellHooksOptions extends Pick<HookSurroundings, 'ask' | 'sandbox'> {
   readonly hooks: ShellHookTable
   readonly sessionId: string
   /** A file that scripts can read: the session's journal. */
@@ -45,7 +45,7 @@ export class ShellHooks {
   readonly #beside = new Set<Promise<unknown>>()
 
   constructor(options: ShellHooksOptions) {
-    const { hooks, cwd, env, ask, source, model } = options
+    const { hooks, cwd, env, ask, sandbox, source, model, transcriptPath } = options
     this.#options = options
     this.#callers = {
       hooks,
@@ -53,6 +53,8 @@ export class ShellHooks {
       env: { ...env, CLAUDE_PROJECT_DIR: cwd, HALTING_PROJECT_DIR: cwd, CLAUDECODE: '1' },
       processes: this.#processes,
       ask,
+      sandbox,
+      readable: [transcriptPath],
       tell: (line) => options.tell?.(line),
       letGo: (running) => this.#letGo(running),
       over: this.#over.signal,

@@ -24,6 +24,8 @@ export interface DescribeOptions {
   readonly denied: DeniedPatterns
   /** `read-only` for what runs without a rule: nothing is written but the temporary folder, and no network. */
   readonly access: 'read-only' | 'project'
+  /** Files that can be read wherever they lie, but for what deny rules name. */
+  readonly readable?: readonly string[]
 }
 
 export interface Described {
@@ -72,7 +74,8 @@ export function describe(options: DescribeOptions): Described {
   const editDenied = [...expandedPlaces(options.denied.edit), ...patternPlaces(settings.denyWrite, options)]
   const readOnly = [...kept.flatMap((one) => one.readOnly), ...editDenied].filter(isInsideAny(writable))
   // In sight also where they lie in a folder of which the command has its own, such as /tmp.
-  const opened = places([...(access === 'read-only' ? options.directories : []), ...settings.allowRead])
+  const own = [...(access === 'read-only' ? options.directories : []), ...(options.readable ?? [])]
+  const opened = places([...own, ...settings.allowRead])
   const closed = [...places([...secrets.map((name) => join(home, name)), ...systemSecrets])].filter(
     // What was opened by name is open, and a project is never shut by these.
     ({ path }) => ![...opened, ...writable].some((open) => isInside(path, open.path)),

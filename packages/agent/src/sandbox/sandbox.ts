@@ -57,7 +57,8 @@ export interface Sandbox {
   holds(command: string): boolean
   /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
   excludes(command: string): boolean
-  describe(access: 'read-only' | 'project'): Described
+  /** @param readable Files that can be read beside what the settings open. */
+  describe(access: 'read-only' | 'project', readable?: readonly string[]): Described
   /** @throws SandboxError */
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand
   dispose(): void
@@ -135,10 +136,11 @@ class HeldCommands implements Sandbox {
     return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
   }
 
-  describe(access: 'read-only' | 'project'): Described {
+  describe(access: 'read-only' | 'project', readable: readonly string[] = []): Described {
     const { cwd, directories, home, settings, denied } = this.#options
     const patterns = denied?.() ?? { read: [], edit: [] }
-    return describe({ cwd, directories, home, settings, access, temporary: this.#temporary, denied: patterns })
+    const temporary = this.#temporary
+    return describe({ cwd, directories, home, settings, access, temporary, denied: patterns, readable })
   }
 
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand {

@@ -55,6 +55,12 @@ test.each([
   expect([kind, existsSync(join(cwd, 'pid')), runs('pid')]).toEqual(['timed out', true, false])
 })
 
+test('a start-up file of the shell has no say in what a hook prints', async () => {
+  writeFileSync(join(cwd, '.bashrc'), 'echo hello from the start-up file\n')
+  const { stdout } = await run('echo mine', { env: { PATH: process.env['PATH'], HOME: cwd } })
+  expect(stdout).toBe('mine\n')
+})
+
 test('an abort ends a hook', async () => {
   const { kind } = await run('echo $$ > pid; sleep 60', { signal: AbortSignal.timeout(300) })
   expect([kind, runs('pid')]).toEqual(['aborted', false])

@@ -87,30 +87,41 @@ export interface Shell {
 
 /** The Bash tool in the project of a world, inside the sandbox or not. */
 export async function shellIn(
-  { project, outside, home, victim, port, udpPort }: World,
+  world: World,
   held: 'held' | 'free',
   settings: JsonObject = {},
   proxy: NonNullable<Parameters<typeof openSandbox>[0]['proxy']> = {},
 ): Promise<Shell> {
-  const deny = ['Read(.env)', 'Read(./secrets/**)', 'Edit(./packages/kept)']
-  const permissions = createPermissions({ cwd: project, mode: 'bypassPermissions', deny })
-  const names = { OUTSIDE: outside, PORT: String(port), UDP: String(udpPort), VICTIM_PID: String(victim.pid) }
-  const keys = { ANTHROPIC_API_KEY: secret, GH_TOKEN: secret, SSH_AUTH_SOCK: join(outside, 's') }
-  const env = { PATH: process.env['PATH'], HOME: home, PROJECT: project, ...names, ...keys }
-  const workspace = new Workspace({ cwd: project, env, limits: { bashTimeoutMs: 20_000 } })
+  const workspace = new Workspace({ cwd: world.project, env: environmentIn(world), limits: { bashTimeoutMs: 20_000 } })
   onTestFinished(() => workspace.dispose())
-  if (held === 'held') {
-    workspace.sandbox = await openSandbox({
-      cwd: project,
-      directories: [project],
-      home,
-      settings: sandboxSettingsOf([{ enabled: true }, settings]),
-      denied: () => permissions.deniedPlaces(),
-      proxy,
-    })
-  }
+  if (held === 'held') workspace.sandbox = await sandboxIn(world, settings, proxy)
   const bash = createBashTool(workspace)
   return { workspace, run: (command) => runTool(bash, { command }) }
+}
+
+/** What commands in a world are given, keys of the person too. */
+export function environmentIn({ project, outside, home, victim, port, udpPort }: World): NodeJS.ProcessEnv {
+  const names = { OUTSIDE: outside, PORT: String(port), UDP: String(udpPort), VICTIM_PID: String(victim.pid) }
+  const keys = { ANTHROPIC_API_KEY: secret, GH_TOKEN: secret, SSH_AUTH_SOCK: join(outside, 's') }
+  return { PATH: process.env['PATH'], HOME: home, PROJECT: project, ...names, ...keys }
+}
+
+/** The sandbox around the project of a world, in which files are denied. */
+export function sandboxIn(
+  { project, home }: World,
+  settings: JsonObject = {},
+  proxy: NonNullable<Parameters<typeof openSandbox>[0]['proxy']> = {},
+): ReturnType<typeof openSandbox> {
+  const deny = ['Read(.env)', 'Read(./secrets/**)', 'Edit(./packages/kept)']
+  const permissions = createPermissions({ cwd: project, mode: 'bypassPermissions', deny })
+  return openSandbox({
+    cwd: project,
+    directories: [project],
+    home,
+    settings: sandboxSettingsOf([{ enabled: true }, settings]),
+    denied: () => permissions.deniedPlaces(),
+    proxy,
+  })
 }
 
 export function contentOf(path: string): string | undefined {

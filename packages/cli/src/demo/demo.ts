@@ -83,7 +83,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
       say(endingText(terminal, models.model.id, interruption, style))
       if (keep) say(`\nThe folder is kept: ${folder}`)
     }
-    return await runPrompt((engine) => engine.submit(prompt), options, toolbox, interruption, {
+    return await runPrompt((engine) => engine.submit(prompt), options, toolbox.workspace, interruption, {
       ...steps,
       end,
       release: () => undefined,

@@ -16,7 +16,7 @@ import { openToolbox, type Toolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
 import { type Interruption, watchInterruption } from './interruption.ts'
 import { createReport } from './report.ts'
-import { runPrompt } from './run.ts'
+import { type Disposal, runPrompt } from './run.ts'
 
 /** `halting -p`: one prompt, one run, one ending; or a session that goes on. Returns the exit code. */
 export async function headless(given: Flags, words: readonly string[], outer: Program): Promise<number> {
@@ -106,20 +106,12 @@ async function runInSession({
     }
     const session = journal === undefined ? {} : { session: journal }
     const hooks = await hooksOf({ flags, program, toolbox, chosen, journal, settings }, options)
-    try {
-      const all = { ...options, ...hooks?.options, ...session }
-      const exitCode = await runPrompt(
-        ask,
-        all,
-        toolbox,
-        withHooks(interruption, hooks),
-        hooks?.watch(watcher) ?? watcher,
-      )
-      await afterwards?.()
-      return exitCode
-    } finally {
-      await hooks?.end()
-    }
+    const all = { ...options, ...hooks?.options, ...session }
+    const disposal = disposalOf(toolbox, hooks)
+    const watching = hooks?.watch(watcher) ?? watcher
+    const exitCode = await runPrompt(ask, all, disposal, withHooks(interruption, hooks), watching)
+    await afterwards?.()
+    return exitCode
   } finally {
     interruption.release()
     await closeSession(journal, hasBegun, chosen)
@@ -130,6 +122,20 @@ async function hooksOf(session: HookSession, options: QueryOptions): Promise<Ses
   if (Object.keys(session.settings.hooks ?? {}).length === 0) return undefined
   const { openHooks } = await import('../session/hooks.ts')
   return openHooks(session, options)
+}
+
+/** The last hooks run held too: before the sandbox is gone, and when no command is left. */
+function disposalOf({ workspace }: Toolbox, hooks: SessionHooks | undefined): Disposal {
+  return {
+    async dispose() {
+      try {
+        await workspace.processes.dispose()
+        await hooks?.end()
+      } finally {
+        await workspace.dispose()
+      }
+    },
+  }
 }
 
 function withHooks(interruption: Interruption, hooks: SessionHooks | undefined): Interruption {

@@ -1,5 +1,4 @@
 import { QueryEngine, type LoopEvent, type QueryOptions, type SdkMessage, type Terminal } from '@halting/core'
-import type { Toolbox } from '../session/toolbox.ts'
 import type { Ask } from '../session/go-on.ts'
 import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
@@ -14,11 +13,16 @@ export interface Watcher {
   release(): void
 }
 
+/** Ends what a run started. */
+export interface Disposal {
+  dispose(): Promise<void>
+}
+
 /** Runs what is asked to its end and returns the exit code. Nothing that the tools started is left when it resolves. */
 export async function runPrompt(
   ask: Ask['ask'],
   options: QueryOptions,
-  { workspace }: Pick<Toolbox, 'workspace'>,
+  { dispose }: Disposal,
   interruption: Interruption,
   watcher: Watcher,
 ): Promise<number> {
@@ -35,6 +39,6 @@ export async function runPrompt(
     return exitCodeOf(lastTerminal, interruption.exitCode)
   } finally {
     watcher.release()
-    await workspace.dispose()
+    await dispose()
   }
 }

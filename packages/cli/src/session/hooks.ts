@@ -53,6 +53,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
     cwd,
     // Without keys, as commands have it.
     env: toolbox.workspace.env,
+    sandbox: () => toolbox.workspace.sandbox,
     permissionMode: () => permissions.mode,
     model: options.model.id,
     source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',

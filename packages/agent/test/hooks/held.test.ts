@@ -1,0 +1,135 @@
+// Spec R-SETHOOK-23: command hooks run in the sandbox where there is one.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { readHooks, ShellHooks } from '../../src/hooks/index.ts'
+import { HookProcesses } from '../../src/hooks/processes.ts'
+import { runHook } from '../../src/hooks/run-hook.ts'
+import type { HookEnd } from '../../src/hooks/run-command.ts'
+import { escapes } from '../sandbox/escapes.ts'
+import {
+  contentOf,
+  environmentIn,
+  isBubblewrapThere,
+  isPythonThere,
+  makeWorld,
+  processesNamed,
+  sandboxIn,
+  type World,
+} from '../sandbox/world.ts'
+import { isDeep } from '../support/deep.ts'
+
+interface Hook {
+  readonly timeoutMs?: number
+  readonly settings?: Parameters<typeof sandboxIn>[1]
+  readonly readable?: readonly string[]
+}
+
+async function runHeld(world: World, command: string, hook: Hook = {}): Promise<HookEnd> {
+  const { timeoutMs = 20_000, settings, readable = [] } = hook
+  const processes = new HookProcesses(100)
+  const sandbox = await sandboxIn(world, settings)
+  onTestFinished(async () => {
+    await processes.dispose()
+    sandbox.dispose()
+  })
+  return runHook(
+    {
+      hook: { type: 'command', command, matcher: '', timeoutMs, async: false },
+      input: { tool_name: 'Write' },
+      signal: new AbortController().signal,
+    },
+    { cwd: world.project, env: environmentIn(world), processes, sandbox: () => sandbox, readable },
+  )
+}
+
+describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
+  test('a hook reads stdin, writes the project and /tmp, and tells by its code, stdout and stderr', async () => {
+    const world = await makeWorld()
+    const command = 'cat > input.json; echo x > "$TMPDIR/x" && cat "$TMPDIR/x"; echo no >&2; exit 2'
+    expect(await runHeld(world, command)).toEqual({ kind: 'exited', exitCode: 2, stdout: 'x\n', stderr: 'no\n' })
+    expect(contentOf(join(world.project, 'input.json'))).toBe('{"tool_name":"Write"}\n')
+  })
+
+  test('a hook reads the transcript wherever it lies, and does not write it', async () => {
+    const world = await makeWorld()
+    const transcript = join(world.home, '.ssh/session.jsonl')
+    writeFileSync(transcript, 'said\n')
+    const { stdout } = await runHeld(world, `cat '${transcript}'; echo x >> '${transcript}'; ls '${world.home}/.ssh'`, {
+      readable: [transcript],
+    })
+    expect([stdout, contentOf(transcript)]).toEqual(['said\n', 'said\n'])
+  })
+
+  test('what excludedCommands names runs outside', async () => {
+    const world = await makeWorld()
+    const command = `touch ${world.outside}/told`
+    const excluded = { excludedCommands: ['touch *'] }
+    const held = await runHeld(world, command)
+    const free = await runHeld(world, command, { settings: excluded })
+    const joined = await runHeld(world, `touch x; ${command}2`, { settings: excluded })
+    expect([held.exitCode, free.exitCode, joined.exitCode]).toEqual([1, 0, 1])
+  })
+
+  test('what a hook leaves behind, also out of its group, is gone when it has ended', async () => {
+    const world = await makeWorld()
+    await runHeld(world, "sleep 322.5 & setsid sh -c 'sleep 322.5' >/dev/null 2>&1 & sleep 0.2")
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(processesNamed('sleep 322.5')).toBe('')
+  })
+
+  test('a hook that hangs is ended at its time with all that it started', async () => {
+    const world = await makeWorld()
+    const { kind } = await runHeld(world, 'trap "" TERM; setsid sleep 323.5 & sleep 323.5', { timeoutMs: 700 })
+    expect([kind, processesNamed('sleep 323.5')]).toEqual(['timed out', ''])
+  })
+
+  test('a hook that cannot be held does not run, and decides nothing', async () => {
+    const world = await makeWorld()
+    const { kind, stderr } = await runHeld({ ...world, home: join(world.project, 'home') }, 'touch ran')
+    expect([kind, stderr, contentOf(join(world.project, 'ran'))]).toEqual([
+      'not started',
+      expect.stringContaining('your home folder is in it'),
+      undefined,
+    ])
+  })
+
+  test('hooks of a session beside each other are held', async () => {
+    const world = await makeWorld()
+    const transcriptPath = join(world.home, '.halting/t.jsonl')
+    mkdirSync(join(world.home, '.halting'), { recursive: true })
+    writeFileSync(transcriptPath, 'said\n')
+    const commands = [1, 2, 3].map((n) => ({
+      type: 'command',
+      command: `cat "$(python3 -c 'import json,sys; print(json.load(sys.stdin)["transcript_path"])')" > ran${n}; echo x > "$OUTSIDE/target"`,
+    }))
+    const sandbox = await sandboxIn(world)
+    const shell = new ShellHooks({
+      hooks: readHooks({ SessionEnd: [{ hooks: commands }] }).hooks,
+      sessionId: 's',
+      transcriptPath,
+      cwd: world.project,
+      env: environmentIn(world),
+      permissionMode: () => 'default',
+      model: 'm',
+      source: 'startup',
+      sandbox: () => sandbox,
+    })
+    await shell.end('other')
+    sandbox.dispose()
+    expect([1, 2, 3].map((n) => contentOf(join(world.project, `ran${n}`)))).toEqual(['said\n', 'said\n', 'said\n'])
+    expect(contentOf(join(world.outside, 'target'))).toBe('whole\n')
+  })
+
+  const sample = escapes.filter(
+    ({ needs }, index) =>
+      (needs === undefined || (needs === 'python' && isPythonThere)) && index % (isDeep ? 3 : 9) === 0,
+  )
+  test.each(sample)('no way leads out by a hook: $name', async ({ command, worked }) => {
+    const world = await makeWorld()
+    const { stdout, stderr } = await runHeld(world, command)
+    expect(worked(world, stdout + stderr), stdout + stderr).toBe(false)
+    expect(stderr).not.toContain('bwrap:')
+    for (const folder of ['/tmp', '/dev/shm']) rmSync(`${folder}/halting-planted-${world.victim.pid}`, { force: true })
+  })
+})
