@@ -70,6 +70,7 @@ export {
   type LoadOptions,
   SettingsError,
 } from './settings/loaded-settings.ts'
+export { type KeeperOptions, settingsKeeper } from './settings/keep-permissions.ts'
 export { loadSettings, projectOffers } from './settings/settings.ts'
 export type { Origin, PermissionSettings, Settings } from './settings/merge.ts'
 export type { HookGroup, HookHandler, HookSettings } from './settings/hook-settings.ts'

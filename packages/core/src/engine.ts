@@ -14,7 +14,7 @@ import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import { defaultInit } from './sdk/default-init.ts'
 import type { SdkMessage, SdkPermissionDenial } from './sdk/sdk-messages.ts'
-import { Prompts } from './prompts.ts'
+import { compactCommand, goOnPrompt, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
 import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
 import { runsIn } from './run-id.ts'
@@ -24,7 +24,9 @@ import { SessionAccount } from './session-account.ts'
 import { checkedChange } from './settings/check-change.ts'
 import { contextWith } from './settings/context-with.ts'
 import {
+  carriedOn,
   inForceAfter,
+  keptOf,
   type LimitsChange,
   type SettingsChange,
   type SettingsInForce,
@@ -89,6 +91,7 @@ export class QueryEngine {
     this.#transcript = transcript
     this.#left = session
     this.#learned = session?.ended.at(-1)?.spent
+    this.#inForce = keptOf(session?.ended.at(-1)?.spent.settings)
     this.#inbox = createInbox(() => [...inboxIdsOf(transcript), ...inboxIdsIn(session?.open ?? [])])
     this.#runs = Math.max(runsBeforeOf(options), runsIn(transcript))
     this.sessionId = sessionIdOf(options) ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
@@ -296,7 +299,8 @@ export class QueryEngine {
           if (this.#current === current) this.#current = undefined
           this.#transcript = state.transcript
           this.#terminal = terminal
-          const { tokenRatio, windows } = state.spent
+          const { tokenRatio, windows, settings } = state.spent
+          this.#inForce = carriedOn(this.#inForce, settings)
           this.#learned = { tokenRatio, windows }
           this.#account.add(terminal)
           const { costUsd: sessionCostUsd, usage: sessionUsage } = this.#account
@@ -394,7 +398,3 @@ export class QueryEngine {
     }
   }
 }
-
-const goOnPrompt = 'Continue from where you left off.'
-/** A command that users of coding agents know. What is said behind it are instructions for the summary. */
-const compactCommand = /^\/compact(?:\s+([\s\S]*))?$/

@@ -100,6 +100,8 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     limitLedgers(limits, ledger, context.sessionLedger)
     deadline.setLimit(limits.maxDurationMs)
   }
+  if (run.canUseTool !== null && !('answer' in steps))
+    throw new ConfigurationError('These Steps take their answers elsewhere: give canUseTool to whoever gives them.')
   if (start.spent.settings !== null) limitLedgers(settings, ledger, context.sessionLedger)
   const ports: RunPorts = {
     steps,
@@ -112,6 +114,9 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
     catchUp: () => events.catchUp(),
     deadline,
     onSettings,
+    // Only a driver that waits in this process has `answer`.
+    answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
+    interrupt: () => abort.abort('user'),
     orphanedTools: context.orphanedTools ?? new OrphanedTools(),
     spentBeforeUsd,
   }

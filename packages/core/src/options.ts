@@ -53,6 +53,7 @@ import { systemClock } from './steps/system-clock.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { isAnyTool } from './tools/check-tool.ts'
 import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
+import type { CanUseTool } from './tools/can-use-tool.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
 import { isLargeResults, type LargeResults } from './tools/large-results.ts'
 import type { AnyTool } from './tools/tool.ts'
@@ -89,6 +90,10 @@ export interface LoopOptions {
   readonly output?: OutputSchema
   readonly errorPolicy?: ErrorPolicy
   readonly permissions?: Permissions
+  /** Asks a person about calls that rules and hooks leave open, and waits for the answer, whatever `onAsk` says. */
+  readonly canUseTool?: CanUseTool
+  /** How long an answer of `canUseTool` is waited for, in milliseconds; without end when absent, as a person may take long. */
+  readonly canUseToolTimeoutMs?: number
   readonly onAsk?: 'end' | 'wait'
   readonly hooks?: readonly Hook[]
   readonly stopHooks?: readonly StopHook[]
@@ -150,6 +155,8 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   output: isOutput,
   errorPolicy: isFunction,
   permissions: isPermissions,
+  canUseTool: isFunction,
+  canUseToolTimeoutMs: isPositive,
   onAsk: isEither('end', 'wait'),
   hooks: isListOf(isHook),
   stopHooks: isListOf(isStopHook),
@@ -198,6 +205,8 @@ export function settingsOf(options: LoopOptions): RunSettings {
     wrapUp: options.wrapUp ?? false,
     thinking: options.thinking === undefined || options.thinking === null ? null : checkedThinking(options.thinking),
     permissionMode: null,
+    permissionUpdates: [],
+    canUseToolTimeoutMs: options.canUseToolTimeoutMs ?? Infinity,
     output: options.output ?? null,
     errorPolicy: options.errorPolicy ?? null,
     onAsk: options.onAsk ?? 'end',
@@ -291,6 +300,7 @@ function newContext(options: LoopOptions): RunContext {
     stopHooks: registerStopHooks(options.stopHooks ?? []),
     postRun: options.postRun ?? [],
     permissions: options.permissions ?? allowAll,
+    canUseTool: options.canUseTool ?? null,
     timers: options.clock ?? systemClock,
     prices: options.prices ?? noPrices,
     tokens: options.tokens === undefined ? roughTokens : checkedTokens(options.tokens),

@@ -59,3 +59,7 @@ async function prepared(prepare: PrepareContent, prompt: MessageContent): Promis
     return prompt
   }
 }
+
+export const goOnPrompt: string = 'Continue from where you left off.'
+/** A command that users of coding agents know. What is said behind it are instructions for the summary. */
+export const compactCommand: RegExp = /^\/compact(?:\s+([\s\S]*))?$/

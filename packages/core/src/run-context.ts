@@ -18,9 +18,11 @@ import type { Model, Thinking, ToolDefinition } from './model/model.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
-import type { Steps } from './steps/steps.ts'
+import type { StepKey, Steps } from './steps/steps.ts'
 import type { Terminal } from './stop/terminal.ts'
 import type { LargeResults } from './tools/large-results.ts'
+import type { CanUseTool, PermissionAnswer } from './tools/can-use-tool.ts'
+import type { PermissionUpdate } from './tools/permission-update.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
 
@@ -66,10 +68,14 @@ export interface RunSettings {
   readonly thinking: Thinking | null
   /** The mode of the permissions that a person set; null: their own. */
   readonly permissionMode: string | null
+  /** What persons said to earlier questions that is to hold from then on. */
+  readonly permissionUpdates: readonly PermissionUpdate[]
   readonly output: OutputSchema | null
   readonly errorPolicy: ErrorPolicy | null
   /** A call that a person must approve: end as `needs_approval`, or wait for an answer through Steps. */
   readonly onAsk: 'end' | 'wait'
+  /** How long an answer of `canUseTool` is waited for. */
+  readonly canUseToolTimeoutMs: number
   readonly maxSubagents: number
   readonly stopHookBlockCap: number
   readonly userContext: { readonly [key: string]: string }
@@ -91,6 +97,8 @@ export interface RunContext {
   readonly stopHooks: readonly RegisteredStopHook[]
   readonly postRun: readonly PostRunTask[]
   readonly permissions: Permissions
+  /** Asks a person; null: `onAsk` says what happens. */
+  readonly canUseTool: CanUseTool | null
   /** Timers for grace times and the deadline; what they cause is on record before it counts. */
   readonly timers: Pick<Clock, 'after'>
   readonly prices: Prices
@@ -123,6 +131,10 @@ export interface RunPorts {
   readonly heldBack?: HeldBack
   readonly deadline: Deadline
   readonly orphanedTools: OrphanedTools
+  /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */
+  readonly answer: ((key: StepKey, answer: PermissionAnswer) => void) | undefined
+  /** A person who answers may end the whole run, from a subagent too. */
+  readonly interrupt: () => void
   /** Told of what was set, once that is on record: limits are kept by ledger and deadline, for the whole tree of agents. */
   readonly onSettings: (inForce: SettingsInForce, settings: RunSettings) => void
   /** What the session has spent before this run, in US dollars: it counts against `maxBudgetUsd`. */

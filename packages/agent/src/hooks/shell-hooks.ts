@@ -119,6 +119,8 @@ export class ShellHooks {
       ...(rules.modes !== undefined && { modes: rules.modes }),
       denies: (request) => rules.denies(request),
       decide,
+      suggest: (request) => rules.suggest?.(request) ?? [],
+      keep: (updates) => rules.keep?.(updates),
     }
   }
 

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '@halting/core'
-import { isAgentTool } from '@halting/core/adapters'
+import { isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { absolutePath, bothEnds, realPath } from '../paths.ts'
@@ -18,6 +18,7 @@ import {
   type PermissionMode,
   type RuleBook,
 } from './rule-book.ts'
+import { checkUpdates, suggestionOf, withLearned } from './learned.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { subjectOf, type Subject } from './subject.ts'
 
@@ -36,6 +37,8 @@ export interface PermissionOptions {
   readonly shellDirectory?: () => string
   /** Holds commands: what runs inside it need not be asked about. */
   readonly sandbox?: { holds(command: string): boolean }
+  /** Keeps what a person wants to be allowed from now on, such as `settingsKeeper`; without it everything is for the session. */
+  readonly keep?: NonNullable<Permissions['keep']>
   /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
   readonly whenAsked?: 'deny' | 'ask'
 }
@@ -97,17 +100,37 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const judged = new Map<string, string>()
   const whenAsked = options.whenAsked ?? 'ask'
   const modes = options.modes ?? permissionModes
+  const known = new WeakMap<
+    NonNullable<PermissionRequest['learned']>,
+    { readonly of: RuleBook; readonly is: RuleBook }
+  >()
+  /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
+  const bookFor = ({ learned }: PermissionRequest): RuleBook => {
+    if (learned === undefined) return book
+    const made = known.get(learned)
+    if (made?.of === book) return made.is
+    const is = withLearned(book, learned)
+    known.set(learned, { of: book, is })
+    return is
+  }
   const denies: Permissions['denies'] = (request) => {
-    const rule = ruleFor(book.deny, request.call.name, subjectOf(request.call, cwd), book)
+    const present = bookFor(request)
+    const rule = ruleFor(present.deny, request.call.name, subjectOf(request.call, cwd), present)
     return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
     noteJudged(judged, request, cwd)
-    const current = inMode(book, request, modes)
+    const current = inMode(bookFor(request), request, modes)
     const decision = decide(request, current)
     if (decision.behavior !== 'ask') return decision
     const isDenied = asked === 'deny' || current.mode === 'dontAsk'
     return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
+  }
+  const suggest: NonNullable<Permissions['suggest']> = (request) =>
+    suggestionsFor(request, inMode(bookFor(request), request, modes), modes)
+  const keep: NonNullable<Permissions['keep']> = async (updates) => {
+    checkUpdates(updates, cwd)
+    await options.keep?.(updates)
   }
   return {
     modes,
@@ -122,7 +145,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
-    remedyFor: (request) => remedyFor(request, inMode(book, request, modes)),
+    remedyFor: (request) => remedyFor(request, inMode(bookFor(request), request, modes)),
+    suggest,
+    keep,
     explain(command) {
       const decision = decide(bashRequest(command), book)
       return {
@@ -141,7 +166,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     },
     denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, denies, decide: (request) => decideAs(request, 'ask') },
+    asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, keep },
   }
 }
 
@@ -281,6 +306,23 @@ function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | unde
     // What the command holds cannot be written as a rule.
     return undefined
   }
+}
+
+/** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */
+function suggestionsFor(
+  request: PermissionRequest,
+  book: RuleBook,
+  modes: readonly PermissionMode[],
+): readonly PermissionUpdate[] {
+  const found = remedyFor(request, book)
+  const subject = subjectOf(request.call, book.cwd)
+  const editing: RuleBook = { ...book, mode: 'acceptEdits' }
+  const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
+  const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
+  return [
+    ...(found !== undefined && found.rules.length > 0 ? [suggestionOf(found.rules)] : []),
+    ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),
+  ]
 }
 
 function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {

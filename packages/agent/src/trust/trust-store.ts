@@ -56,7 +56,7 @@ export async function changeTrust(
 ): Promise<void> {
   const path = trustFile(owner)
   await makeDurableFolder(dirname(path))
-  const release = await lock(`${path}.lock`)
+  const release = await lockFile(`${path}.lock`, 'what is trusted')
   try {
     const { records, problem } = await readTrust(owner)
     if (problem !== undefined) throw new ConfigurationError(problem)
@@ -72,13 +72,14 @@ export async function changeTrust(
 
 const patienceMs = 20_000
 
-async function lock(path: string): Promise<() => Promise<void>> {
+/** One process at a time. @throws ConfigurationError for one that does not let go. */
+export async function lockFile(path: string, what: string): Promise<() => Promise<void>> {
   const until = performance.now() + patienceMs
   for (;;) {
     const taken = await takeLock(path)
     if (taken.kind === 'locked') return () => taken.release()
     if (performance.now() > until) {
-      throw new ConfigurationError(`Another process (${taken.holder.pid}) changes what is trusted. Try again.`)
+      throw new ConfigurationError(`Another process (${taken.holder.pid}) changes ${what}. Try again.`)
     }
     await wait(20)
   }

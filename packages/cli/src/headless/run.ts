@@ -22,7 +22,7 @@ export interface Disposal {
 export async function runPrompt(
   ask: Ask['ask'],
   options: QueryOptions,
-  { dispose }: Disposal,
+  disposal: Disposal,
   interruption: Interruption,
   watcher: Watcher,
 ): Promise<number> {
@@ -39,6 +39,6 @@ export async function runPrompt(
     return exitCodeOf(lastTerminal, interruption.exitCode)
   } finally {
     watcher.release()
-    await dispose()
+    await disposal.dispose()
   }
 }

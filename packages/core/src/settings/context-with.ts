@@ -10,12 +10,15 @@ import type { LimitsChange, SettingsInForce } from './settings-change.ts'
  */
 export function contextWith(given: RunContext, inForce: SettingsInForce | null): RunContext {
   if (inForce === null) return given
-  const { model, permissionMode, thinking, limits = {} } = inForce
+  const { model, permissionMode, thinking, limits = {}, permissionUpdates } = inForce
   const settings: RunSettings = {
     ...given.settings,
     ...limitsWith(given, limits),
     ...(permissionMode !== undefined && { permissionMode }),
     ...(thinking !== undefined && { thinking }),
+    ...(permissionUpdates !== undefined && {
+      permissionUpdates: [...given.settings.permissionUpdates, ...permissionUpdates],
+    }),
   }
   return {
     ...given,

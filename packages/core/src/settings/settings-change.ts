@@ -1,4 +1,5 @@
 import type { Thinking } from '../model/model.ts'
+import { isSameUpdate, type PermissionUpdate } from '../tools/permission-update.ts'
 
 /** Limits as they are set while a run goes on. What is left out stays; `Infinity` or null takes the limit away. */
 export type LimitsChange = {
@@ -25,6 +26,12 @@ export type SettingsChange = {
   readonly limits?: LimitsChange
 }
 
+/** A change as a run takes it: what a person set, or said to a question that is to hold from then on. */
+export type RunChange = SettingsChange & {
+  /** In addition to those before. */
+  readonly permissionUpdates?: readonly PermissionUpdate[]
+}
+
 /** What stands of all changes so far, in place of the options. A lap records it, so that a resume knows (spec R-SET-4). */
 export type SettingsInForce = {
   readonly model?: string
@@ -33,6 +40,7 @@ export type SettingsInForce = {
   readonly permissionMode?: string
   readonly thinking?: Thinking
   readonly limits?: LimitsChange
+  readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 
 /** One change after another, as one. */
@@ -45,16 +53,37 @@ export function bothChanges(first: SettingsChange | undefined, second: SettingsC
 /** What is in force after a change. `hasFallenBack`: the fallback model had taken over by then. */
 export function inForceAfter(
   before: SettingsInForce | null,
-  change: SettingsChange,
+  change: RunChange,
   hasFallenBack: boolean,
 ): SettingsInForce {
-  const { model, isPastFallback, permissionMode, thinking, limits } = before ?? {}
+  const { model, isPastFallback, permissionMode, thinking, limits, permissionUpdates: updates } = before ?? {}
   const after = {
     model: change.model === undefined ? model : change.model,
     isPastFallback: change.model === undefined || !hasFallenBack ? isPastFallback : true,
     permissionMode: change.permissionMode === undefined ? permissionMode : change.permissionMode,
     thinking: change.thinking === undefined ? thinking : change.thinking,
     limits: change.limits === undefined ? limits : { ...limits, ...change.limits },
+    permissionUpdates:
+      change.permissionUpdates === undefined ? updates : [...(updates ?? []), ...change.permissionUpdates],
   }
   return Object.fromEntries(Object.entries(after).filter(([, value]) => value !== undefined && value !== null))
+}
+
+/** What an answer of a person changes: a mode counts as one that was set. */
+export function changeOf(updates: readonly PermissionUpdate[]): RunChange {
+  const mode = updates.findLast((update) => update.type === 'setMode')
+  return { permissionUpdates: updates, ...(mode?.type === 'setMode' && { permissionMode: mode.mode }) }
+}
+
+/** What the next run of a session begins with: what was set, and what persons said in the run that ended. */
+export function carriedOn(before: SettingsInForce | null, ran: SettingsInForce | null): SettingsInForce | null {
+  const known = before?.permissionUpdates ?? []
+  const learned = (ran?.permissionUpdates ?? []).filter((update) => !known.some((one) => isSameUpdate(one, update)))
+  return learned.length === 0 ? before : inForceAfter(before, changeOf(learned), false)
+}
+
+/** What an earlier process of the session learned for all of it. What was kept in files is read from there. */
+export function keptOf(ran: SettingsInForce | null | undefined): SettingsInForce | null {
+  const updates = (ran?.permissionUpdates ?? []).filter(({ destination }) => destination === 'session')
+  return updates.length === 0 ? null : inForceAfter(null, changeOf(updates), false)
 }

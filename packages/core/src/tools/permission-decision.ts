@@ -2,12 +2,18 @@ import { plainTextOf } from '../content.ts'
 import { messageOf } from '../errors.ts'
 import { disregard } from '../eventually.ts'
 import { jsonOf } from '../json.ts'
+import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
 
 /** What the rules say about a call. */
 export type PermissionDecision =
-  | { readonly behavior: 'allow'; readonly updatedInput?: unknown }
-  /** The message goes to the model: it says which rule would allow the call. */
-  | { readonly behavior: 'deny'; readonly message: string }
+  | {
+      readonly behavior: 'allow'
+      readonly updatedInput?: unknown
+      /** What a person wants to be allowed from now on. Only of an answer: rules and hooks change no rules. */
+      readonly updatedPermissions?: readonly PermissionUpdate[]
+    }
+  /** The message goes to the model: it says which rule would allow the call. With `interrupt` the person ends the run too. */
+  | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: true }
   /** A person has to say. With nobody there the run ends as `needs_approval`. */
   | { readonly behavior: 'ask'; readonly message: string }
 
@@ -23,6 +29,17 @@ export function decisionOf(given: unknown): PermissionDecision {
   } catch (error) {
     return failedRules(error)
   }
+}
+
+/** A person's answer, as it is on record: a decision, with what it changes beside. */
+export function recordedAnswer(given: unknown): PermissionDecision {
+  const decision = decisionOf(given)
+  // `decisionOf` has seen that it is an object.
+  const { updatedPermissions, interrupt } = Object(given) as { readonly [field: string]: unknown }
+  if (decision.behavior === 'deny') return interrupt === true ? { ...decision, interrupt } : decision
+  const updates = permissionUpdatesOf(updatedPermissions)
+  if (decision.behavior !== 'allow' || typeof updates === 'string') return decision
+  return { ...decision, updatedPermissions: updates }
 }
 
 const noDecision: PermissionDecision = Object.freeze<PermissionDecision>({

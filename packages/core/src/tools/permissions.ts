@@ -1,5 +1,6 @@
 import type { ToolUseBlock } from '../messages.ts'
 import type { PermissionDecision } from './permission-decision.ts'
+import type { PermissionUpdate } from './permission-update.ts'
 import type { AnyTool } from './tool.ts'
 
 /** A call that wants to run, as the rules see it: its input has passed the checks of its tool. */
@@ -9,6 +10,8 @@ export interface PermissionRequest {
   readonly readOnly: boolean
   /** The mode that a person set while the run goes on, one of `modes`; the permissions' own when absent. */
   readonly mode?: string
+  /** What persons said to earlier questions of this session that is to hold from then on, in order. */
+  readonly learned?: readonly PermissionUpdate[]
   /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
 }
@@ -23,6 +26,13 @@ export interface Permissions {
   denies(request: PermissionRequest): string | undefined
   /** Ask rules, mode, allow rules. */
   decide(request: PermissionRequest): PermissionDecision | Promise<PermissionDecision>
+  /** Changes that would let a call run which `decide` asks about; offered to `canUseTool`. */
+  suggest?(request: PermissionRequest): readonly PermissionUpdate[]
+  /**
+   * Keeps what a person said is to hold beyond this session; called once for an answer, before it counts. For the session itself it need do
+   * nothing: each later request brings it as `learned`. What it throws denies the call.
+   */
+  keep?(updates: readonly PermissionUpdate[]): void | Promise<void>
 }
 
 /** Everything is allowed: for code that embeds the loop and has chosen the tools itself. */

@@ -10,7 +10,7 @@ import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
 import { copyOfProgress, type Lap, type RunEnd, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
 import { contextWith } from '../settings/context-with.ts'
-import { inForceAfter, type SettingsChange } from '../settings/settings-change.ts'
+import { inForceAfter, type RunChange } from '../settings/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
 import { ExecutionContinuation } from '../stop/continuation.ts'
@@ -177,12 +177,13 @@ export class Run {
   }
 
   /** Applies a change of settings, which is recorded already. */
-  set(change: SettingsChange): void {
+  set(change: RunChange): void {
     const hasFallenBack = (this.#progress.laps.inRun.model_fallback ?? 0) > 0
     const settings = inForceAfter(this.#progress.settings, change, hasFallenBack)
     this.#context = contextWith(this.#given, settings)
     this.update({ settings })
-    this.ports.onSettings(settings, this.#context.settings)
+    // What a subagent's calls were answered changes no limits of the run.
+    if (this.identity.depth === 0) this.ports.onSettings(settings, this.#context.settings)
     this.emit({ type: 'settings', change })
   }
 

@@ -1,6 +1,15 @@
+import { messageOf } from '../../errors.ts'
 import { after, type Eventually } from '../../eventually.ts'
-import { decisionOf, denialOf, failedRules, type PermissionDecision } from '../../tools/permission-decision.ts'
-import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
+import type { JsonObject } from '../../json.ts'
+import { answerOf, failedAnswer, lateAnswer, type CanUseTool, type PermissionAnswer } from '../../tools/can-use-tool.ts'
+import {
+  decisionOf,
+  denialOf,
+  failedRules,
+  recordedAnswer,
+  type PermissionDecision,
+} from '../../tools/permission-decision.ts'
+import { allowAll, type PermissionRequest, type Permissions } from '../../tools/permissions.ts'
 import type { StepKey } from '../../steps/steps.ts'
 import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
@@ -55,10 +64,11 @@ export function askRules(run: Run, request: PermissionRequest): unknown {
 
 const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: 'A hook leaves this call open.' })
 
-/** The request with the mode that was set, where one was. */
+/** The request with the mode that was set and what was learned, where there is any. */
 function inMode({ context }: Run, request: PermissionRequest): PermissionRequest {
-  const { permissionMode: mode } = context.settings
-  return mode === null ? request : { ...request, mode }
+  const { permissionMode: mode, permissionUpdates: learned } = context.settings
+  if (mode === null && learned.length === 0) return request
+  return { ...request, ...(mode !== null && { mode }), ...(learned.length > 0 && { learned }) }
 }
 
 /** Asks the rules, then the person. Gives `ask` when a person must decide and the run does not wait for one. */
@@ -101,20 +111,66 @@ function withHookDecision(decision: PermissionDecision, { hookDecision }: Permis
   return hookAsks ? { behavior: 'ask', message: 'A hook wants a person to approve this call.' } : decision
 }
 
-/** Asks the person through Steps. With `onAsk: 'end'` the decision stays `ask`, and the run ends as `needs_approval`. */
+/** Asks the person through Steps. Without `canUseTool`, with `onAsk: 'end'`, the decision stays `ask`, and the run ends as `needs_approval`. */
 function askPerson(
   run: Run,
-  { call }: PermissionRequest,
+  request: PermissionRequest,
   index: number,
   message: string,
 ): Eventually<PermissionDecision> {
+  const { call } = request
   const given = run.spent.approvals?.[call.id]
   if (given !== undefined) return given
   const name = `approval:${run.spent.request}:${index}:${call.id}`
-  if (run.context.settings.onAsk === 'end' && !run.isRecorded(name)) return { behavior: 'ask', message }
+  const { canUseTool } = run.context
+  // What a hook leaves open is for later, and not for whoever is there now.
+  const asks = canUseTool !== null && request.hookDecision !== 'defer'
+  if (!asks && run.context.settings.onAsk === 'end' && !run.isRecorded(name)) return { behavior: 'ask', message }
   const key = run.key(name)
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
+  // An answer that is on record is not asked for again.
+  if (asks && run.ports.steps.peek(key) !== 'done') void askCallback(run, canUseTool, request, message, key)
   return waitForPerson(run, key)
+}
+
+/** Gives the answer of the callback to `waitForPerson`. What it says is kept first: an answer that counts is kept. */
+async function askCallback(
+  run: Run,
+  canUseTool: CanUseTool,
+  request: PermissionRequest,
+  decisionReason: string,
+  key: StepKey,
+): Promise<void> {
+  const { permissions, settings, timers } = run.context
+  const { call } = request
+  const { agentPath, agentId: agentID } = run.identity
+  const { signal } = run.ports.abort
+  const { canUseToolTimeoutMs: timeoutMs } = settings
+  let cancel = (): void => undefined
+  const late = new Promise<PermissionAnswer>((resolve) => {
+    if (timeoutMs !== Infinity) cancel = timers.after(timeoutMs, () => resolve(lateAnswer(timeoutMs)))
+  })
+  const asked = async (): Promise<PermissionAnswer> => {
+    const suggestions = permissions.suggest?.(inMode(run, request)) ?? []
+    const about = { signal, toolUseID: call.id, suggestions, decisionReason }
+    // The input has passed the tool's check as an object of JSON.
+    const input = call.input as JsonObject
+    const said = await canUseTool(call.name, input, agentPath === '' ? about : { ...about, agentID })
+    return answerOf(said, permissions)
+  }
+  const answer = await Promise.race([asked().catch(failedAnswer), late])
+  cancel()
+  if (!signal.aborted) run.ports.answer?.(key, await kept(permissions, answer))
+}
+
+async function kept(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
+  if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
+  try {
+    await permissions.keep?.(answer.updatedPermissions)
+    return answer
+  } catch (error) {
+    return { behavior: 'deny', message: `The permissions could not be changed: ${messageOf(error)}` }
+  }
 }
 
 /** The time limit stands still meanwhile. A driver that fails does not stop it for good: others may be at work beside this call. */
@@ -123,7 +179,7 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
   deadline.pause()
   try {
     const answer = await steps.wait<PermissionDecision>(key, { signal: abort.signal })
-    return answer === undefined ? interruptedDecision : decisionOf(answer)
+    return answer === undefined ? interruptedDecision : recordedAnswer(answer)
   } finally {
     deadline.goOn()
   }

@@ -1,5 +1,6 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import { after, type Eventually } from '../../eventually.ts'
+import { changeOf } from '../../settings/settings-change.ts'
 import type { PermissionDecision } from '../../tools/permission-decision.ts'
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import { abortedResult, denied, invalid, notRun, type ToolResult } from '../../tools/tool-result.ts'
@@ -101,8 +102,11 @@ function enterDecision(
       return 'pending'
     }
     case 'deny':
+      // Also where the answer is on record: the process may have ended before the abort was.
+      if (decision.interrupt === true) run.ports.interrupt()
       return deny(run, inspected, decision.message)
     case 'allow': {
+      if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
       if (decision.updatedInput === undefined) return ready(run, phase, inspected)
       const changed = inspectInput(inspected.tool, { ...call, input: decision.updatedInput }, inspected.index)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)

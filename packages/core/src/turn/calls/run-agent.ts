@@ -16,6 +16,7 @@ import {
   type RunIdentity,
   type RunState,
 } from '../../state.ts'
+import { carriedOn, changeOf } from '../../settings/settings-change.ts'
 import { toolDefinitionsOf } from '../../tools/definitions.ts'
 import { resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
@@ -191,4 +192,8 @@ export function enterAgent(run: Run, { spent: child }: AgentOutcome): void {
     stillRunning: [...spent.stillRunning, ...child.stillRunning],
     now: Math.max(spent.now, child.now),
   })
+  // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
+  const learned = carriedOn(run.spent.settings, child.settings)
+  const known = run.spent.settings?.permissionUpdates ?? []
+  if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
 }

@@ -1,0 +1,135 @@
+import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+
+/**
+ * A JSON text with one value changed, and all else as it was written. Objects on the way that are missing are made.
+ * The text must be JSON that holds an object; an empty one becomes one.
+ */
+export function withValue(text: string, path: readonly string[], value: Json): string {
+  const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  '
+  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  if (text.trim() === '') return `${rendered(nested(path, value), '', { unit, newline })}${newline}`
+  const changed = changedAt(text, path, value, { unit, newline })
+  // It was read, so that nobody reads what this did not mean to write.
+  JSON.parse(changed.replace(/^\uFEFF/, ''))
+  return changed
+}
+
+interface Style {
+  readonly unit: string
+  readonly newline: string
+}
+
+function changedAt(text: string, path: readonly string[], value: Json, style: Style): string {
+  let object = spanAt(text, skip(text, text.startsWith('\uFEFF') ? 1 : 0))
+  for (let depth = 0; ; depth++) {
+    const [key = '', ...rest] = path.slice(depth)
+    const members = membersOf(text, object)
+    // Of a key that stands twice the last counts.
+    const found = members.findLast((member) => member.key === key)
+    if (found === undefined) return withMember(text, object, members, [key, nested(rest, value)], style)
+    if (rest.length > 0 && text[found.value.start] === '{') {
+      object = found.value
+      continue
+    }
+    const own = text.slice(found.value.start, found.value.end)
+    const next = nested(rest, value)
+    const isInline = Array.isArray(next) && own.startsWith('[') && !own.includes('\n') && own.length > 2
+    const made = isInline ? inline(next) : rendered(next, indentAt(text, found.value.start), style)
+    return text.slice(0, found.value.start) + made + text.slice(found.value.end)
+  }
+}
+
+interface Span {
+  readonly start: number
+  /** Behind its last character. */
+  readonly end: number
+}
+
+interface Member {
+  readonly key: string
+  readonly value: Span
+}
+
+function withMember(
+  text: string,
+  object: Span,
+  members: readonly Member[],
+  [key, value]: readonly [string, Json],
+  style: Style,
+): string {
+  const outer = indentAt(text, object.start)
+  const inner = outer + style.unit
+  const last = members.at(-1)
+  const own = text.slice(object.start, object.end)
+  const isInline = last !== undefined && !own.includes('\n')
+  const made = isInline ? inline(value) : rendered(value, inner, style)
+  const member = `${JSON.stringify(key)}: ${made}`
+  if (last === undefined)
+    return `${text.slice(0, object.start)}{${style.newline}${inner}${member}${style.newline}${outer}}${text.slice(object.end)}`
+  const before = isInline ? ', ' : `,${style.newline}${inner}`
+  return text.slice(0, last.value.end) + before + member + text.slice(last.value.end)
+}
+
+function nested(path: readonly string[], value: Json): Json {
+  return path.toReversed().reduce<Json>((inner, key): JsonObject => ({ [key]: inner }), value)
+}
+
+function rendered(value: Json, indent: string, { unit, newline }: Style): string {
+  return JSON.stringify(value, undefined, unit).split('\n').join(`${newline}${indent}`)
+}
+
+function inline(value: Json): string {
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(inline).join(', ')}]`
+  if (!isJsonObject(value)) return JSON.stringify(value)
+  return `{ ${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}: ${inline(inner ?? null)}`)
+    .join(', ')} }`
+}
+
+/** What the line begins with on which something stands. */
+function indentAt(text: string, at: number): string {
+  const line = text.slice(text.lastIndexOf('\n', at) + 1, at)
+  return /^[ \t]*/.exec(line)?.[0] ?? ''
+}
+
+function skip(text: string, from: number): number {
+  let at = from
+  while (/\s/.test(text[at] ?? '')) at++
+  return at
+}
+
+/** The value that begins here. The text is JSON. */
+function spanAt(text: string, start: number): Span {
+  const first = text[start]
+  if (first === '"') return { start, end: endOfText(text, start) }
+  if (first !== '{' && first !== '[')
+    return { start, end: start + (/^[\w.+-]+/.exec(text.slice(start))?.[0].length ?? 0) }
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    const character = text[at]
+    if (character === '"') at = endOfText(text, at) - 1
+    else if (character === '{' || character === '[') depth++
+    else if ((character === '}' || character === ']') && --depth === 0) return { start, end: at + 1 }
+  }
+  return { start, end: text.length }
+}
+
+function endOfText(text: string, from: number): number {
+  let at = from + 1
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
+  return at + 1
+}
+
+function membersOf(text: string, { start, end }: Span): readonly Member[] {
+  const members: Member[] = []
+  let at = skip(text, start + 1)
+  while (at < end - 1) {
+    const name = spanAt(text, at)
+    const value = spanAt(text, skip(text, skip(text, name.end) + 1))
+    // The text is JSON, so that a name is a string of it.
+    members.push({ key: JSON.parse(text.slice(name.start, name.end)) as string, value })
+    at = skip(text, skip(text, value.end) + 1)
+  }
+  return members
+}

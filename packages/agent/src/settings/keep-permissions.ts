@@ -1,0 +1,178 @@
+import { chmod, readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject, messageOf, type PermissionUpdate } from '@halting/core/adapters'
+import { isInside, realPath } from '../paths.ts'
+import { ruleTexts } from '../permissions/learned.ts'
+import { makeDurableFolder, writeWhole } from '../session/durable.ts'
+import { codeOf } from '../tools/result.ts'
+import { folderTrust } from '../trust/folder-trust.ts'
+import { changeTrust, lockFile } from '../trust/trust-store.ts'
+import { withValue } from './json-edit.ts'
+import { projectOffers } from './settings.ts'
+import { type PlacesOptions, settingsPlaces } from './places.ts'
+
+export interface KeeperOptions extends PlacesOptions {
+  /** Trusted for this run, and by what. */
+  readonly trustedBy?: string | undefined
+}
+
+type Kept = 'userSettings' | 'localSettings' | 'projectSettings'
+
+const levels = { userSettings: 'user', localSettings: 'local', projectSettings: 'project' } as const
+
+/**
+ * Keeps what a person allowed in the settings file that it is meant for: the rest of the file stays as it was written, and a
+ * crash leaves the old file or the new one. In a folder that nobody trusts nothing is kept that loosens: it would not count.
+ */
+export function settingsKeeper(options: KeeperOptions): (updates: readonly PermissionUpdate[]) => Promise<void> {
+  return async (updates) => {
+    for (const destination of ['userSettings', 'localSettings', 'projectSettings'] as const) {
+      const own = updates.filter((update) => update.destination === destination)
+      if (own.length > 0) await keepIn(destination, own, options)
+    }
+  }
+}
+
+async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
+  const path = await fileFor(destination, options)
+  if (destination === 'userSettings') return changeFile(path, updates)
+  await checkProject(destination, path, updates, options)
+  await changeFile(path, updates)
+  await nameOffers(updates, options)
+}
+
+/** The file that is there, ours before that of others; ours where there is none. */
+async function fileFor(destination: Kept, options: KeeperOptions): Promise<string> {
+  const paths = settingsPlaces(options).flatMap(({ level, path }) => (level === levels[destination] ? [path] : []))
+  for (const path of paths) if ((await stat(path).catch(() => undefined)) !== undefined) return path
+  const [first] = paths
+  if (first === undefined)
+    throw new ConfigurationError(
+      'There is no project here to keep permissions for: it is your home folder. Keep them in your own settings.',
+    )
+  return first
+}
+
+/** @throws ConfigurationError for what must not be written, or would not count. */
+async function checkProject(
+  destination: Kept,
+  path: string,
+  updates: readonly PermissionUpdate[],
+  options: KeeperOptions,
+): Promise<void> {
+  // A link that a repository brings would have another file written.
+  if (!isInside(realPath(path), realPath(options.cwd)))
+    throw new ConfigurationError(`${path} leads out of the project. Nothing was kept.`)
+  const tightens = updates.every((update) => update.type === 'addRules' && update.behavior !== 'allow')
+  if (destination === 'localSettings' && tightens) return
+  const { trusted, folder } = await folderTrust({ ...options, once: options.trustedBy })
+  if (trusted) return
+  throw new ConfigurationError(
+    `${folder} is not trusted, so that nothing is kept in its settings: it would not count. halting trust has it count, or keep it in your own settings (userSettings).`,
+  )
+}
+
+/** What a person has just allowed needs no second question: it is on record as if it had been named. */
+async function nameOffers(updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
+  const said = new Set(updates.flatMap(offeredBy))
+  const added = (await projectOffers(options)).filter(({ setting, text }) => said.has(`${setting} ${text}`))
+  if (added.length === 0) return
+  const folder = realPath(options.cwd)
+  await changeTrust(options, (records) => {
+    const record = records.get(folder)
+    // Trust that named nothing has none that could be added to.
+    if (record?.trusted !== true) return
+    records.set(folder, { ...record, offers: [...new Set([...record.offers, ...added.map(({ id }) => id)])] })
+  })
+}
+
+function offeredBy(update: PermissionUpdate): readonly string[] {
+  switch (update.type) {
+    case 'addRules':
+    case 'replaceRules':
+      return update.behavior === 'allow' ? ruleTexts(update).map((rule) => `permissions.allow ${rule}`) : []
+    case 'addDirectories':
+      return update.directories.map((path) => `permissions.additionalDirectories ${path}`)
+    case 'setMode':
+      return [`permissions.defaultMode ${update.mode}`]
+    default:
+      return []
+  }
+}
+
+/** @throws ConfigurationError for a file that is no JSON, which is left as it is. */
+async function changeFile(path: string, updates: readonly PermissionUpdate[]): Promise<void> {
+  await makeDurableFolder(dirname(path))
+  // A link to a file of the person's own stays one.
+  const real = realPath(path)
+  const release = await lockFile(`${real}.lock`, 'the settings')
+  try {
+    const { text, mode } = await readOwn(real, path)
+    const changed = updates.reduce(withUpdate, text)
+    if (changed === text) return
+    await writeWhole(real, changed)
+    await chmod(real, mode)
+  } finally {
+    await release()
+  }
+}
+
+async function readOwn(real: string, path: string): Promise<{ readonly text: string; readonly mode: number }> {
+  try {
+    const found = await stat(real)
+    if (!found.isFile()) throw new ConfigurationError(`${path} is no file. Nothing was kept.`)
+    const text = await readFile(real, 'utf8')
+    const json = text.replace(/^\uFEFF/, '')
+    if (json.trim() !== '' && !isJsonObject(JSON.parse(json))) throw new Error('it holds no object')
+    return { text, mode: found.mode & 0o777 }
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return { text: '', mode: 0o600 }
+    if (thrown instanceof ConfigurationError) throw thrown
+    throw new ConfigurationError(`${path} is no JSON (${messageOf(thrown)}). Mend it; nothing was kept.`)
+  }
+}
+
+function withUpdate(text: string, update: PermissionUpdate): string {
+  switch (update.type) {
+    case 'setMode':
+      return withValue(text, ['permissions', 'defaultMode'], update.mode)
+    case 'addDirectories':
+      return withList(text, 'additionalDirectories', (list) => union(list, update.directories))
+    case 'removeDirectories':
+      return withList(text, 'additionalDirectories', (list) =>
+        list.filter((path) => !isAmong(update.directories, path)),
+      )
+    case 'addRules':
+      return withList(text, update.behavior, (list) => union(list, ruleTexts(update)))
+    case 'replaceRules':
+      return withList(text, update.behavior, () => ruleTexts(update))
+    case 'removeRules':
+      return withList(text, update.behavior, (list) => list.filter((rule) => !isAmong(ruleTexts(update), rule)))
+  }
+}
+
+type Entry = string | number | boolean | null | object
+
+function isAmong(texts: readonly string[], entry: Entry): boolean {
+  return texts.some((text) => text === entry)
+}
+
+function union(list: readonly Entry[], more: readonly string[]): readonly Entry[] {
+  return [...list, ...more.filter((text) => !list.includes(text))]
+}
+
+function withList(text: string, name: string, change: (list: readonly Entry[]) => readonly Entry[]): string {
+  const content: unknown = text.trim() === '' ? {} : JSON.parse(text.replace(/^\uFEFF/, ''))
+  const permissions = isJsonObject(content) ? content['permissions'] : undefined
+  if (permissions !== undefined && !isJsonObject(permissions))
+    throw new ConfigurationError('permissions in the settings file is no object. Mend it; nothing was kept.')
+  const found = permissions?.[name]
+  if (found !== undefined && !Array.isArray(found))
+    throw new ConfigurationError(`permissions.${name} in the settings file is no list. Mend it; nothing was kept.`)
+  // Entries of JSON.
+  const list = (found ?? []) as readonly Entry[]
+  const next = change(list)
+  if (next.length === list.length && next.every((entry, index) => entry === list[index])) return text
+  return withValue(text, ['permissions', name], next as never)
+}

@@ -1,0 +1,65 @@
+import { plainTextOf } from '../content.ts'
+import { messageOf } from '../errors.ts'
+import { fieldsOf } from '../given.ts'
+import type { JsonObject } from '../json.ts'
+import { decisionOf, type PermissionDecision } from './permission-decision.ts'
+import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
+import type { Permissions } from './permissions.ts'
+
+/**
+ * Asks a person about a call that rules, mode and hooks leave open (spec R-ASK-1). The answer is on record before it counts.
+ * One that throws, or gives no answer, denies the call.
+ */
+export type CanUseTool = (
+  toolName: string,
+  input: JsonObject,
+  options: CanUseToolOptions,
+) => PermissionAnswer | Promise<PermissionAnswer>
+
+/** What a callback is told beside the call. */
+export interface CanUseToolOptions {
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+  readonly toolUseID: string
+  /** Changes that would let this call and its like run without a question. */
+  readonly suggestions: readonly PermissionUpdate[]
+  /** Why it is asked about. */
+  readonly decisionReason: string
+  /** The subagent that makes the call. */
+  readonly agentID?: string
+}
+
+/** What a person says. `updatedInput` takes the place of the whole input; deny rules are held against it. */
+export type PermissionAnswer = Exclude<PermissionDecision, { readonly behavior: 'ask' }>
+
+/** What was given as an answer, read once. What is none denies, and says what is wrong. */
+export function answerOf(given: unknown, { modes = [] }: Permissions): PermissionAnswer {
+  const { behavior, updatedPermissions, message, interrupt } = fieldsOf(given) ?? {}
+  if (behavior === 'deny') {
+    const said = message === undefined || message === '' ? 'The person denied this call.' : plainTextOf(message)
+    return { behavior, message: said, ...(interrupt === true && { interrupt }) }
+  }
+  if (behavior !== 'allow')
+    return wrong("it must be { behavior: 'allow', … } or { behavior: 'deny', message }, and was something else")
+  const decision = decisionOf(given)
+  if (decision.behavior === 'ask') return wrong('it must be allow or deny')
+  if (updatedPermissions === undefined || updatedPermissions === null) return decision
+  const updates = permissionUpdatesOf(updatedPermissions)
+  if (typeof updates === 'string') return wrong(`updatedPermissions: ${updates}`)
+  const mode = updates.find((update) => update.type === 'setMode' && !modes.includes(update.mode))
+  if (mode?.type === 'setMode')
+    return wrong(`updatedPermissions: there is no mode ${mode.mode} (${modes.join(', ') || 'none'})`)
+  return decision.behavior === 'allow' ? { ...decision, updatedPermissions: updates } : decision
+}
+
+function wrong(what: string): PermissionAnswer {
+  return { behavior: 'deny', message: `The answer of canUseTool was not understood: ${what}.` }
+}
+
+export function failedAnswer(thrown: unknown): PermissionAnswer {
+  return { behavior: 'deny', message: `Nobody could be asked: ${messageOf(thrown)}` }
+}
+
+export function lateAnswer(timeoutMs: number): PermissionAnswer {
+  return { behavior: 'deny', message: `Nobody answered within ${timeoutMs / 1000} s.` }
+}

@@ -1,0 +1,322 @@
+// Holds rules of docs/spec.md: R-ASK-1 to R-ASK-6.
+import { expect, test } from 'vitest'
+import {
+  agentTool,
+  createMemorySteps,
+  replay,
+  resume,
+  type LoopOptions,
+  type PermissionRequest,
+  type Permissions,
+  type StepRecord,
+} from '../../src/index.ts'
+import type { CanUseTool, PermissionUpdate } from '../../src/adapters/index.ts'
+import { foldSession } from '../../src/steps/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { ask, engineOf, resultOf } from '../support/engine.ts'
+import { begin, calls, hook, resultTexts, run, tick, tool, until } from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+const rule = (toolName: string, destination: PermissionUpdate['destination'] = 'session'): PermissionUpdate => ({
+  type: 'addRules',
+  rules: [{ toolName }],
+  behavior: 'allow',
+  destination,
+})
+
+/** Asks about everything but what was learned, and notes what it is given to keep. */
+function rules(more: Partial<Permissions> = {}) {
+  const kept: PermissionUpdate[][] = []
+  const seen: PermissionRequest[] = []
+  const permissions: Permissions = {
+    modes: ['default', 'acceptEdits'],
+    denies: ({ call }) => ((call.input as { evil?: true }).evil === true ? 'evil is denied' : undefined),
+    decide(request) {
+      seen.push(request)
+      const isLearned = (request.learned ?? []).some(
+        (update) => 'rules' in update && update.rules.some(({ toolName }) => toolName === request.call.name),
+      )
+      return isLearned || request.mode === 'acceptEdits'
+        ? { behavior: 'allow' }
+        : { behavior: 'ask', message: `Allow ${request.call.name}?` }
+    },
+    suggest: ({ call }) => [rule(call.name, 'localSettings')],
+    keep: (updates) => void kept.push([...updates]),
+    ...more,
+  }
+  return { permissions, kept, seen }
+}
+
+const echo = tool('Echo', (input) => JSON.stringify(input))
+const tools = [echo, tool('Other', 'other')]
+const twice = [calls({ name: 'Echo', input: { a: 1 } }), calls({ name: 'Echo', input: { a: 2 } }), 'done']
+
+test('the callback is asked with the call, why, what would allow it, and the signal; its yes runs the call', async () => {
+  const asked: unknown[] = []
+  const canUseTool: CanUseTool = (name, input, { signal, ...rest }) => {
+    asked.push([name, input, rest, signal.aborted])
+    return { behavior: 'allow' }
+  }
+  const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
+  expect([result.terminal.reason, resultTexts(result), asked]).toEqual([
+    'completed',
+    ['{"a":1}'],
+    [
+      [
+        'Echo',
+        { a: 1 },
+        { toolUseID: 'call_0_0', decisionReason: 'Allow Echo?', suggestions: [rule('Echo', 'localSettings')] },
+        false,
+      ],
+    ],
+  ])
+})
+
+test('what rules, mode or a hook decide is not asked about; a hook that asks is', async () => {
+  const asked: string[] = []
+  const canUseTool: CanUseTool = (name) => {
+    asked.push(name)
+    return { behavior: 'allow' }
+  }
+  const { permissions } = rules({
+    decide: ({ call }) => (call.name === 'Other' ? { behavior: 'allow' } : { behavior: 'deny', message: 'no' }),
+  })
+  const hooks = [hook('beforeToolUse', (context) => context.withPermission('ask'), { tools: ['Other'] })]
+  await run([calls('Echo', 'Other'), 'done'], { tools, permissions, canUseTool })
+  expect(asked).toEqual([])
+  await run([calls('Echo', 'Other'), 'done'], { tools, permissions, canUseTool, hooks })
+  expect(asked).toEqual(['Other'])
+})
+
+test('a hook that leaves a call open leaves it for later, and not for the callback', async () => {
+  const hooks = [hook('beforeToolUse', (context) => context.withPermission('defer'))]
+  const canUseTool: CanUseTool = () => ({ behavior: 'allow' })
+  const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool, hooks })
+  expect(result.terminal.reason).toBe('needs_approval')
+})
+
+test.each([
+  ['denies with its message', () => ({ behavior: 'deny', message: 'not now' }), 'not now'],
+  ['throws', () => Promise.reject(new Error('boom')), 'Nobody could be asked: boom'],
+  ['gives nothing', () => undefined, "The answer of canUseTool was not understood: it must be { behavior: 'allow'"],
+  ['says ask', () => ({ behavior: 'ask', message: 'x' }), 'The answer of canUseTool was not understood'],
+  [
+    'gives updates that are none',
+    () => ({ behavior: 'allow', updatedPermissions: [{ type: 'x' }] }),
+    'updatedPermissions: [0].destination is one of session',
+  ],
+  [
+    'sets a mode that there is not',
+    () => ({
+      behavior: 'allow',
+      updatedPermissions: [{ type: 'setMode', mode: 'bypassPermissions', destination: 'session' }],
+    }),
+    'there is no mode bypassPermissions',
+  ],
+  ['puts in what a deny rule is about', () => ({ behavior: 'allow', updatedInput: { evil: true } }), 'evil is denied'],
+])('a callback that %s', async (_what, callback, text) => {
+  // Plain JavaScript may give anything.
+  const canUseTool = callback as unknown as CanUseTool
+  const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
+  expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', [expect.stringContaining(text)]])
+})
+
+test('another input takes the place of the whole input', async () => {
+  const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedInput: { b: 1 } })
+  const result = await run([twice[0] ?? '', 'done'], { tools, permissions: rules().permissions, canUseTool })
+  expect(resultTexts(result)).toEqual(['{"b":1}'])
+})
+
+test('an answer that is long in coming is waited for without the time limit, and given up at its own', async () => {
+  const clock = createFakeClock()
+  const given = { tools, permissions: rules().permissions, clock, maxDurationMs: 1_000, canUseToolTimeoutMs: 60_000 }
+  const going = begin([twice[0] ?? '', 'done'], { ...given, canUseTool: () => new Promise(() => {}) })
+  await until(() => going.events.some(({ type }) => type === 'approval_needed'))
+  await tick()
+  await clock.advance(59_000)
+  await tick()
+  expect(going.events.some(({ type }) => type === 'run_end')).toBe(false)
+  await clock.advance(1_000)
+  const result = await going.end()
+  expect([result.terminal.reason, resultTexts(result)]).toEqual(['completed', ['Nobody answered within 60 s.']])
+})
+
+test('an abort withdraws the question by its signal; what the callback says then does not count', async () => {
+  let say: (answer: { behavior: 'allow' }) => void = () => {}
+  const signals: AbortSignal[] = []
+  const canUseTool: CanUseTool = (_name, _input, { signal }) => {
+    signals.push(signal)
+    return new Promise((resolve) => {
+      say = resolve
+    })
+  }
+  const { permissions, kept } = rules()
+  const going = begin([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
+  await until(() => signals.length > 0)
+  going.loop.abort('user')
+  const result = await going.end()
+  say({ behavior: 'allow' })
+  await tick()
+  expect([result.terminal.reason, signals[0]?.aborted, kept]).toEqual(['aborted_tools', true, []])
+})
+
+test('a denial with interrupt ends the run; also from a subagent', async () => {
+  const canUseTool: CanUseTool = () => ({ behavior: 'deny', message: 'stop it', interrupt: true })
+  const { permissions } = rules()
+  const result = await run([calls('Echo', 'Other'), 'done'], { tools, permissions, canUseTool })
+  expect([result.terminal.reason, resultTexts(result)[0]]).toEqual(['aborted_tools', 'stop it'])
+  const helper = agentTool({ name: 'Helper', description: 'helps', spawn: () => ({ prompt: 'help' }) })
+  const asks = rules({
+    decide: ({ call }) => (call.name === 'Helper' ? { behavior: 'allow' } : { behavior: 'ask', message: '?' }),
+  })
+  const inAgent = await run([calls('Helper'), calls('Echo'), 'done', 'done'], {
+    tools: [...tools, helper],
+    permissions: asks.permissions,
+    canUseTool,
+  })
+  expect(inAgent.terminal.reason).toBe('aborted_tools')
+})
+
+test('what is to hold from now on is kept once, and holds for the calls after it', async () => {
+  const asked: string[] = []
+  const canUseTool: CanUseTool = (name) => {
+    asked.push(name)
+    return { behavior: 'allow', updatedPermissions: [rule(name, 'localSettings')] }
+  }
+  const { permissions, kept } = rules()
+  const result = await run(twice, { tools, permissions, canUseTool })
+  expect([resultTexts(result), asked, kept]).toEqual([
+    ['{"a":1}', '{"a":2}'],
+    ['Echo'],
+    [[rule('Echo', 'localSettings')]],
+  ])
+})
+
+test('what cannot be kept denies the call, and says why', async () => {
+  const canUseTool: CanUseTool = () => ({ behavior: 'allow', updatedPermissions: [rule('Echo', 'userSettings')] })
+  const { permissions } = rules({ keep: () => Promise.reject(new Error('the disk is full')) })
+  const result = await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
+  expect(resultTexts(result)).toEqual(['The permissions could not be changed: the disk is full'])
+})
+
+test('what a subagent was allowed holds for the run, and what the run was allowed for its subagents', async () => {
+  const helper = agentTool({ name: 'Helper', description: 'helps', spawn: () => ({ prompt: 'help' }) })
+  const asked: string[] = []
+  const canUseTool: CanUseTool = (name, _input, { agentID }) => {
+    asked.push(`${name} ${agentID ?? 'main'}`)
+    return { behavior: 'allow', updatedPermissions: [rule(name)] }
+  }
+  const { permissions } = rules()
+  const script = [calls('Other'), calls('Helper'), calls('Other', 'Echo'), 'helped', calls('Echo'), 'done']
+  const result = await run(script, { tools: [...tools, helper], permissions, canUseTool })
+  expect([result.terminal.reason, asked.map((line) => line.replace(/run1\/.*/, 'agent'))]).toEqual([
+    'completed',
+    ['Other main', 'Helper main', 'Echo agent'],
+  ])
+})
+
+test('a mode for the session is the mode of the run from then on', async () => {
+  let count = 0
+  const canUseTool: CanUseTool = () => {
+    count++
+    return { behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] }
+  }
+  const { permissions, seen } = rules()
+  await run(twice, { tools, permissions, canUseTool })
+  expect([count, seen.map(({ mode }) => mode)]).toEqual([1, [undefined, 'acceptEdits']])
+})
+
+test('killed after any record and resumed, an answer that is on record is not asked for again, and what it taught holds', async () => {
+  const optionsOf = (log: string[]): LoopOptions => ({
+    model: scriptedModel(({ messages }) =>
+      messages.length < 3
+        ? calls({ name: 'Echo', input: { a: 1 } })
+        : messages.length < 5
+          ? calls({ name: 'Echo', input: { a: 2 } })
+          : 'done',
+    ),
+    tools,
+    clock: createFakeClock({ autoAdvance: true }),
+    permissions: rules({ keep: () => void log.push('kept') }).permissions,
+    canUseTool: (name) => {
+      log.push(`asked ${name}`)
+      return { behavior: 'allow', updatedPermissions: [rule('Echo')] }
+    },
+  })
+  for (let count = 1; ; count++) {
+    const before: string[] = []
+    const records = await killedAfter(count, optionsOf(before))
+    const isOver = records.some(({ type }) => type === 'end')
+    const isAnswered = records.some((record) => record.type === 'result' && record.key.includes('approval:'))
+    if (isOver) break
+    const after: string[] = []
+    const { terminal } = resume(records, {
+      ...optionsOf(after),
+      steps: createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) }),
+    }).loop
+    expect([count, (await terminal).reason]).toEqual([count, 'completed'])
+    expect([count, after]).toEqual([count, isAnswered ? [] : ['asked Echo', 'kept']])
+  }
+})
+
+test('a replay asks nobody and keeps nothing', async () => {
+  const records: StepRecord[] = []
+  const log: string[] = []
+  const { permissions } = rules({ keep: () => void log.push('kept') })
+  const canUseTool: CanUseTool = () => {
+    log.push('asked')
+    return { behavior: 'allow', updatedPermissions: [rule('Echo')] }
+  }
+  const clock = createFakeClock({ autoAdvance: true })
+  const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
+  const { model, terminal } = await run(twice, { tools, permissions, canUseTool, clock, steps })
+  expect(log).toEqual(['asked', 'kept'])
+  const again = await replay(records, { model, tools, permissions, canUseTool })
+  expect([again.terminal.reason, terminal.reason, log]).toEqual(['completed', 'completed', ['asked', 'kept']])
+})
+
+test('the runs of an engine share what was learned; a later process has what was said for the session', async () => {
+  const records: StepRecord[][] = []
+  let count = 0
+  const canUseTool: CanUseTool = (name) => {
+    count++
+    return { behavior: 'allow', updatedPermissions: [rule(name, name === 'Echo' ? 'session' : 'userSettings')] }
+  }
+  const script = [calls('Echo', 'Other'), 'done', calls('Echo', 'Other'), 'done']
+  const clock = createFakeClock({ autoAdvance: true })
+  const { engine } = engineOf(script, {
+    tools,
+    permissions: rules().permissions,
+    canUseTool,
+    clock,
+    stepsFor: () => {
+      const own: StepRecord[] = []
+      records.push(own)
+      return createMemorySteps({ clock, onRecord: (record) => void own.push(record) })
+    },
+  })
+  for (const prompt of ['one', 'two']) for await (const _ of engine.submit(prompt));
+  expect(count).toBe(2)
+  const { permissions, seen } = rules()
+  const session = { ...foldSession(records), sessionId: 'session', log: { append: () => {}, flush: async () => {} } }
+  const { engine: later } = engineOf([calls('Echo'), 'done'], {
+    tools,
+    permissions,
+    canUseTool,
+    session: session as never,
+  })
+  for await (const _ of later.submit('three'));
+  // What was kept in files is read from there, by whoever makes the rules.
+  expect([count, seen[0]?.learned]).toEqual([2, [rule('Echo')]])
+})
+
+test('denials by the callback stand in the result message', async () => {
+  const { result } = await ask([twice[0] ?? '', 'done'], {
+    tools,
+    permissions: rules().permissions,
+    canUseTool: () => ({ behavior: 'deny', message: 'no' }),
+  })
+  expect(resultOf([result]).permission_denials).toEqual([
+    { tool_name: 'Echo', tool_use_id: 'call_0_0', tool_input: { a: 1 } },
+  ])
+})
