@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-KEEP-1 to R-KEEP-6.
+// Holds rules of docs/spec.md: R-LEARN-1 to R-LEARN-6.
 import {
   existsSync,
   lstatSync,

@@ -120,12 +120,12 @@ function pathRule(tool: 'Edit' | 'Read', path: string, book: RuleBook): string |
 }
 
 /** The rule for one command. An asterisk in it would be a wildcard: such a rule would allow more than what was asked. */
-function ruleNaming({ words, assignments }: SimpleCommand): string | undefined {
+export function ruleNaming({ words, assignments }: SimpleCommand): string | undefined {
   const text = sourceOf(assignments.every(isHarmlessAssignment) ? words : [...assignments, ...words])
   return text.includes('*') ? undefined : `Bash(${text})`
 }
 
-function ruleAllowing({ words, assignments }: SimpleCommand, book: RuleBook): string | undefined {
+export function ruleAllowing({ words, assignments }: SimpleCommand, book: RuleBook): string | undefined {
   if (assignments.every(isHarmlessAssignment)) {
     for (const form of formsOf(words)) {
       const rule = ruleForText(form, book)
@@ -171,7 +171,7 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
   }
 }
 
-function gitEffectProblem(
+export function gitEffectProblem(
   effect: Extract<Effect, { kind: 'git' }>,
   { book, whereabouts, isHardened }: Place,
 ): string | undefined {

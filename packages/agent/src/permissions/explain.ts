@@ -3,6 +3,7 @@ import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
 import { doubtAbout, ruleForCommand } from './command-rules.ts'
 import { analyseShell } from '../shell/analysis.ts'
 import type { RuleBook } from './rule-book.ts'
+import { unjudgedParts } from './unjudged.ts'
 
 /** One command or redirect of a line, and what would become of it alone. */
 export interface ExplainedPart {
@@ -38,6 +39,12 @@ export function explainedParts(command: string, book: RuleBook): readonly Explai
       if (doubt !== undefined) return { part: text, behavior: 'ask', because: doubt }
       const bare = bareRule(book)
       if (part.isRule === true) return { part: text, behavior: 'allow', because: `the rule ${part.by ?? ''}` }
+      const unjudged = book.mode === 'bypassPermissions' ? unjudgedParts(text, book)[0] : undefined
+      if (unjudged !== undefined) {
+        const because = `${unjudged.why}: the deny rules for files cannot be held against it without a sandbox`
+        const { wouldAllow } = unjudged
+        return { part: text, behavior: 'ask', because, ...(wouldAllow !== undefined && { wouldAllow }) }
+      }
       if (book.mode === 'bypassPermissions')
         return { part: text, behavior: 'allow', because: 'the mode bypassPermissions' }
       if (part.by !== undefined) return { part: text, behavior: 'allow', because: part.by }

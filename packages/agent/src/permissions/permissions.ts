@@ -21,6 +21,7 @@ import {
 import { checkUpdates, suggestionOf, withLearned } from './learned.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { subjectOf, type Subject } from './subject.ts'
+import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
 
 export interface PermissionOptions {
   readonly mode?: PermissionMode
@@ -210,7 +211,12 @@ function decide(request: PermissionRequest, book: RuleBook): PermissionDecision 
   if (asked !== undefined)
     return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
-  if (request.hookDecision === 'allow' || book.mode === 'bypassPermissions') return unlessInDoubt(subject, book)
+  // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
+  if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
+  if (book.mode === 'bypassPermissions') {
+    const decision = unlessInDoubt(subject, book)
+    return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
+  }
   if (book.mode === 'plan' && !changesNothing(request)) {
     return {
       behavior: 'deny',
@@ -234,6 +240,26 @@ function unlessInDoubt(subject: Subject, book: RuleBook): PermissionDecision {
   return doubt === undefined
     ? allowed
     : { behavior: 'ask', message: `${doubt}, so the deny rules cannot be held against it. Write it in a simpler way.` }
+}
+
+/** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks (spec R-RULE-1c). */
+function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
+  const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
+  const [first] = parts
+  if (first === undefined) return allowed
+  const rules = rulesForUnjudged(parts)
+  const why = `which files ${first.part} uses cannot be seen (${first.why}), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold.`
+  return ask(why, isAllowedWith(rules, request, book) ? rules : [])
+}
+
+function isAllowedWith(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
+  try {
+    const { allow } = parseRules({ allow: rules }, book.cwd)
+    return decide(request, { ...book, allow: [...book.allow, ...allow] }).behavior === 'allow'
+  } catch {
+    // It cannot be written as a rule.
+    return false
+  }
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */
@@ -298,14 +324,11 @@ function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | unde
   const isAllowed = (tried: RuleBook): boolean => decide(request, tried).behavior === 'allow'
   if (isAllowed(book)) return isPlanning ? { rules: [], ...mode } : undefined
   const found = coverageOf(request, subjectOf(request.call, book.cwd), book)
-  if (found.kind === 'allowed' || found.rules.length === 0) return undefined
-  try {
-    const { allow } = parseRules({ allow: found.rules }, book.cwd)
-    return isAllowed({ ...book, allow: [...book.allow, ...allow] }) ? { rules: found.rules, ...mode } : undefined
-  } catch {
-    // What the command holds cannot be written as a rule.
-    return undefined
-  }
+  const subject = subjectOf(request.call, book.cwd)
+  const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
+  const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
+  const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? [] : found.rules
+  return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
 }
 
 /** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */

@@ -1,0 +1,52 @@
+import { analyseShell } from '../shell/analysis.ts'
+import { effectsOfCommand, isHarmlessAssignment, isReadOnlyAnalysis } from '../shell/read-only.ts'
+import { sourceOf } from '../shell/words.ts'
+import { bareRule, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
+import { whereaboutsOf } from './places.ts'
+import type { RuleBook } from './rule-book.ts'
+
+/** A part of a command line of which nobody can tell which files it uses. */
+export interface UnjudgedPart {
+  readonly part: string
+  readonly why: string
+  /** The rule that would answer for it; undefined where none can be written. */
+  readonly wouldAllow?: string
+}
+
+/**
+ * What of a command line deny rules for files cannot be held against: programs that nothing is known of may read and write
+ * any file. A part that an allow rule covers is the rule's to answer for, and what a sandbox holds is the kernel's. Empty
+ * where no rule denies a file.
+ */
+export function unjudgedParts(command: string, book: RuleBook): readonly UnjudgedPart[] {
+  if (!book.deny.some(({ spec }) => spec.kind === 'path')) return []
+  if (book.sandbox?.holds(command) === true || bareRule(book) !== undefined) return []
+  const analysis = analyseShell(command)
+  const whole = wholeProblem(analysis)
+  if (whole !== undefined) return [{ part: command, why: whole, wouldAllow: 'Bash' }]
+  const place = {
+    book,
+    whereabouts: whereaboutsOf(analysis, book.shellDirectory()),
+    isHardened: isReadOnlyAnalysis(analysis),
+  }
+  return analysis.commands.flatMap((simple): readonly UnjudgedPart[] => {
+    if (simple.words.length === 0 || ruleAllowing(simple, book) !== undefined) return []
+    const why = simple.assignments.every(isHarmlessAssignment)
+      ? effectsOfCommand(simple).flatMap((effect) => {
+          if (effect.kind === 'unknown') return [effect.why]
+          const problem = effect.kind === 'git' ? gitEffectProblem(effect, place) : undefined
+          return problem === undefined ? [] : [problem]
+        })[0]
+      : 'it sets a variable that programs take notice of'
+    if (why === undefined) return []
+    const rule = ruleNaming(simple)
+    const part = sourceOf([...simple.assignments, ...simple.words])
+    return [{ part, why, ...(rule !== undefined && { wouldAllow: rule }) }]
+  })
+}
+
+/** The rules that would answer for all of it; none where one of them cannot be written. */
+export function rulesForUnjudged(parts: readonly UnjudgedPart[]): readonly string[] {
+  const rules = parts.map(({ wouldAllow }) => wouldAllow)
+  return rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))]
+}
