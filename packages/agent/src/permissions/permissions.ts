@@ -4,6 +4,7 @@ import type { PermissionDecision, PermissionRequest, Permissions } from '@haltin
 import { resolve } from 'node:path'
 import { absolutePath, bothEnds, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
+import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { judgeCommand } from './command-cover.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
@@ -61,6 +62,8 @@ export interface RulePermissions extends Permissions {
   judgedPath(callId: string): string | undefined
   /** Which files deny rules name: a sandbox keeps them shut for every command. */
   deniedPlaces(): DeniedPatterns
+  /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
+  domains(): DomainLists
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
   deniesReading(path: string): boolean
 }
@@ -165,9 +168,21 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         book.deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
       return { read: named(readers), edit: named(writers) }
     },
+    domains: () => domainsOf(book),
     denies,
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, keep },
+  }
+}
+
+/** What a person is to be asked about is not let through by the way. */
+function domainsOf({ allow, ask, deny }: RuleBook): DomainLists {
+  const named = (rules: RuleBook['allow']): readonly string[] =>
+    rules.flatMap(({ spec }) => (spec.kind === 'domain' ? [spec.domain] : []))
+  const asked = named(ask)
+  return {
+    allowed: named(allow).filter((domain) => !asked.some((other) => overlaps(domain, other))),
+    denied: named(deny),
   }
 }
 

@@ -15,7 +15,7 @@ type RuleSpec =
   | { readonly kind: 'any' }
   | { readonly kind: 'command'; matches(command: string): boolean }
   | { readonly kind: 'path'; readonly pattern: PathPattern }
-  | { readonly kind: 'domain'; matches(host: string): boolean }
+  | { readonly kind: 'domain'; readonly domain: string; matches(host: string): boolean }
   | { readonly kind: 'name'; readonly name: string }
 
 /** A rule, alone or with the project of the settings file in which it stands (`/` in its path is that). */
@@ -101,7 +101,7 @@ function commandSpec(spec: string): RuleSpec | Problem {
 function domainSpec(spec: string): RuleSpec | Problem {
   const domain = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase()
   if (domain === undefined) return { problem: 'WebFetch takes domain:name, such as WebFetch(domain:*.example.com)' }
-  return { kind: 'domain', matches: (host) => matchesWildcard(domain, host) }
+  return { kind: 'domain', domain, matches: (host) => matchesWildcard(domain, host) }
 }
 
 /** Whether the rule speaks about a tool of this name. */

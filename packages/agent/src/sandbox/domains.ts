@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
+import { matchesWildcard } from '../permissions/wildcard.ts'
 
 export interface DomainLists {
   readonly allowed: readonly string[]
@@ -9,7 +10,15 @@ export interface DomainLists {
 export function isDomainAllowed(host: string, { allowed, denied }: DomainLists): boolean {
   const name = normalHost(host)
   const fits = (pattern: string): boolean => fitsDomain(name, normalHost(pattern))
-  return !denied.some(fits) && allowed.some(fits)
+  // A rule may deny `api-*.example.com`. To allow that is more than most mean by it.
+  const isDenied = denied.some((pattern) => fits(pattern) || matchesWildcard(normalHost(pattern), name))
+  return !isDenied && allowed.some(fits)
+}
+
+/** Whether a name that fits one pattern may fit the other. */
+export function overlaps(one: string, other: string): boolean {
+  const [left, right] = [normalHost(one), normalHost(other)]
+  return matchesWildcard(left, right) || matchesWildcard(right, left)
 }
 
 function fitsDomain(name: string, pattern: string): boolean {

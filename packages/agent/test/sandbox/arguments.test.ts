@@ -1,4 +1,5 @@
 // What bubblewrap and sandbox-exec are told (spec R-BOX-1, R-BOX-2), and the filter of system calls, as tables.
+import { createPermissions } from '@halting/agent'
 import { describe, expect, test } from 'vitest'
 import { bubblewrapArguments } from '../../src/sandbox/bubblewrap.ts'
 import type { SandboxDescription } from '../../src/sandbox/description.ts'
@@ -267,4 +268,17 @@ describe('The setting', () => {
     expect(tightening(opening, false)).toEqual({ ...shut, autoAllowBashIfSandboxed: false })
     expect(tightening({ enabled: false, autoAllowBashIfSandboxed: true }, false)).toEqual({})
   })
+})
+
+test('domains of WebFetch rules: what asks is not let through, and a denied one wins (spec R-BOX-6a)', () => {
+  const permissions = createPermissions({
+    cwd: '/project',
+    allow: ['WebFetch(domain:a.com)', 'WebFetch(domain:*.b.com)', 'WebFetch(domain:c.com)', 'WebFetch', 'Bash(x)'],
+    ask: ['WebFetch(domain:c.com)'],
+    deny: ['WebFetch(domain:evil.b.com)', 'WebFetch(domain:x-*.b.com)'],
+  })
+  const lists = permissions.domains()
+  expect(lists).toEqual({ allowed: ['a.com', '*.b.com'], denied: ['evil.b.com', 'x-*.b.com'] })
+  const reached = ['a.com', 'A.COM.', 'n.a.com', 'y.b.com', 'evil.b.com', 'x-1.b.com', 'c.com', 'd.com', '1.2.3.4']
+  expect(reached.filter((host) => isDomainAllowed(host, lists))).toEqual(['a.com', 'A.COM.', 'y.b.com'])
 })

@@ -23,8 +23,14 @@ export async function holdCommands(
   { env, output }: Pick<Program, 'env' | 'output'>,
 ): Promise<void> {
   const wanted: readonly JsonObject[] = flags.sandbox === true ? [{ enabled: true }, ...sandbox] : sandbox
-  const settings = sandboxSettingsOf(wanted)
-  if (!settings.enabled) return
+  const own = sandboxSettingsOf(wanted)
+  if (!own.enabled) return
+  const domains = permissions.domains()
+  const settings = {
+    ...own,
+    allowedDomains: [...own.allowedDomains, ...domains.allowed],
+    deniedDomains: [...own.deniedDomains, ...domains.denied],
+  }
   workspace.sandbox = await openSandbox({
     cwd: workspace.cwd,
     directories: workspace.directories,
