@@ -61,7 +61,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, config, context, doctor, models, permissions, replay, sessions, trust, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, config, context, doctor, models, permissions, replay, rewind, sessions, trust, undo, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--list', read.flags.list, 'trust'],

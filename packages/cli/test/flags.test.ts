@@ -203,7 +203,7 @@ test.each([
   ],
   [
     ['--json'],
-    '--json belongs to halting check, config, context, doctor, models, permissions, replay, sessions, trust, what-if and why. A run takes --output-format json.',
+    '--json belongs to halting check, config, context, doctor, models, permissions, replay, rewind, sessions, trust, undo, what-if and why. A run takes --output-format json.',
   ],
   [['--keep'], '--keep belongs to halting demo.'],
   [['--add-dir', 'nowhere'], '--add-dir takes a directory that is there; "nowhere" is not.'],

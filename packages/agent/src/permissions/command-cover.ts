@@ -14,7 +14,7 @@ import { doubtAbout, edit, read } from './command-rules.ts'
 import { gitProblem } from './git-settings.ts'
 import { type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { holdsProtected } from './protected.ts'
-import { couldFitBelow, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
+import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
 
 /** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
 export type CommandVerdict =
@@ -202,6 +202,7 @@ function readProblem(
   const all = [...places.paths, ...places.below]
   const outside = all.find((path) => !isPathAllowed(book, read, path))
   if (outside !== undefined) return `no rule allows it to read ${outside}`
+  if (kind === 'read tree' && all.some(holdsProcesses)) return 'it would go through what the kernel tells of processes'
   const open = kind === 'read tree' ? all : kind === 'read' ? places.below : []
   return open.some((folder) => couldFitBelow(readRules(book), folder))
     ? 'a file that a rule is about may be among those that it reads'

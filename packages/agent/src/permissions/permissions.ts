@@ -12,6 +12,7 @@ import { doubtAbout } from './command-rules.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
 import {
   hiddenTools,
+  holdsProcesses,
   isPathAllowed,
   pathForRule,
   patternForPath,
@@ -304,7 +305,8 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
   }
   if (subject.kind === 'path') {
-    if (isPathAllowed(book, subject.access, subject.path)) return covered
+    const isOpen = call.name === 'Grep' && holdsProcesses(subject.path)
+    if (!isOpen && isPathAllowed(book, subject.access, subject.path)) return covered
     const rule = `${subject.access.kind === 'read' ? 'Read' : 'Edit'}(${pathForRule(subject.path, book.cwd)})`
     return missing(`no rule allows ${call.name} on ${subject.path}.`, [rule])
   }

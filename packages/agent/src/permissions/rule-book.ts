@@ -93,8 +93,20 @@ function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolea
   const isWithin = book.directories.some((directory) => isInside(end, directory))
   // A folder of settings may be put into the project.
   const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
+  // The memory and the environment of processes, this program's too: keys of the person stand there.
+  if (isOfProcess(end)) return false
   if (kind === 'read') return isWithin || isReadable
   return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
+}
+
+/** What the kernel tells of one process. */
+function isOfProcess(end: string): boolean {
+  return /^\/proc\/(?:\d+|self|thread-self|\*)(?:\/|$)/.test(end)
+}
+
+/** Whether processes are among what lies in a folder: whoever goes through it reads what the kernel tells of them. */
+export function holdsProcesses(folder: string): boolean {
+  return bothEnds(folder).some((end) => end === '/' || end === '/proc')
 }
 
 /** A path as a rule would name it. */

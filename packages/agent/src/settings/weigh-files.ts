@@ -59,7 +59,11 @@ function checkedFiles(files: readonly ReadFile[], nearest?: Nearest): readonly C
 
 /** What project files would have run or loosened. */
 export function offersIn(files: readonly ReadFile[]): readonly Offer[] {
-  return unique(checkedFiles(files.filter(isOfProject)).flatMap(({ result }) => offersOf(result.fields)))
+  return unique(
+    checkedFiles(files.filter(isOfProject)).flatMap(({ file, result }) =>
+      offersOf(result.fields, file.projectDirectory),
+    ),
+  )
 }
 
 function unique(offers: readonly Offer[]): readonly Offer[] {
@@ -69,7 +73,8 @@ function unique(offers: readonly Offer[]): readonly Offer[] {
 /** Nobody asks for the record where nothing depends on it. */
 async function trustOf(checked: readonly Checked[], options: LoadOptions): Promise<FolderTrust | undefined> {
   const isNeeded = checked.some(
-    ({ file, result }) => isOfProject(file) && (offersOf(result.fields).length > 0 || result.problems.length > 0),
+    ({ file, result }) =>
+      isOfProject(file) && (offersOf(result.fields, file.projectDirectory).length > 0 || result.problems.length > 0),
   )
   return isNeeded ? folderTrust({ ...options, once: options.trustedBy }) : undefined
 }
@@ -87,11 +92,13 @@ function ofProject(
   warnings: string[],
 ): Fields {
   const lets = (offer: Offer): boolean => trust?.lets(offer) ?? false
-  for (const offer of offersOf(fields)) {
+  for (const offer of offersOf(fields, file.projectDirectory)) {
     if (lets(offer)) continue
     const why =
       trust?.trusted === true
-        ? 'it was not in what was trusted: it came later, or is trusted only by name'
+        ? offer.setting === 'hooks' || offer.setting === 'apiKeyHelper'
+          ? 'it was not in what was trusted: it came later, or a script that it runs has changed'
+          : 'it was not in what was trusted: it came later, or is trusted only by name'
         : 'the folder is not trusted'
     ignored.push({ setting: offer.setting, text: offer.text, from: file.name, why, forTrust: true })
   }
@@ -103,7 +110,7 @@ function ofProject(
     ignored.push({ setting, text: JSON.stringify(value), from: file.name, why, forTrust: false })
     warnings.push(`${setting} in ${file.name} does not count: ${why}.`)
   }
-  return letIn(fields, { lets, isSandboxed })
+  return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory })
 }
 
 /** Fields of which a project's say counts, trusted or not. */

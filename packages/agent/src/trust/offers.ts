@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Fields } from '../settings/check-file.ts'
 import { tightening } from '../sandbox/sandbox-settings.ts'
+import { namedScripts, type NamedScript } from './hook-scripts.ts'
 import { isDangerousVariable } from './variables.ts'
 
 /** One thing that a project would have run, set or loosened. It counts where the folder is trusted. */
@@ -29,15 +30,15 @@ export const ownOnly = [
 ] as const
 
 /** All that a project's file would have run or loosened. */
-export function offersOf(fields: Fields): readonly Offer[] {
+export function offersOf(fields: Fields, projectDirectory: string): readonly Offer[] {
   const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode } = fields
   return [
     ...Object.entries(hooks).flatMap(([event, groups]) =>
       groups.flatMap(({ matcher, hooks: handlers }) =>
-        handlers.map((handler) => hookOffer(event, matcher ?? '', handler)),
+        handlers.map((handler) => hookOffer(event, matcher ?? '', handler, projectDirectory)),
       ),
     ),
-    ...single.filter((name) => isOffered(name, fields)).map((name) => offer(name, fields[name])),
+    ...single.filter((name) => isOffered(name, fields)).map((name) => singleOffer(name, fields, projectDirectory)),
     ...allow.map((rule) => offer('permissions.allow', rule)),
     ...(defaultMode === undefined ? [] : [offer('permissions.defaultMode', defaultMode)]),
     ...additionalDirectories.map((path) => offer('permissions.additionalDirectories', path)),
@@ -62,20 +63,24 @@ export interface Letting {
   readonly lets: (offer: Offer) => boolean
   /** The person has commands in a sandbox whatever the project says. */
   readonly isSandboxed: boolean
+  /** Where the scripts lie that its hooks name. */
+  readonly projectDirectory: string
 }
 
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
-export function letIn(fields: Fields, { lets, isSandboxed }: Letting): Fields {
+export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory }: Letting): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, others } = fields
   const keptHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
     const kept = groups.map((group) => ({
       ...group,
-      hooks: group.hooks.filter((handler) => lets(hookOffer(event, group.matcher ?? '', handler))),
+      hooks: group.hooks.filter((handler) => lets(hookOffer(event, group.matcher ?? '', handler, projectDirectory))),
     }))
     return [event, kept.filter((group) => group.hooks.length > 0)] as const
   })
   const keptEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
-  const keptSingle = single.filter((name) => fields[name] !== undefined && lets(offer(name, fields[name])))
+  const keptSingle = single.filter(
+    (name) => fields[name] !== undefined && lets(singleOffer(name, fields, projectDirectory)),
+  )
   return {
     ...(deny && { deny }),
     ...(ask && { ask }),
@@ -103,6 +108,27 @@ function offer(setting: string, value: unknown): Offer {
   return { setting, text, needsNaming, id: idOf([setting, value]) }
 }
 
+/** A command that prints a key runs what its script holds, as a hook does. */
+function singleOffer(name: (typeof single)[number], fields: Fields, projectDirectory: string): Offer {
+  const made = offer(name, fields[name])
+  const { apiKeyHelper: command } = fields
+  const scripts = name !== 'apiKeyHelper' || command === undefined ? [] : namedScripts(command, projectDirectory)
+  return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, command]) }
+}
+
+/** What the scripts hold is a part of what was trusted. Without any the id is that of the command alone. */
+function withScripts(
+  text: string,
+  scripts: readonly NamedScript[],
+  value: readonly unknown[],
+): Pick<Offer, 'text' | 'id'> {
+  if (scripts.length === 0) return { text, id: idOf(value) }
+  return {
+    text: `${text} [as it is now: ${scripts.map(({ path }) => path).join(', ')}]`,
+    id: idOf([...value, scripts.map(({ path, content }) => [path, content])]),
+  }
+}
+
 function envOffer(name: string, value: string): Offer {
   return {
     setting: 'env',
@@ -116,18 +142,16 @@ function hookOffer(
   event: string,
   matcher: string,
   handler: NonNullable<Fields['hooks']>[string][number]['hooks'][number],
+  projectDirectory: string,
 ): Offer {
   const { type, ...said } = handler
   // What else it says may change what comes of it: a header sends a variable, `async` keeps a guard from deciding.
   const { command, url, prompt, statusMessage: _, ...more } = said as { readonly [field: string]: unknown }
   const runs = String(command ?? url ?? prompt)
   const rest = Object.keys(more).length === 0 ? '' : ` ${JSON.stringify(more)}`
-  return {
-    setting: 'hooks',
-    text: `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`,
-    needsNaming: false,
-    id: idOf(['hook', event, matcher, handler]),
-  }
+  const text = `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`
+  const scripts = handler.type === 'command' ? namedScripts(handler.command, projectDirectory) : []
+  return { setting: 'hooks', needsNaming: false, ...withScripts(text, scripts, ['hook', event, matcher, handler]) }
 }
 
 function idOf(value: unknown): string {
