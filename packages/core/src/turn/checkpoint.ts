@@ -10,6 +10,7 @@ import type { PolledControl } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { RecordPosition } from './record-position.ts'
+import { isAsked } from './request/is-asked.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
@@ -21,7 +22,12 @@ import { tellGuards } from './tell-guards.ts'
  * It takes no messages from the inbox: a run that stops leaves them there.
  */
 export function controlAt(run: Run, checkpoint: Checkpoint): Eventually<AbortCause | undefined> {
-  const key = run.key(`control:${checkpoint}:${run.spent.request}`)
+  const name = `control:${checkpoint}:${run.spent.request}`
+  // Beside an agent that goes on live, one whose record goes on behind this point took nothing here: what comes now is for later,
+  // or what it was charged for would be left out.
+  const isPassed = checkpoint === 'before_turn' ? isAsked(run) : run.turnEnd === 'passed'
+  if (isPassed && !run.isRecorded(name)) return undefined
+  const key = run.key(name)
   const polled = run.ports.steps.control(key, () => pollControl(run))
   if (polled === undefined) return undefined
   return after(polled, (control) => applyControl(run, control, checkpoint))

@@ -6,6 +6,7 @@ export const agentHooks: Scenario = {
   replies: ['task', 'text'],
   agents: ['text', 'read', 'error authentication_failed'],
   hooks: ['beforeAgent'],
+  aborts: ['user'],
   depth: 1,
   deviations: 2,
   options: {
