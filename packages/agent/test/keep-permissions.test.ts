@@ -191,12 +191,12 @@ test.each([
   ],
   ['{"permissions":{"allow":["w"]},"z":"}\\"]"}', '{"permissions":{"allow":["x"]},"z":"}\\"]"}'],
 ])('the rest of a file stays as it was written: %j', (text, expected) => {
-  if (expected === undefined) return expect(() => withValue(text, ['permissions', 'allow'], ['x'])).toThrow()
+  if (expected === undefined) return expect(() => withValue(text, ['permissions', 'allow'], ['x'])).toThrow(/JSON/)
   expect(withValue(text, ['permissions', 'allow'], ['x'])).toBe(expected)
 })
 
 const requestOf = (name: string, input: object, learned?: readonly PermissionUpdate[]): PermissionRequest => ({
-  call: { type: 'tool_use', id: 'c', name, input: input as never },
+  call: { type: 'tool_use', id: 'c', name, input },
   tool: { name, description: '', inputSchema: {}, readOnly: false, execute: () => '' },
   readOnly: false,
   ...(learned !== undefined && { learned }),

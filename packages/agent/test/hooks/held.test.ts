@@ -128,7 +128,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
   test.each(sample)('no way leads out by a hook: $name', async ({ command, worked }) => {
     const world = await makeWorld()
     const { stdout, stderr } = await runHeld(world, command)
-    expect(worked(world, stdout + stderr), stdout + stderr).toBe(false)
+    expect(worked(world, stdout + stderr), `${stdout}${stderr}`).toBe(false)
     expect(stderr).not.toContain('bwrap:')
     for (const folder of ['/tmp', '/dev/shm']) rmSync(`${folder}/halting-planted-${world.victim.pid}`, { force: true })
   })

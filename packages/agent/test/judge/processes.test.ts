@@ -33,7 +33,7 @@ test('so do the tools for files', () => {
   const permissions = createPermissions({ cwd: '/' })
   const behavior = (name: string, input: object): unknown =>
     permissions.decide({
-      call: { type: 'tool_use', id: 'c', name, input: input as never },
+      call: { type: 'tool_use', id: 'c', name, input },
       tool: { name, description: '', inputSchema: {}, readOnly: true, execute: () => '' },
       readOnly: true,
     })
