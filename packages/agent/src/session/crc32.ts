@@ -16,8 +16,8 @@ export function crc32OfLittle(bytes: Uint8Array): number {
 
 let zlib: typeof import('node:zlib') | undefined
 
-/** For much. */
-export function crc32OfMuch(bytes: Uint8Array): number {
+/** For much. `before` is the sum of what comes before these bytes. */
+export function crc32OfMuch(bytes: Uint8Array, before = 0): number {
   zlib ??= process.getBuiltinModule('node:zlib')
-  return zlib.crc32(bytes)
+  return zlib.crc32(bytes, before)
 }

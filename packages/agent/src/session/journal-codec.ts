@@ -1,7 +1,9 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
-import type { StepRecord } from '@halting/core/steps'
+import { PastOfRun, type StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
+import { changedSince } from './journal-figures.ts'
+import { OpenSegment, foldedBytes, messagePlace, type FoldLine } from './journal-fold.ts'
 import { lineOf, lineOfJson } from './journal-line.ts'
 import { withoutPayloads, type Payload } from './journal-payloads.ts'
 import { RunSums } from './session-sums.ts'
@@ -46,6 +48,14 @@ export interface WrittenLines {
   readonly entryLines: ReadonlyMap<string, string>
   /** What its runs come to. */
   readonly sums: RunSums
+  /** What the last lines and the run that goes on come to, where the reader kept that: the next fold is of them, too. */
+  readonly unfolded?: Unfolded | undefined
+}
+
+/** The lines since the last fold, and what the run that goes on comes to. */
+export interface Unfolded {
+  readonly segment: OpenSegment
+  readonly past: PastOfRun
 }
 
 /**
@@ -67,12 +77,19 @@ export class JournalEncoder {
   /** Lines of entries. */
   readonly #entryLines: Map<string, string>
   readonly #sums: RunSums
+  readonly #segment: OpenSegment
+  /** Of the run that goes on; unknown where the reader did not keep it: then no fold is made before the next run. */
+  #past: PastOfRun | undefined
+  readonly #foldedBytes: number
   #count: number
   #payloads: Payload[] = []
 
   /** Goes on with a file, where there is one: what it holds is not written again. */
-  constructor(place: JournalPlace, file?: WrittenLines) {
+  constructor(place: JournalPlace, file?: WrittenLines, foldAfterBytes: number = foldedBytes) {
     this.#place = place
+    this.#foldedBytes = foldAfterBytes
+    this.#segment = file?.unfolded?.segment ?? new OpenSegment()
+    this.#past = file?.unfolded?.past
     this.#count = file?.lines ?? 0
     this.#results = new Map(file?.results)
     this.#newest = new Map(file?.newest)
@@ -100,6 +117,8 @@ export class JournalEncoder {
   linesOf(record: StepRecord): { readonly lines: string; readonly payloads: readonly Payload[] } {
     this.#payloads = []
     this.#sums.note(record)
+    if (record.type === 'start' && record.scope === '') this.#past = new PastOfRun()
+    this.#past?.note(record)
     const lines = this.#linesOf(record)
     return { lines, payloads: this.#payloads }
   }
@@ -108,43 +127,42 @@ export class JournalEncoder {
     switch (record.type) {
       case 'start': {
         const { added, ...start } = record.start
-        return this.#withEntries(added, (refs) => ({ ...record, start: { ...start, added: refs } }))
+        return this.#withEntries(record, added, (refs) => ({ ...record, start: { ...start, added: refs } }))
       }
       case 'lap': {
         const { added, spent, ...lap } = record.lap
         const { changed, ...figures } = this.#figures(lap.scope, spent)
         const recordOf = (refs: readonly unknown[]): Fields => ({ ...record, lap: { ...lap, ...figures, added: refs } })
-        const lines = this.#withEntries(added, recordOf, changed === undefined ? {} : { changed })
-        if (record.lap.scope === '') this.#results.clear()
-        return lines
+        const lines = this.#withEntries(record, added, recordOf, changed === undefined ? {} : { changed })
+        if (record.lap.scope !== '') return lines
+        this.#results.clear()
+        return lines + this.#fold(record.lap.transition)
       }
       case 'end': {
         const { added, ...end } = record
         this.#spent.delete(record.scope)
         // Whoever lists sessions reads this line, and not all before it.
         const own = record.scope === '' ? { session: this.#sums.sums() } : {}
-        return this.#withEntries(added, (refs) => ({ ...end, added: refs }), own)
+        return this.#withEntries(record, added, (refs) => ({ ...end, added: refs }), own)
       }
       case 'result':
         return this.#result(record)
       case 'rewind':
         // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
         goBack(this.#newest, this.#entryLines, record.after)
-        return this.#line({ type: 'halting', record })
+        return this.#ownLine({ type: 'halting', record }, [])
       case 'intent':
       case 'control':
         return this.#line({ type: 'halting', record })
     }
   }
 
-  /** Most of what was spent is as it was at the lap before. */
   #figures(scope: string, spent: object): { readonly spent?: Fields; readonly changed?: Fields } {
     const figures = spent as Fields
     const before = this.#spent.get(scope)
     this.#spent.set(scope, figures)
-    if (before === undefined || !haveSameFields(before, figures)) return { spent: figures }
-    const changed = Object.entries(figures).filter(([field, value]) => !isSameJson(before[field], value))
-    return { changed: Object.fromEntries(changed) }
+    const changed = before === undefined ? undefined : changedSince(before, figures)
+    return changed === undefined ? { spent: figures } : { changed }
   }
 
   /** The reply of a model, and the result of a tool, are messages by themselves. */
@@ -180,6 +198,7 @@ export class JournalEncoder {
 
   /** Lines for entries that are in none yet, and then one line that refers to them. */
   #withEntries(
+    record: EntriesRecord,
     added: readonly TranscriptEntry[],
     recordOf: (refs: readonly unknown[]) => unknown,
     own: Fields = {},
@@ -192,7 +211,43 @@ export class JournalEncoder {
       noteLine(this.#entryLines, entry.id, encoded.ref)
       refs.push(encoded.ref)
     }
-    return lines + this.#line({ type: 'halting', record: recordOf(refs), ...own })
+    return lines + this.#entriesLine(record, { type: 'halting', record: recordOf(refs), ...own }, refs)
+  }
+
+  /** What a fold says of a line that has entries of the main loop. */
+  #entriesLine(record: EntriesRecord, line: Fields, refs: readonly unknown[]): string {
+    const isMain = record.type === 'lap' ? record.lap.scope === '' : record.scope === ''
+    if (!isMain) return this.#line(line)
+    if (record.type !== 'lap') return this.#ownLine(line, refs)
+    const written = this.#line(line)
+    this.#segment.lap(refs)
+    return written
+  }
+
+  /** A line that is read as it is by whoever reads a fold. */
+  #ownLine(line: Fields, refs: readonly unknown[]): string {
+    const written = this.#line(line)
+    this.#segment.record(refs, Buffer.byteLength(written))
+    return written
+  }
+
+  /** After enough lines: one that sums them up. */
+  #fold(transition: FoldLine['transition']): string {
+    if (this.#segment.bytes < this.#foldedBytes) return ''
+    if (this.#past === undefined) {
+      this.#segment.clear()
+      return ''
+    }
+    const fold = this.#segment.close({
+      lines: this.#count + 1,
+      transition,
+      spent: Object.fromEntries(this.#spent),
+      newest: this.#newest.get('') ?? null,
+      past: this.#past.folded(),
+    })
+    if (fold === undefined) return ''
+    this.#count++
+    return lineOf({ type: 'halting', fold })
   }
 
   #entry(entry: TranscriptEntry): { readonly lines: string; readonly ref: unknown } {
@@ -276,20 +331,12 @@ export class JournalEncoder {
     const parentUuid = this.#newest.get(chain) ?? null
     this.#newest.set(chain, uuid)
     const { cwd, sessionId, version } = this.#place
-    return this.#line({
-      parentUuid,
-      isSidechain,
-      ...(isSidechain && { agentId: scope }),
-      type,
-      message,
-      uuid,
-      timestamp: new Date().toISOString(),
-      userType: 'external',
-      cwd,
-      sessionId,
-      version,
-      ...own,
-    })
+    const first = { parentUuid, isSidechain, ...(isSidechain && { agentId: scope }), type }
+    const json = JSON.stringify(message)
+    const timestamp = new Date().toISOString()
+    const last = JSON.stringify({ uuid, timestamp, userType: 'external', cwd, sessionId, version, ...own })
+    const line = `${JSON.stringify(first).slice(0, -1)},"message":${json},${last.slice(1)}`
+    return this.#put(line, uuid, messagePlace(first, json))
   }
 
   #uuid(name: string): string {
@@ -297,12 +344,20 @@ export class JournalEncoder {
   }
 
   #line(value: Fields): string {
+    return this.#put(JSON.stringify(value))
+  }
+
+  #put(value: string, uuid?: string, message?: ReturnType<typeof messagePlace>): string {
     this.#count++
     const { json, payloads } = withoutPayloads(value)
     this.#payloads.push(...payloads)
-    return lineOfJson(json)
+    const line = lineOfJson(json)
+    this.#segment.wrote(line, uuid, payloads.length === 0 ? message : undefined)
+    return line
   }
 }
+
+type EntriesRecord = Extract<StepRecord, { readonly type: 'start' | 'lap' | 'end' }>
 
 /** The run and the agent that a key or an id is of. */
 function scopeOf(key: string): string {
@@ -333,16 +388,4 @@ function withContent(
   if (entry.kind === 'user') return { ...entry, message: { ...entry.message, content } }
   const { content: _content, ...message } = entry.message
   return { ...entry, message: { ...message, content } }
-}
-
-/** In the same order: what is put together from both has the fields where they were. Undefined would be absent in a line. */
-function haveSameFields(a: Fields, b: Fields): boolean {
-  const [fields, others] = [Object.keys(a), Object.keys(b)]
-  return (
-    fields.length === others.length && others.every((field, index) => field === fields[index] && b[field] !== undefined)
-  )
-}
-
-function isSameJson(a: unknown, b: unknown): boolean {
-  return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
 }

@@ -1,12 +1,38 @@
-import type { ContentBlock, TranscriptEntry } from '@halting/core'
+import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
-import type { StepRecord } from '@halting/core/steps'
+import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
-import { callIdOf, type Fields, type Ref, type WrittenLines, type WrittenResult } from './journal-codec.ts'
+import { OpenSegment, replyStart, type FoldItem, type FoldLine } from './journal-fold.ts'
+import {
+  callIdOf,
+  type Fields,
+  type Ref,
+  type Unfolded,
+  type WrittenLines,
+  type WrittenResult,
+} from './journal-codec.ts'
 import { RunSums } from './session-sums.ts'
 
-/** `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle. */
-export type KeptRecords = 'all' | 'conversation'
+/**
+ * `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle.
+ * `open`: this of runs that ended, and of the last one what it goes on with.
+ */
+export type KeptRecords = 'all' | 'conversation' | 'open'
+
+/** A line of those that a fold is of. */
+type LineAt = (at: number, length: number) => Fields
+
+/** A lap that is put together. */
+interface FoldedLap {
+  readonly type: 'lap'
+  readonly lap: {
+    readonly scope: ''
+    transition: Lap['transition']
+    spent: RunStart['spent']
+    readonly added: TranscriptEntry[]
+  }
+  folds?: FoldedPast
+}
 
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
@@ -21,13 +47,24 @@ export class JournalDecoder implements WrittenLines {
   /** The first line, which says what the file is, is one of them. */
   lines = 1
   readonly #keeps: KeptRecords
+  readonly unfolded: Unfolded | undefined
+  /** Where the last run begins among the records. */
+  #began = 0
+  /** The lap of the last run that holds what was folded of it, where something was. */
+  #folded: FoldedLap | undefined
 
   constructor(keeps: KeptRecords = 'all') {
     this.#keeps = keeps
+    // Who reads all goes on with nothing.
+    this.unfolded = keeps === 'all' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
-  /** @throws TypeError for a line that refers to one that there is not. */
-  add(line: Fields): void {
+  /**
+   * `bytes` are those of the line, with its end: for what the next fold says of it.
+   * @throws TypeError for a line that refers to one that there is not.
+   */
+  add(line: Fields, bytes?: Buffer): void {
+    if (bytes !== undefined) this.#noteUnfolded(line, bytes)
     const { uuid, message, agentId } = line
     if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
       this.contents.set(uuid, (message as Fields)['content'])
@@ -36,13 +73,115 @@ export class JournalDecoder implements WrittenLines {
     const record = line['record']
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(record as StepRecord, line)
-      // Most of the time that reading takes is that of holding what nobody reads.
-      if (this.#keeps === 'all' || isOfConversation(decoded)) this.records.push(decoded)
+      this.#keep(decoded)
       this.sums.note(decoded)
       if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
     }
     this.lines++
+  }
+
+  #keep(record: StepRecord): void {
+    const isOfMain = record.type === 'start' || record.type === 'end' ? record.scope === '' : false
+    if (isOfMain && record.type === 'start') {
+      this.#began = this.records.length
+      this.#folded = undefined
+    }
+    // Most of the time that reading takes is that of holding what nobody reads.
+    if (this.#keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
+    if (isOfMain && record.type === 'end' && this.#keeps === 'open')
+      this.records.push(...this.records.splice(this.#began).filter(isOfConversation))
+  }
+
+  #noteUnfolded(line: Fields, bytes: Buffer): void {
+    if (this.unfolded === undefined) return
+    const { segment, past } = this.unfolded
+    if (line['fold'] !== undefined) return segment.clear()
+    segment.read(bytes, line)
+    // Of a record that nobody has put anything into.
+    const record = line['record'] as StepRecord | undefined
+    if (record === undefined) return
+    past.note(record)
+    if (record.type === 'rewind') segment.record([], bytes.length)
+    else if (record.type === 'lap' && record.lap.scope === '') segment.lap(record.lap.added)
+    else if (record.type === 'start' && record.scope === '') segment.record(record.start.added, bytes.length)
+    else if (record.type === 'end' && record.scope === '') segment.record(record.added, bytes.length)
+  }
+
+  /**
+   * Takes lines by what their fold says of them: the messages, and the lines that begin and end runs. `bytes` are those lines.
+   * @throws for what is not as the fold says.
+   */
+  fold({ items, lines, transition, spent, newest, past }: FoldLine, bytes: Buffer, lineAt: LineAt): void {
+    this.#foldRun()
+    for (const item of items) {
+      if (item[0] === 'l') this.add(lineAt(item[1], item[2]))
+      else this.#foldedLap().lap.added.push(this.#entryOf(item, bytes))
+    }
+    const { lap } = Object.assign(this.#foldedLap(), { folds: past })
+    lap.transition = transition
+    lap.spent = spent[''] as RunStart['spent']
+    this.spent.clear()
+    for (const [scope, figures] of Object.entries(spent)) this.spent.set(scope, figures as Fields)
+    if (newest !== null) this.newest.set('', newest)
+    this.results.clear()
+    this.unfolded?.past.goOn(past)
+    this.unfolded?.segment.clear()
+    this.lines = lines
+  }
+
+  /** What was read of the run that goes on: its start, and one lap with all entries. */
+  #foldRun(): void {
+    const run = this.records.slice(this.#began)
+    if (run.at(-1) === this.#folded || run.some(({ type }) => type === 'end')) return
+    this.records.length = this.#began
+    const [start] = run
+    if (start === undefined) return
+    this.records.push(start)
+    const laps = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
+    const begun = this.#folded
+    if (begun !== undefined) this.records.push(begun)
+    const { added } = this.#foldedLap().lap
+    for (const lap of begun === undefined ? laps : laps.slice(1)) for (const entry of lap.added) added.push(entry)
+  }
+
+  #foldedLap(): FoldedLap {
+    if (this.#folded !== undefined) return this.#folded
+    const start = this.records[this.#began]
+    if (start?.type !== 'start') throw new TypeError('it has a lap before the start of its run')
+    // The figures are those of the fold, if the run goes on then. Of one that ended its end tells them.
+    const { spent } = start.start
+    this.#folded = { type: 'lap', lap: { scope: '', transition: 'next_turn', spent, added: [] } }
+    this.records.push(this.#folded)
+    return this.#folded
+  }
+
+  #entryOf(item: Exclude<FoldItem, readonly ['l', ...unknown[]]>, bytes: Buffer): TranscriptEntry {
+    if (item[0] === 'e') {
+      // The journal wrote it, as the checksum says; and so are the messages below.
+      const entry = item[1] as TranscriptEntry
+      this.#putEntries([entry])
+      return entry
+    }
+    if (item[0] === 'a') {
+      const [, id, at, length] = item
+      // Of the JSON in the line all but its first field: the comma behind that becomes the bracket.
+      const start = at + replyStart.length - 1
+      bytes[start] = openingBracket
+      const message = messageAt(bytes, start, at + length) as AssistantMessage
+      const uuid = uuidBehind(bytes, at + length)
+      this.contents.set(uuid, message.content)
+      this.entryLines.set(id, uuid)
+      return { kind: 'assistant', id, message }
+    }
+    const [, id, ...places] = item
+    const content: ContentBlock[] = []
+    for (let index = 0; index < places.length; index += 2) {
+      const [at = 0, length = 0] = [places[index], places[index + 1]]
+      content.push(...(messageAt(bytes, at, at + length).content as readonly ContentBlock[]))
+      if (index === places.length - 2) this.entryLines.set(id, uuidBehind(bytes, at + length))
+    }
+    return { kind: 'user', id, message: { role: 'user', content }, origin: 'tool_results' }
   }
 
   #keepResult(record: StepRecord, uuid: string): void {
@@ -95,7 +234,7 @@ export class JournalDecoder implements WrittenLines {
       const before = this.spent.get(lap.scope)
       if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
       // Every field is there already. To set them is several times faster than to spread both.
-      const spent: { [field: string]: unknown } = this.#keeps === 'all' ? { ...before } : before
+      const spent: { [field: string]: unknown } = this.#keeps === 'conversation' ? before : { ...before }
       for (const field of Object.keys(changed)) spent[field] = changed[field]
       lap.spent = spent
     }
@@ -132,6 +271,18 @@ export class JournalDecoder implements WrittenLines {
     if (!this.contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
     return this.contents.get(uuid)
   }
+}
+
+const openingBracket = 0x7b
+
+function messageAt(bytes: Buffer, start: number, end: number): ModelMessage {
+  return JSON.parse(bytes.toString('utf8', start, end)) as ModelMessage
+}
+
+/** The uuid of a line, which stands behind its message. */
+function uuidBehind(bytes: Buffer, end: number): string {
+  const start = end + ',"uuid":"'.length
+  return bytes.toString('latin1', start, start + 36)
 }
 
 function isOfConversation(record: StepRecord): boolean {

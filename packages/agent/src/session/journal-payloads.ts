@@ -26,9 +26,8 @@ export function payloadsFolder(journal: string): string {
   return join(dirname(journal), basename(journal, extname(journal)), 'payloads')
 }
 
-/** Takes long texts out of a line, which says in their place where they are. Gives its JSON. */
-export function withoutPayloads(line: Fields): { readonly json: string; readonly payloads: readonly Payload[] } {
-  const json = JSON.stringify(line)
+/** Takes long texts out of the JSON of a line, which says in their place where they are. */
+export function withoutPayloads(json: string): { readonly json: string; readonly payloads: readonly Payload[] } {
   // No character is longer than three bytes for each unit of its string.
   if (json.length * 3 <= longestText) return { json, payloads: [] }
   const payloads: Payload[] = []

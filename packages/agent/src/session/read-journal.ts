@@ -3,7 +3,9 @@ import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { checkText } from './given.ts'
-import { journalVersion, type WrittenLines } from './journal-codec.ts'
+import { crc32OfMuch } from './crc32.ts'
+import { journalVersion, type Fields, type WrittenLines } from './journal-codec.ts'
+import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
 import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
 import { valueOf, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
@@ -30,19 +32,28 @@ export async function readJournal(path: string): Promise<ReadJournal> {
   return readKeeping(path, 'all')
 }
 
-/** The same for whoever wants to know what was said in runs that ended, and how: other records are left out of `runs`. */
-export async function readConversation(path: string): Promise<ReadJournal> {
-  return readKeeping(path, 'conversation')
+/**
+ * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended (spec R-JOUR-12); `conversation` leaves
+ * out all other records, too.
+ */
+export async function readToGoOn(path: string, keeps: Exclude<KeptRecords, 'all'>): Promise<ReadJournal> {
+  try {
+    return await readKeeping(path, keeps, 'folds')
+  } catch (error) {
+    if (!(error instanceof NotAsFoldedError)) throw error
+    // Line by line it comes out what is wrong, and where.
+    return await readKeeping(path, keeps, 'lines')
+  }
 }
 
-async function readKeeping(path: string, keeps: KeptRecords): Promise<ReadJournal> {
-  const reader = new JournalReader(path, keeps)
+async function readKeeping(path: string, keeps: KeptRecords, by: ReadBy = 'lines'): Promise<ReadJournal> {
+  const reader = new JournalReader(path, keeps, by)
   let file: FileHandle | undefined
   try {
     file = await open(path)
     return await readAll(file, reader)
   } catch (error) {
-    if (error instanceof HaltingError) throw error
+    if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
     throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
   } finally {
     await file?.close()
@@ -57,7 +68,7 @@ export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: str
 /** The same for what was read. */
 export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   const reader = new JournalReader(path)
-  reader.take(bytes)
+  reader.take(bytes, 'last')
   return reader.end(bytes.length)
 }
 
@@ -72,12 +83,32 @@ async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJou
     if (filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
     // One piece after the other is the point.
     const { bytesRead } = await file.read(buffer, filled, buffer.length - filled)
-    if (bytesRead === 0) return reader.end(total)
+    if (bytesRead === 0) {
+      reader.take(buffer.subarray(0, filled), 'last')
+      return reader.end(total)
+    }
     filled += bytesRead
     total += bytesRead
-    const taken = reader.take(buffer.subarray(0, filled))
+    const taken = reader.take(buffer.subarray(0, filled), 'more')
     buffer.copyWithin(0, taken, filled)
     filled -= taken
+  }
+}
+
+/** Line by line, or by what folds say of lines before them. */
+type ReadBy = 'lines' | 'folds'
+
+/** What a fold says is not so, or something before it is damaged. */
+class NotAsFoldedError extends Error {
+  override readonly name = 'NotAsFoldedError'
+}
+
+function foldIn(bytes: Buffer, start: number, end: number): FoldLine {
+  try {
+    // The mark says that it has one.
+    return valueOf(bytes, start, end)['fold'] as FoldLine
+  } catch {
+    throw new NotAsFoldedError()
   }
 }
 
@@ -92,16 +123,31 @@ class JournalReader {
   /** What is wrong with the first line that is not whole. */
   #problem: string | undefined
 
-  constructor(path: string, keeps: KeptRecords = 'all') {
+  readonly #by: ReadBy
+  #wasFolded = false
+
+  constructor(path: string, keeps: KeptRecords = 'all', by: ReadBy = 'lines') {
     this.#path = path
+    this.#by = by
     this.#decoder = new JournalDecoder(keeps)
     this.#payloads = payloadsFolder(path)
   }
 
   /** Takes the lines that end in these bytes, and says how many bytes they have: the rest comes again with what follows it. */
-  take(bytes: Buffer): number {
+  take(bytes: Buffer, comes: 'more' | 'last'): number {
     let start = 0
-    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+    if (this.#by === 'folds') {
+      for (let fold = this.#nextFold(bytes, start); fold !== undefined; fold = this.#nextFold(bytes, start))
+        start = this.#takeFold(bytes, start, fold)
+      // What a fold is of stands before it.
+      if (comes === 'more' && bytes.length - start <= mostFoldedBytes) return start
+    }
+    return this.#takeLines(bytes, start)
+  }
+
+  #takeLines(bytes: Buffer, from: number): number {
+    let start = from
+    for (let end = bytes.indexOf(10, start); end >= 0; end = bytes.indexOf(10, start)) {
       if (this.#problem === undefined) this.#line(bytes, start, end)
       // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.
       else if (wholeLine(bytes, start, end) !== undefined) throw this.#damage(this.#problem)
@@ -114,14 +160,51 @@ class JournalReader {
     try {
       const line = valueOf(bytes, start, end)
       if (this.#head === undefined) checkHead((this.#head = line), this.#path)
-      else this.#decoder.add(withPayloads(line, this.#payloads))
+      else this.#decoder.add(withPayloads(line, this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
       if (error instanceof HaltingError) throw error
+      // It may refer to a line that was passed over.
+      if (this.#wasFolded && wholeLine(bytes, start, end) !== undefined) throw new NotAsFoldedError()
       this.#problem = messageOf(error)
       return
     }
     this.#lines++
     this.#wholeBytes += end + 1 - start
+  }
+
+  /** Where the next fold stands of which all lines are in these bytes. */
+  #nextFold(bytes: Buffer, start: number): { readonly start: number; readonly end: number } | undefined {
+    const at = bytes.indexOf(foldMark, start) + 1
+    const end = at === 0 ? -1 : bytes.indexOf(10, at)
+    return end < 0 ? undefined : { start: at, end }
+  }
+
+  /** The lines that were not folded, and then those that were. */
+  #takeFold(
+    bytes: Buffer,
+    start: number,
+    { start: at, end }: { readonly start: number; readonly end: number },
+  ): number {
+    const fold = foldIn(bytes, at, end)
+    const from = at - fold.bytes
+    // Its lines were read already where there were too many of them to wait for it.
+    if (from < start) return this.#takeLines(bytes.subarray(0, end + 1), start)
+    const segment = bytes.subarray(from, at)
+    if (crc32OfMuch(segment) !== fold.crc) throw new NotAsFoldedError()
+    this.#takeLines(bytes.subarray(0, from), start)
+    if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
+    const lineAt = (place: number, length: number): Fields =>
+      withPayloads(valueOf(segment, place, place + length), this.#payloads)
+    try {
+      this.#decoder.fold(fold, segment, lineAt)
+    } catch (error) {
+      if (error instanceof HaltingError) throw error
+      throw new NotAsFoldedError()
+    }
+    this.#wasFolded = true
+    this.#lines = fold.lines
+    this.#wholeBytes += end + 1 - from
+    return end + 1
   }
 
   #damage(problem: string): HaltingError {

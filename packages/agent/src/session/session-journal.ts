@@ -21,7 +21,7 @@ import { JournalEncoder } from './journal-codec.ts'
 import { hasEnded } from './kept-ends.ts'
 import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
 import type { Back, Conversation } from './journal-rewind.ts'
-import { readConversation, readJournal, type ReadJournal } from './read-journal.ts'
+import { readToGoOn, type ReadJournal } from './read-journal.ts'
 
 /** The file of a session, and whose it is. */
 export interface JournalOptions {
@@ -92,7 +92,7 @@ async function opened({
   await makeDurableFolder(dirname(path))
   const lock = await holdSession(path, sessionId)
   try {
-    const before = (await exists(path)) ? await readToGoOn(path) : undefined
+    const before = (await exists(path)) ? await readBefore(path) : undefined
     if (before !== undefined && before.sessionId !== sessionId)
       throw new HaltingError('driver', `The file ${path} is of the session ${before.sessionId}, not of ${sessionId}.`)
     if (before !== undefined && before.tornBytes > 0) await truncate(path, before.wholeBytes)
@@ -116,8 +116,8 @@ function checkGiven(options: JournalOptions): void {
 }
 
 /** Records of runs that ended are of no use to what comes next: they are most of a session. */
-function readToGoOn(path: string): Promise<ReadJournal> {
-  return hasEnded(path) ? readConversation(path) : readJournal(path)
+function readBefore(path: string): Promise<ReadJournal> {
+  return readToGoOn(path, hasEnded(path) ? 'conversation' : 'open')
 }
 
 async function exists(path: string): Promise<boolean> {

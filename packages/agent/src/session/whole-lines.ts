@@ -21,8 +21,10 @@ function* linesOf(bytes: Buffer, wholeBytes: number, folder: string): Iterable<s
   for (let start = 0; start < wholeBytes;) {
     const end = bytes.indexOf(10, start)
     const { sum: _sum, ...value } = valueOf(bytes, start, end)
+    start = end + 1
+    // Places in a file that is another one.
+    if ('fold' in value) continue
     const json = JSON.stringify(withPayloads(value, folder))
     yield lineOfJson(json.replaceAll(breaks, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`))
-    start = end + 1
   }
 }

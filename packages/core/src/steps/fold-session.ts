@@ -17,7 +17,7 @@ export interface EndedRun {
 export interface FoldedSession {
   /** What was said in the runs that ended. */
   readonly transcript: Transcript
-  /** Records of the last run, if it did not end: `resume` goes on with it. */
+  /** Records of the last run, if it did not end: `resume` goes on with it. A lap may stand for those of past turns (`folds`). */
   readonly open: readonly StepRecord[] | undefined
   /** The runs that ended, in their order. */
   readonly ended: readonly EndedRun[]

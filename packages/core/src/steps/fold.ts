@@ -1,10 +1,10 @@
 import { plus, nothing, type Amount } from '../budget/ledger.ts'
 import { isJsonObject } from '../json.ts'
-import { startState, type Lap, type RunState } from '../state.ts'
+import { startState, type Lap, type RunProgress, type RunState } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
 import { beginningOf } from './check-records.ts'
-import type { StepRecord } from './log.ts'
+import type { FoldedPast, StepRecord } from './log.ts'
 
 /** What a run's record comes to. */
 export type Folded =
@@ -63,40 +63,85 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   return { ...state, transcript }
 }
 
-/** Ids of the messages that a record shows as taken. */
+/** Ids of the messages that a record shows as taken: in the moment when they came, or in a lap that folds that moment. */
 export function inboxIdsIn(records: readonly StepRecord[]): readonly string[] {
-  return records.flatMap((record) =>
-    record.type === 'control' ? (record.control.messages ?? []).map(({ id }) => id) : [],
-  )
+  return records.flatMap((record) => {
+    if (record.type === 'control') return (record.control.messages ?? []).map(({ id }) => id)
+    if (record.type !== 'lap' || record.folds === undefined) return []
+    return record.lap.added.flatMap((entry) =>
+      entry.kind === 'user' && entry.inboxId !== undefined ? [entry.inboxId] : [],
+    )
+  })
 }
 
 /** What was settled, plus the reservation of every request that is open, at worst case (spec R-RES-5). */
 function ledgerSoFarOf(records: readonly StepRecord[]): LedgerSoFar {
-  const open = new Map<string, Amount>()
-  let settled = nothing
-  let unknown = nothing
-  for (const record of records) {
-    if (record.type === 'start' && record.scope === '') {
-      // What the run carried over from the one before it.
-      const { nanos, unknownNanos, totalTokens } = record.start.spent
-      settled = plus(settled, { nanos: nanos + unknownNanos, tokens: totalTokens })
-      unknown = plus(unknown, { nanos: unknownNanos, tokens: 0 })
-    }
-    if (record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true) {
-      open.set(record.key, amountOf(record.intent))
-    }
-    if (record.type !== 'result') continue
-    open.delete(record.key)
-    const charge = isJsonObject(record.value) ? record.value['charge'] : undefined
-    if (!isJsonObject(charge)) continue
-    settled = plus(settled, amountOf(charge))
-    if (charge['known'] === false) unknown = plus(unknown, amountOf(charge))
-  }
-  for (const amount of open.values()) {
+  const past = new PastOfRun()
+  for (const record of records) past.note(record)
+  let { settled, unknown } = past.folded()
+  for (const [, amount] of past.folded().open) {
     settled = plus(settled, amount)
     unknown = plus(unknown, amount)
   }
   return { settled, unknown }
+}
+
+/** Adds up the records of a run as they come, for whoever keeps less of them than all. A start of the main loop begins anew. */
+export class PastOfRun {
+  #settled: Amount = nothing
+  #unknown: Amount = nothing
+  #until = 0
+  readonly #open = new Map<string, Amount>()
+
+  note(record: StepRecord): void {
+    switch (record.type) {
+      case 'start':
+        if (record.scope === '') this.#begin(record.start.spent)
+        break
+      case 'intent':
+        if (isJsonObject(record.intent) && record.intent['granted'] === true)
+          this.#open.set(record.key, amountOf(record.intent))
+        break
+      case 'result':
+        this.#open.delete(record.key)
+        this.#charge(isJsonObject(record.value) ? record.value['charge'] : undefined)
+        break
+      case 'lap':
+        if (record.folds !== undefined) this.goOn(record.folds)
+        break
+      case 'control':
+      case 'end':
+      case 'rewind':
+    }
+    this.#until = latest(this.#until, record)
+  }
+
+  /** From here on it is of the records that these figures are of, and of what comes after them. */
+  goOn({ settled, unknown, open, until }: FoldedPast): void {
+    this.#settled = settled
+    this.#unknown = unknown
+    this.#until = until
+    this.#open.clear()
+    for (const [key, amount] of open) this.#open.set(key, amount)
+  }
+
+  folded(): FoldedPast {
+    return { settled: this.#settled, unknown: this.#unknown, open: [...this.#open], until: this.#until }
+  }
+
+  /** With what the run carried over from the one before it. */
+  #begin({ nanos, unknownNanos, totalTokens }: RunProgress): void {
+    this.#settled = { nanos: nanos + unknownNanos, tokens: totalTokens }
+    this.#unknown = { nanos: unknownNanos, tokens: 0 }
+    this.#until = 0
+    this.#open.clear()
+  }
+
+  #charge(charge: unknown): void {
+    if (!isJsonObject(charge)) return
+    this.#settled = plus(this.#settled, amountOf(charge))
+    if (charge['known'] === false) this.#unknown = plus(this.#unknown, amountOf(charge))
+  }
 }
 
 function amountOf({ nanos, tokens }: { readonly [key: string]: unknown }): Amount {
@@ -114,5 +159,6 @@ export function lastMomentOf(records: readonly StepRecord[]): number {
 
 function latest(time: number, record: StepRecord): number {
   if (record.type === 'result') return Math.max(time, record.at + record.durationMs)
+  if (record.type === 'lap') return Math.max(time, record.folds?.until ?? 0)
   return 'at' in record ? Math.max(time, record.at) : time
 }

@@ -33,11 +33,11 @@ export {
   type ForeignSaid,
   type ForeignTurn,
 } from './foreign-run.ts'
-export type { StepLog, StepRecord } from './log.ts'
+export type { FoldedPast, StepLog, StepRecord } from './log.ts'
 export { createMemorySteps, type MemorySteps, type MemoryStepsOptions } from './memory.ts'
 export { countedRuns, foldSession, type EndedRun, type FoldedSession, type KeptSession } from './fold-session.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
-export { foldRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
+export { foldRun, PastOfRun, recordedStart, type Folded, type LedgerSoFar } from './fold.ts'
 export type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 export { systemClock } from './system-clock.ts'
 export { Ledger, type Amount, type LedgerFigures, type LedgerLimits, type Reservation } from '../budget/ledger.ts'

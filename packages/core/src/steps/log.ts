@@ -1,8 +1,20 @@
+import type { Amount } from '../budget/ledger.ts'
 import type { Eventually } from '../eventually.ts'
 import type { Json } from '../json.ts'
 import type { Lap, RunEnd, RunStart } from '../state.ts'
 import type { Control } from './control.ts'
 import type { StepKey } from './steps.ts'
+
+/** What records come to, but for what was said and what the last lap tells. JSON. */
+export interface FoldedPast {
+  readonly settled: Amount
+  /** The part of it that was charged at worst case. */
+  readonly unknown: Amount
+  /** Requests without a result, by their keys, at their reservations. */
+  readonly open: readonly (readonly [StepKey, Amount])[]
+  /** How far they go, on the session's active clock. */
+  readonly until: number
+}
 
 /** What a driver keeps, in the order in which it happened. JSON, but for the terminal's classes, which have a `toJSON`. */
 export type StepRecord =
@@ -23,7 +35,12 @@ export type StepRecord =
       readonly durationMs: number
     }
   | { readonly type: 'control'; readonly key: StepKey; readonly control: Control; readonly at: number }
-  | { readonly type: 'lap'; readonly lap: Lap }
+  | {
+      readonly type: 'lap'
+      readonly lap: Lap
+      /** In place of all records of its run since the start: it holds the messages of their laps, and this is what else they come to. */
+      readonly folds?: FoldedPast
+    }
   | ({ readonly type: 'end'; readonly scope: string } & RunEnd)
   /** Between runs: of the conversation its first `entries` are left. `after` is the id of the last of them; null for none. */
   | { readonly type: 'rewind'; readonly entries: number; readonly after: string | null }

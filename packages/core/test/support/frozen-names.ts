@@ -125,6 +125,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'testi
   ],
   steps: [
     'Ledger',
+    'PastOfRun',
     'StepsDriver',
     'accountOf',
     'countedRuns',
@@ -151,6 +152,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'testi
     'type EndedRun',
     'type Eventually',
     'type Folded',
+    'type FoldedPast',
     'type FoldedSession',
     'type ForeignEnding',
     'type ForeignPayment',

@@ -1,0 +1,20 @@
+type Figures = { readonly [field: string]: unknown }
+
+/** Most of what was spent is as it was at the lap before: the fields that are not. Undefined where the two have others. */
+export function changedSince(before: Figures, figures: Figures): Figures | undefined {
+  if (!haveSameFields(before, figures)) return undefined
+  const changed = Object.entries(figures).filter(([field, value]) => !isSameJson(before[field], value))
+  return Object.fromEntries(changed)
+}
+
+/** In the same order: what is put together from both has the fields where they were. Undefined would be absent in a line. */
+function haveSameFields(a: Figures, b: Figures): boolean {
+  const [fields, others] = [Object.keys(a), Object.keys(b)]
+  return (
+    fields.length === others.length && others.every((field, index) => field === fields[index] && b[field] !== undefined)
+  )
+}
+
+function isSameJson(a: unknown, b: unknown): boolean {
+  return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
+}
