@@ -86,7 +86,7 @@ class StepReader {
 
   end(): RecordedSteps {
     for (const { key, intent, at } of this.#intents.values()) {
-      const step = { ...placeOf(key), at, durationMs: 0, isOpen: true }
+      const step = stepOf(key, at, 0, true)
       this.#steps.push(step)
       if (!isJsonObject(intent) || intent['granted'] !== true) continue
       const { model, tokens, nanos } = intent
@@ -102,16 +102,22 @@ class StepReader {
   }
 
   #result({ key, value, at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>): void {
-    const { phase, scope, name, request } = placeOf(key)
-    const step: RecordedStep = { phase, scope, name, request, at, durationMs, isOpen: false }
+    const step = stepOf(key, at, durationMs, false)
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolResult(step, value)
     if (!isJsonObject(value['charge'])) return
     const { model, tokens, nanos } = value['charge']
     const calls = step.phase === 'model' ? this.#callsOf(step.scope, value['message']) : []
+    const { phase, scope, name, request } = step
     this.#requests.push({
-      ...step,
+      phase,
+      scope,
+      name,
+      request,
+      at,
+      durationMs,
+      isOpen: false,
       model: typeof model === 'string' ? model : '',
       tokens: numberOf(tokens),
       nanos: numberOf(nanos),
@@ -178,19 +184,18 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ]),
 ])
 
-/** Asked for every step of every session that is looked at, so it goes without regular expressions where it can. */
-function placeOf(key: string): Pick<RecordedStep, 'phase' | 'scope' | 'name' | 'request'> {
-  const [scope, name] = scopeAndName(key)
+/** Asked for every step of every session that is looked at, so it goes without regular expressions and copies where it can. */
+function stepOf(key: string, at: number, durationMs: number, isOpen: boolean): RecordedStep {
+  const run = key.indexOf('/')
+  const [scope, name] = key.startsWith('agent:', run + 1) ? scopeAndName(key) : ['', key.slice(run + 1)]
   const colon = name.indexOf(':')
   const dot = name.indexOf('.')
   const end = colon < 0 || (dot >= 0 && dot < colon) ? dot : colon
   const phase = phases.get(name.slice(0, end + 1)) ?? 'other'
-  return { phase, scope, name, request: requestOf(name, colon) }
+  return { phase, scope, name, request: requestOf(name, colon), at, durationMs, isOpen }
 }
 
 function scopeAndName(key: string): readonly [scope: string, name: string] {
-  const run = key.indexOf('/')
-  if (!key.startsWith('agent:', run + 1)) return ['', key.slice(run + 1)]
   const [, scope = '', name = key] = /^[^/]*\/((?:agent:\d+:\d+:[^/]*\/)*)(.*)$/s.exec(key) ?? []
   return [scope, name]
 }

@@ -1,6 +1,6 @@
 import { turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
-import { recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
+import { recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
 import { turnHash } from '../guards/no-progress.ts'
 import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
 import type { RunLimits } from '../state.ts'
@@ -88,16 +88,18 @@ function turnOf(
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs' | 'hash'> {
   const { requests, calls, steps } = recordedSteps(records)
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
-  const ends = new Map(steps.map((step) => [`${step.scope}${step.name}`, endOf(step, beganAt)]))
-  const endOfCall = (scope: string, id: string): number => {
-    for (const [name, end] of ends) if (name.startsWith(`${scope}tool:`) && name.endsWith(`:${id}`)) return end
-    return endMs
+  const endOfCall = ({ scope, id }: RecordedCall): number => {
+    const suffix = `:${id}`
+    const step = steps.find(
+      (each) => each.scope === scope && each.name.startsWith('tool:') && each.name.endsWith(suffix),
+    )
+    return step === undefined ? endMs : endOf(step, beganAt)
   }
   return {
     payments: requests
       .filter(({ isOpen }) => !isOpen)
       .map((request) => ({ endMs: endOf(request, beganAt), tokens: request.tokens, nanos: request.nanos })),
-    calls: calls.map(({ scope, id, name, input }) => ({ tool: name, input, endMs: endOfCall(scope, id) })),
+    calls: calls.map((call) => ({ tool: call.name, input: call.input, endMs: endOfCall(call) })),
     endMs,
     hash: hashOf(added),
   }
