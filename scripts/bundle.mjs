@@ -69,6 +69,8 @@ await bundle(
   { main: 'src/main.ts' },
   {
     platform: 'node',
+    // Our packages have no side effects: an import that only makes a chunk load with another one may be left out.
+    logOverride: { 'ignored-bare-import': 'silent' },
     // Finds its binary next to its own file.
     // An optional peer, with binaries of its own.
     external: ['@vscode/ripgrep', 'sharp'],

@@ -14,6 +14,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { redactSecrets } from '@halting/agent'
 import { codingTools, type Harness } from './support/harness.ts'
 
 /** A workspace with one file in it, already read. */
@@ -179,6 +180,25 @@ describe('Write', () => {
       text: `${cwd}/x is there and was not read. Read it first, then write it.`,
     })
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('mine')
+  })
+
+  test('does not write the mark of a secret over the secret', async () => {
+    const secret = `gh${String()}p_Zq7Xw3Vt9Ls2Kd5Mf8Hj4Ng6Pb1Rc0Yabcd`
+    const { use, cwd, workspace } = codingTools()
+    workspace.redact = redactSecrets
+    const path = join(cwd, '.env')
+    writeFileSync(path, `TOKEN=${secret}\nDEBUG=0\n`)
+    await use('Read', { file_path: '.env' })
+    expect(await use('Write', { file_path: '.env', content: 'TOKEN=[REDACTED]\nDEBUG=1\n' })).toMatchObject({
+      isError: true,
+      text: `${path} holds secrets that were shown as [REDACTED], and the content has that in their place: they would be lost. Change the other lines with Edit.`,
+    })
+    expect(readFileSync(path, 'utf8')).toContain(secret)
+    expect((await use('Edit', { file_path: '.env', old_string: 'DEBUG=0', new_string: 'DEBUG=1' })).isError).toBe(false)
+    expect(readFileSync(path, 'utf8')).toBe(`TOKEN=${secret}\nDEBUG=1\n`)
+    // What has no secret in it may say the mark, and a secret may go.
+    expect((await use('Write', { file_path: '.env', content: 'TOKEN=\n' })).isError).toBe(false)
+    expect((await use('Write', { file_path: '.env', content: 'TOKEN=[REDACTED]\n' })).isError).toBe(false)
   })
 
   test('does not overwrite what changed since, also within the same time and size', async () => {

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from './support/program.ts'
+import { linesOf as textOf } from '../src/sessions/session-text.ts'
 
 installProgram()
 
@@ -274,6 +275,9 @@ describe('a run that was killed', () => {
   test('goes on from its last record: nothing is done or paid twice, and the model is told what is unknown', async () => {
     await killed()
     expect((await run(['sessions'])).stdout).toContain('did not end')
+    // The reply that asked for what it was killed in is on record, and in no lap yet.
+    expect((await run(['sessions', 'show', id])).stdout).toContain('echo second >> ledger')
+    expect((await run(['sessions', 'search', 'sleep 60'])).stdout).toContain(id)
     const replies = [{ expect: 'unknown', content: 'I looked: both are done.' }]
     const { status, stdout } = await goOn(replies, id, '--allowedTools', 'Bash', '--output-format', 'json')
     expect(status).toBe(0)
@@ -313,6 +317,25 @@ describe('a run that was killed', () => {
     truncateSync(sessionPath(), statSync(sessionPath()).size - 5)
     expect((await run(['sessions'])).stdout).toContain('did not end')
   })
+})
+
+test('where there is little room the id of a session has a line of its own, and nothing is wider', () => {
+  const summary = {
+    sessionId: id,
+    path: 'x',
+    project: 'x',
+    changedAt: new Date(0),
+    cwd: '/x',
+    firstPrompt: 'do it '.repeat(20),
+    runs: 1,
+    turns: 12,
+    costUsd: 1.25,
+    ended: 'max_output_tokens',
+  }
+  const told = (width: number): readonly string[] => textOf([summary], width).trimEnd().split('\n')
+  expect(told(120)).toHaveLength(2)
+  expect(told(40)[0]).toBe(id)
+  for (const width of [40, 60, 80, 84, 120]) expect(told(width).filter((line) => line.length > width)).toEqual([])
 })
 
 describe('halting sessions', () => {

@@ -160,6 +160,22 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
     )
     expect(text.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
     expect(text).toContain('█')
+    const { slowest } = account
+    const long = slowest.map((step) => ({ ...step, what: `Bash: ${'long '.repeat(40)}`, scope: 'agent:1:0:x/' }))
+    const narrow = whyText(
+      {
+        sessionId: second,
+        cwd: here(),
+        account: { ...account, slowest: [...long, ...slowest] },
+        goOn,
+        before: [],
+        about: [],
+      },
+      width,
+      styleFor(false, {}),
+    )
+    expect(narrow.split('\n').filter((line) => columnsOf(line) > width)).toEqual([])
+    for (const { request } of long.slice(0, 3)) expect(narrow).toContain(`request ${request} of a subagent`)
   }
 })
 

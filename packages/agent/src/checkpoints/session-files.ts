@@ -1,3 +1,5 @@
+import { ConfigurationError } from '@halting/core'
+import { checkObject, checkText } from '../session/given.ts'
 import { ChangeLog, readChanges, type ChangeRecord, type FileChange } from './change-log.ts'
 import { KeptContents } from './kept-contents.ts'
 import { isSameState, stateInPlace } from './kept-state.ts'
@@ -35,8 +37,9 @@ export class SessionFiles {
   readonly #contents: KeptContents
   readonly #log: ChangeLog
 
-  /** See `checkpointsFolder`. */
+  /** See `checkpointsFolder`. @throws ConfigurationError for no folder. */
   constructor(folder: string) {
+    checkText('The folder of SessionFiles', folder)
     this.#folder = folder
     this.#contents = new KeptContents(folder)
     this.#log = new ChangeLog(folder)
@@ -68,8 +71,9 @@ export class SessionFiles {
     return { changes }
   }
 
-  /** Undefined where there is nothing of the kind. Changes nothing. */
+  /** Undefined where there is nothing of the kind. Changes nothing. @throws ConfigurationError for what is no such wish. */
   async plan(what: WhatToRestore): Promise<RestorePlan | undefined> {
+    checkWhat(what)
     const records = await this.records()
     switch (what.kind) {
       case 'undo': {
@@ -97,4 +101,18 @@ export class SessionFiles {
     for (const change of changes) text += await changeText(change, from, this.#contents)
     return text
   }
+}
+
+const wishes = "{ kind: 'undo' }, { kind: 'redo' } or { kind: 'rewind', first: 3 }"
+
+/** Plain JavaScript may give anything. */
+function checkWhat(what: WhatToRestore): void {
+  checkObject('plan', what, wishes)
+  const { kind } = what
+  if (kind !== 'undo' && kind !== 'redo' && kind !== 'rewind')
+    throw new ConfigurationError(`plan must be given ${wishes}, but its kind is ${String(kind)}.`)
+  if (kind === 'rewind' && !(Number.isInteger(what.first) && what.first >= 0))
+    throw new ConfigurationError(
+      `first must be the place of a record, from 0 on, but it is ${String(what.first)}. See records().`,
+    )
 }

@@ -1,5 +1,4 @@
-/** What takes the place of a secret. */
-const redactedMark = '[REDACTED]'
+import { redactedMark } from './mark.ts'
 
 /**
  * Secrets that are known by how they begin. They may be cut at the end of a text, so few letters are enough where the beginning says it all;

@@ -27,6 +27,13 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
   await syncFolder(dirname(path))
 }
 
+/** Puts a file or a folder that is on disk in another place, of which the folder may be missing. That it is there outlives a power failure. */
+export async function moveInto(from: string, to: string): Promise<void> {
+  await makeDurableFolder(dirname(to))
+  await rename(from, to)
+  await syncFolder(dirname(to))
+}
+
 async function syncFolder(path: string): Promise<void> {
   // Some systems open no folders, and some file systems sync none.
   const folder = await open(path, 'r').catch(() => undefined)

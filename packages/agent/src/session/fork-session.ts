@@ -3,15 +3,19 @@ import { basename, dirname, extname, join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
 import { copyKept } from './fork-files.ts'
 import { withMovedResults } from './fork-results.ts'
+import { checkText } from './given.ts'
 import { readJournal } from './read-journal.ts'
-import { openNewJournal, type JournalOptions } from './session-journal.ts'
+import { checkGiven, openNewJournal, type JournalOptions } from './session-journal.ts'
 
 /**
  * Begins a session as a copy of another one, which stays as it is and may be written meanwhile: what stood in it whole is copied.
  * Idempotency keys begin with the new id. Large results and what files were before they were changed are the copy's own, too.
+ * @throws ConfigurationError for what names no session.
  * @throws HaltingError `driver` for a damaged file, and for what the file system refuses; then there is no copy.
  */
 export async function forkSession(from: string, options: JournalOptions): Promise<void> {
+  checkText('The session to fork', from)
+  checkGiven(options, 'forkSession')
   const [source, target] = [folderOf(from), folderOf(options.path)]
   const journal = await openNewJournal(options)
   try {

@@ -8,6 +8,12 @@ export function checkText(name: string, value: unknown): void {
     throw new ConfigurationError(`${name} must be a text that is not empty, but it is ${shown(value)}.`)
 }
 
+/** @throws ConfigurationError for what is no object; `such` is what one would be. */
+export function checkObject(name: string, value: unknown, such: string): void {
+  if (typeof value !== 'object' || value === null)
+    throw new ConfigurationError(`${name} must be given an object, such as ${such}, but it is ${shown(value)}.`)
+}
+
 /** @throws ConfigurationError for what is no function. */
 export function checkFunction(name: string, value: unknown): void {
   if (typeof value !== 'function')

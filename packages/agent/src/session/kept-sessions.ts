@@ -4,6 +4,7 @@ import type { Transcript } from '@halting/core'
 import { messageOf, textOf } from '@halting/core/adapters'
 import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
 import { codeOf } from '../tools/result.ts'
+import { checkObject, checkText } from './given.ts'
 import { holderOf } from './journal-lock.ts'
 import { endsOfKept } from './kept-ends.ts'
 import { readJournal } from './read-journal.ts'
@@ -36,11 +37,15 @@ export interface SessionSummary extends KeptFile {
 
 const extension = '.jsonl'
 
-/** The sessions that are kept: those of this folder, or of all; the newest first. */
+/** The sessions that are kept: those of this folder, or of all; the newest first. @throws ConfigurationError for what names no place. */
 export async function keptSessions(
   place: Omit<SessionPlace, 'sessionId'>,
   which: 'of this folder' | 'all',
 ): Promise<readonly KeptFile[]> {
+  checkObject('keptSessions', place, '{ cwd, home, env }')
+  checkText('cwd', place.cwd)
+  checkText('home', place.home)
+  checkObject('env of keptSessions', place.env, 'process.env')
   const { base, own } = sessionsOf(place)
   const projects = which === 'all' ? await namesIn(base) : [own]
   const files = await Promise.all(projects.map((project) => filesOf(base, project)))

@@ -1,6 +1,6 @@
 import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ConfigurationError, HaltingError, Transcript } from '@halting/core'
+import { HaltingError, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import {
   StepsDriver,
@@ -15,7 +15,7 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 import { makeDurableFolder, writeWhole } from './durable.ts'
-import { checkFunction, checkText } from './given.ts'
+import { checkFunction, checkObject, checkText } from './given.ts'
 import { holdSession } from './hold-session.ts'
 import { JournalEncoder } from './journal-codec.ts'
 import { hasEnded } from './kept-ends.ts'
@@ -107,9 +107,8 @@ async function opened({
 }
 
 /** Plain JavaScript may give anything, and what is written stays. */
-function checkGiven(options: JournalOptions): void {
-  if (typeof options !== 'object' || (options as JournalOptions | null) === null)
-    throw new ConfigurationError('openJournal must be given an object, such as { path, sessionId, cwd, version }.')
+export function checkGiven(options: JournalOptions, by = 'openJournal'): void {
+  checkObject(by, options, '{ path, sessionId, cwd, version }')
   const { path, sessionId, cwd, version, openFile } = options
   for (const [name, value] of Object.entries({ path, sessionId, cwd, version })) checkText(name, value)
   if (openFile !== undefined) checkFunction('openFile', openFile)

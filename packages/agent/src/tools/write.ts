@@ -1,4 +1,5 @@
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
+import { redactedMark } from '../redact/mark.ts'
 import { filledText, inputForm, text } from './input.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
 import { refusingMoved } from './refusing-moved.ts'
@@ -52,12 +53,22 @@ async function write(path: string, real: string, content: string, { workspace, c
   const freshness = workspace.files.freshness(real, existing.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
   if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then write it.`)
+  if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
+    return failed(
+      `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
+    )
   workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode, keeping }))
   const change = existing.kind === 'text' ? await changeOf(path, existing.text, content) : untold
   return {
     content: `Updated ${path} (${linesOf(content)}).`,
     details: { type: 'update', filePath: path, ...change },
   }
+}
+
+/** The model saw the mark and not the secret, so a mark more than the file had stands for one. */
+function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
+  if (redact === undefined || redact(text) === text) return false
+  return content.split(redactedMark).length > text.split(redactedMark).length
 }
 
 /** What was there was no text. */

@@ -2,9 +2,13 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { QueryEngine, type SdkMessage } from '@halting/core'
+import { ConfigurationError, QueryEngine, type SdkMessage } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { suggestLimits, whatIf } from '@halting/core/steps'
+import { SessionFiles } from '../../src/checkpoints/session-files.ts'
+import { forkSession } from '../../src/session/fork-session.ts'
+import { keptSessions } from '../../src/session/kept-sessions.ts'
 import { readJournal } from '../../src/session/read-journal.ts'
 import { openJournal, type JournalOptions } from '../../src/session/session-journal.ts'
 
@@ -20,7 +24,7 @@ const place = (): JournalOptions => ({
 })
 
 const refused: readonly (readonly [given: unknown, says: string])[] = [
-  [undefined, 'openJournal must be given an object, such as { path, sessionId, cwd, version }'],
+  [undefined, 'openJournal must be given an object, such as { path, sessionId, cwd, version }, but it is undefined.'],
   [{ path: '' }, 'path must be a text that is not empty, but it is "".'],
   [{ sessionId: undefined }, 'sessionId must be a text that is not empty, but it is undefined.'],
   [{ sessionId: 3 }, 'sessionId must be a text that is not empty, but it is 3.'],
@@ -65,4 +69,32 @@ test('an engine goes on under the id of its session, and under no other', async 
     session_id: 'session-a',
   })
   await session.close()
+})
+
+type Any = (...given: readonly unknown[]) => unknown
+const wrongCalls: readonly (readonly [says: string, call: Any, given: readonly unknown[]])[] = [
+  [
+    'The limits of whatIf must be an object, such as { maxTurns: 20 }, but it is undefined.',
+    whatIf as Any,
+    [{ turns: [] }],
+  ],
+  ['whatIf must be given first what trajectoryOf makes', whatIf as Any, [undefined, {}]],
+  ['suggestLimits must be given a list of trajectories', suggestLimits as Any, []],
+  ['Trajectory 0 must be what trajectoryOf makes', suggestLimits as Any, [[3]]],
+  ['The session to fork must be a text that is not empty', forkSession as Any, []],
+  ['forkSession must be given an object, such as { path,', forkSession as Any, ['/x.jsonl']],
+  ['keptSessions must be given an object, such as { cwd, home, env }', keptSessions as Any, []],
+  ['home must be a text that is not empty', keptSessions as Any, [{ cwd: '/x' }, 'all']],
+  ['The folder of SessionFiles must be a text', () => new SessionFiles(undefined as never), []],
+  ['plan must be given an object', () => new SessionFiles('/x').plan(undefined as never), []],
+  ["plan must be given { kind: 'undo' }", () => new SessionFiles('/x').plan({ kind: 'x' } as never), []],
+  ['first must be the place of a record', () => new SessionFiles('/x').plan({ kind: 'rewind' } as never), []],
+]
+
+test.each(wrongCalls)('what is called wrongly says what to do: %s', async (says, call, given) => {
+  const error = await Promise.resolve()
+    .then(() => call(...given))
+    .catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ConfigurationError)
+  expect((error as Error).message).toContain(says)
 })

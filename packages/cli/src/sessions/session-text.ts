@@ -1,4 +1,5 @@
 import type { SessionSummary } from '@halting/agent'
+import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 
 /** What `--json` tells of a session. */
@@ -19,16 +20,28 @@ export function factsOf(summary: SessionSummary): { readonly [field: string]: un
   }
 }
 
-/** Two lines a session: its id, when, figures and how it ended; and the first that was asked. */
+/** Two lines a session, or three where there is little room: its id, when, figures and how it ended; and the first that was asked. */
 export function linesOf(summaries: readonly SessionSummary[], width: number): string {
-  return summaries.map((summary) => `${head(summary)}\n  ${oneLine(about(summary), width - 2)}\n`).join('')
+  return summaries
+    .map((summary) => {
+      const lines = [...headLines(summary, width), `  ${oneLine(about(summary), width - 2)}`]
+      return lines.map((line) => `${line}\n`).join('')
+    })
+    .join('')
 }
 
-function head({ sessionId, changedAt, turns, costUsd, ended, heldBy, problem }: SessionSummary): string {
+/** In one line where it fits: an id is to be copied, and is never cut. */
+function headLines(summary: SessionSummary, width: number): readonly string[] {
+  const figures = figuresOf(summary)
+  const line = `${summary.sessionId}  ${figures}`
+  return columnsOf(line) <= width ? [line] : [summary.sessionId, `  ${oneLine(figures, width - 2)}`]
+}
+
+function figuresOf({ changedAt, turns, costUsd, ended, heldBy, problem }: SessionSummary): string {
   const when = changedAt.toISOString().slice(0, 16).replace('T', ' ')
-  if (problem !== undefined) return `${sessionId}  ${when}  cannot be read`
+  if (problem !== undefined) return `${when}  cannot be read`
   const figures = [many(turns, 'turn'), ...(costUsd > 0 ? [money(costUsd)] : []), endedAs(ended, heldBy)]
-  return `${sessionId}  ${when}  ${figures.join(', ')}`
+  return `${when}  ${figures.join(', ')}`
 }
 
 function endedAs(ended: string, heldBy: number | undefined): string {

@@ -8,7 +8,7 @@ import { inputSummary } from '../headless/summaries.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
-import { saidIn } from '../session/said-in.ts'
+import { shownIn } from '../session/said-in.ts'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -133,7 +133,7 @@ async function remove({ yes }: Flags, id: string, program: Program): Promise<num
 
 async function transcriptOf(path: string): Promise<Transcript> {
   const { runs } = await readJournal(path)
-  return saidIn(foldSession(runs))
+  return shownIn(foldSession(runs))
 }
 
 /** The first line that somebody said with this in it. */

@@ -220,17 +220,23 @@ function lapLine({ transition, laps, used, allowed }: Account['laps'][number]): 
   return `${transition} ${times}${allowed === null ? '' : `; ${used} of ${allowed} used`}`
 }
 
+/** Fewer columns of what a step does say nothing. */
+const shortestWhat = 8
+
 function stepLines(
   steps: readonly StepFigures[],
   figure: (step: StepFigures) => string,
   columns: number,
 ): readonly string[] {
-  return steps.slice(0, 3).map((step) => {
+  return steps.slice(0, 3).flatMap((step) => {
     const { request, scope } = step
     const where = scope === '' ? `request ${request}` : `request ${request} of a subagent`
     const given = figure(step)
     const before = given === '' ? '  ' : `  ${given.padStart(9)}  `
-    return before + oneLine(`${step.what}, ${where}`, columns - before.length)
+    // The number tells which step it is, so it is not cut.
+    const left = columns - before.length - where.length - 2
+    if (left >= shortestWhat) return [`${before}${oneLine(step.what, left)}, ${where}`]
+    return [before + oneLine(step.what, columns - before.length), `${' '.repeat(before.length)}${where}`]
   })
 }
 

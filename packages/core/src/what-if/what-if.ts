@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../errors.ts'
+import { fieldsOf, refuse, shown } from '../given.ts'
 import { nanosOf, usdOf } from '../budget/prices.ts'
 import { cycleLength, defaultRepeats, rememberedTurns } from '../guards/no-progress.ts'
 import { endings, type TerminalReason } from '../stop/terminal.ts'
@@ -65,8 +67,13 @@ interface Stop {
   readonly toldAfterTurn?: number
 }
 
-/** Runs a trajectory again under other limits, without a model: where they would have stopped it, and what that saves and loses. */
+/**
+ * Runs a trajectory again under other limits, without a model: where they would have stopped it, and what that saves and loses.
+ * @throws ConfigurationError for what is no trajectory, or no limits.
+ */
 export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: WhatIfOptions = {}): WhatIf {
+  checkTrajectory('whatIf must be given first', trajectory)
+  if (fieldsOf(limits) === undefined) refuse('The limits of whatIf', 'an object, such as { maxTurns: 20 }', limits)
   const { turns, ending } = trajectory
   const stop = firstStop(trajectory, limits)
   const all = spentIn(turns, turns.length, undefined)
@@ -101,6 +108,13 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
     },
     lost: lostAfter(trajectory, stop, options),
   }
+}
+
+/** Plain JavaScript may give anything. */
+function checkTrajectory(what: string, given: unknown): void {
+  const fields = fieldsOf(given)
+  if (fields === undefined || !Array.isArray(fields['turns']))
+    throw new ConfigurationError(`${what} what trajectoryOf makes of the records of a run, but it is ${shown(given)}.`)
 }
 
 const nothingSpent: Spent = Object.freeze({ turns: 0, tokens: 0, costUsd: 0, activeMs: 0 })
@@ -251,11 +265,15 @@ export interface SuggestedLimit {
 /**
  * The limits that would have saved most and lost nothing: no call that changed something, and no answer. Those that save something, the most first.
  * Dollars and tokens are not among them: what is reserved before a request is not on record, so one that just fits might have stopped it.
+ * @throws ConfigurationError for what is no list of trajectories.
  */
 export function suggestLimits(
   trajectories: readonly Trajectory[],
   options: WhatIfOptions = {},
 ): readonly SuggestedLimit[] {
+  if (!Array.isArray(trajectories))
+    refuse('suggestLimits', 'given a list of trajectories, as trajectoryOf makes them of runs', trajectories)
+  for (const [index, each] of trajectories.entries()) checkTrajectory(`Trajectory ${index} must be`, each)
   const needed = trajectories.map((trajectory) => neededBy(trajectory, options))
   const maxTurns = Math.max(1, ...needed.map(({ turns }) => turns))
   const maxDurationMs = Math.max(1, ...needed.map(({ ms }) => Math.ceil(ms / 1_000) * 1_000))

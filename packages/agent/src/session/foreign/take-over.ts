@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
 import { HaltingError, type ContentBlock, type MessageContent } from '@halting/core'
 import { isToolUse, noUsage } from '@halting/core/adapters'
 import {
@@ -8,6 +10,9 @@ import {
   type ForeignSaid,
   type ForeignTurn,
 } from '@halting/core/steps'
+import { makeDurableFolder, moveInto } from '../durable.ts'
+import { holdSession } from '../hold-session.ts'
+import { payloadsFolder } from '../journal-payloads.ts'
 import { openNewJournal, type JournalOptions } from '../session-journal.ts'
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'
 
@@ -23,18 +28,42 @@ export async function takeOver(session: ForeignSession, options: JournalOptions)
       'driver',
       `Nothing was said in the session ${session.path} of ${programNames[session.program]}: there is nothing to go on with.`,
     )
-  const journal = await openNewJournal(options)
+  await makeDurableFolder(dirname(options.path))
+  const held = await holdSession(options.path, options.sessionId)
   try {
-    for (const run of runs) {
-      const own = { ...run, run: { ...run.run, sessionId: options.sessionId } }
-      for (const record of recordsOfForeign(own, noPrices).records) journal.log.append(record)
-    }
-    await journal.log.flush()
-  } catch (error) {
-    await rm(options.path, { force: true })
-    throw error
+    if (existsSync(options.path))
+      throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)
+    await writeAside(runs, options)
   } finally {
-    await journal.close()
+    await held.release()
+  }
+}
+
+/** A process that ends in the middle leaves no session with a part of what was said. */
+async function writeAside(runs: readonly ForeignRun[], options: JournalOptions): Promise<void> {
+  const aside = join(dirname(options.path), `.${basename(options.path, extname(options.path))}.part`)
+  // What another process left there.
+  await rm(aside, { recursive: true, force: true })
+  try {
+    const path = join(aside, basename(options.path))
+    const journal = await openNewJournal({ ...options, path })
+    try {
+      for (const run of runs) {
+        const own = { ...run, run: { ...run.run, sessionId: options.sessionId } }
+        for (const record of recordsOfForeign(own, noPrices).records) journal.log.append(record)
+      }
+      await journal.log.flush()
+    } finally {
+      await journal.close()
+    }
+    // What its lines name is there before they are.
+    if (existsSync(payloadsFolder(path))) {
+      await rm(payloadsFolder(options.path), { recursive: true, force: true })
+      await moveInto(payloadsFolder(path), payloadsFolder(options.path))
+    }
+    await moveInto(path, options.path)
+  } finally {
+    await rm(aside, { recursive: true, force: true })
   }
 }
 

@@ -1,5 +1,6 @@
 // Holds rules of docs/spec.md: R-FOR-6, R-FOR-6a, R-FOR-9.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { foldSession, recordsOfForeign } from '@halting/core/steps'
 import { expect, test } from 'vitest'
@@ -94,4 +95,32 @@ test('a session that is there already is not written over, nor added to', async 
   const before = readFileSync(place.path)
   await expect(takeOver(session, place)).rejects.toThrow('is there already')
   expect(readFileSync(place.path)).toEqual(before)
+})
+
+test('nothing of it stands under its id before all of it does, also after a process that ended in the middle', async () => {
+  resetLines()
+  const long = 'a long word '.repeat(100_000)
+  const path = fileOf(linesOf([user(long), assistant('m1', [text('yes')])]))
+  const place = options('aside.jsonl')
+  // What a process left that ended in the middle.
+  mkdirSync(join(folder(), '.aside.part'))
+  writeFileSync(join(folder(), '.aside.part', 'aside.jsonl'), '{"type":"halting"')
+  let writes = 0
+  const openFile = async (file: string): ReturnType<typeof open> => {
+    const handle = await open(file, 'a')
+    const { appendFile } = handle
+    handle.appendFile = async (...given) => {
+      writes++
+      expect(existsSync(place.path)).toBe(false)
+      return appendFile.apply(handle, given)
+    }
+    return handle
+  }
+  await takeOver(await readForeignSession(path, 'newest_branch'), { ...place, openFile })
+  expect(writes).toBeGreaterThan(0)
+  const [prompt] = foldSession((await readJournal(place.path)).runs).transcript.messages()
+  expect(JSON.stringify(prompt)).toContain(long)
+  expect(readdirSync(folder()).filter((name) => name.includes('aside'))).toEqual(['aside', 'aside.jsonl'])
+  const session = await readForeignSession(path, 'newest_branch')
+  await expect(takeOver(session, place)).rejects.toThrow('is there already. Go on with that one.')
 })

@@ -1,0 +1,2 @@
+/** What takes the place of a secret. */
+export const redactedMark = '[REDACTED]'
