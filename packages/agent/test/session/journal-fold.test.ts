@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loop, resume, startRun, type LoopOptions, type TranscriptEntry } from '@halting/core'
-import { scriptedModel } from '@halting/core/testing'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { foldRun, foldSession, type FoldedSession, type StepRecord } from '@halting/core/steps'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ function comesTo({ runs, written, wholeBytes }: ReadJournal, list: readonly Step
   const ofSubagents = new Set(list.flatMap((each) => (isOfSubagent(each) ? addedIn(each).map(({ id }) => id) : [])))
   const { lines, entryLines, spent, sums } = written
   const ofMain = [...entryLines].filter(([id]) => !ofSubagents.has(id))
-  return plain({ ...summed(folded), lines, wholeBytes, entryLines: ofMain, spent: [...spent], sums: sums.sums() })
+  return plain({ said: summed(folded), lines, wholeBytes, entryLines: ofMain, spent: [...spent], sums: sums.sums() })
 }
 
 function addedIn(each: StepRecord): readonly TranscriptEntry[] {
@@ -51,7 +51,11 @@ function summed({ transcript, open, ended, isRewound }: FoldedSession): unknown 
 const nothingSpent = { nanos: 3, unknownNanos: 1, totalTokens: 2 }
 const begins = (entries: Parameters<typeof start>[0], run: string): StepRecord => {
   const record = start(entries, run)
-  return { ...record, start: { ...(record as { start: object }).start, spent: nothingSpent } } as StepRecord
+  // Of a start: what it is made of has no figures.
+  return {
+    ...record,
+    start: { ...(record as { readonly start: object }).start, spent: nothingSpent },
+  } as unknown as StepRecord
 }
 const main = fc.tuple(added, fc.nat()).map(([list, request]): StepRecord => {
   const spent = { request, ...nothingSpent } as never
@@ -113,7 +117,7 @@ describe('what goes on by folds', () => {
 describe('a long session', () => {
   const turns = 40
   const replies = Array.from({ length: turns }, (_, n) => ({ text: `Turn ${n} ä😀`, toolCalls: [{ name: 'Look' }] }))
-  const optionsOf = (script: readonly Parameters<typeof scriptedModel>[0][number][]): LoopOptions => ({
+  const optionsOf = (script: readonly ScriptedReply[]): LoopOptions => ({
     model: scriptedModel(script, { contextWindow: 100_000_000 }),
     tools: [
       {

@@ -3,7 +3,7 @@ import { limitsInForce } from '../account/limits.ts'
 import { recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
 import { turnHash } from '../guards/no-progress.ts'
 import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
-import type { RunLimits } from '../state.ts'
+import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
 import { lastMomentOf } from '../steps/fold.ts'
 import type { StepRecord } from '../steps/log.ts'
@@ -22,6 +22,8 @@ export interface PastCall {
 export interface PastTurn {
   /** It was paid for by `maxTurns`; recoveries and continuations are not. */
   readonly countsAsTurn: boolean
+  /** The figures count it, as `num_turns` does: it is no further attempt of a turn, and its model was asked. */
+  readonly isTold: boolean
   /** What was paid to models in it, subagents and compactions too, and when. */
   readonly payments: readonly { readonly endMs: number; readonly tokens: number; readonly nanos: number }[]
   readonly calls: readonly PastCall[]
@@ -52,17 +54,21 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const turns: PastTurn[] = []
   let open: StepRecord[] = []
   let countsAsTurn = true
-  const close = (added: readonly TranscriptEntry[], isFreshAfter: boolean): void => {
-    turns.push({ countsAsTurn, ...turnOf(open, added, begin.at), isFreshAfter })
+  let told: Pick<RunProgress, 'turns' | 'turnBegins'> = begin.start.spent
+  const close = (added: readonly TranscriptEntry[], isFreshAfter: boolean, isTold: boolean): void => {
+    turns.push({ countsAsTurn, isTold, ...turnOf(open, added, begin.at), isFreshAfter })
     open = []
   }
   for (const record of records) {
     if (record.type === 'lap' && record.lap.scope === '') {
-      const { transition, added } = record.lap
-      close(added, transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered))
+      const { transition, added, spent } = record.lap
+      const isFresh = transition === 'user_input' || transition === 'no_progress_nudge' || added.some(isSteered)
+      // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
+      close(added, isFresh, spent.turns > told.turns)
+      told = spent
       countsAsTurn = transition === 'next_turn' || transition === 'user_input'
     } else if (record.type === 'end' && record.scope === '') {
-      close(record.added, false)
+      close(record.added, false, record.spent.turns > told.turns)
       const { reason, signal } = record.terminal
       const { limit } = signal.context
       return {
@@ -73,8 +79,13 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       }
     } else open.push(record)
   }
-  if (open.some(({ type }) => type === 'result')) close([], false)
+  // No figures tell of a turn that was cut off; it is one where its model answered.
+  if (open.some(({ type }) => type === 'result')) close([], false, told.turnBegins && open.some(isReply))
   return { turns, ending: null, limits: limitsInForce(records), carried }
+}
+
+function isReply(record: StepRecord): boolean {
+  return record.type === 'result' && /^[^/]*\/model:/.test(record.key)
 }
 
 function isSteered(entry: TranscriptEntry): boolean {

@@ -234,7 +234,7 @@ function spentIn(turns: readonly PastTurn[], wholeTurns: number, cutMs: number |
     ...(cut?.payments.filter(({ endMs }) => endMs < (cutMs ?? 0)) ?? []),
   ]
   return {
-    turns: whole.filter(({ countsAsTurn }) => countsAsTurn).length + (cut?.countsAsTurn === true ? 1 : 0),
+    turns: whole.filter(({ isTold }) => isTold).length + (cut?.isTold === true ? 1 : 0),
     tokens: payments.reduce((sum, { tokens }) => sum + tokens, 0),
     costUsd: usdOf(payments.reduce((sum, { nanos }) => sum + nanos, 0)),
     activeMs: cutMs ?? whole.reduce((latest, { endMs }) => Math.max(latest, endMs), 0),

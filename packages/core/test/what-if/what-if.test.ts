@@ -273,3 +273,14 @@ test('of dollars and tokens that one request uses up, the run tells of the dolla
     kept: { turns: 1 },
   })
 })
+
+test('its turns are those that the result tells: none that was not asked, and the last answer at a limit', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const options = { clock, prices: dollarATokenPrices, tools: [reader('Look')] }
+  const looks = Array.from({ length: 9 }, () => ({ ...calls('Look'), usage }))
+  for (const limits of [{ maxBudgetUsd: 0.01 }, { maxTotalTokens: 700 }, { maxTurns: 2, wrapUp: true }]) {
+    const { terminal, steps } = await run(looks, { ...options, ...limits })
+    const { verdict, kept } = whatIf(trajectoryOf(steps.records), {})
+    expect({ verdict, turns: kept.turns }).toEqual({ verdict: 'same', turns: terminal.summary.turns })
+  }
+})

@@ -134,7 +134,7 @@ export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scen
     const { verdict, reason, kept } = whatIf(trajectory, limits)
     const said = { verdict, reason, turns: kept.turns, activeMs: kept.activeMs, usd: kept.costUsd }
     const { durationMs: activeMs, committedUsd: usd } = terminal
-    const was = { verdict: 'same', reason: terminal.reason, turns: turnsBegun(state.spent.laps), activeMs, usd }
+    const was = { verdict: 'same', reason: terminal.reason, turns: state.spent.turns, activeMs, usd }
     assertSame(said, was, `what-if with ${JSON.stringify(limits)}`)
   }
   // What a person set counted from then on, not before; and what a service bills above its reservation no limit could stop.
