@@ -17,9 +17,16 @@ const ways = {
     lines.pop()
     return lines.map((line) => JSON.parse(line))
   },
+  /** What is left where nothing but the messages is parsed, and they are cut out already. */
+  'JSON.parse of its messages alone': (messages) => messages.map((message) => JSON.parse(message)),
   'a run that was killed': goOn,
   'a new prompt after a run that ended': goOn,
 }
+
+const messagesOf = (path) =>
+  readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => (line.startsWith('{"parentUuid"') ? [JSON.stringify(JSON.parse(line).message)] : []))
 
 const [kind, way, path, turns] = process.argv.slice(2)
 if (kind === 'child') process.stdout.write(JSON.stringify(await measure(way, path, Number(turns))))
@@ -54,7 +61,7 @@ async function report() {
         `${mb(middle(index, 'heapBytes'))} MB`,
         `${mb(middle(index, 'peakBytes'))} MB`,
       ])
-      const { transcriptBytes } = samples[2][0]
+      const { transcriptBytes } = samples[3][0]
       console.log(`### ${size.toLocaleString('en-US')} turns: a file of ${mb(statSync(open).size)} MB, its transcript ${mb(transcriptBytes)} MB as JSON\n`)
       console.log(`${table(['least (median) of ' + repeats, 'wall, ms', 'CPU, ms', 'CPU to the first row', 'held', 'peak above the start'], rows)}\n`)
     }
@@ -74,12 +81,13 @@ function inChild(...parameters) {
 
 /** Everything is loaded, nothing has run yet: what comes on top of the start of the program. */
 async function measure(name, file, size) {
+  const given = name.endsWith('messages alone') ? messagesOf(file) : file
   globalThis.gc()
   const before = process.memoryUsage()
   const peakBefore = process.resourceUsage().maxRSS
   const cpuBegan = process.cpuUsage()
   const began = performance.now()
-  const held = await ways[name](file, size)
+  const held = await ways[name](given, size)
   const wallMs = performance.now() - began
   const { user, system } = process.cpuUsage(cpuBegan)
   const peakBytes = (process.resourceUsage().maxRSS - peakBefore) * 1_024

@@ -8,10 +8,21 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readJournal } from '@halting/agent'
 import { suggestLimits, trajectoryOf, whatIf } from '@halting/core/steps'
+import { writeClaudeCode, writeCodex } from './lib/foreign.mjs'
 import { heading, median, numberOf, table, textOf } from './lib/measure.mjs'
 import { writeSession } from './lib/sessions.mjs'
 
 const program = fileURLToPath(new URL('../packages/cli/bin/halting.js', import.meta.url))
+
+/** Turns of the sessions: most are short. */
+const lengths = [3, 8, 20, 50, 120, 300, 2_000]
+
+/** Whose sessions they are; those of other programs are read by the command alone. */
+const programs = {
+  ours: { fill, names: (command) => [...Object.keys(ways), command] },
+  'Claude Code': { fill: fillWith(writeClaudeCode), names: (command) => [Object.keys(ways)[0], command] },
+  Codex: { fill: fillWith(writeCodex), names: (command) => [Object.keys(ways)[0], command] },
+}
 
 /** Each goes through all files, one after another. */
 const ways = {
@@ -28,14 +39,18 @@ else await report()
 async function report() {
   heading('What-if over a folder')
   const [repeats, megabytes] = [numberOf('repeats', 5), numberOf('megabytes', 100)]
+  for (const [program, { fill: fillOf, names }] of Object.entries(programs))
+    await reportOf(program, fillOf, names('halting what-if FOLDER --max-turns 20 --suggest'), repeats, megabytes)
+}
+
+async function reportOf(program, fillOf, names, repeats, megabytes) {
   const own = mkdtempSync(join(textOf('folder', tmpdir()), 'halting-what-if-'))
+  const command = names.at(-1)
   try {
-    await fill(own, megabytes * 1e6)
+    await fillOf(own, megabytes * 1e6)
     const sizes = readdirSync(own).map((name) => statSync(join(own, name)).size)
     const total = sizes.reduce((sum, size) => sum + size, 0)
-    console.log(`${sizes.length} sessions, ${mb(total)} MB; the largest has ${mb(Math.max(...sizes))} MB.\n`)
-    const command = 'halting what-if FOLDER --max-turns 20 --suggest'
-    const names = [...Object.keys(ways), command]
+    console.log(`### ${program}\n\n${sizes.length} sessions, ${mb(total)} MB; the largest has ${mb(Math.max(...sizes))} MB.\n`)
     const samples = Object.fromEntries(names.map((name) => [name, []]))
     for (let repeat = 0; repeat < repeats; repeat++) {
       for (const name of names) samples[name].push(inChild(name === command ? ['command', own] : ['child', name, own]))
@@ -48,7 +63,7 @@ async function report() {
       (least(name, 'cpuMs') / least(names[0], 'cpuMs')).toFixed(2),
       `${median(samples[name].map(({ rssMb }) => rssMb)).toFixed(0)} MB`,
     ])
-    console.log(table(['', `MB/s, best of ${repeats}`, 'median', 'CPU to the first row', 'max RSS'], rows))
+    console.log(table(['', `MB/s, best of ${repeats}`, 'median', 'CPU to the first row', 'max RSS'], rows) + '\n')
   } finally {
     rmSync(own, { recursive: true })
   }
@@ -56,7 +71,6 @@ async function report() {
 
 /** Sessions of 3 to 2,000 turns, most of them short, until there is so much. */
 async function fill(own, bytes) {
-  const lengths = [3, 8, 20, 50, 120, 300, 2_000]
   let total = 0
   for (let number = 0; total < bytes; number++) {
     const place = number % lengths.length
@@ -66,6 +80,19 @@ async function fill(own, bytes) {
     // The same again is as long to read.
     else copyFileSync(first, path)
     total += statSync(path).size
+  }
+}
+
+/** The same of another program. No two have a line in common: what stands in several files is counted once. */
+function fillWith(write) {
+  return (own, bytes) => {
+    let total = 0
+    for (let number = 0; total < bytes; number++) {
+      const id = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`
+      const path = join(own, `rollout-2026-01-01T00-00-00-${id}.jsonl`)
+      write(path, { turns: lengths[number % lengths.length], id })
+      total += statSync(path).size
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { crc32OfLittle, crc32OfMuch } from './crc32.ts'
 
 /** A line that is not what was written: its number, and what is wrong. */
@@ -27,16 +28,26 @@ function endWith(sum: number): string {
   return `,"sum":"${hex[sum >>> 24]}${hex[(sum >>> 16) & 0xff]}${hex[(sum >>> 8) & 0xff]}${hex[sum & 0xff]}"}`
 }
 
-/** The text of a line that is as it was written; undefined for any other. */
-export function wholeLine(bytes: Buffer, start: number, end: number): string | undefined {
+/** The same bytes as a text, where that has a character for each of them: to cut lines out of it takes a fraction of the time that it takes to decode each. */
+export function asciiOf(bytes: Buffer): string | undefined {
+  return isAscii(bytes) ? bytes.toString('latin1') : undefined
+}
+
+/** The text of a line that is as it was written; undefined for any other. `ascii` is that of all bytes. */
+export function wholeLine(bytes: Buffer, start: number, end: number, ascii?: string): string | undefined {
   if (end - start < sumLength) return undefined
-  const text = bytes.toString('utf8', start, end)
+  const text = ascii === undefined ? bytes.toString('utf8', start, end) : ascii.slice(start, end)
   return text.endsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength)))) ? text : undefined
 }
 
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */
-export function valueOf(bytes: Buffer, start: number, end: number): { readonly [field: string]: unknown } {
-  const text = wholeLine(bytes, start, end)
+export function valueOf(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  ascii?: string,
+): { readonly [field: string]: unknown } {
+  const text = wholeLine(bytes, start, end, ascii)
   if (text === undefined) throw new DamagedLineError('its checksum is not that of its content')
   // The checksum says that this is what was written: JSON of an object.
   return JSON.parse(text) as { readonly [field: string]: unknown }

@@ -7,7 +7,7 @@ import { crc32OfMuch } from './crc32.ts'
 import { journalVersion, type Fields, type WrittenLines } from './journal-codec.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
 import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
-import { valueOf, wholeLine } from './journal-line.ts'
+import { asciiOf, valueOf, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 
 /** What a journal holds. */
@@ -72,11 +72,11 @@ export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   return reader.end(bytes.length)
 }
 
-/** So much of a file is in memory at once, unless a line is longer. */
-const pieceBytes = 1 << 20
+/** So much of a file is in memory at once, unless a line is longer, or the lines of a fold. Texts of larger pieces have the garbage collector run more often. */
+const pieceBytes: { readonly [by in ReadBy]: number } = { lines: 1 << 16, folds: 1 << 20 }
 
 async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
-  let buffer = Buffer.allocUnsafe(pieceBytes)
+  let buffer = Buffer.allocUnsafe(pieceBytes[reader.by])
   let filled = 0
   let total = 0
   for (;;) {
@@ -123,12 +123,12 @@ class JournalReader {
   /** What is wrong with the first line that is not whole. */
   #problem: string | undefined
 
-  readonly #by: ReadBy
+  readonly by: ReadBy
   #wasFolded = false
 
   constructor(path: string, keeps: KeptRecords = 'all', by: ReadBy = 'lines') {
     this.#path = path
-    this.#by = by
+    this.by = by
     this.#decoder = new JournalDecoder(keeps)
     this.#payloads = payloadsFolder(path)
   }
@@ -136,19 +136,21 @@ class JournalReader {
   /** Takes the lines that end in these bytes, and says how many bytes they have: the rest comes again with what follows it. */
   take(bytes: Buffer, comes: 'more' | 'last'): number {
     let start = 0
-    if (this.#by === 'folds') {
+    if (this.by === 'folds') {
       for (let fold = this.#nextFold(bytes, start); fold !== undefined; fold = this.#nextFold(bytes, start))
         start = this.#takeFold(bytes, start, fold)
       // What a fold is of stands before it.
       if (comes === 'more' && bytes.length - start <= mostFoldedBytes) return start
     }
-    return this.#takeLines(bytes, start)
+    return start + this.#takeLines(bytes.subarray(start))
   }
 
-  #takeLines(bytes: Buffer, from: number): number {
-    let start = from
+  #takeLines(bytes: Buffer): number {
+    let start = 0
+    if (bytes.indexOf(10, start) < 0) return start
+    const ascii = asciiOf(bytes)
     for (let end = bytes.indexOf(10, start); end >= 0; end = bytes.indexOf(10, start)) {
-      if (this.#problem === undefined) this.#line(bytes, start, end)
+      if (this.#problem === undefined) this.#line(bytes, start, end, ascii)
       // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.
       else if (wholeLine(bytes, start, end) !== undefined) throw this.#damage(this.#problem)
       start = end + 1
@@ -156,9 +158,9 @@ class JournalReader {
     return start
   }
 
-  #line(bytes: Buffer, start: number, end: number): void {
+  #line(bytes: Buffer, start: number, end: number, ascii: string | undefined): void {
     try {
-      const line = valueOf(bytes, start, end)
+      const line = valueOf(bytes, start, end, ascii)
       if (this.#head === undefined) checkHead((this.#head = line), this.#path)
       else this.#decoder.add(withPayloads(line, this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
@@ -188,10 +190,10 @@ class JournalReader {
     const fold = foldIn(bytes, at, end)
     const from = at - fold.bytes
     // Its lines were read already where there were too many of them to wait for it.
-    if (from < start) return this.#takeLines(bytes.subarray(0, end + 1), start)
+    if (from < start) return start + this.#takeLines(bytes.subarray(start, end + 1))
     const segment = bytes.subarray(from, at)
     if (crc32OfMuch(segment) !== fold.crc) throw new NotAsFoldedError()
-    this.#takeLines(bytes.subarray(0, from), start)
+    this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
     const lineAt = (place: number, length: number): Fields =>
       withPayloads(valueOf(segment, place, place + length), this.#payloads)

@@ -108,11 +108,11 @@ test('nothing of it stands under its id before all of it does, also after a proc
   let writes = 0
   const openFile = async (file: string): ReturnType<typeof open> => {
     const handle = await open(file, 'a')
-    const { appendFile } = handle
+    const write = handle.appendFile.bind(handle)
     handle.appendFile = async (...given) => {
       writes++
       expect(existsSync(place.path)).toBe(false)
-      return appendFile.apply(handle, given)
+      return write(...given)
     }
     return handle
   }

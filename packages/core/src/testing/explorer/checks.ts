@@ -1,5 +1,5 @@
 import { unknownLimits } from '../../account/limits.ts'
-import { ranksBelow, turnsBegun, type Ranking } from '../../allowance.ts'
+import { ranksBelow, type Ranking } from '../../allowance.ts'
 import type { LoopEvent } from '../../events.ts'
 import type { LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
