@@ -13,7 +13,7 @@ import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
 import { gitProblem } from './git-settings.ts'
 import { type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
-import { holdsProtected } from './protected.ts'
+import { hasOtherNames, holdsProtected } from './protected.ts'
 import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
 
 /** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
@@ -80,7 +80,11 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     if (problem === undefined) return { part: name, by: 'it changes nothing that needs a rule' }
     return { part: name, by: undefined, why: problem, ...named(ruleNaming(part)) }
   })
-  return [...commands, ...analysis.redirects.flatMap((redirect) => redirectVerdicts(redirect, place))]
+  return [
+    ...commands,
+    ...analysis.redirects.flatMap((redirect) => redirectVerdicts(redirect, place)),
+    ...analysis.patterns.flatMap((word) => patternVerdicts(word, place)),
+  ]
 }
 
 function named(rule: string | undefined): { readonly wouldAllow?: string } {
@@ -103,6 +107,8 @@ function redirectVerdicts(
   const access = direction === 'out' ? edit : read
   if (target.kind !== 'literal' || places.isUnknown)
     return [{ part, by: undefined, why: 'where it leads is known only when it runs', wouldAllow: 'Bash' }]
+  if (direction === 'out' && places.paths.some(hasOtherNames))
+    return [{ part, by: undefined, why: otherNames, wouldAllow: 'Bash' }]
   const outside = places.paths.filter((path) => !isPathAllowed(book, access, path))
   if (outside.length === 0) return [{ part, by: `${direction === 'out' ? 'writing' : 'reading'} there is allowed` }]
   return outside.map((path) => ({
@@ -111,6 +117,12 @@ function redirectVerdicts(
     why: `no rule allows it to ${direction === 'out' ? 'write' : 'read'} ${path}`,
     ...named(pathRule(direction === 'out' ? 'Edit' : 'Read', path, book)),
   }))
+}
+
+/** A loop over a pattern tells the names that fit it, whatever is done with them. */
+function patternVerdicts(word: ShellWord, place: Place): readonly PartVerdict[] {
+  const why = word.kind === 'dynamic' ? unknownPlace : readProblem({ kind: 'list', word }, place)
+  return why === undefined ? [] : [{ part: `for … in ${word.source}`, by: undefined, why, wouldAllow: 'Bash' }]
 }
 
 /** The rule for one path; undefined where its name would be a pattern for others too. */
@@ -190,6 +202,8 @@ function readRules(book: RuleBook): RuleBook['deny'] {
   return [...book.deny, ...book.ask].filter(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
 }
 
+const otherNames = 'the file has other names, which may lie elsewhere'
+
 const unknownPlace = 'which file it means is known only when it runs'
 
 function readProblem(
@@ -226,6 +240,7 @@ function writeProblem(
   if (word.couldBeOption === true) return 'a name that fits the pattern could be an option'
   if (word.kind === 'glob' && places.below.some((folder) => couldFitBelow(pathRules(book), folder)))
     return 'a file that a rule is about may be among those that it changes'
+  if (places.paths.some(hasOtherNames)) return otherNames
   const found = new Set(places.paths)
   for (const path of [...places.paths, ...places.below]) {
     if (book.mode !== 'acceptEdits' || !isPathAllowed({ ...book, allow: [] }, edit, path)) {

@@ -1,5 +1,5 @@
 import { bothEnds } from '../paths.ts'
-import { analyseShell, mostWords, type ShellAnalysis } from '../shell/analysis.ts'
+import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
@@ -7,6 +7,7 @@ import { literalWord } from '../shell/read-grammar.ts'
 import { mightBeCommands, unseenCode } from '../shell/unseen.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
+import { holdsFitting } from './tree-rules.ts'
 import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import { type Access, couldFitBelow, patternForEnds, patternForPath, type RuleBook, ruleForPath } from './rule-book.ts'
@@ -165,6 +166,40 @@ function hiddenCommand(analysis: ShellAnalysis, rules: readonly PermissionRule[]
   return undefined
 }
 
+/** `xargs cat`: the words come from what it reads. */
+function handsOver({ words }: SimpleCommand): boolean {
+  return words.some(({ value }) => nameOf(value) === 'xargs') && !takesAnything(words.at(1)?.value ?? 'echo')
+}
+
+/** Programs that copy, pack, search or remove folders with all that is in them. */
+const treeUsers: ReadonlySet<string> = new Set('cp mv rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '))
+
+/** Commands of git that hand out what files held. */
+const handingOut = /^(?:archive|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
+
+/** What a program that is not known to read only may do to files that the rules are about, by the words that it is given. */
+function reachOf(
+  words: readonly ShellWord[],
+  rules: readonly PermissionRule[],
+  whereabouts: Whereabouts,
+): string | undefined {
+  const name = nameOf(words[0]?.value ?? '')
+  const literal = words.slice(1).filter(({ kind, value }) => kind === 'literal' && !value.startsWith('-'))
+  if (name === 'git' && literal.some(({ value }) => handingOut.test(value))) {
+    if (whereabouts.directories.some((folder) => couldFitBelow(rules, folder)))
+      return 'git hands out what it keeps of files that a rule is about'
+  }
+  const usesTrees = treeUsers.has(name)
+  for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, mostWords)) {
+    for (const place of placesOf(word, whereabouts).paths) {
+      const changed = patternForPath(rules, edit, place)
+      if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} is about`
+      if (usesTrees && holdsFitting(rules, place)) return `a file that a rule is about may be among those that ${name} uses`
+    }
+  }
+  return undefined
+}
+
 const elsewhere = 'which files it uses is known only when it runs'
 
 function fileDoubt(
@@ -188,7 +223,10 @@ function fileDoubt(
         if (effect.kind === 'git' && effect.history && isOpen(effect.folder, true))
           return 'git shows what it keeps of files that a rule is about'
       }
-    } else if (!takesAnything(words[0]?.value ?? '')) {
+    } else if (handsOver(command)) return elsewhere
+    else if (!takesAnything(words[0]?.value ?? '')) {
+      const told = reachOf(words, rules, whereabouts)
+      if (told !== undefined) return told
       const rest = words
         .slice(1)
         .filter(

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { homeFolder, realPath } from '../paths.ts'
+import { homeFolder, realPath, statOf } from '../paths.ts'
 
 /** How a line runs git: with its settings turned off by environment, or with those of the person. */
 export interface GitUse {
@@ -78,7 +78,7 @@ function isOwn({ gitFolder, workTree }: Repository): boolean {
 function findRepository(start: string): Repository | 'bare' | undefined {
   for (let folder = start; ; folder = dirname(folder)) {
     const dotGit = join(folder, '.git')
-    const stats = statSync(dotGit, { throwIfNoEntry: false })
+    const stats = statOf(dotGit)
     if (stats?.isDirectory() === true) return withCommon(dotGit, folder)
     if (stats?.isFile() === true) {
       const told = /^gitdir: (.+?)\s*$/.exec(textOf(dotGit) ?? '')?.[1]
@@ -131,7 +131,7 @@ function holdsSubmodules(gitFolder: string): boolean {
 type IsHarmless = (section: string, key: string, value: string) => boolean
 
 function fileProblem(file: string, isHarmless: IsHarmless, depth = 0): string | undefined {
-  const stats = statSync(file, { throwIfNoEntry: false })
+  const stats = statOf(file)
   if (stats === undefined) return isThere(file) ? `${file} cannot be read` : undefined
   const text = textOf(file)
   if (text === undefined || depth > 5) return `${file} cannot be read`
@@ -226,7 +226,7 @@ function personalProblem(): string | undefined {
     '/usr/local/etc/gitconfig',
     '/opt/homebrew/etc/gitconfig',
   ]
-  const key = files.map((file) => `${file}:${statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0}`).join('\n')
+  const key = files.map((file) => `${file}:${statOf(file)?.mtimeMs ?? 0}`).join('\n')
   const now = Date.now()
   // Files that these include are not in the key: looked at again after a while.
   if (lastPersonal?.key === key && now - lastPersonal.at < 1000) return lastPersonal.problem

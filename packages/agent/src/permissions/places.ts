@@ -63,7 +63,7 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
   const isUnknown = !isAbsolute && whereabouts.isUnknown
   if (word.kind === 'literal') {
     const paths = directories.flatMap((from) => [absolutePath(word.value, from), kernelPath(word.value, from)])
-    return { paths: [...new Set(paths)], below: [], isUnknown }
+    return { paths: [...new Set(paths)], below: [], isUnknown: isUnknown || paths.some(isOfProcess) }
   }
   const segments = word.value.split('/')
   const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
@@ -81,6 +81,11 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
   }
 }
 
+/** Links that mean something else for every process. */
+function isOfProcess(path: string): boolean {
+  return /^\/proc\/[^/]+\/(?:cwd|root|fd|task|map_files|exe)\b/.test(path)
+}
+
 const mostNames = 2000
 
 /** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many. */
@@ -93,7 +98,8 @@ function expanded(segments: readonly string[], from: string): readonly string[] 
     )
     const pattern = globPattern(loose)
     places = places.flatMap((place) =>
-      namesIn(place)
+      // Shells before bash 5.2 find the folder above it, too.
+      [...namesIn(place), ...(loose.startsWith('.') && /[?*]/.test(loose) ? ['..'] : [])]
         .filter(
           (name) =>
             (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && fitsPath(pattern, [name]),

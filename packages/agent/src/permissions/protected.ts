@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { bothEnds, isInside, realPath } from '../paths.ts'
+import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
 
 /** What is written here is run or obeyed later without anybody being asked again. */
 const folders: ReadonlySet<string> = new Set(
@@ -39,6 +39,12 @@ function ownFolders(): readonly string[] {
     const folder = process.env[name]
     return folder === undefined || folder === '' ? [] : bothEnds(resolve(folder))
   })
+}
+
+/** A file with other names, of which some may lie elsewhere: what is written to it is written there. */
+export function hasOtherNames(path: string): boolean {
+  const stats = statOf(path)
+  return stats?.isFile() === true && stats.nlink > 1
 }
 
 const mostEntries = 5000

@@ -11,6 +11,8 @@ export interface ShellAnalysis {
   /** Every simple command in it, however deep: in lists, pipes, groups, substitutions, and in scripts given as text. */
   readonly commands: readonly SimpleCommand[]
   readonly redirects: readonly ShellRedirect[]
+  /** Patterns that a loop goes through: the names that they fit become known. */
+  readonly patterns: readonly ShellWord[]
   /** Why the rules for single commands cannot vouch for it; empty when they can. */
   readonly opaque: readonly string[]
   /** What it does beside running commands: they may change what a later command means. */
@@ -53,7 +55,7 @@ export function analyseShell(command: string): ShellAnalysis {
 }
 
 function analyse(command: string, depth: number): ShellAnalysis {
-  const found: Found = { commands: [], redirects: [], opaque: [], features: new Set(), variables: [] }
+  const found: Found = { commands: [], redirects: [], patterns: [], opaque: [], features: new Set(), variables: [] }
   if (depth > deepest) return { ...found, opaque: ['scripts within scripts go too deep'] }
   if (command.length > longestCommand) return { ...found, opaque: ['it is too long to look at'] }
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: ['its parentheses go too deep'] }
@@ -99,6 +101,7 @@ function nestingOf(command: string): number {
 interface Found {
   readonly commands: SimpleCommand[]
   readonly redirects: ShellRedirect[]
+  readonly patterns: ShellWord[]
   readonly opaque: string[]
   readonly features: Set<'function' | 'background' | 'coproc'>
   readonly variables: string[]
@@ -107,6 +110,7 @@ interface Found {
 function merge(found: Found, inner: ShellAnalysis): void {
   found.commands.push(...inner.commands)
   found.redirects.push(...inner.redirects)
+  found.patterns.push(...inner.patterns)
   found.opaque.push(...inner.opaque)
   found.variables.push(...inner.variables)
   for (const feature of inner.features) found.features.add(feature)
@@ -150,6 +154,7 @@ class Collector {
     const name = node.name.value
     for (const word of node.wordlist ?? []) this.collect(word, false)
     const words = (node.wordlist ?? []).flatMap((word) => shellWords(word, this.#scope))
+    this.#found.patterns.push(...words.filter(({ kind, couldBePattern }) => kind === 'glob' || couldBePattern === true))
     const isKnown =
       node.wordlist !== undefined &&
       words.length <= mostLaps &&

@@ -40,6 +40,7 @@ export function readWords(grammar: Grammar, args: readonly ShellWord[]): ReadWor
     const word = args[at]
     if (word === undefined) break
     const { value } = word
+    if (word.couldBePattern === true) return not('a word of it may become names of files')
     const isOver = beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
     if (isOver) {
       operands.push(word)
@@ -154,7 +155,8 @@ export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): 
 
 function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly Effect[] {
   const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
-  if (kind === 'text') return checked
+  // The names that a pattern fits are shown.
+  if (kind === 'text') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
   // Standard input or output.
   if (word.value === '-' && kind !== 'list') return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]

@@ -1,5 +1,6 @@
 import { effectsOf, isDescribed } from './describe.ts'
 import type { ShellWord } from './words.ts'
+import { scriptMayReach } from './scripts-of-filters.ts'
 import { nameOf, runsItsArguments } from './wrappers.ts'
 
 const shells: ReadonlySet<string> = new Set('bash sh dash zsh ksh mksh ash fish rbash csh tcsh'.split(' '))
@@ -82,6 +83,15 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
     const readsCode = hasInput && !values.some((value) => !value.startsWith('-'))
     if (givesCode || readsCode) return `${name} runs code that is not looked at`
   }
+  if (scriptMayReach(name, args)) return `the script of ${name} may run, read or write what is not looked at`
+  if (name === 'make' && values.some((value) => /^(?:-[A-Za-z]*[fE]|--(?:file|makefile|eval))|^[A-Z_.]+:?=/.test(value)))
+    return 'make runs what is not looked at'
+  if (name === 'sqlite3' && values.some((value) => /^\s*\.|\b(?:readfile|writefile|edit|load_extension)\b/i.test(value)))
+    return 'sqlite3 may run, read or write what is not looked at'
+  if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
+    return 'git starts what it is given'
+  // The words that it hands over may be the script.
+  if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return 'xargs hands over what is run'
   if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`
   // `env -S 'rm x'`, `watch 'rm x'`: a word that is taken apart again.
   if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))

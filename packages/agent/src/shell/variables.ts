@@ -48,7 +48,11 @@ export function assignedIn(script: SyntaxNode): Assigned {
         /[$`*?[{]/.test(words[0]?.slice(words[0] === '[' ? 1 : 0) ?? '')
       )
         told.isAny = true
-      if (words.includes('printf') && words.some((word) => word.startsWith('-v') || /%[^a-zA-Z]*[a-z]*n|\\/.test(word)))
+      const print = words.indexOf('printf')
+      // What follows may be -v, and any word the format.
+      const following = print === -1 ? undefined : words[print + 1]
+      if (following !== undefined && /^-v|^[^']*[$`{*?[~]/.test(following)) told.isAny = true
+      if (print !== -1 && node.args.some((arg) => arg.type === 'Assignment' || assignsByFormat(arg.value)))
         told.isAny = true
       for (const part of node.prefix) {
         if (part.type !== 'Assignment') continue

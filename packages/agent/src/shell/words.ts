@@ -15,6 +15,8 @@ export interface ShellWord {
   readonly kind: 'literal' | 'glob' | 'dynamic'
   /** Of a dynamic word: it stays one word, because all that is not known of it stands in quotes. */
   readonly isOne?: boolean
+  /** Of a dynamic word: outside of quotes stands what may come to a pattern, which then becomes names of files. */
+  readonly couldBePattern?: boolean
   /** Of a glob in the place of an operand: a name that it fits may begin with a dash. */
   readonly couldBeOption?: boolean
 }
@@ -30,7 +32,8 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
   const hasBraces = partTypesOf(node).includes('BraceExpansion')
   if (!hasBraces) return [shellWord(node, scope)]
   const texts = bracesOf(node.text)
-  if (texts === undefined) return [{ source: node.text, value: node.value, kind: 'dynamic' }]
+  if (texts === undefined)
+    return [{ source: node.text, value: node.value, kind: 'dynamic', couldBePattern: /[*?[$`]/.test(node.text) }]
   // An empty word that stands in no quotes is none.
   return texts.filter(Boolean).map((text) => ({
     source: node.text,
@@ -49,7 +52,22 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
     return { source: text, value: valueOf(node), kind: 'literal' }
   const read = isOddTilde ? undefined : readParts(node, scope)
   if (read !== undefined) return { source: text, ...read }
-  return { source: text, value: valueOf(node), kind: 'dynamic', isOne: !isOddTilde && isOneWord(node) }
+  const couldBePattern = (node.parts ?? []).some((part) => couldHoldPattern(part, scope))
+  return { source: text, value: valueOf(node), kind: 'dynamic', isOne: !isOddTilde && isOneWord(node), couldBePattern }
+}
+
+/** Names that a line cannot set without being asked about, and that hold no pattern. */
+const plainVariable = /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
+
+function couldHoldPattern(part: WordPart, scope: Scope): boolean {
+  if (plain.has(part.type) || part.type === 'ArithmeticExpansion') return false
+  if (/^\$\((?:date|pwd|whoami|uname|nproc|id|hostname)(?: [\w+%:.-]+)*\)$/.test(part.text)) return false
+  const name = nameOfVariable(part)
+  if (name === undefined) return true
+  const held = scope.get(name)
+  // What a loop goes through is judged where the loop stands.
+  if (held !== undefined) return held.kind !== 'glob' && /[*?[\\]/.test(held.value)
+  return !plainVariable.test(name)
 }
 
 function assignmentWord(node: Extract<CommandArgument, { type: 'Assignment' }>, scope: Scope): ShellWord {

@@ -3,7 +3,7 @@ import type { PermissionRequest, Tool } from '@halting/core'
 
 const bash: Tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
 
-function bashCall(command: string): PermissionRequest {
+export function bashCall(command: string): PermissionRequest {
   return { call: { type: 'tool_use', id: 'call_1', name: 'Bash', input: { command } }, tool: bash, readOnly: false }
 }
 

@@ -11,7 +11,9 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   const rest = isNegated ? args.slice(1) : args
   if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value)))
     return unknown('a subscript in it can run commands')
-  if (rest.every(({ kind }) => kind !== 'dynamic')) return []
+  // A complaint shows the names that a pattern fits.
+  if (rest.every(({ kind }) => kind !== 'dynamic'))
+    return rest.filter(({ kind }) => kind === 'glob').map((word) => ({ kind: 'list', word }))
   const operatorAt = rest.length === 2 ? 0 : 1
   const operator = rest[operatorAt]
   const isKnown =
