@@ -68,7 +68,7 @@ export function bareRule(book: RuleBook): string | undefined {
 export function partsOf(command: string, book: RuleBook): readonly PartVerdict[] {
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const place: Place = { book, whereabouts, isHardened: isReadOnlyAnalysis(analysis) }
+  const place: Place = { book, whereabouts, isHardened: isReadOnlyAnalysis(analysis), repositories: new Map() }
   const commands = analysis.commands.map((part): PartVerdict => {
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
@@ -95,6 +95,8 @@ interface Place {
   readonly book: RuleBook
   readonly whereabouts: Whereabouts
   readonly isHardened: boolean
+  /** What was found out about repositories, by folder. */
+  readonly repositories: Map<string, string | undefined>
 }
 
 function redirectVerdicts(
@@ -185,14 +187,17 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
 
 export function gitEffectProblem(
   effect: Extract<Effect, { kind: 'git' }>,
-  { book, whereabouts, isHardened }: Place,
+  { book, whereabouts, isHardened, repositories }: Place,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
   if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
   if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), folder)))
     return 'git shows what it keeps of files that a rule is about'
   for (const folder of folders.paths) {
-    const problem = gitProblem(folder, { entersSubmodules: effect.entersSubmodules, isHardened })
+    const key = `${effect.entersSubmodules} ${folder}`
+    if (!repositories.has(key))
+      repositories.set(key, gitProblem(folder, { entersSubmodules: effect.entersSubmodules, isHardened }))
+    const problem = repositories.get(key)
     if (problem !== undefined) return problem
   }
   return undefined

@@ -26,6 +26,7 @@ export function whereaboutsOf(analysis: ShellAnalysis, shellDirectory: string): 
     const isKnown =
       name.value === 'cd' && targets.length === 1 && target?.kind === 'literal' && !target.value.startsWith('-')
     if (!isKnown) isUnknown = true
+    else if (isUnknown) break
     else {
       // The shell goes by text, and with -P by the disk.
       const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
@@ -57,7 +58,7 @@ const nowhere: Places = { paths: [], below: [], isUnknown: true }
 
 /** Every place that a word may mean as a path. */
 export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
-  if (word.kind === 'dynamic') return nowhere
+  if (word.kind === 'dynamic' || word.value.split('/').length > mostSegments) return nowhere
   const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
   const directories = isAbsolute ? ['/'] : whereabouts.directories
   const isUnknown = !isAbsolute && whereabouts.isUnknown
@@ -85,6 +86,9 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
 function isOfProcess(path: string): boolean {
   return /^\/proc\/[^/]+\/(?:cwd|root|fd|task|map_files|exe)\b/.test(path)
 }
+
+/** Every folder on the way is looked up. */
+const mostSegments = 40
 
 const mostNames = 2000
 

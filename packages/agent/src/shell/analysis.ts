@@ -37,8 +37,10 @@ interface ShellRedirect {
 const deepest = 8
 const longestCommand = 50_000
 const deepestNesting = 100
-/** Each word may be looked up on disk. */
-export const mostWords = 1000
+/** Words, commands and redirects, those of all rounds of a loop: each may be looked up on disk several times. */
+export const mostWords = 400
+const tooMany = 'it has too many words to look at'
+class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const unusual = /[\u0000-\u0008\u000B-\u001F\u007F]/
 
@@ -65,15 +67,15 @@ function analyse(command: string, depth: number): ShellAnalysis {
     const script = parse(command)
     new Collector(found, assignedIn(script)).collect(script, true)
   } catch (thrown) {
+    if (thrown instanceof TooMany) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     // The parser recovers from everything that its authors know; what it throws for is not understood.
     found.opaque.push(`it could not be parsed (${String(thrown)})`)
   }
   const written = found.commands.slice()
-  if (written.reduce((sum, { words }) => sum + words.length, 0) > mostWords)
-    found.opaque.push('it has too many words to look at')
   for (const { words } of written) {
+    if (found.commands.length > mostWords) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.variables.push(...(setByCommand(words) ?? ['a variable']))
-    if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push('it has too many words to look at')
+    if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push(tooMany)
     else lookWithin(words, depth, found)
   }
   return found
@@ -124,6 +126,7 @@ class Collector {
   readonly #assigned: Assigned
   readonly #scope: Map<string, ShellWord>
   #hasInput = false
+  #left = mostWords
 
   constructor(found: Found, assigned: Assigned) {
     this.#found = found
@@ -147,6 +150,11 @@ class Collector {
     })
     this.#hasInput = hadInput
     if (node.type === 'Command' && node.name === undefined && isStraight) this.#assign(node)
+  }
+
+  #count(words: number): void {
+    this.#left -= words
+    if (this.#left < 0) throw new TooMany()
   }
 
   /** A loop is gone through once for each of its words, where they are known. */
@@ -199,6 +207,8 @@ class Collector {
   }
 
   #noteRedirect({ target, operator }: Redirect): void {
+    // Each is looked up for several kinds of rules.
+    this.#count(10)
     const isCopy =
       (operator === '>&' || operator === '<&') && target !== undefined && /^(?:\d+-?|-)$/.test(target.value)
     if (target === undefined || isCopy) return
@@ -208,9 +218,12 @@ class Collector {
   }
 
   #simpleCommand(node: Command): SimpleCommand {
-    const words = [...(node.name === undefined ? [] : [node.name]), ...node.args].flatMap((word) =>
-      shellWords(word, this.#scope),
-    )
+    const words = [...(node.name === undefined ? [] : [node.name]), ...node.args].flatMap((word) => {
+      const several = shellWords(word, this.#scope)
+      this.#count(several.length)
+      return several
+    })
+    this.#count(1 + node.prefix.length)
     const assignments = assignmentsOf(node).map((assignment) => shellWord(assignment, this.#scope))
     const isFed = node.redirects.some(({ operator }) => operator.startsWith('<'))
     return { words, assignments, hasInput: this.#hasInput || isFed }

@@ -157,8 +157,8 @@ function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly E
   const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
   // The names that a pattern fits are shown.
   if (kind === 'text') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
-  // Standard input or output.
-  if (word.value === '-' && kind !== 'list') return []
+  // Standard input. To `mkdir` and `touch` it is a name like others.
+  if (word.value === '-' && kind === 'read') return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]
   return [...checked, { kind, word }]
 }
