@@ -6,6 +6,8 @@ import { homeFolder, realPath, statOf } from '../paths.ts'
 export interface GitUse {
   readonly entersSubmodules: boolean
   readonly isHardened: boolean
+  /** Of the command. */
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /**
@@ -13,8 +15,9 @@ export interface GitUse {
  * Every file that git would read is looked at, and only what is known to be harmless is let through. Undefined when all is.
  */
 export function gitProblem(folder: string, use: GitUse): string | undefined {
-  const foreign = Object.keys(process.env).find(
-    (name) => /^GIT_(?!SSL_|HTTP_|CURL_|TRACE)/.test(name) && !harmlessVariables.has(name) && process.env[name] !== '',
+  const { env } = use
+  const foreign = Object.keys(env).find(
+    (name) => /^GIT_(?!SSL_|HTTP_|CURL_|TRACE)/.test(name) && !harmlessVariables.has(name) && env[name] !== '',
   )
   if (foreign !== undefined) return `${foreign} is set, which changes what git does`
   const found = findRepository(realPath(folder))

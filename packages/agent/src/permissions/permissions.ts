@@ -38,6 +38,8 @@ export interface PermissionOptions {
   readonly readableFolders?: readonly string[]
   /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
   readonly shellDirectory?: () => string
+  /** The environment that commands get; that of this process when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>
   /** Holds commands: what runs inside it need not be asked about. */
   readonly sandbox?: { holds(command: string): boolean }
   /** Keeps what a person wants to be allowed from now on, such as `settingsKeeper`; without it everything is for the session. */
@@ -100,6 +102,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     directories: folders.flatMap(bothEnds),
     readableFolders: options.readableFolders ?? [],
     shellDirectory: options.shellDirectory ?? (() => cwd),
+    env: options.env ?? process.env,
     ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
   }
   const judged = new Map<string, string>()

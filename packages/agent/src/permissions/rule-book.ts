@@ -25,6 +25,8 @@ export interface RuleBook {
   readonly readableFolders: readonly string[]
   /** Where the shell is now. */
   readonly shellDirectory: () => string
+  /** Of commands. */
+  readonly env: Readonly<Record<string, string | undefined>>
   /** Holds commands, where there is a sandbox. */
   readonly sandbox?: { holds(command: string): boolean }
 }

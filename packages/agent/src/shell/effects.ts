@@ -42,6 +42,8 @@ export interface Grammar {
   readonly optionsFirst?: true
   /** Options and operands are harmless whatever they are: what only the shell knows may stand there. */
   readonly anything?: true
+  /** Every word is an operand, also one with a dash. */
+  readonly noOptions?: true
   /** Options that say that the first operand, a text, is given in their place. */
   readonly replacesFirst?: readonly string[]
   /** Looks further than options and operands do: effects of its own, or why it is not known. */

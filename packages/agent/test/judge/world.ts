@@ -202,7 +202,7 @@ export async function runAsOne(
       cd ${project}
       ulimit -t 5
       for __at in "\${!__all[@]}"; do
-        ( eval "\${__all[__at]}"; [[ "${heeded}" == "$__now" ]] || echo CANARY-VARIABLE "\${__all[__at]}" ) < /dev/null 2>&1
+        ( eval "\${__all[__at]}"; [[ "${heeded}" == "$__now" ]] || echo "CANARY""-VARIABLE" "\${__all[__at]}" ) < /dev/null 2>&1
       done > ${side}/out/printed
       look > ${side}/out/after`
     await inBubblewrap(world, side, script, env)

@@ -77,6 +77,7 @@ export function openToolbox(
     // There is one once the settings are read.
     sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
     shellDirectory: () => workspace.shellDirectory,
+    env: workspace.env,
     // Nobody is there to answer; with `defer` somebody comes later.
     whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
   })

@@ -6,10 +6,10 @@ const onlyVersion: Grammar = { options: '-v -V --version', operands: [] }
 
 /** Commands that tell about the system, or work on text alone. */
 export const system: Readonly<Record<string, Grammar>> = {
-  echo: { ...anyText, check: () => [] },
-  ':': anyText,
-  true: anyText,
-  false: anyText,
+  echo: { ...anyText, noOptions: true },
+  ':': { ...anyText, noOptions: true },
+  true: { ...anyText, noOptions: true },
+  false: { ...anyText, noOptions: true },
   printf: { options: '', operands: ['text'], optionsFirst: true, anything: true, check: printfEffects },
   pwd: { options: '-LP', operands: [] },
   cd: { options: '-LP', operands: ['list'], check: cdEffects },

@@ -9,10 +9,12 @@ export function isHarmlessAwk(program: string): boolean {
   const plain = program.replaceAll('||', '  ').replaceAll('>=', '  ')
   if (plain.includes('|')) return false
   if (!plain.includes('>')) return true
-  // Quotes and slashes may hold braces: then nobody knows where the actions are.
-  if (/["/\\#]/.test(plain)) return false
+  // Quotes and slashes may hold braces: then nobody knows where the actions are. Where there are no slashes, strings are plain.
+  if (/[/\\#]/.test(plain)) return false
+  const bare = plain.replaceAll(/"[^"\n]*"/g, ' s ')
+  if (bare.includes('"')) return false
   let [braces, parentheses] = [0, 0]
-  for (const character of plain) {
+  for (const character of bare) {
     if (character === '{') braces += 1
     else if (character === '}') braces -= 1
     else if (character === '(') parentheses += 1

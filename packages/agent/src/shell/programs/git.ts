@@ -93,7 +93,9 @@ function refusal(command: string, given: Given): string | undefined {
         return (
           has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
-          first === 'list'
+          first === 'list' ||
+          // One name alone is looked up.
+          (given.operands.length === 1 && given.options.length === 0 && /^[a-z][\w-]*\./i.test(first ?? ''))
         )
       case 'stash':
         return first === 'list' || first === 'show'
