@@ -196,7 +196,10 @@ export function gitEffectProblem(
   for (const folder of folders.paths) {
     const key = `${effect.entersSubmodules} ${folder}`
     if (!repositories.has(key))
-      repositories.set(key, gitProblem(folder, { entersSubmodules: effect.entersSubmodules, isHardened, env: book.env }))
+      repositories.set(
+        key,
+        gitProblem(folder, { entersSubmodules: effect.entersSubmodules, isHardened, env: book.env }),
+      )
     const problem = repositories.get(key)
     if (problem !== undefined) return problem
   }

@@ -172,10 +172,13 @@ function handsOver({ words }: SimpleCommand): boolean {
 }
 
 /** Programs that copy, pack, search or remove folders with all that is in them. */
-const treeUsers: ReadonlySet<string> = new Set('cp mv rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '))
+const treeUsers: ReadonlySet<string> = new Set(
+  'cp mv rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '),
+)
 
 /** Commands of git that hand out what files held. */
-const handingOut = /^(?:archive|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
+const handingOut =
+  /^(?:archive|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
 
 /** What a program that is not known to read only may do to files that the rules are about, by the words that it is given. */
 function reachOf(
@@ -194,7 +197,8 @@ function reachOf(
     for (const place of placesOf(word, whereabouts).paths) {
       const changed = patternForPath(rules, edit, place)
       if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} is about`
-      if (usesTrees && holdsFitting(rules, place)) return `a file that a rule is about may be among those that ${name} uses`
+      if (usesTrees && holdsFitting(rules, place))
+        return `a file that a rule is about may be among those that ${name} uses`
     }
   }
   return undefined

@@ -73,7 +73,8 @@ function analyse(command: string, depth: number): ShellAnalysis {
   }
   const written = found.commands.slice()
   for (const { words } of written) {
-    if (found.commands.length > mostWords) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
+    if (found.commands.length > mostWords)
+      return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.variables.push(...(setByCommand(words) ?? ['a variable']))
     if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push(tooMany)
     else lookWithin(words, depth, found)

@@ -41,7 +41,8 @@ export function readWords(grammar: Grammar, args: readonly ShellWord[]): ReadWor
     if (word === undefined) break
     const { value } = word
     if (word.couldBePattern === true) return not('a word of it may become names of files')
-    const isOver = grammar.noOptions === true || beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
+    const isOver =
+      grammar.noOptions === true || beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
     if (isOver) {
       operands.push(word)
       continue

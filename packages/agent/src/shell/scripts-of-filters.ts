@@ -35,7 +35,8 @@ export function scriptMayReach(name: string, args: readonly ShellWord[]): boolea
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at]
     const value = word?.value ?? ''
-    if (form.gives.test(value)) scripts.push(/^(?:-[A-Za-z]*e|--expression|--source)$/.test(value) ? args[(at += 1)] : undefined)
+    if (form.gives.test(value))
+      scripts.push(/^(?:-[A-Za-z]*e|--expression|--source)$/.test(value) ? args[(at += 1)] : undefined)
     else if (form.reads.test(value)) return true
     else if (form.takes.test(value)) at += 1
     else if (!value.startsWith('-') || value === '-') first ??= word

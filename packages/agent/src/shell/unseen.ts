@@ -84,9 +84,15 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
     if (givesCode || readsCode) return `${name} runs code that is not looked at`
   }
   if (scriptMayReach(name, args)) return `the script of ${name} may run, read or write what is not looked at`
-  if (name === 'make' && values.some((value) => /^(?:-[A-Za-z]*[fE]|--(?:file|makefile|eval))|^[A-Z_.]+:?=/.test(value)))
+  if (
+    name === 'make' &&
+    values.some((value) => /^(?:-[A-Za-z]*[fE]|--(?:file|makefile|eval))|^[A-Z_.]+:?=/.test(value))
+  )
     return 'make runs what is not looked at'
-  if (name === 'sqlite3' && values.some((value) => /^\s*\.|\b(?:readfile|writefile|edit|load_extension)\b/i.test(value)))
+  if (
+    name === 'sqlite3' &&
+    values.some((value) => /^\s*\.|\b(?:readfile|writefile|edit|load_extension)\b/i.test(value))
+  )
     return 'sqlite3 may run, read or write what is not looked at'
   if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
     return 'git starts what it is given'

@@ -57,7 +57,8 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
 }
 
 /** Names that a line cannot set without being asked about, and that hold no pattern. */
-const plainVariable = /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
+const plainVariable =
+  /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
 
 function couldHoldPattern(part: WordPart, scope: Scope): boolean {
   if (plain.has(part.type) || part.type === 'ArithmeticExpansion') return false

@@ -15,23 +15,274 @@ export function randomFrom(seed: number): () => number {
 }
 
 /** What would wait for ever, or begins a program of this machine that may go elsewhere. */
-const leftOut: ReadonlySet<string> = new Set('sleep docker kubectl npm yarn pnpm cargo deno bun pip pip3 go java ruby python python3 node rustc tsc gcc clang cmake'.split(' '))
+const leftOut: ReadonlySet<string> = new Set(
+  'sleep docker kubectl npm yarn pnpm cargo deno bun pip pip3 go java ruby python python3 node rustc tsc gcc clang cmake'.split(
+    ' ',
+  ),
+)
 const names = Object.keys(grammars).filter((name) => !leftOut.has(name))
 const endless: ReadonlySet<string> = new Set(['-f', '-F', '--follow', '--retry', '--pid', '-s'])
 
-const plainPaths = 'a.ts b.ts src src/c.ts src/deep/d.ts package.json . ./a.ts src/../a.ts out sub odd Makefile nothing new'.split(' ')
+const plainPaths =
+  'a.ts b.ts src src/c.ts src/deep/d.ts package.json . ./a.ts src/../a.ts out sub odd Makefile nothing new'.split(' ')
 const temptingPaths =
   '../outside/x ../outside ../outside/tree link link/y link/../x out.txt chain src/out.ts tree-out tree-out/x tree-out/tree up up/outside/x to-env to-secret .env secret secret/key .git .git/config to-git kept dangling / /etc/hostname ~/.ssh/id ~ .. ../.. /proc/self/environ /dev/stdin /dev/fd/0 - -- -la --files0-from=zero odd/-la bin ./evil evil paths zero'.split(
     ' ',
   )
-const patterns = '* *.ts ?.ts src/* .* .e* [ab].ts *.txt */* o* l*/y ../outside/* ../*/x tree-out/* */tree/* {a,b}.ts {a.ts,.env} {../outside/x,a.ts} .{e,g}* s*/*.ts odd/* @(a|b).ts'.split(' ')
-const variables = ['"$f"', '$f', '${f}', '"${f}"', '"$PWD/a.ts"', '$PWD/a.ts', '"$HOME"', '~+', '$g', '"$f/x"', '$f$g', '"${f%x}"', '${f:-a.ts}', '"$@"', '$((1+1))', '$(echo a.ts)', '"$(echo ../outside/x)"', '`cat paths`', "$'a\\x2ets'", "$'..\\x2foutside/x'", '"a".ts', "a'.'ts", 'a\\.ts', '..\\/outside/x', '""', "'*'", '"$f"/../x', '<(cat a.ts)']
-const texts = ['x', '1', '2', '0', 'one', '1,2', '%s', '%n', '%s\\n', '-1', '+1', "'a b'", 'HEAD', 'HEAD~1', 'main', 'HEAD:a.ts', 'HEAD:.env', ':0:.env', 'json', '%H', '%h %G?', 'always', '1k', 'PATH', "'$f'", '\\n']
-const assigned = ['f=a.ts', 'f=../outside/x', 'f=.env', 'f=link', "f='*'", "f='a.ts ../outside/x'", 'g=src', 'f=$g', 'f="$g"/x', 'f=$(echo .env)', 'f+=x', 'LANG=C', 'TZ=x', 'TERM=../outside', 'PATH=bin', 'IFS=/', 'GIT_DIR=sub', 'f=', 'PAGER=cat', 'x[0]=1', 'LC_ALL=C', 'HOME=..', 'PWD=..', 'f=~/.ssh/id', 'f=src/*']
-const sinks = ['> /dev/null', '2> /dev/null', '2>&1', '&> /dev/null', '>&2', '> new', '>> a.ts', '> ../outside/new', '> out.txt', '> .git/x', '< a.ts', '< ../outside/x', '< .env', '< chain', '<<< x', '<<< "$f"', '<<< "$(cat ../outside/x)"', '> "$f"', '< "$f"', '<> a.ts', '> dangling', '2> new', '>| new', '0< src/c.ts', '> /dev/fd/1']
-const sedParts = ['p', 'd', '1p', '$!d', '1,2p', '/one/p', '/one/,/two/d', 's/one/x/', 's/one/x/g', 's,one,x,p', 's/one/x/w new', 's/one/id/e', 'w new', 'r ../outside/x', 'r.env', 'e id', '1e', '1!G', 'h', 'N', 'y/ab/cd/', '{p', '}', 'q', '=', 'l', 'R paths', 'W new', 's/[/]/x/e', 's/a\\/b/c/', ';', '\n', 'bx', ':x', '#n', 'F', 'z', 's/x/\\n/', '\\,one,p', '0~2p', 's|x|y|Iw new', 'a x', 'i\\', 'c x']
-const awkParts = ['{print}', '{print $1}', 'NR==1', '1', '/one/', 'BEGIN{', '}', 'END{print s}', '{s+=$1}', 'print > "new"', '{print > "new"}', '{print | "id"}', 'system("id")', '{getline}', 'getline x < ".env"', 'ENVIRON["SECRET_TOKEN"]', '$1 > 2', '($1>2)', '{if(1>0)print}', '"}"', 'print "x>y"', ';', 'close("x")', '{print $1,$2}', 'length', '||', 'printf "%s\\n",$1', '{print>$1}', 'ARGV[1]="../outside/x"', 'FNR>1', '>=', '/>/', 'function f(x){return x}', '#', '{ print "a" "b" }', 'substr($0,1)', 'split($0,a)', 'RS="x"', '@f()', 'a["x"]', 'PROCINFO["x"]']
-const jqParts = ['.', '.a', '.[]', 'keys', '|', 'length', '.name', 'env', '$ENV', 'env.SECRET_TOKEN', 'input', 'inputs', 'input_filename', 'import "a" as a;', 'include "a";', '"\\(.)"', '{a:1}', 'map(.)', 'select(.)', 'debug', '$__loc__', 'to_entries', '@base64', '@sh', 'error', 'halt', '..', 'def f: .; f', 'getpath(["a"])', 'limit(1;.)', '"env"', '.env', '.["env"]', '"$ENV"', 'builtins', 'now', '$__prog_args', 'get_search_list', 'modulemeta', 'splits("a")', 'ltrimstr("a")', '?//', 'reduce .[] as $x (0;.+1)', '"\\(env)"', 'stderr', '.a // "x"', 'try error catch .']
+const patterns =
+  '* *.ts ?.ts src/* .* .e* [ab].ts *.txt */* o* l*/y ../outside/* ../*/x tree-out/* */tree/* {a,b}.ts {a.ts,.env} {../outside/x,a.ts} .{e,g}* s*/*.ts odd/* @(a|b).ts'.split(
+    ' ',
+  )
+const variables = [
+  '"$f"',
+  '$f',
+  '${f}',
+  '"${f}"',
+  '"$PWD/a.ts"',
+  '$PWD/a.ts',
+  '"$HOME"',
+  '~+',
+  '$g',
+  '"$f/x"',
+  '$f$g',
+  '"${f%x}"',
+  '${f:-a.ts}',
+  '"$@"',
+  '$((1+1))',
+  '$(echo a.ts)',
+  '"$(echo ../outside/x)"',
+  '`cat paths`',
+  "$'a\\x2ets'",
+  "$'..\\x2foutside/x'",
+  '"a".ts',
+  "a'.'ts",
+  'a\\.ts',
+  '..\\/outside/x',
+  '""',
+  "'*'",
+  '"$f"/../x',
+  '<(cat a.ts)',
+]
+const texts = [
+  'x',
+  '1',
+  '2',
+  '0',
+  'one',
+  '1,2',
+  '%s',
+  '%n',
+  '%s\\n',
+  '-1',
+  '+1',
+  "'a b'",
+  'HEAD',
+  'HEAD~1',
+  'main',
+  'HEAD:a.ts',
+  'HEAD:.env',
+  ':0:.env',
+  'json',
+  '%H',
+  '%h %G?',
+  'always',
+  '1k',
+  'PATH',
+  "'$f'",
+  '\\n',
+]
+const assigned = [
+  'f=a.ts',
+  'f=../outside/x',
+  'f=.env',
+  'f=link',
+  "f='*'",
+  "f='a.ts ../outside/x'",
+  'g=src',
+  'f=$g',
+  'f="$g"/x',
+  'f=$(echo .env)',
+  'f+=x',
+  'LANG=C',
+  'TZ=x',
+  'TERM=../outside',
+  'PATH=bin',
+  'IFS=/',
+  'GIT_DIR=sub',
+  'f=',
+  'PAGER=cat',
+  'x[0]=1',
+  'LC_ALL=C',
+  'HOME=..',
+  'PWD=..',
+  'f=~/.ssh/id',
+  'f=src/*',
+]
+const sinks = [
+  '> /dev/null',
+  '2> /dev/null',
+  '2>&1',
+  '&> /dev/null',
+  '>&2',
+  '> new',
+  '>> a.ts',
+  '> ../outside/new',
+  '> out.txt',
+  '> .git/x',
+  '< a.ts',
+  '< ../outside/x',
+  '< .env',
+  '< chain',
+  '<<< x',
+  '<<< "$f"',
+  '<<< "$(cat ../outside/x)"',
+  '> "$f"',
+  '< "$f"',
+  '<> a.ts',
+  '> dangling',
+  '2> new',
+  '>| new',
+  '0< src/c.ts',
+  '> /dev/fd/1',
+]
+const sedParts = [
+  'p',
+  'd',
+  '1p',
+  '$!d',
+  '1,2p',
+  '/one/p',
+  '/one/,/two/d',
+  's/one/x/',
+  's/one/x/g',
+  's,one,x,p',
+  's/one/x/w new',
+  's/one/id/e',
+  'w new',
+  'r ../outside/x',
+  'r.env',
+  'e id',
+  '1e',
+  '1!G',
+  'h',
+  'N',
+  'y/ab/cd/',
+  '{p',
+  '}',
+  'q',
+  '=',
+  'l',
+  'R paths',
+  'W new',
+  's/[/]/x/e',
+  's/a\\/b/c/',
+  ';',
+  '\n',
+  'bx',
+  ':x',
+  '#n',
+  'F',
+  'z',
+  's/x/\\n/',
+  '\\,one,p',
+  '0~2p',
+  's|x|y|Iw new',
+  'a x',
+  'i\\',
+  'c x',
+]
+const awkParts = [
+  '{print}',
+  '{print $1}',
+  'NR==1',
+  '1',
+  '/one/',
+  'BEGIN{',
+  '}',
+  'END{print s}',
+  '{s+=$1}',
+  'print > "new"',
+  '{print > "new"}',
+  '{print | "id"}',
+  'system("id")',
+  '{getline}',
+  'getline x < ".env"',
+  'ENVIRON["SECRET_TOKEN"]',
+  '$1 > 2',
+  '($1>2)',
+  '{if(1>0)print}',
+  '"}"',
+  'print "x>y"',
+  ';',
+  'close("x")',
+  '{print $1,$2}',
+  'length',
+  '||',
+  'printf "%s\\n",$1',
+  '{print>$1}',
+  'ARGV[1]="../outside/x"',
+  'FNR>1',
+  '>=',
+  '/>/',
+  'function f(x){return x}',
+  '#',
+  '{ print "a" "b" }',
+  'substr($0,1)',
+  'split($0,a)',
+  'RS="x"',
+  '@f()',
+  'a["x"]',
+  'PROCINFO["x"]',
+]
+const jqParts = [
+  '.',
+  '.a',
+  '.[]',
+  'keys',
+  '|',
+  'length',
+  '.name',
+  'env',
+  '$ENV',
+  'env.SECRET_TOKEN',
+  'input',
+  'inputs',
+  'input_filename',
+  'import "a" as a;',
+  'include "a";',
+  '"\\(.)"',
+  '{a:1}',
+  'map(.)',
+  'select(.)',
+  'debug',
+  '$__loc__',
+  'to_entries',
+  '@base64',
+  '@sh',
+  'error',
+  'halt',
+  '..',
+  'def f: .; f',
+  'getpath(["a"])',
+  'limit(1;.)',
+  '"env"',
+  '.env',
+  '.["env"]',
+  '"$ENV"',
+  'builtins',
+  'now',
+  '$__prog_args',
+  'get_search_list',
+  'modulemeta',
+  'splits("a")',
+  'ltrimstr("a")',
+  '?//',
+  'reduce .[] as $x (0;.+1)',
+  '"\\(env)"',
+  'stderr',
+  '.a // "x"',
+  'try error catch .',
+]
 
 type Random = () => number
 
@@ -50,10 +301,26 @@ export class CommandMaker {
     if (kind < 0.7) return `${this.#simple()} ${this.#pick([';', '&&', '||', '|', '\n', '|&'])} ${this.#simple()}`
     if (kind < 0.76) return `for f in ${this.#some(3, () => this.#operand())}; do ${this.#simple()}; done`
     if (kind < 0.8) return `cd ${this.#operand()} ${this.#pick(['&&', ';'])} ${this.#simple()}`
-    if (kind < 0.83) return `${this.#pick(['timeout 5', 'nice', 'time', 'command', 'nohup', 'xargs', 'stdbuf -o0', 'builtin', '!', 'env', 'nice -n 1 timeout 5'])} ${this.#simple()}`
+    if (kind < 0.83)
+      return `${this.#pick(['timeout 5', 'nice', 'time', 'command', 'nohup', 'xargs', 'stdbuf -o0', 'builtin', '!', 'env', 'nice -n 1 timeout 5'])} ${this.#simple()}`
     if (kind < 0.86) return `echo ${this.#operand()} | xargs ${this.#simple()}`
-    if (kind < 0.89) return this.#pick([`(${this.#simple()})`, `{ ${this.#simple()}; }`, `if ${this.#simple()}; then ${this.#simple()}; fi`, `x=$(${this.#simple()}); echo "$x"`, `echo "$(${this.#simple()})"`])
-    if (kind < 0.92) return this.#pick([`case $f in *) ${this.#simple()};; esac`, `while read -r f; do ${this.#simple()}; done < ${this.#operand()}`, `cat <<E\n${this.#pick(variables)}\nE`, `printf -v f ${this.#operand()}; ${this.#simple()}`, `read f <<< ${this.#operand()}; ${this.#simple()}`, `[[ ${this.#pick(['-f', '-v', '-n', '-nt', '=='])} ${this.#operand()} ]] && ${this.#simple()}`])
+    if (kind < 0.89)
+      return this.#pick([
+        `(${this.#simple()})`,
+        `{ ${this.#simple()}; }`,
+        `if ${this.#simple()}; then ${this.#simple()}; fi`,
+        `x=$(${this.#simple()}); echo "$x"`,
+        `echo "$(${this.#simple()})"`,
+      ])
+    if (kind < 0.92)
+      return this.#pick([
+        `case $f in *) ${this.#simple()};; esac`,
+        `while read -r f; do ${this.#simple()}; done < ${this.#operand()}`,
+        `cat <<E\n${this.#pick(variables)}\nE`,
+        `printf -v f ${this.#operand()}; ${this.#simple()}`,
+        `read f <<< ${this.#operand()}; ${this.#simple()}`,
+        `[[ ${this.#pick(['-f', '-v', '-n', '-nt', '=='])} ${this.#operand()} ]] && ${this.#simple()}`,
+      ])
     if (kind < 0.96) return `${this.#pick(assigned)} ${this.#simple()}`
     return `${this.#pick(assigned)}; ${this.#pick(assigned)}; ${this.#simple()} ${this.#pick(sinks)}`
   }
@@ -63,10 +330,30 @@ export class CommandMaker {
     const redirect = this.#random() < 0.12 ? ` ${this.#pick(sinks)}` : ''
     if (kind < 0.2) return this.#git() + redirect
     if (kind < 0.25) return this.#find() + redirect
-    if (kind < 0.3) return `sed ${this.#pick(['', '-n', '-E', '-e', '-s'])} ${quoted(this.#some(3, () => this.#pick(sedParts), ''))} ${this.#operand()}` + redirect
-    if (kind < 0.35) return `awk ${this.#pick(['', '-F:', '-v f=x'])} ${quoted(this.#some(3, () => this.#pick(awkParts), ' '))} ${this.#operand()}` + redirect
-    if (kind < 0.4) return `jq ${this.#pick(['', '-r', '-n', '-c', '-R'])} ${quoted(this.#some(3, () => this.#pick(jqParts), ' '))} ${this.#operand()}` + redirect
-    if (kind < 0.44) return this.#pick([`[ ${this.#pick(['-f', '-v', '-n', '!', '-d'])} ${this.#operand()} ]`, `test ${this.#operand()} = ${this.#operand()}`, `echo ${this.#some(3, () => this.#operand())}`, `printf ${this.#pick(texts)} ${this.#operand()}`]) + redirect
+    if (kind < 0.3)
+      return (
+        `sed ${this.#pick(['', '-n', '-E', '-e', '-s'])} ${quoted(this.#some(3, () => this.#pick(sedParts), ''))} ${this.#operand()}` +
+        redirect
+      )
+    if (kind < 0.35)
+      return (
+        `awk ${this.#pick(['', '-F:', '-v f=x'])} ${quoted(this.#some(3, () => this.#pick(awkParts), ' '))} ${this.#operand()}` +
+        redirect
+      )
+    if (kind < 0.4)
+      return (
+        `jq ${this.#pick(['', '-r', '-n', '-c', '-R'])} ${quoted(this.#some(3, () => this.#pick(jqParts), ' '))} ${this.#operand()}` +
+        redirect
+      )
+    if (kind < 0.44)
+      return (
+        this.#pick([
+          `[ ${this.#pick(['-f', '-v', '-n', '!', '-d'])} ${this.#operand()} ]`,
+          `test ${this.#operand()} = ${this.#operand()}`,
+          `echo ${this.#some(3, () => this.#operand())}`,
+          `printf ${this.#pick(texts)} ${this.#operand()}`,
+        ]) + redirect
+      )
     const name = this.#pick(names)
     const grammar = grammars[name]
     return grammar === undefined ? name : `${name} ${this.#words(grammar)}${redirect}`
@@ -93,19 +380,60 @@ export class CommandMaker {
     if (kind < 0.08) return name.slice(0, -1)
     if (kind < 0.1) return `${name}=${value}`
     if (option.takes === 'nothing') return name
-    if (option.takes === 'maybe') return this.#random() < 0.5 ? name : name.startsWith('--') ? `${name}=${value}` : name + value
-    return name.startsWith('--') ? `${name}${this.#pick(['=', ' '])}${value}` : `${name}${this.#pick(['', ' '])}${value}`
+    if (option.takes === 'maybe')
+      return this.#random() < 0.5 ? name : name.startsWith('--') ? `${name}=${value}` : name + value
+    return name.startsWith('--')
+      ? `${name}${this.#pick(['=', ' '])}${value}`
+      : `${name}${this.#pick(['', ' '])}${value}`
   }
 
   #git(): string {
     const name = this.#pick(Object.keys(gitCommands))
     const grammar = gitCommands[name]
-    const before = this.#random() < 0.8 ? '' : this.#pick([' -C src', ' -C ..', ' -C sub', ' --no-pager', ' -c core.pager=id', ' -C link', ' --git-dir=.git', ' -p', ' --literal-pathspecs'])
+    const before =
+      this.#random() < 0.8
+        ? ''
+        : this.#pick([
+            ' -C src',
+            ' -C ..',
+            ' -C sub',
+            ' --no-pager',
+            ' -c core.pager=id',
+            ' -C link',
+            ' --git-dir=.git',
+            ' -p',
+            ' --literal-pathspecs',
+          ])
     return grammar === undefined ? 'git' : `git${before} ${name} ${this.#words(grammar)}`
   }
 
   #find(): string {
-    const tests = ['-name "*.ts"', '-type f', '-maxdepth 1', '-print', '-ls', '-delete', '-exec cat {} ;', '-follow', '-newer a.ts', '-samefile ../outside/x', '-fprint new', '-printf %p', '-L', '-empty', '! -name x', '-quit', '-prune', '-o', '-execdir id ;', '-ok id ;', '-size 0', '-path "*x"', '-regex .', '-files0-from zero']
+    const tests = [
+      '-name "*.ts"',
+      '-type f',
+      '-maxdepth 1',
+      '-print',
+      '-ls',
+      '-delete',
+      '-exec cat {} ;',
+      '-follow',
+      '-newer a.ts',
+      '-samefile ../outside/x',
+      '-fprint new',
+      '-printf %p',
+      '-L',
+      '-empty',
+      '! -name x',
+      '-quit',
+      '-prune',
+      '-o',
+      '-execdir id ;',
+      '-ok id ;',
+      '-size 0',
+      '-path "*x"',
+      '-regex .',
+      '-files0-from zero',
+    ]
     return `find ${this.#random() < 0.7 ? this.#operand() : ''} ${this.#some(3, () => this.#pick(tests))}`
   }
 
@@ -116,7 +444,15 @@ export class CommandMaker {
     if (kind < tempting + 0.22) return this.#pick(variables)
     const path = this.#pick(plainPaths)
     const way = this.#random()
-    return way < 0.8 ? path : way < 0.86 ? `"${path}"` : way < 0.92 ? `'${path}'` : way < 0.96 ? `./${path}` : `${path}/../a.ts`
+    return way < 0.8
+      ? path
+      : way < 0.86
+        ? `"${path}"`
+        : way < 0.92
+          ? `'${path}'`
+          : way < 0.96
+            ? `./${path}`
+            : `${path}/../a.ts`
   }
 
   #some(most: number, make: () => string, between = ' '): string {

@@ -25,7 +25,9 @@ const exceptIndex = (changed: readonly string[]): readonly string[] =>
 
 /** What changed that acceptEdits does not allow to change. */
 function changedWrongly(changed: readonly string[]): readonly string[] {
-  return exceptIndex(changed).filter((path) => !/^project(?:$|\/)/.test(path) || /^project\/(?:\.|kept|secret|package\.json)/.test(path))
+  return exceptIndex(changed).filter(
+    (path) => !/^project(?:$|\/)/.test(path) || /^project\/(?:\.|kept|secret|package\.json)/.test(path),
+  )
 }
 
 interface Kept {
@@ -96,9 +98,12 @@ test.skipIf(!isBubblewrapThere)(
       sum.generated += Math.min(left, 20_000)
       sum.allowed += kept.allowed
       sum.run += kept.reading.length + kept.editing.length
-      if (count > 20_000) process.stderr.write(`${JSON.stringify({ ...sum, tripped: bad.length })} ${bad.slice(0, 5).join(' ;; ')}\n`)
+      if (count > 20_000)
+        process.stderr.write(`${JSON.stringify({ ...sum, tripped: bad.length })} ${bad.slice(0, 5).join(' ;; ')}\n`)
     }
-    console.log(`generated ${sum.generated}, let through ${sum.allowed}, of these different and run ${sum.run}, tripped ${bad.length}`)
+    console.log(
+      `generated ${sum.generated}, let through ${sum.allowed}, of these different and run ${sum.run}, tripped ${bad.length}`,
+    )
     expect(bad).toEqual([])
     expect(sum.allowed).toBeGreaterThan(count / 20)
   },

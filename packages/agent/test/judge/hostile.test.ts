@@ -6,7 +6,17 @@ import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
 import { isDeep } from '../support/deep.ts'
 import { type HostileRow, readCorpus } from './corpus/read-corpus.ts'
 import { judged } from './support.ts'
-import { canary, environmentIn, isBubblewrapThere, makeWorld, type Outcome, removeWorld, runMany, together, type World } from './world.ts'
+import {
+  canary,
+  environmentIn,
+  isBubblewrapThere,
+  makeWorld,
+  type Outcome,
+  removeWorld,
+  runMany,
+  together,
+  type World,
+} from './world.ts'
 
 const rows = readCorpus('commands')
 const isThere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
@@ -14,7 +24,15 @@ const programs = new Map([...new Set(rows.flatMap(({ needs }) => needs))].map((n
 const missing = (row: HostileRow): readonly string[] => row.needs.filter((name) => programs.get(name) !== true)
 
 /** The rules that a person would have, none of which is about what the corpus does. */
-const usual = ['Bash(git status:*)', 'Bash(npm test:*)', 'Bash(npm run build)', 'Bash(ls -la)', 'Bash(pwd)', 'Bash(make test)', 'Bash(tsc --noEmit)']
+const usual = [
+  'Bash(git status:*)',
+  'Bash(npm test:*)',
+  'Bash(npm run build)',
+  'Bash(ls -la)',
+  'Bash(pwd)',
+  'Bash(make test)',
+  'Bash(tsc --noEmit)',
+]
 
 const worlds = new Map<string, World>()
 const outerHome = process.env['HOME']
@@ -26,7 +44,11 @@ function worldOf({ setup }: HostileRow): World {
   const world = makeWorld()
   worlds.set(setup, world)
   if (setup !== '')
-    execFileSync('bash', ['-ec', setup], { cwd: world.project, stdio: 'ignore', env: { ...environmentIn(world), W: world.root } })
+    execFileSync('bash', ['-ec', setup], {
+      cwd: world.project,
+      stdio: 'ignore',
+      env: { ...environmentIn(world), W: world.root },
+    })
   return world
 }
 
@@ -107,7 +129,10 @@ describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)
     for (const row of run) byWorld.set(worldOf(row), [...(byWorld.get(worldOf(row)) ?? []), row])
     const batches = [...byWorld].flatMap(([world, rows]) => inPieces(rows, 60).map((piece) => ({ world, piece })))
     const outcomes = await together(batches, 3, async ({ world, piece }) => {
-      const found = await runMany(world, piece.map(({ command }) => placed(command, world)))
+      const found = await runMany(
+        world,
+        piece.map(({ command }) => placed(command, world)),
+      )
       return piece.flatMap((row, at) => (didHarm(row, found[at]!) ? [] : [told(row, found[at]!)]))
     })
     expect(outcomes.flat().join('\n')).toBe('')

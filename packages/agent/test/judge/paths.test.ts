@@ -19,7 +19,29 @@ function prepare(): void {
   const { root, project } = world
   const at = (name: string): string => join(project, 'made', name)
   mkdirSync(at('deep'), { recursive: true })
-  const toX = ['abs', 'é', 'e\u0301', 'ｅｎｖ', 'trailing. ', 'trailing.', ' space', '-', '--help', '*', '?', '[a]', '{a,b}', '~', '$HOME', 'new', "quote'", 'tab', 'back\\slash', '...', 'loopless']
+  const toX = [
+    'abs',
+    'é',
+    'e\u0301',
+    'ｅｎｖ',
+    'trailing. ',
+    'trailing.',
+    ' space',
+    '-',
+    '--help',
+    '*',
+    '?',
+    '[a]',
+    '{a,b}',
+    '~',
+    '$HOME',
+    'new',
+    "quote'",
+    'tab',
+    'back\\slash',
+    '...',
+    'loopless',
+  ]
   for (const name of toX) symlinkSync(join(root, 'outside/x'), at(name))
   const others: Readonly<Record<string, string>> = {
     one: 'two', two: 'three', three: '../../outside/x', 'deep/four': '../one', dot: './././one', self: '.', folder: '../link', root: '/',
@@ -51,7 +73,9 @@ function toolSays(name: 'Read' | 'Grep' | 'Edit', path: string, options: Partial
 /** Tools take `..` off by text, and open what is left. */
 function isOpenedByTool(path: string): boolean {
   try {
-    return canary.test(readFileSync(path.startsWith('~/') ? join(world.home, path.slice(2)) : resolve(world.project, path), 'utf8'))
+    return canary.test(
+      readFileSync(path.startsWith('~/') ? join(world.home, path.slice(2)) : resolve(world.project, path), 'utf8'),
+    )
   } catch {
     return false
   }
@@ -63,7 +87,10 @@ test('there are 150 of them at least', () => {
 
 test.skipIf(!isBubblewrapThere)('each leads where it must not (needs bubblewrap)', async () => {
   const paths = [...outside, ...denied]
-  const found = await runMany(world, paths.map((path) => `cat -- ${quoted(path)}`))
+  const found = await runMany(
+    world,
+    paths.map((path) => `cat -- ${quoted(path)}`),
+  )
   expect(paths.filter((_, at) => !canary.test(found[at]!.printed))).toEqual([])
 })
 

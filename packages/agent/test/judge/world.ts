@@ -34,7 +34,16 @@ const evil = (mark: string): string => `#!/bin/sh\n: > '${mark}/ran/mark'\necho 
 export function makeWorld(): World {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-judged-')))
   const at = (...names: string[]): string => join(root, ...names)
-  for (const folder of ['ran', 'outside/deep', 'outside/tree', 'home/.ssh', 'home/.config', 'project/src/deep', 'project/secret', 'project/bin'])
+  for (const folder of [
+    'ran',
+    'outside/deep',
+    'outside/tree',
+    'home/.ssh',
+    'home/.config',
+    'project/src/deep',
+    'project/secret',
+    'project/bin',
+  ])
     mkdirSync(at(folder), { recursive: true })
   for (const folder of ['project/sub', 'project/odd', 'project/kept/.git', 'project/.github/workflows', 'project/out'])
     mkdirSync(at(folder), { recursive: true })
@@ -152,7 +161,10 @@ export async function runMany(
     const before = linesOf(read('before'))
     return scripts.map((_, at) => ({
       printed: read(String(at)),
-      changed: changedPaths(before, linesOf(existsSync(join(side, 'out', `${at}.after`)) ? read(`${at}.after`) : read('before'))),
+      changed: changedPaths(
+        before,
+        linesOf(existsSync(join(side, 'out', `${at}.after`)) ? read(`${at}.after`) : read('before')),
+      ),
     }))
   } finally {
     rmSync(side, { recursive: true, force: true })
@@ -217,13 +229,20 @@ function linesOf(text: string): ReadonlyMap<string, string> {
   return new Map(text.split('\n').map((line) => [line.slice(0, line.indexOf('\t')), line] as const))
 }
 
-function inBubblewrap(world: World, side: string, script: string, env: Readonly<Record<string, string>>): Promise<void> {
+function inBubblewrap(
+  world: World,
+  side: string,
+  script: string,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
   const args = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', '/dev/shm']
   args.push('--bind', side, side, '--ro-bind', world.root, `${side}/template`, '--bind', `${side}/copy`, world.root)
   args.push('--unshare-net', '--unshare-pid', '--unshare-ipc', '--die-with-parent', '--new-session')
   args.push('bash', '-c', script)
   return new Promise((resolve) => {
-    const child = execFile('bwrap', args, { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000 }, () => resolve())
+    const child = execFile('bwrap', args, { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000 }, () =>
+      resolve(),
+    )
     child.stdin?.end()
   })
 }
