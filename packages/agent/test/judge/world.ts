@@ -112,7 +112,7 @@ export function removeWorld({ root }: World): void {
 }
 
 /** Paths that are there in one alone, or differ. */
-export function changedPaths(
+function changedPaths(
   before: ReadonlyMap<string, string>,
   after: ReadonlyMap<string, string>,
 ): readonly string[] {
