@@ -28,6 +28,7 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
     book,
     whereabouts: whereaboutsOf(analysis, book.shellDirectory()),
     isHardened: isReadOnlyAnalysis(analysis),
+    repositories: new Map<string, string | undefined>(),
   }
   return analysis.commands.flatMap((simple): readonly UnjudgedPart[] => {
     if (simple.words.length === 0 || ruleAllowing(simple, book) !== undefined) return []

@@ -112,10 +112,7 @@ export function removeWorld({ root }: World): void {
 }
 
 /** Paths that are there in one alone, or differ. */
-function changedPaths(
-  before: ReadonlyMap<string, string>,
-  after: ReadonlyMap<string, string>,
-): readonly string[] {
+function changedPaths(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path))
 }
 
