@@ -29,6 +29,8 @@ const onlyDeep = [
   'packages/models/test/worst-cases.test.ts',
   'packages/agent/test/checkpoints/property.test.ts',
   'packages/agent/test/checkpoints/special.test.ts',
+  'packages/agent/test/judge/bounds.test.ts',
+  'packages/agent/test/judge/hostile.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
   'packages/agent/test/session/check-driver.test.ts',
   'packages/agent/test/session/journal-disk.test.ts',

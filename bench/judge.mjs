@@ -2,8 +2,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { transformSync } from 'esbuild'
 import { createPermissions } from '../packages/agent/dist/index.js'
-import { worstCommands } from '../packages/agent/test/judge/worst-commands.ts'
+
+const worst = readFileSync(new URL('../packages/agent/test/judge/worst-commands.ts', import.meta.url), 'utf8')
+const { code } = transformSync(worst, { loader: 'ts', format: 'esm' })
+const { worstCommands } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
 
 const folder = new URL('../packages/agent/test/judge/corpus/', import.meta.url)
 const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
