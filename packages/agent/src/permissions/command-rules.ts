@@ -1,4 +1,3 @@
-import { bothEnds } from '../paths.ts'
 import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -10,7 +9,15 @@ import { nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { holdsFitting } from './tree-rules.ts'
 import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
-import { type Access, couldFitBelow, patternForEnds, patternForPath, type RuleBook, ruleForPath } from './rule-book.ts'
+import {
+  type Access,
+  couldFitBelow,
+  deniableNames,
+  patternForEnds,
+  patternForPath,
+  type RuleBook,
+  ruleForPath,
+} from './rule-book.ts'
 
 export const read: Access = { kind: 'read', toolName: 'Read' }
 export const edit: Access = { kind: 'edit', toolName: 'Edit' }
@@ -82,9 +89,9 @@ function ruleForFiles(
       if (looked.has(key)) continue
       looked.add(key)
       for (const place of guessedPlaces(word, whereabouts)) {
-        const both = bothEnds(place)
+        const names = deniableNames(rules, place)
         // A folder is also what is in it.
-        const ends = isTree ? both.flatMap((end) => [end, `${end}/${probe}`]) : both
+        const ends = isTree ? names.flatMap((end) => [end, `${end}/${probe}`]) : names
         const rule = patternForEnds(rules, read, ends) ?? (changesFiles ? patternForEnds(rules, edit, ends) : undefined)
         if (rule !== undefined) return rule
       }

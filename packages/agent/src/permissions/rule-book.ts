@@ -1,4 +1,5 @@
 import { bothEnds, isInside, realPath } from '../paths.ts'
+import { otherNames } from './other-names.ts'
 import { isProtected } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
 
@@ -38,13 +39,19 @@ function isPathRuleFor(rule: PermissionRule, { kind, toolName }: Access): boolea
   return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit')
 }
 
-/** The first rule that fits either end of the path. */
+/** What a rule that denies a path holds against: both of its ends, and other names of what is there. */
+export function deniableNames(rules: readonly PermissionRule[], path: string): readonly string[] {
+  const ends = bothEnds(path)
+  return [...ends, ...otherNames(ends.at(-1) ?? path, rules)]
+}
+
+/** The first rule that fits either end of the path, or another name of what is there. For rules that take away: what allows is about each end. */
 export function ruleForPath(
   rules: readonly PermissionRule[],
   access: Access,
   path: string,
 ): PermissionRule | undefined {
-  const ends = bothEnds(path)
+  const ends = deniableNames(rules, path)
   return rules.find((rule) => isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)))
 }
 
@@ -65,11 +72,7 @@ export function patternForPath(
   access: Access,
   path: string,
 ): PermissionRule | undefined {
-  return ruleForPath(
-    rules.filter((rule) => rule.spec.kind === 'path'),
-    access,
-    path,
-  )
+  return patternForEnds(rules, access, deniableNames(rules, path))
 }
 
 /** Whether a rule that names paths may fit something that lies in a folder. */
