@@ -15,6 +15,7 @@ import { gitProblem } from './git-settings.ts'
 import { type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
 import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
+import { holdsLinkTo } from './tree-rules.ts'
 
 /** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
 export type CommandVerdict =
@@ -178,6 +179,7 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
     case 'list':
     case 'read':
     case 'read tree':
+    case 'read through links':
       return readProblem(effect, place)
     case 'write':
     case 'write tree':
@@ -224,8 +226,12 @@ function readProblem(
   const all = [...places.paths, ...places.below]
   const outside = all.find((path) => !isPathAllowed(book, read, path))
   if (outside !== undefined) return `no rule allows it to read ${outside}`
-  if (kind === 'read tree' && all.some(holdsProcesses)) return 'it would go through what the kernel tells of processes'
-  const open = kind === 'read tree' ? all : kind === 'read' ? places.below : []
+  if (kind !== 'read' && kind !== 'list' && all.some(holdsProcesses))
+    return 'it would go through what the kernel tells of processes'
+  const isDeep = kind === 'read tree' || kind === 'read through links'
+  if (kind === 'read through links' && all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end))))
+    return 'it would follow links in that folder that lead elsewhere'
+  const open = isDeep ? all : kind === 'read' ? places.below : []
   return open.some((folder) => couldFitBelow(readRules(book), folder))
     ? 'a file that a rule is about may be among those that it reads'
     : undefined

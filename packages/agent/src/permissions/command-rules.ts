@@ -110,7 +110,13 @@ interface NamedFile {
 
 function pathsOf(effect: Effect): readonly NamedFile[] {
   if (!('word' in effect)) return []
-  return [{ word: effect.word, isTree: effect.kind === 'read tree' || effect.kind === 'write tree' }]
+  return [{ word: effect.word, isTree: isReadOfTree(effect) || effect.kind === 'write tree' }]
+}
+
+type ReadOfTree = Extract<Effect, { readonly kind: 'read' | 'read tree' | 'read through links' }>
+
+function isReadOfTree(effect: Effect): effect is ReadOfTree {
+  return effect.kind === 'read tree' || effect.kind === 'read through links'
 }
 
 /** Of a program that nothing is known of every word may be a file, and what follows `=`, `@`, `:` or the letter of an option. */
@@ -229,7 +235,7 @@ function fileDoubt(
     const words = innermost(command)
     if (isReadOnlySimpleCommand(command)) {
       for (const effect of effectsOfCommand(command)) {
-        if ((effect.kind === 'read' || effect.kind === 'read tree') && isOpen(effect.word, effect.kind === 'read tree'))
+        if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect)))
           return elsewhere
         if (effect.kind === 'git' && effect.history && isOpen(effect.folder, true))
           return 'git shows what it keeps of files that a rule is about'

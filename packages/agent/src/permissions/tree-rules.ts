@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { realPath } from '../paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, ruleForPath } from './rule-book.ts'
 
@@ -22,6 +23,35 @@ export function holdsFitting(rules: readonly PermissionRule[], folder: string): 
     }
   }
   return false
+}
+
+/** Whether a folder holds, however deep, a link that leads to such a path, also by further links; also when it holds too much to look at. */
+export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
+  const open = [folder]
+  const seen = new Set<string>()
+  let left = mostEntries
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const entry of entriesIn(next)) {
+      if ((left -= 1) < 0) return true
+      const path = join(next, entry.name)
+      if (entry.isDirectory()) open.push(path)
+      if (!entry.isSymbolicLink()) continue
+      const end = realPath(path)
+      if (isSuch(end)) return true
+      if (!seen.has(end)) open.push(end)
+      seen.add(end)
+    }
+  }
+  return false
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    // No folder, or none that this program may look into: then a command of ours may not either.
+    return []
+  }
 }
 
 /** Links are not gone into: what they lead to is judged by its own name. */

@@ -2,8 +2,8 @@ import type { ShellWord } from './words.ts'
 
 /** What a command does, as far as that is known before it runs. Paths are words: where they lead is judged elsewhere. */
 export type Effect =
-  /** The file's content is shown; `tree` is all that lies below it too. */
-  | { readonly kind: 'read' | 'read tree'; readonly word: ShellWord }
+  /** The file's content is shown; `tree` is all that lies below it too, `through links` what links below it lead to as well. */
+  | { readonly kind: 'read' | 'read tree' | 'read through links'; readonly word: ShellWord }
   /** Names and attributes, no content. */
   | { readonly kind: 'list'; readonly word: ShellWord }
   | { readonly kind: 'write' | 'write tree'; readonly word: ShellWord }
@@ -17,7 +17,7 @@ export function unknown(why: string): readonly Effect[] {
 }
 
 /** What a value of an option or an operand is. What is `list`ed shows its name and attributes, not its content. */
-export type ValueKind = 'text' | 'read' | 'list' | 'write' | 'write tree'
+export type ValueKind = 'text' | 'read' | 'read through links' | 'list' | 'write' | 'write tree'
 
 /**
  * What is known of one command. Options stand in one text, separated by spaces: `-abc` are letters without a value,

@@ -159,7 +159,7 @@ function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly E
   // The names that a pattern fits are shown.
   if (kind === 'text') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
   // Standard input. To `mkdir` and `touch` it is a name like others.
-  if (word.value === '-' && kind === 'read') return []
+  if (word.value === '-' && (kind === 'read' || kind === 'read through links')) return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]
   return [...checked, { kind, word }]
 }

@@ -63,7 +63,13 @@ export function isReadOnlySimpleCommand(command: SimpleCommand): boolean {
   return effectsOfCommand(command).every(({ kind }) => harmless.has(kind))
 }
 
-const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>(['read', 'read tree', 'list', 'git'])
+const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
+  'read',
+  'read tree',
+  'read through links',
+  'list',
+  'git',
+])
 
 /** What a command does, with its wrappers taken off. */
 export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {

@@ -17,7 +17,7 @@ afterAll(() => {
   process.env['HOME'] = outerHome
 })
 
-const deny = ['Read(.env)', 'Read(secret/**)', 'Edit(package.json)']
+const deny = ['Read(.env)', 'Edit(.env)', 'Read(secret/**)', 'Edit(secret/**)', 'Edit(package.json)']
 
 /** git notes in its index when a file was looked at: `git diff` does so whatever it is told. */
 const exceptIndex = (changed: readonly string[]): readonly string[] =>

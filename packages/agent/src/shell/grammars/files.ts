@@ -102,8 +102,8 @@ export const files: Readonly<Record<string, Grammar>> = {
     refused:
       '-l --paginate -X --exclude-from -S --starting-file --from-file --to-file -D --ifdef --GTYPE-group-format ' +
       '--line-format --LTYPE-line-format',
-    operands: ['read', 'read'],
-    tree: ['-r', '--recursive'],
+    // Of two folders it compares what has the same name in both, and follows links, with `-r` or without.
+    operands: ['read through links', 'read through links'],
   },
   stat: {
     options:
