@@ -12,16 +12,17 @@ const work = 'explore'
 const killsInPart = 6_000
 
 /**
- * @param kills `all` or `sampled`.
+ * @param kills `all` or `sampled`, or a function that says of a scenario by its name which of `all` and `thinned`.
  * @param weightOf How many kills a scenario is expected to have.
  * @param tell Called with the exploration of each scenario that is done.
  * @returns The explorations in the order of the scenarios. An exploration that broke a promise is `{ scenario, failed }`.
  */
 export async function exploreAll(kills, weightOf, tell = () => {}) {
   const waiting = scenarios.flatMap(({ name }) => {
+    const which = typeof kills === 'function' ? kills(name) : kills
     // What is sampled depends on what came before it: it is not divided.
-    const of = kills === 'all' ? Math.max(1, Math.ceil(weightOf(name) / killsInPart)) : 1
-    return Array.from({ length: of }, (_, number) => ({ name, kills, part: { number, of } }))
+    const of = which === 'sampled' ? 1 : Math.max(1, Math.ceil(weightOf(name) / killsInPart))
+    return Array.from({ length: of }, (_, number) => ({ name, kills: which, part: { number, of } }))
   })
   // The large ones first: what is left at the end is small.
   waiting.sort((a, b) => weightOf(b.name) / b.part.of - weightOf(a.name) / a.part.of)

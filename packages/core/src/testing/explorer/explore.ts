@@ -2,7 +2,7 @@ import type { Transition } from '../../allowance.ts'
 import type { StepRecord } from '../../steps/log.ts'
 import type { TerminalReason } from '../../stop/terminal.ts'
 import { drawPaths, explorePaths, type Path } from './choices.ts'
-import { everyKill, noKill, sampledKills } from './kills.ts'
+import { everyKill, noKill, sampledKills, thinnedKills, type Kills } from './kills.ts'
 import { skimPath, walkPath } from './walk.ts'
 import type { Scenario } from './world.ts'
 
@@ -17,8 +17,8 @@ export interface Exploration {
 }
 
 export interface ExploreOptions {
-  /** After which records the run is killed: after every one unless said otherwise. `sampled` is the same choice every time. */
-  readonly kills?: 'all' | 'sampled' | 'none'
+  /** After which records the run is killed: after every one unless said otherwise. `thinned` (one in three) and `sampled` (few) are the same choice every time. */
+  readonly kills?: 'all' | 'thinned' | 'sampled' | 'none'
   /** Only the paths of this part: `number` of `of`, from 0 on. All parts together are the whole. */
   readonly part?: { readonly number: number; readonly of: number }
   /** No more paths than these, drawn from all of them: the same ones every time. In place of `part`. */
@@ -30,7 +30,7 @@ export interface ExploreOptions {
 /** Takes every path of a scenario. Throws at the first one that breaks a promise, and names its deviations. */
 export async function explore(scenario: Scenario, options: ExploreOptions = {}): Promise<Exploration> {
   const { kills: which = 'all', part = { number: 0, of: 1 }, mostPaths, keep } = options
-  const killed = which === 'sampled' ? sampledKills() : which === 'all' ? everyKill : noKill
+  const killed = killsOf(which)
   const terminals: { [reason: string]: number } = {}
   const transitions: { [transition: string]: number } = {}
   let kills = 0
@@ -57,6 +57,20 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
     )
   } else await drawPaths(scenario.deviations, mostPaths, check)
   return { scenario: scenario.name, paths, kills, terminals: byName(terminals), transitions: byName(transitions) }
+}
+
+function killsOf(which: NonNullable<ExploreOptions['kills']>): Kills {
+  switch (which) {
+    case 'all':
+      return everyKill
+    case 'thinned':
+      return thinnedKills
+    case 'sampled':
+      // Each sampling begins anew.
+      return sampledKills()
+    case 'none':
+      return noKill
+  }
 }
 
 /** In which order a path first came to them says nothing. */
