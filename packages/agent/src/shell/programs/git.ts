@@ -27,6 +27,8 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const refused = refusal(command.value, given.given)
   if (refused !== undefined) return unknown(refused)
   const folder = folders[0]?.value ?? literalWord('.')
+  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob'))
+    return unknown('the shell finds names for a pattern in its own folder, and git looks for them in another')
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
     return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
