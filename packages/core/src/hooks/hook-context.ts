@@ -1,9 +1,10 @@
 import type { AgentState } from '../agent-state.ts'
 import { plainTextOf } from '../content.ts'
-import type { CompactionTrigger } from '../context/port.ts'
+import type { CompactionReply, CompactionTrigger } from '../context/port.ts'
 import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
 import type { ModelMessage, ToolUseBlock } from '../messages.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
+import type { AskModel, HookQuestion } from './questions.ts'
 import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
 
@@ -19,6 +20,8 @@ export interface HookContextInit {
   readonly toolOutput?: HookToolOutput
   /** The kind of subagent that runs; null in the main loop. */
   readonly agentType?: string | null
+  /** Asks a model through the run; a context that no run made has none. */
+  readonly ask?: AskModel
   /** beforeCompact and afterCompact: the compaction. */
   readonly compaction?: HookCompaction
   /** onError: what went wrong. */
@@ -91,6 +94,14 @@ export class HookContext {
 
   get error(): HookContextInit['error'] {
     return this.#init.error
+  }
+
+  /**
+   * Asks a model through the run, while the hook goes on: in its budget, its figures and its record (spec R-HOOK-16). A resume after a crash calls
+   * the hook again, with what it asked the same way answered from the record. `over_budget`: nothing was asked.
+   */
+  ask(question: HookQuestion): Promise<CompactionReply> {
+    return this.#init.ask?.(question) ?? Promise.resolve({ kind: 'aborted' })
   }
 
   state(): AgentState {

@@ -2,6 +2,7 @@ import type { AbortCause } from '../cancel/abort.ts'
 import { plainTextOf } from '../content.ts'
 import { messageOf } from '../errors.ts'
 import type { AssistantMessage, ModelMessage } from '../messages.ts'
+import type { AskModel } from './questions.ts'
 import { uniqueNames } from '../unique-names.ts'
 
 /** What the stop-hook stage receives (spec R-SHOOK-1). */
@@ -22,6 +23,8 @@ export interface StopHookInput {
   readonly querySource: string
   /** A stop hook has sent the model back in this run before. */
   readonly stopHookActive: boolean
+  /** Asks a model through the run, as `HookContext.ask` does. Work after the run has none. */
+  readonly ask?: AskModel
 }
 
 /** What a stop hook decided; nothing at all lets the run end. */

@@ -1,4 +1,5 @@
 import type { ToolUseBlock } from '../messages.ts'
+import type { AskModel } from '../hooks/questions.ts'
 import type { PermissionDecision } from './permission-decision.ts'
 import type { PermissionUpdate } from './permission-update.ts'
 import type { AnyTool } from './tool.ts'
@@ -14,6 +15,8 @@ export interface PermissionRequest {
   readonly learned?: readonly PermissionUpdate[]
   /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
+  /** Asks a model through the run, as `HookContext.ask` does. Absent while the message that makes the call still streams (`onlyInTurn`). */
+  readonly ask?: AskModel
 }
 
 /**
@@ -26,6 +29,8 @@ export interface Permissions {
   denies(request: PermissionRequest): string | undefined
   /** Ask rules, mode, allow rules. */
   decide(request: PermissionRequest): PermissionDecision | Promise<PermissionDecision>
+  /** True where `decide` may ask a model about this call: then it is not asked while the message still streams. Never when absent. */
+  onlyInTurn?(request: PermissionRequest): boolean
   /** Changes that would let a call run which `decide` asks about; offered to `canUseTool`. */
   suggest?(request: PermissionRequest): readonly PermissionUpdate[]
   /**

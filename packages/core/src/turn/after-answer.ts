@@ -15,6 +15,7 @@ import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
+import { stepWithQuestions } from './step-with-questions.ts'
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
@@ -106,11 +107,14 @@ function callStopHook(
 ): Eventually<Outcome | undefined> {
   const event = { hook: id, trigger: 'stopHook', callId: null } as const
   run.emit({ type: 'hook_start', ...event })
-  const step = run.step<StopHookOutcome>(`hook:stopHook:${run.spent.request}::${id}`, () => {
-    const { cause } = run.ports.abort
-    if (cause !== undefined) return { aborted: cause }
-    const input = stopHookInput(run, message)
-    return run.withGrace(() => hook.handle(input), settledOutcome)
+  const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
+    call(ask) {
+      const { cause } = run.ports.abort
+      if (cause !== undefined) return { aborted: cause }
+      const input = { ...stopHookInput(run, message), ask }
+      return run.withGrace(() => hook.handle(input), settledOutcome)
+    },
+    cut: (outcome, aborted) => ({ ...outcome, aborted }),
   })
   return after(step, ({ value: outcome, durationMs }) => {
     run.emit({ type: 'hook_end', ...event, outcome, durationMs })

@@ -1,26 +1,24 @@
 import { plus, type HeldBack } from '../budget/ledger.ts'
 import type { CollapseStage } from '../context/port.ts'
 import { usableSummary } from '../context/summary-text.ts'
-import type { LoopEvent } from '../events.ts'
 import { after, type Eventually } from '../eventually.ts'
-import { askModel, type Asked, type Asker } from './request/ask-model.ts'
-import { chargeOf, worstCase, type Charge } from './request/charge.ts'
+import { askModel, type Asked } from './request/ask-model.ts'
+import { worstCase } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
 import { inputBoundOf } from './request/input-bound.ts'
 import { problemOfQuestion, questionPlan } from './request/question.ts'
+import { enterBill, enterCharge, OpenBill, type Bill } from './request/questions.ts'
 import { heldBackBy } from './request/reserve.ts'
 import type { Run } from './run.ts'
 import type { Staging } from './staging.ts'
 
 /** What a question beside a turn came to, as recorded. Its attempts have steps of their own. */
-type StagingRecord = {
+type StagingRecord = Bill & {
   readonly from: number
   readonly to: number
   readonly freedTokens: number
   /** Absent when nothing was asked, empty when what came cannot be used. */
   readonly summary?: string
-  readonly charges: readonly Charge[]
-  readonly told: readonly LoopEvent[]
 }
 
 const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
@@ -88,13 +86,13 @@ class SummaryBeside implements Staging {
 
   async leave(): Promise<void> {
     const { charges } = await this.#record.catch(() => lostRecord)
-    for (const charge of charges) this.#run.update(chargeOf(this.#run.spent, charge, 'compaction'))
+    for (const charge of charges) enterCharge(this.#run, charge)
   }
 
-  #enter({ charges, told, from, to, freedTokens, summary }: StagingRecord): undefined {
+  #enter(record: StagingRecord): undefined {
     const run = this.#run
-    for (const event of told) run.emit(event)
-    for (const charge of charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+    const { from, to, freedTokens, summary } = record
+    enterBill(run, record)
     if (summary === undefined || run.spent.compactions !== this.#compactions) return undefined
     run.append({ kind: 'collapse_staged', id: run.entryId('collapse'), from, to, summary, freedTokens })
     return undefined
@@ -103,25 +101,14 @@ class SummaryBeside implements Staging {
 
 async function ask(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
   const { from, to, freedTokens, question } = stage
-  const charges: Charge[] = []
-  const told: LoopEvent[] = []
+  const bill = new OpenBill()
+  const { charges, told } = bill
   const span = { from, to, freedTokens, charges, told }
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
   const plan = questionPlan(run, question, model, questionName(name, stage))
   const heldBack = withNextRequest(run)
-  const asker: Asker = {
-    retryName: `${name}/retry`,
-    canFallBack: false,
-    begin: () => () => {},
-    tell: (event) => void told.push(event),
-    enter: (_attempt, { value }) => {
-      if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
-      charges.push(value.charge)
-      if (value.charge.note !== undefined) told.push({ type: 'notice', message: value.charge.note })
-    },
-  }
-  const asked = await askModel(run, { ...plan, isBeside: true, heldBack: () => heldBack }, asker)
+  const asked = await askModel(run, { ...plan, isBeside: true, heldBack: () => heldBack }, bill.asker(`${name}/retry`))
   const summary = summaryOf(asked)
   return summary === undefined ? span : { ...span, summary }
 }

@@ -2,15 +2,13 @@ import type { AbortCause } from '../cancel/abort.ts'
 import {
   compactionRequests,
   type Compaction,
-  type CompactionReply,
-  type CompactionRequest,
   type CompactionResult,
+  type CompactionScope,
   type CompactionTrigger,
 } from '../context/port.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { plainTextOf } from '../content.ts'
 import { messageOf } from '../errors.ts'
-import type { LoopEvent } from '../events.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { jsonObjectOf, type Json } from '../json.ts'
 import { textOf, type ModelMessage } from '../messages.ts'
@@ -20,22 +18,16 @@ import { noCount } from '../state.ts'
 import { abortDraft, standingDraft } from './endings.ts'
 import type { Draft } from './outcome.ts'
 import type { RecordPosition } from './record-position.ts'
-import { askModel, type Asker } from './request/ask-model.ts'
-import { chargeOf, type Charge } from './request/charge.ts'
-import { currentModel } from './request/current-model.ts'
 import { estimateRequest, tokenRatioOf } from './request/estimate.ts'
-import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './request/question.ts'
+import { enterBill, Questions, type Bill } from './request/questions.ts'
 import { learnWindow } from './request/window.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
 
 /** The recorded result of a compaction. Its model requests have records of their own, which are not read once this one exists. */
-type CompactionRecord = {
+type CompactionRecord = Bill & {
   readonly trigger: CompactionTrigger
   readonly result: CompactionResult
-  readonly charges: readonly Charge[]
-  /** Events beside its start and its end: retries and notices. */
-  readonly told: readonly LoopEvent[]
   /** Refusals that said something about a window. */
   readonly refusals: readonly { readonly model: string; readonly error: ModelErrorJson }[]
   /** It was aborted, or a request of it was. */
@@ -110,8 +102,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
       ? after(
           run.step<CompactionRecord>(name, () => lostRecord, composite),
           ({ value }) => {
-            for (const event of value.told) run.emit(event)
-            for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))
+            enterBill(run, value)
             return value
           },
         )
@@ -161,7 +152,7 @@ function perform(
     return { ...gaveUp('A hook replaced the conversation, and it is short enough now.'), byHook: true }
   const { instructions = '' } = call
   const wanted = [instructions, ...messages.map(textOf)].filter((text) => text.trim() !== '')
-  return new Compacting(run, name).perform(compaction, wanted.join('\n\n'))
+  return performed(run, name, compaction, wanted.join('\n\n'))
 }
 
 /** What a hook may skip: not what makes room where there is none. */
@@ -197,99 +188,39 @@ function standing(run: Run): Draft | undefined {
   return run.signals.hasAny() ? standingDraft(run, []) : undefined
 }
 
-/**
- * One compaction while it runs. Q1: the run waits for every model request of it, also when the compaction ignored an abort, so nothing is
- * written later. Q2: a driver that fails breaks the run, also when the compaction catches the error. Q3: a request after its end is refused.
- */
-class Compacting {
-  readonly #run: Run
-  readonly #name: string
-  readonly #charges: Charge[] = []
-  readonly #told: LoopEvent[] = []
-  readonly #refusals: { model: string; error: ModelErrorJson }[] = []
-  readonly #asking: Promise<unknown>[] = []
-  #asked = 0
-  #isOver = false
-  #aborted: AbortCause | undefined
+/** Runs a compaction, with its questions to models (`Questions`). */
+async function performed(
+  run: Run,
+  name: string,
+  compaction: Compaction,
+  instructions: string,
+): Promise<CompactionRecord> {
+  const { signal } = run.ports.abort
+  const questions = new Questions({
+    run,
+    name,
+    limit: compactionRequests,
+    who: 'A compaction',
+  })
+  const ask: CompactionScope['ask'] = (request) => questions.ask(request)
+  let left: AbortCause | undefined
+  const working = run.withGrace(
+    () => compaction.run({ signal, ask, instructions }),
+    (settled) => {
+      if (settled.kind === 'left') left = settled.cause
+      return resultOfSettled(run, settled)
+    },
+  )
+  const result = await questions.until(Promise.resolve(working))
+  const { refusals, aborted = left, bill } = questions
+  const { charges, told } = bill
+  const record = { trigger: compaction.trigger, result, charges, told, refusals }
+  return aborted === undefined ? record : { ...record, aborted }
+}
 
-  constructor(run: Run, name: string) {
-    this.#run = run
-    this.#name = name
-  }
-
-  async perform(compaction: Compaction, instructions: string): Promise<CompactionRecord> {
-    const { signal } = this.#run.ports.abort
-    let breakRun: (error: unknown) => void = () => {}
-    const broken = new Promise<never>((_resolve, reject) => {
-      breakRun = reject
-    })
-    const ask = (request: CompactionRequest): Promise<CompactionReply> => {
-      const reply = this.#ask(request)
-      this.#asking.push(reply)
-      reply.catch(breakRun)
-      return reply
-    }
-    const working = this.#run.withGrace(
-      () => compaction.run({ signal, ask, instructions }),
-      (settled) => this.#resultOf(settled),
-    )
-    const result = await Promise.race([working, broken])
-    this.#isOver = true
-    await Promise.all(this.#asking)
-    const { trigger } = compaction
-    const record = { trigger, result, charges: this.#charges, told: this.#told, refusals: this.#refusals }
-    return this.#aborted === undefined ? record : { ...record, aborted: this.#aborted }
-  }
-
-  async #ask(request: CompactionRequest): Promise<CompactionReply> {
-    const run = this.#run
-    if (this.#isOver) return { kind: 'aborted' }
-    const number = ++this.#asked
-    const problem =
-      number > compactionRequests
-        ? `A compaction may ask ${compactionRequests} times.`
-        : problemOfQuestion(run, request)
-    if (problem !== undefined) return refusedQuestion(problem)
-    const model = request.model ?? currentModel(run)
-    const asked = await askModel(
-      run,
-      questionPlan(run, request, model, `${this.#name}/${number}`),
-      this.#askerOf(number),
-    )
-    if (asked.kind === 'aborted') this.#aborted ??= asked.cause
-    if (asked.kind === 'failed' && asked.error.contextLimit !== undefined)
-      this.#refusals.push({ model: model.id, error: asked.error })
-    return replyTo(asked)
-  }
-
-  #resultOf(settled: Settled<CompactionResult>): CompactionResult {
-    if (settled.kind === 'value') return resultOf(this.#run, settled.value)
-    if (settled.kind === 'threw') return { kind: 'gave_up', message: messageOf(settled.error) }
-    this.#aborted ??= settled.cause
-    return { kind: 'gave_up', message: 'aborted' }
-  }
-
-  #askerOf(number: number): Asker {
-    const run = this.#run
-    return {
-      retryName: `${this.#name}/retry:${number}`,
-      canFallBack: false,
-      begin: () => () => {},
-      tell: (event) => this.#tell(event),
-      enter: (_attempt, { value }) => {
-        if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
-        const { charge } = value
-        this.#charges.push(charge)
-        if (charge.note !== undefined) this.#tell({ type: 'notice', message: charge.note })
-        run.update(chargeOf(run.spent, charge, 'compaction'))
-      },
-    }
-  }
-
-  #tell(event: LoopEvent): void {
-    this.#told.push(event)
-    this.#run.emit(event)
-  }
+function resultOfSettled(run: Run, settled: Settled<CompactionResult>): CompactionResult {
+  if (settled.kind === 'value') return resultOf(run, settled.value)
+  return { kind: 'gave_up', message: settled.kind === 'threw' ? messageOf(settled.error) : 'aborted' }
 }
 
 /** Checks what the compaction gave. A conversation that the service refuses would end every later run of the session. */

@@ -5,6 +5,7 @@ import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
 import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
 import type { HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
+import type { AskModel } from '../hooks/questions.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
 import type { MessageContent } from '../messages.ts'
 import { noCount } from '../state.ts'
@@ -15,6 +16,7 @@ import { stopSignalOf } from '../tools/output.ts'
 import type { ErrorPolicy } from '../run-context.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
+import { stepWithQuestions } from './step-with-questions.ts'
 
 /** The result of all hooks of one trigger. */
 export interface HookRun {
@@ -152,27 +154,42 @@ function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger
   return `hook:${trigger}:${spent.request}:${call}:${about}${id}`
 }
 
-function callHook(run: Run, name: string, { hook }: RegisteredHook, trigger: HookTrigger, subject: HookSubject) {
-  return run.step<HookOutcome>(name, ({ signal }) => {
-    const { cause } = run.ports.abort
-    // After an abort only hooks that report an ending are called.
-    if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return { aborted: cause }
-    const { toolCall, toolOutput, compaction, error } = subject
-    const context = new HookContext({
-      trigger,
-      state: run.agentState,
-      signal,
-      agentType: run.identity.depth === 0 ? null : run.context.settings.querySource,
-      estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
-      ...(toolCall !== undefined && { toolCall }),
-      ...(toolOutput !== undefined && { toolOutput }),
-      ...(compaction !== undefined && { compaction }),
-      ...(error !== undefined && { error }),
-    })
-    return run.withGrace(
-      () => hook.handle(context),
-      (settled) => hookOutcomeOf(settled, context),
-    )
+function callHook(
+  run: Run,
+  name: string,
+  { hook }: RegisteredHook,
+  trigger: HookTrigger,
+  subject: HookSubject,
+): Eventually<StepResult<HookOutcome>> {
+  const isOfTheEnd = trigger === 'afterExecution' || trigger === 'onError'
+  return stepWithQuestions<HookOutcome>(run, name, {
+    call(ask) {
+      const { cause } = run.ports.abort
+      // After an abort only hooks that report an ending are called.
+      if (cause !== undefined && !isOfTheEnd) return { aborted: cause }
+      const context = contextFor(run, trigger, subject, ask)
+      return run.withGrace(
+        () => hook.handle(context),
+        (settled) => hookOutcomeOf(settled, context),
+      )
+    },
+    cut: (outcome, cause) => (isOfTheEnd ? outcome : { ...outcome, aborted: cause }),
+  })
+}
+
+function contextFor(run: Run, trigger: HookTrigger, subject: HookSubject, ask: AskModel): HookContext {
+  const { toolCall, toolOutput, compaction, error } = subject
+  return new HookContext({
+    trigger,
+    state: run.agentState,
+    signal: run.ports.abort.signal,
+    ask,
+    agentType: run.identity.depth === 0 ? null : run.context.settings.querySource,
+    estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
+    ...(toolCall !== undefined && { toolCall }),
+    ...(toolOutput !== undefined && { toolOutput }),
+    ...(compaction !== undefined && { compaction }),
+    ...(error !== undefined && { error }),
   })
 }
 

@@ -13,6 +13,7 @@ import { allowAll, type PermissionRequest, type Permissions } from '../../tools/
 import type { StepKey } from '../../steps/steps.ts'
 import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
+import { stepWithQuestions } from '../step-with-questions.ts'
 import type { ValidCall } from './call.ts'
 
 /**
@@ -80,7 +81,11 @@ export function decidePermission(
 ): Eventually<PermissionDecision> {
   const name = `permission:${run.spent.request}:${index}:${call.id}`
   if (position === 'passed' && !run.isRecorded(name)) return allowed
-  const step = run.step<PermissionDecision>(name, () => decideInTime(run, request, said))
+  const step = stepWithQuestions<PermissionDecision>(run, name, {
+    call: (ask) => decideInTime(run, { ...request, ask }, said),
+    // Whatever was decided without its answer.
+    cut: () => interruptedDecision,
+  })
   return after(step, ({ value }) => (value.behavior === 'ask' ? askPerson(run, request, index, value.message) : value))
 }
 

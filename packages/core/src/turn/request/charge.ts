@@ -154,14 +154,14 @@ export function noCharge(model: Model): Charge {
   return { model: model.id, nanos: 0, tokens: 0, known: true, usage: null }
 }
 
-/** What a charge adds to the run's figures. `usage` is that of the run's own turns: a compaction's is not in it. */
-export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'compaction'): Partial<RunProgress> {
+/** What a charge adds to the run's figures. `usage` is that of the run's own turns: that of questions beside the conversation is not in it. */
+export function chargeOf(spent: RunProgress, charge: Charge, of: 'turn' | 'question'): Partial<RunProgress> {
   const { nanos, known, usage } = charge
   return {
     totalTokens: spent.totalTokens + charge.tokens,
     nanos: known ? spent.nanos + nanos : spent.nanos,
     unknownNanos: known ? spent.unknownNanos : spent.unknownNanos + nanos,
-    usage: usage === null || of === 'compaction' ? spent.usage : addUsage(spent.usage, usage),
+    usage: usage === null || of === 'question' ? spent.usage : addUsage(spent.usage, usage),
     modelUsage: usage === null ? spent.modelUsage : modelUsageWith(spent.modelUsage, charge, usage),
   }
 }

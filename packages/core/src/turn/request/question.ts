@@ -11,7 +11,7 @@ import { estimateRequest } from './estimate.ts'
 import { questionBoundOf } from './input-bound.ts'
 import { heldBackBy } from './reserve.ts'
 
-// Questions about the conversation, which its own requests do not ask: a compaction's, and those that are asked beside a turn.
+// Questions beside the conversation, which its own requests do not ask: a compaction's, those that are asked beside a turn, and those of hooks.
 
 /** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
 export function questionPlan(run: Run, request: CompactionRequest, model: Model, name: string): RequestPlan {
@@ -43,7 +43,7 @@ export function problemOfQuestion(run: Run, request: CompactionRequest): string 
     const { system, messages, model } = request
     const misfit = misfitOf(messages, isModelMessages)
     if (typeof system !== 'string' || misfit !== undefined)
-      return `A question of a compaction is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
+      return `A question is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
     if (model === undefined || isNamed(run, model)) return undefined
     return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
   } catch (error) {

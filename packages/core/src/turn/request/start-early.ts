@@ -2,7 +2,7 @@ import { isThenable } from '../../cancel/settle.ts'
 import { disregard } from '../../eventually.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import { decisionOf, type PermissionDecision } from '../../tools/permission-decision.ts'
-import { allowAll } from '../../tools/permissions.ts'
+import { allowAll, type Permissions } from '../../tools/permissions.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import { askRules } from '../calls/ask-permission.ts'
@@ -28,9 +28,19 @@ function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | un
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
   if (permissions === allowAll) return { ...inspected, started: start(run, inspected, tool) }
+  if (asksModel(permissions, inspected)) return inspected
   const { said, decision } = rulesOn(run, inspected)
   const isAllowed = decision?.behavior === 'allow' && decision.updatedInput === undefined
   return isAllowed ? { ...inspected, said, started: start(run, inspected, tool) } : { ...inspected, said }
+}
+
+/** What the model has not said to its end is no reason to pay another for judging it. */
+function asksModel(permissions: Permissions, { call, tool, readOnly }: ValidCall): boolean {
+  try {
+    return permissions.onlyInTurn?.({ call, tool, readOnly }) === true
+  } catch {
+    return true
+  }
 }
 
 interface EarlyVerdict {

@@ -1,0 +1,152 @@
+import type { AbortCause } from '../../cancel/abort.ts'
+import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
+import type { LoopEvent } from '../../events.ts'
+import type { ModelErrorJson } from '../../model/model-error.ts'
+import type { Run } from '../run.ts'
+import { askModel, type Asker } from './ask-model.ts'
+import { chargeOf, type Charge } from './charge.ts'
+import { currentModel } from './current-model.ts'
+import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './question.ts'
+
+/** What questions beside the conversation came to, as it stands in the record of whoever asked them. */
+export type Bill = {
+  readonly charges: readonly Charge[]
+  /** Events beside the start and the end of whoever asked: retries and notices. */
+  readonly told: readonly LoopEvent[]
+}
+
+/** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
+export function enterBill(run: Run, { charges, told }: Bill): void {
+  for (const event of told) run.emit(event)
+  for (const charge of charges) enterCharge(run, charge)
+}
+
+export function enterCharge(run: Run, charge: Charge): void {
+  run.update(chargeOf(run.spent, charge, 'question'))
+}
+
+/** A bill while it is being made. Nothing is entered in the run before somebody does it. */
+export class OpenBill implements Bill {
+  readonly charges: Charge[] = []
+  readonly told: LoopEvent[] = []
+
+  /** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
+  asker(retryName: string): Asker {
+    return {
+      retryName,
+      canFallBack: false,
+      begin: () => () => {},
+      tell: (event) => this.tell(event),
+      enter: (_attempt, { value }) => {
+        if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
+        const { charge } = value
+        this.charge(charge)
+        if (charge.note !== undefined) this.tell({ type: 'notice', message: charge.note })
+      },
+    }
+  }
+
+  protected charge(charge: Charge): void {
+    this.charges.push(charge)
+  }
+
+  protected tell(event: LoopEvent): void {
+    this.told.push(event)
+  }
+}
+
+/** The same where the run waits for it: all is entered and told at once. */
+class LiveBill extends OpenBill {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    super()
+    this.#run = run
+  }
+
+  protected override charge(charge: Charge): void {
+    super.charge(charge)
+    enterCharge(this.#run, charge)
+  }
+
+  protected override tell(event: LoopEvent): void {
+    super.tell(event)
+    this.#run.emit(event)
+  }
+}
+
+/** Whose questions they are, and how many there may be. */
+export interface QuestionsOf {
+  readonly run: Run
+  /** Of the composite step that holds what they came to; theirs begin with it. */
+  readonly name: string
+  readonly limit: number
+  /** For messages: `A compaction`. */
+  readonly who: string
+}
+
+/**
+ * The questions of one compaction, or of one call of a hook. Q1: the run waits for every model request of it, also when whoever asked ignored an
+ * abort, so nothing is written later. Q2: a driver that fails breaks the run, also when whoever asked catches the error. Q3: a question after the
+ * end is refused.
+ */
+export class Questions {
+  readonly bill: Bill
+  /** Refusals that said something about a window. */
+  readonly refusals: { model: string; error: ModelErrorJson }[] = []
+  /** What cut one of them. */
+  aborted: AbortCause | undefined
+  readonly #of: QuestionsOf
+  readonly #open: LiveBill
+  readonly #asking: Promise<unknown>[] = []
+  readonly #broken: Promise<never>
+  #breakRun: (error: unknown) => void = () => {}
+  #asked = 0
+  #isOver = false
+
+  constructor(of: QuestionsOf) {
+    this.#of = of
+    this.#open = new LiveBill(of.run)
+    this.bill = this.#open
+    this.#broken = new Promise<never>((_resolve, reject) => {
+      this.#breakRun = reject
+    })
+    // Whoever waits for the end hears of it.
+    this.#broken.catch(() => {})
+  }
+
+  /**
+   * Where the driver fails the run breaks, whatever whoever asks makes of the rejection.
+   * @param own The name of the question below that of the composite; its number when absent.
+   */
+  ask(request: CompactionRequest, own?: string): Promise<CompactionReply> {
+    const reply = this.#ask(request, own)
+    this.#asking.push(reply)
+    reply.catch(this.#breakRun)
+    return reply
+  }
+
+  /** Waits for the work of whoever asks, and then for what it left unanswered. */
+  async until<T>(working: PromiseLike<T>): Promise<T> {
+    const result = await Promise.race([working, this.#broken])
+    this.#isOver = true
+    await Promise.all(this.#asking)
+    return result
+  }
+
+  async #ask(request: CompactionRequest, given: string | undefined): Promise<CompactionReply> {
+    const { run, name, limit, who } = this.#of
+    if (this.#isOver) return { kind: 'aborted' }
+    const number = ++this.#asked
+    const problem = number > limit ? `${who} may ask ${limit} times.` : problemOfQuestion(run, request)
+    if (problem !== undefined) return refusedQuestion(problem)
+    const model = request.model ?? currentModel(run)
+    const own = given ?? String(number)
+    const plan = questionPlan(run, request, model, `${name}/${own}`)
+    const asked = await askModel(run, plan, this.#open.asker(`${name}/retry:${own}`))
+    if (asked.kind === 'aborted') this.aborted ??= asked.cause
+    if (asked.kind === 'failed' && asked.error.contextLimit !== undefined)
+      this.refusals.push({ model: model.id, error: asked.error })
+    return replyTo(asked)
+  }
+}
