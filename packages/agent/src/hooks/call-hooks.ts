@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@halting/core'
 import { answerOf, type HookAnswer } from './answer.ts'
 import type { HookEnd } from './run-command.ts'
-import { runHook, type HookSurroundings } from './run-hook.ts'
+import { runHook, type EventSource, type HookSurroundings } from './run-hook.ts'
 import { matches, type HookEvent, type ShellHook, type ShellHookTable } from './settings.ts'
 import { verdictOf, type HookVerdict } from './verdict.ts'
 
@@ -25,7 +25,7 @@ export interface EventCall {
   /** What matchers are held against: the tool, the source, the trigger. */
   readonly about: string
   readonly input: JsonObject
-  readonly signal: AbortSignal
+  readonly source: EventSource
 }
 
 export interface Callers extends HookSurroundings {
@@ -87,7 +87,7 @@ function shown(hook: ShellHook): string {
 
 async function callOne(
   hook: ShellHook,
-  { event, about, input, signal }: EventCall,
+  { event, about, input, source }: EventCall,
   callers: Callers,
 ): Promise<HookAnswer> {
   const base = { hook_id: randomUUID(), hook_name: about === '' ? event : `${event}:${about}`, hook_event: event }
@@ -95,8 +95,9 @@ async function callOne(
   const onProgress = (stdout: string, stderr: string): void =>
     callers.tell({ subtype: 'hook_progress', ...base, ...outputOf(stdout, stderr) })
   // One that is not waited for is not ended with what called it, but at its own time or with the session.
-  const limit = hook.async ? callers.over : signal
-  const running = runHook({ hook, input, signal: limit, onProgress }, callers).then((end) => {
+  // Nor may it ask through the run, which does not wait for the answer.
+  const by = hook.async ? { signal: callers.over } : source
+  const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
     const answer = answerOf(event, end)
     callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
     return answer

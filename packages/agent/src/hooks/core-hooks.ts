@@ -1,6 +1,7 @@
 import { CallableHook, StopSignal } from '@halting/core'
 import type { Hook, HookContext, JsonObject, StopHook, StopHookInput, StopHookOutcome } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
+import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
 import { agentFields, batchOf, failureOf, promptOf, toolFields, toolResponse } from './inputs.ts'
 import { matches, type HookEvent, type ShellHookTable } from './settings.ts'
@@ -10,7 +11,7 @@ export type CallEvent = (
   event: HookEvent,
   about: string,
   fields: JsonObject,
-  signal: AbortSignal,
+  source: EventSource,
 ) => Promise<HookVerdict | undefined>
 
 export interface CoreHooksOptions {
@@ -43,24 +44,20 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
   add('SessionStart', 'beforeExecution', async (context) => {
     if (hasStarted) return undefined
     hasStarted = true
-    return spoken(context, 'SessionStart', await call('SessionStart', source, { source, model }, context.signal))
+    return spoken(context, 'SessionStart', await call('SessionStart', source, { source, model }, context))
   })
   add('UserPromptSubmit', 'beforeExecution', async (context) => {
     const prompt = promptOf(context.state())
-    return afterPrompt(context, await call('UserPromptSubmit', '', { prompt }, context.signal))
+    return afterPrompt(context, await call('UserPromptSubmit', '', { prompt }, context))
   })
   add('SubagentStart', 'beforeAgent', async (context) =>
-    spoken(
-      context,
-      'SubagentStart',
-      await call('SubagentStart', context.agentType ?? '', whoOf(context), context.signal),
-    ),
+    spoken(context, 'SubagentStart', await call('SubagentStart', context.agentType ?? '', whoOf(context), context)),
   )
   add('PreToolUse', 'beforeToolUse', async (context) => {
     const { toolCall } = context
     if (toolCall === undefined) return undefined
     const fields = { ...toolFields(toolCall), ...whoOf(context) }
-    return beforeTool(context, await call('PreToolUse', toolCall.name, fields, context.signal))
+    return beforeTool(context, await call('PreToolUse', toolCall.name, fields, context))
   })
   for (const event of ['PostToolUse', 'PostToolUseFailure'] as const) {
     add(event, 'afterToolUse', async (context) => {
@@ -72,11 +69,11 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
         ? { error: text, is_interrupt: false }
         : { tool_response: toolResponse(toolCall.name, toolCall.input, text), duration_ms: durationMs }
       const fields = { ...toolFields(toolCall), ...outcome, ...whoOf(context) }
-      return afterTool(context, event, await call(event, toolCall.name, fields, context.signal))
+      return afterTool(context, event, await call(event, toolCall.name, fields, context))
     })
   }
   add('PostToolBatch', 'afterStep', async (context) => {
-    const verdict = await call('PostToolBatch', '', { ...batchOf(context.state()), ...whoOf(context) }, context.signal)
+    const verdict = await call('PostToolBatch', '', { ...batchOf(context.state()), ...whoOf(context) }, context)
     // A batch cannot be undone: to block it is to end the run before the model goes on.
     const ended = verdict?.block === undefined ? verdict : { ...verdict, stop: verdict.stop ?? verdict.block }
     return spoken(context, 'PostToolBatch', ended)
@@ -84,31 +81,27 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
   add('PreCompact', 'beforeCompact', async (context) => {
     const trigger = triggerOf(context)
     const fields = { trigger, custom_instructions: context.compaction?.instructions ?? '' }
-    const verdict = await call('PreCompact', trigger, fields, context.signal)
+    const verdict = await call('PreCompact', trigger, fields, context)
     const left = spoken(context, 'PreCompact', verdict)
     return verdict?.block === undefined ? left : (left ?? context).withBlocked(verdict.block || 'A hook says so.')
   })
   add('PostCompact', 'afterCompact', async (context) => {
     const trigger = triggerOf(context)
     const fields = { trigger, compact_summary: context.compaction?.summary ?? '' }
-    return spoken(context, 'PostCompact', await call('PostCompact', trigger, fields, context.signal))
+    return spoken(context, 'PostCompact', await call('PostCompact', trigger, fields, context))
   })
   add(
     'SessionStart',
     'afterCompact',
     async (context) =>
-      spoken(
-        context,
-        'SessionStart',
-        await call('SessionStart', 'compact', { source: 'compact', model }, context.signal),
-      ),
+      spoken(context, 'SessionStart', await call('SessionStart', 'compact', { source: 'compact', model }, context)),
     'SessionStart:compact',
   )
   add('StopFailure', 'onError', async (context) => {
     if (context.error?.source !== 'model' || context.agentType !== null) return undefined
     const { error, details } = failureOf(context)
     const fields = { error, error_details: details }
-    return spoken(context, 'StopFailure', await call('StopFailure', error, fields, context.signal))
+    return spoken(context, 'StopFailure', await call('StopFailure', error, fields, context))
   })
   return made
 }
@@ -124,7 +117,9 @@ export function coreStopHooks({ hooks, call }: Pick<CoreHooksOptions, 'hooks' | 
       async handle(input) {
         const isAgent = of === 'agents'
         const about = isAgent ? input.querySource : ''
-        const verdict = await call(event, about, stopFields(input, isAgent), input.toolUseContext.signal)
+        const { signal } = input.toolUseContext
+        const source = input.ask === undefined ? { signal } : { signal, ask: input.ask }
+        const verdict = await call(event, about, stopFields(input, isAgent), source)
         return verdict === undefined ? undefined : stopOutcome(verdict)
       },
     })

@@ -1,5 +1,5 @@
-import { messageOf } from '@halting/core/adapters'
-import type { JsonObject } from '@halting/core'
+import { messageOf, textOf } from '@halting/core/adapters'
+import type { HookContext, JsonObject } from '@halting/core'
 import type { HookProcesses } from './processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-command.ts'
 import type { ShellHook } from './settings.ts'
@@ -9,18 +9,25 @@ export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'rea
   readonly processes: HookProcesses
   /** Holds commands; looked at before each. */
   readonly sandbox?: (() => CommandCall['sandbox']) | undefined
-  /** Asks a model one question; absent where none may be asked. */
-  readonly ask?: ((prompt: string, signal: AbortSignal) => Promise<string>) | undefined
 }
 
-export interface HookCall extends Pick<CommandCall, 'signal' | 'onProgress'> {
+/** What calls the hooks of an event: a hook of the run, its permissions, or the program outside of a run. */
+export interface EventSource {
+  readonly signal: AbortSignal
+  /** Asks a model through the run; absent outside of one. */
+  ask?(question: Parameters<HookContext['ask']>[0]): ReturnType<HookContext['ask']>
+}
+
+export interface HookCall extends Pick<CommandCall, 'onProgress'> {
   readonly hook: ShellHook
   readonly input: JsonObject
+  readonly source: EventSource
 }
 
 /** Runs one hook. Never rejects: a hook that cannot be run has ended too. */
 export async function runHook(call: HookCall, surroundings: HookSurroundings): Promise<HookEnd> {
-  const { hook, signal, onProgress } = call
+  const { hook, source, onProgress } = call
+  const { signal } = source
   const input = JSON.stringify(call.input)
   try {
     switch (hook.type) {
@@ -33,7 +40,7 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
       case 'http':
         return await inTime(hook, signal, (limit) => post(hook, input, surroundings.env, limit))
       case 'prompt':
-        return await inTime(hook, signal, (limit) => askModel(hook.prompt, input, surroundings.ask, limit))
+        return await inTime(hook, signal, () => askModel(hook.prompt, input, source))
     }
   } catch (thrown) {
     return failed(messageOf(thrown))
@@ -135,15 +142,27 @@ async function readBounded({ body }: Response): Promise<string> {
 const question = `You are a hook of a coding agent: you look at one event and say whether it may go on.
 Answer with one JSON object and nothing else: {"ok": true}, or {"ok": false, "reason": "why not"}.`
 
-async function askModel(
-  prompt: string,
-  input: string,
-  ask: HookSurroundings['ask'],
-  signal: AbortSignal,
-): Promise<HookEnd> {
-  if (ask === undefined) return failed('no model may be asked by hooks in this run')
+/** The run asks, pays and counts: a question is ended with the run, and what it answers after its time decides nothing. */
+async function askModel(prompt: string, input: string, source: EventSource): Promise<HookEnd> {
+  if (source.ask === undefined) return failed('no model may be asked here: only hooks that the run waits for may')
   const filled = prompt.includes('$ARGUMENTS') ? prompt.replaceAll('$ARGUMENTS', () => input) : `${prompt}\n\n${input}`
-  const answer = await ask(`${question}\n\n${filled}`, signal)
+  const messages = [{ role: 'user', content: `${question}\n\n${filled}` }] as const
+  const reply = await source.ask({ system: '', messages, maxTokens: answerTokens })
+  switch (reply.kind) {
+    case 'aborted':
+      return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
+    case 'over_budget':
+      return failed('the budget has no room for its question')
+    case 'failed':
+      return failed(reply.error.message)
+    case 'answered':
+      return endOfAnswer(textOf(reply.message.content))
+  }
+}
+
+const answerTokens = 1_000
+
+function endOfAnswer(answer: string): HookEnd {
   const verdict = verdictIn(answer)
   if (verdict === undefined)
     return { kind: 'exited', exitCode: 1, stdout: '', stderr: 'the model gave no {"ok", "reason"}' }

@@ -1,14 +1,14 @@
-import type { Hook, JsonObject, PermissionDecision, Permissions, StopHook } from '@halting/core'
+import type { Hook, JsonObject, PermissionDecision, PermissionRequest, Permissions, StopHook } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { callHooks, type Callers, type HookLine } from './call-hooks.ts'
+import { callHooks, hooksFor, type Callers, type HookLine } from './call-hooks.ts'
 import { coreHooks, coreStopHooks, type CallEvent } from './core-hooks.ts'
 import { HookProcesses } from './processes.ts'
-import type { HookSurroundings } from './run-hook.ts'
-import type { HookEvent, ShellHookTable } from './settings.ts'
+import type { EventSource, HookSurroundings } from './run-hook.ts'
+import type { HookEvent, ShellHook, ShellHookTable } from './settings.ts'
 import type { HookVerdict } from './verdict.ts'
 
 /** The session whose hooks these are. */
-export interface ShellHooksOptions extends Pick<HookSurroundings, 'ask' | 'sandbox'> {
+export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly hooks: ShellHookTable
   readonly sessionId: string
   /** A file that scripts can read: the session's journal. */
@@ -45,14 +45,13 @@ export class ShellHooks {
   readonly #beside = new Set<Promise<unknown>>()
 
   constructor(options: ShellHooksOptions) {
-    const { hooks, cwd, env, ask, sandbox, source, model, transcriptPath } = options
+    const { hooks, cwd, env, sandbox, source, model, transcriptPath } = options
     this.#options = options
     this.#callers = {
       hooks,
       cwd,
       env: { ...env, CLAUDE_PROJECT_DIR: cwd, HALTING_PROJECT_DIR: cwd, CLAUDECODE: '1' },
       processes: this.#processes,
-      ask,
       sandbox,
       readable: [transcriptPath],
       tell: (line) => options.tell?.(line),
@@ -60,7 +59,7 @@ export class ShellHooks {
       over: this.#over.signal,
       spent: new Set(),
     }
-    const call: CallEvent = (event, about, fields, signal) => this.#call(event, about, fields, signal)
+    const call: CallEvent = (event, about, fields, source) => this.#call(event, about, fields, source)
     this.hooks = coreHooks({ hooks, call, source, model })
     this.stopHooks = coreStopHooks({ hooks, call })
   }
@@ -74,7 +73,7 @@ export class ShellHooks {
     event: HookEvent,
     about: string,
     fields: JsonObject,
-    signal: AbortSignal,
+    source: EventSource,
   ): Promise<HookVerdict | undefined> {
     const { sessionId, transcriptPath, cwd, permissionMode, flush } = this.#options
     await flush?.()
@@ -85,7 +84,7 @@ export class ShellHooks {
       permission_mode: permissionMode(),
       hook_event_name: event,
     }
-    return callHooks({ event, about, input: { ...common, ...fields }, signal }, this.#callers)
+    return callHooks({ event, about, input: { ...common, ...fields }, source }, this.#callers)
   }
 
   #letGo(running: Promise<readonly string[]>): void {
@@ -113,24 +112,30 @@ export class ShellHooks {
     const decide: Permissions['decide'] = (request) => {
       const decision = rules.decide(request)
       if (decision instanceof Promise || decision.behavior !== 'ask') return decision
-      return this.#request(request.call, left(decision.message))
+      return this.#request(request, left(decision.message))
     }
     return {
       ...(rules.modes !== undefined && { modes: rules.modes }),
       denies: (request) => rules.denies(request),
       decide,
+      onlyInTurn: (request) => {
+        if (!hooksFor(this.#options.hooks, 'PermissionRequest', request.call.name).some(asksModel)) return false
+        const decision = rules.decide(request)
+        return !(decision instanceof Promise) && decision.behavior === 'ask'
+      },
       suggest: (request) => rules.suggest?.(request) ?? [],
       keep: (updates) => rules.keep?.(updates),
     }
   }
 
   async #request(
-    call: { readonly name: string; readonly input: unknown },
+    { call, ask }: Pick<PermissionRequest, 'call' | 'ask'>,
     otherwise: PermissionDecision,
   ): Promise<PermissionDecision> {
     // A call's input is JSON.
     const fields = { tool_name: call.name, tool_input: call.input as JsonObject }
-    const verdict = await this.#call('PermissionRequest', call.name, fields, this.signal)
+    const source = ask === undefined ? { signal: this.signal } : { signal: this.signal, ask }
+    const verdict = await this.#call('PermissionRequest', call.name, fields, source)
     if (verdict === undefined) return otherwise
     const { request, stop, notes } = verdict
     this.#note(notes)
@@ -152,14 +157,16 @@ export class ShellHooks {
   notify(type: string, message: string, title?: string): void {
     if (!this.has('Notification')) return
     const fields = { message, notification_type: type, ...(title !== undefined && { title }) }
-    this.#letGo(this.#call('Notification', type, fields, this.#over.signal).then((verdict) => verdict?.notes ?? []))
+    this.#letGo(
+      this.#call('Notification', type, fields, { signal: this.#over.signal }).then((verdict) => verdict?.notes ?? []),
+    )
   }
 
   /** The session ends: SessionEnd hooks within their time, then everything that hooks started is ended. */
   async end(reason: string): Promise<void> {
     try {
       if (this.has('SessionEnd')) {
-        const verdict = await this.#call('SessionEnd', reason, { reason }, this.#over.signal)
+        const verdict = await this.#call('SessionEnd', reason, { reason }, { signal: this.#over.signal })
         this.#note(verdict?.notes ?? [])
       }
       await withinAMoment(this.#beside)
@@ -168,6 +175,10 @@ export class ShellHooks {
       await this.#processes.dispose()
     }
   }
+}
+
+function asksModel({ type }: ShellHook): boolean {
+  return type === 'prompt'
 }
 
 /** What was sent has a moment to arrive. */

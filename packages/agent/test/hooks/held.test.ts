@@ -37,7 +37,7 @@ async function runHeld(world: World, command: string, hook: Hook = {}): Promise<
     {
       hook: { type: 'command', command, matcher: '', timeoutMs, async: false },
       input: { tool_name: 'Write' },
-      signal: new AbortController().signal,
+      source: { signal: new AbortController().signal },
     },
     { cwd: world.project, env: environmentIn(world), processes, sandbox: () => sandbox, readable },
   )

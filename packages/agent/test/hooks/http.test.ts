@@ -37,7 +37,7 @@ const env = { TOKEN: 'geheim', OTHER: 'anderes', LINES: 'geheim\r\nx: y' }
 async function post(fields: object, signal = new AbortController().signal) {
   const [hook] = readHooks({ Stop: [{ hooks: [{ type: 'http', timeout: 5, ...fields }] }] }).hooks.Stop ?? []
   if (hook === undefined) throw new Error('it is no hook')
-  return runHook({ hook, input: { a: 1 }, signal }, { cwd: '/', env, processes: new HookProcesses(), ask: undefined })
+  return runHook({ hook, input: { a: 1 }, source: { signal } }, { cwd: '/', env, processes: new HookProcesses() })
 }
 
 test.each([301, 302, 303, 307, 308])('a service that sends on with %d: nothing goes elsewhere', async (status) => {

@@ -5,10 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { ModelError } from '@halting/core'
 import { answerOf } from '../../src/hooks/answer.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
-import { runCommand, stdoutLimit, type CommandCall } from '../../src/hooks/run-command.ts'
-import { runHook } from '../../src/hooks/run-hook.ts'
+import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from '../../src/hooks/run-command.ts'
+import { runHook, type EventSource } from '../../src/hooks/run-hook.ts'
 import type { ShellHook } from '../../src/hooks/settings.ts'
 
 const cwd = mkdtempSync(join(tmpdir(), 'halting-hooks-'))
@@ -142,8 +143,11 @@ test('progress is told while a hook writes', async () => {
 
 const common = { matcher: '', timeoutMs: 2_000, async: false }
 const input = { hook_event_name: 'PreToolUse', tool_name: 'Bash' }
-const call = (hook: ShellHook, ask?: (prompt: string, signal: AbortSignal) => Promise<string>) =>
-  runHook({ hook, input, signal: never }, { cwd, env: { TOKEN: 't' }, processes, ask })
+const call = (hook: ShellHook, ask?: EventSource['ask']) =>
+  runHook(
+    { hook, input, source: ask === undefined ? { signal: never } : { signal: never, ask } },
+    { cwd, env: { TOKEN: 't' }, processes },
+  )
 
 test('http: the body is what a command prints; anything but 2xx, and silence, decide nothing', async () => {
   const seen: unknown[] = []
@@ -178,20 +182,48 @@ test('http: the body is what a command prints; anything but 2xx, and silence, de
   expect(answerOf('Stop', await call(hook('/')))).toMatchObject({ error: expect.stringContaining('not started') })
 })
 
-test('prompt: a model says ok or why not', async () => {
-  const asked: string[] = []
-  const answers: string[] = ['{"ok": true}', 'Well: {"ok": false, "reason": "no tests"}', 'yes']
-  const ask = async (prompt: string) => {
-    asked.push(prompt)
-    return answers.shift() ?? ''
-  }
+test('prompt: a model says ok or why not; where it cannot be asked nothing is decided, and why is told', async () => {
+  const asked: unknown[] = []
+  const said = (text: string): HookReply => ({
+    kind: 'answered',
+    message: {
+      role: 'assistant',
+      id: 'm',
+      model: 'm',
+      content: [{ type: 'text', text }],
+      stop_reason: 'end_turn',
+      usage,
+    },
+    streamError: null,
+  })
+  const busy = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true }).toRecord()
+  const replies: HookReply[] = [
+    said('{"ok": true}'),
+    said('Well: {"ok": false, "reason": "no tests"}'),
+    said('yes'),
+    { kind: 'over_budget' },
+    { kind: 'failed', error: busy },
+    { kind: 'aborted' },
+  ]
   const hook: ShellHook = { ...common, type: 'prompt', prompt: 'Look: $ARGUMENTS' }
-  const ends = [await call(hook, ask), await call(hook, ask), await call(hook, ask), await call(hook)]
+  const ends: HookEnd[] = []
+  for (const reply of replies) ends.push(await call(hook, async (question) => (asked.push(question), reply)))
+  ends.push(await call(hook))
   expect(ends.map((ended) => answerOf('Stop', ended))).toEqual([
     {},
     { block: 'no tests' },
     { error: 'exit code 1: the model gave no {"ok", "reason"}' },
-    { error: 'not started: no model may be asked by hooks in this run' },
+    { error: 'not started: the budget has no room for its question' },
+    { error: 'not started: busy' },
+    {},
+    { error: 'not started: no model may be asked here: only hooks that the run waits for may' },
   ])
-  expect(asked[0]).toContain(`Look: ${JSON.stringify(input)}`)
+  expect(asked[0]).toEqual({
+    system: '',
+    messages: [{ role: 'user', content: expect.stringContaining(`Look: ${JSON.stringify(input)}`) }],
+    maxTokens: 1_000,
+  })
 })
+
+type HookReply = Awaited<ReturnType<NonNullable<EventSource['ask']>>>
+const usage = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }

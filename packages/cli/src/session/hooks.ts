@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type HookLine, readHooks, settingsHookPrefix, ShellHooks } from '@halting/agent/hooks'
 import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
-import type { LoopEvent, Model, QueryOptions, SdkMessage } from '@halting/core'
-import { textOf } from '@halting/core/adapters'
+import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Watcher } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
@@ -41,9 +40,6 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   for (const warning of warnings) output.err(told(warning))
   const all = Object.values(hooks).flat()
   if (all.length === 0) return undefined
-  const isBudgeted = options.maxBudgetUsd !== undefined || options.maxTokens !== undefined
-  if (isBudgeted && all.some(({ type }) => type === 'prompt'))
-    output.err(told('hooks of the type prompt are not asked in a run with a budget: what they cost is not part of it.'))
   const lines = new HookLines(chosen.sessionId, flags.includeHookEvents === true)
   const { permissions } = toolbox
   const shell = new ShellHooks({
@@ -60,7 +56,6 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
     tell: (line) => lines.take(line),
     note: (text) => output.err(told(oneLine(text, Infinity))),
     ...(journal !== undefined && { flush: async () => journal.log.flush() }),
-    ...(!isBudgeted && { ask: (prompt, signal) => askOnce(options.model, prompt, signal) }),
   })
   const whenAsked = flags.onAsk === 'defer' ? 'ask' : 'deny'
   return {
@@ -85,15 +80,6 @@ function notifyOf(event: LoopEvent, shell: ShellHooks): void {
   if (event.type === 'agent') notifyOf(event.event, shell)
   if (event.type === 'approval_needed')
     shell.notify('permission_prompt', `halting needs your permission to use ${event.name}: ${event.message}`)
-}
-
-const answerTokens = 1_000
-
-async function askOnce(model: Model, prompt: string, signal: AbortSignal): Promise<string> {
-  const messages = [{ role: 'user', content: prompt }] as const
-  const request = { system: '', messages, tools: [], maxTokens: answerTokens, idempotencyKey: `hook-${randomUUID()}` }
-  const { message } = await model.call(request, { signal, emit: () => undefined })
-  return textOf(message.content)
 }
 
 /**

@@ -3,29 +3,41 @@ import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/adapters/index.ts'
 import {
   CallableHook,
-  createMemorySteps,
-  loop,
   replay,
   resume,
-  startRun,
   type HookContext,
   type HookTrigger,
   type LoopOptions,
+  type Permissions,
   type StopHookInput,
 } from '../../src/index.ts'
-import { accountOf } from '../../src/adapters/index.ts'
+import { accountOf } from '../../src/account/account.ts'
+import type { StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices as prices, json, reader, run } from '../support/harness.ts'
-import { killedAfter } from '../support/killed.ts'
+import { begin, calls, dollarATokenPrices as prices, hook, json, reader, run, until } from '../support/harness.ts'
+import { killedAfter, killedBefore } from '../support/killed.ts'
 
 const cap = 2_000
 const question = (text: string) =>
   ({ system: 'Judge.', messages: [{ role: 'user', content: text }], maxTokens: 500 }) as const
+/** The most that a question of one word can be billed for. */
+const questionTokens = 1_000 + 6 + (16 + 7) + 500
+
+const reservedBy = (records: readonly StepRecord[]): readonly unknown[] =>
+  records.flatMap((record) =>
+    record.type === 'intent' && record.key.includes('hook:') && isJsonObject(record.intent)
+      ? [record.intent['tokens']]
+      : [],
+  )
+
 const usage = (input_tokens: number, output_tokens: number) => ({ input_tokens, output_tokens })
 const verdict: ScriptedReply = { text: 'fine', usage: usage(300, 40) }
 
 /** The model that judges answers with what it was asked; the run's own looks once and answers. */
-function world(ask: (context: HookContext | StopHookInput) => Promise<unknown>, triggers: HookTrigger[] = ['beforeToolUse']) {
+function world(
+  ask: (context: HookContext | StopHookInput) => Promise<unknown>,
+  triggers: HookTrigger[] = ['beforeToolUse'],
+) {
   const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
   const model = scriptedModel(
     ({ messages }) => (messages.some(({ role }) => role === 'assistant') ? 'answer' : calls('Look')),
@@ -67,7 +79,9 @@ describe('a hook that asks a model', () => {
     expect(judge.requests.map(({ system, maxTokens, tools }) => [system, maxTokens, tools])).toEqual([
       ['Judge.', 500, []],
     ])
-    const keys = steps.records.flatMap((record) => ('key' in record && record.key.includes('hook:') ? [record.key] : []))
+    const keys = steps.records.flatMap((record) =>
+      'key' in record && record.key.includes('hook:') ? [record.key] : [],
+    )
     expect(keys.map((key) => key.replace(/^.*hook:/, '').replace(/asked\/\w+\./, 'asked/Q.'))).toEqual([
       'beforeToolUse:1:0:call_0_0:judging',
       'beforeToolUse:1:0:call_0_0:judging/asked/Q.1',
@@ -75,6 +89,230 @@ describe('a hook that asks a model', () => {
       'beforeToolUse:1:0:call_0_0:judging/asked',
     ])
     const account = accountOf(json(steps.records) as never)
-    expect(account.phases.find(({ phase }) => phase === 'hooks')).toMatchObject({ requests: 1, tokens: 340, costUsd: 340 })
+    expect(account.phases.find(({ phase }) => phase === 'hooks')).toMatchObject({
+      requests: 1,
+      tokens: 340,
+      costUsd: 340,
+    })
   })
+
+  test('reserves before it asks, and settles after', async () => {
+    const { options, judge } = world(async (context) => context.ask?.({ ...question('may it?'), model: judge }))
+    const { terminal, steps } = await run([], { ...options, maxBudgetUsd: 100_000 } as never)
+    expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', 370])
+    expect(reservedBy(steps.records)).toEqual([questionTokens])
+  })
+
+  test('is told that the budget has no room for it; then nothing is asked', async () => {
+    const heard: unknown[] = []
+    const { options, judge } = world(async (context) => {
+      heard.push(await context.ask?.({ ...question('x'.repeat(50_000)), model: judge }))
+    })
+    const { terminal } = await run([], { ...options, maxBudgetUsd: 20_000 } as never)
+    expect([heard, judge.requests.length, terminal.reason, terminal.costUsd]).toEqual([
+      [{ kind: 'over_budget' }],
+      0,
+      'completed',
+      30,
+    ])
+  })
+
+  test('never overshoots, whatever the service bills, hides or breaks', async () => {
+    const bills: readonly ScriptedReply[] = [
+      { text: 'all of it', usage: usage(questionTokens - 500, 500) },
+      { error: { kind: 'connection', message: 'gone' } },
+      { text: 'untold', usage: { input_tokens: -1, output_tokens: 0 } },
+      verdict,
+    ]
+    for (const maxBudgetUsd of [3_000, 9_000, 11_000, 20_000, 40_000]) {
+      for (const bill of bills) {
+        const judge = scriptedModel(() => bill, { id: 'judge', maxOutputTokens: cap })
+        const { options } = world(
+          async (context) => {
+            await Promise.all([1, 2, 3].map((each) => context.ask?.({ ...question(`${each}`), model: judge })))
+          },
+          ['beforeStep', 'beforeToolUse', 'afterToolUse', 'afterExecution'],
+        )
+        const { terminal, state } = await run([], { ...options, models: [judge], maxBudgetUsd } as never)
+        expect(terminal.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
+        expect(terminal.committedUsd).toBe((state.spent.nanos + state.spent.unknownNanos) / 1e9)
+      }
+    }
+  })
+
+  test('beside others of its event: each answer comes to its question, also when a resume asks in another order', async () => {
+    const answers = async (context: HookContext | StopHookInput, order: readonly string[]) => {
+      const replies = await Promise.all(
+        order.map(async (each) => {
+          const reply = await context.ask?.({ ...question(each), model: echo })
+          return [each, reply?.kind === 'answered' ? textOf(reply.message.content) : reply?.kind]
+        }),
+      )
+      heard.push(Object.fromEntries(replies))
+    }
+    let heard: unknown[] = []
+    const echo = scriptedModel(({ messages }) => ({ text: `on ${textOf(messages[0]?.content ?? '')}`, usage: usage(9, 1) }), { id: 'judge', maxOutputTokens: cap }) // prettier-ignore
+    const made = (order: readonly string[]) => ({
+      ...world((context) => answers(context, order)).options,
+      models: [echo],
+    })
+    const records = await killedBefore(
+      (record) => 'key' in record && record.key.endsWith('/asked'),
+      made(['a', 'b', 'a']),
+    )
+    const asked = echo.requests.length
+    expect(records.filter(({ type }) => type === 'result').length).toBeGreaterThan(2)
+    heard = []
+    const { terminal } = await resume(records, made(['b', 'a', 'a'])).loop.ended
+    expect([heard, terminal.reason]).toEqual([[{ a: 'on a', b: 'on b' }], 'completed'])
+    expect([asked, echo.requests.length]).toEqual([3, 3])
+    expect(terminal.costUsd).toBe(30 + 30)
+  })
+
+  test('is retried, told that the model failed, and heard out when it broke', async () => {
+    const heard: (string | undefined)[] = []
+    const judge = scriptedModel([
+      { error: { kind: 'overloaded', message: 'busy', status: 529 } },
+      verdict,
+      { error: { kind: 'authentication_failed', message: 'no', status: 401 } },
+    ], { id: 'judge', maxOutputTokens: cap }) // prettier-ignore
+    const { options } = world(async (context) => {
+      for (const each of ['one', 'two']) heard.push((await context.ask?.({ ...question(each), model: judge }))?.kind)
+    })
+    const { terminal, events } = await run([], { ...options, models: [judge] } as never)
+    expect([heard, terminal.reason, terminal.costUsd]).toEqual([['answered', 'failed'], 'completed', 370])
+    expect(events.filter(({ type }) => type === 'retry')).toHaveLength(1)
+  })
+
+  test('may not ask for ever, ask what is no question, ask another model, or ask after its end', async () => {
+    const heard: CompactionReply[] = []
+    let late: HookContext | undefined
+    const { options, judge } = world(async (context) => {
+      if (!('trigger' in context)) return
+      late = context
+      // Plain JavaScript may ask anything.
+      const odd = [undefined, null, 7, {}, { system: 'x', messages: [{}] }, { system: 'x', messages: [1n] }] as never[]
+      for (const each of odd) heard.push(await context.ask(each))
+      heard.push(await context.ask({ ...question('x'), model: scriptedModel([], { id: 'unnamed' }) }))
+      for (let time = 0; time < 110; time++) {
+        const reply = await context.ask({ ...question('again'), model: judge })
+        if (reply.kind !== 'answered') heard.push(reply)
+      }
+    })
+    const { terminal } = await run([], options as never)
+    expect(terminal.reason).toBe('completed')
+    expect(new Set(heard.map(({ kind }) => kind))).toEqual(new Set(['failed']))
+    expect(judge.requests.length).toBeLessThanOrEqual(100)
+    expect(judge.requests.length).toBeGreaterThan(90)
+    const asked = judge.requests.length
+    expect(await late?.ask({ ...question('late'), model: judge })).toMatchObject({ kind: 'failed' })
+    expect(judge.requests.length).toBe(asked)
+  })
+
+  test('that ends before its question is waited for: what it costs is counted', async () => {
+    const { options, judge } = world(async (context) => {
+      void context.ask?.({ ...question('in passing'), model: judge })
+      await Promise.resolve()
+    })
+    const { terminal } = await run([], options as never)
+    expect([terminal.reason, judge.requests.length * 340 + 30]).toEqual(['completed', terminal.costUsd])
+  })
+
+  test('in a subagent draws on the same budget, and on its end as on its start', async () => {
+    const child = { name: 'Agent', description: '', inputSchema: { type: 'object' }, readOnly: true, spawn: () => ({ prompt: 'sub' }) } as const // prettier-ignore
+    const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
+    const model = scriptedModel(({ messages }): ScriptedReply => messages[0]?.content === 'go' && messages.length === 1 ? calls('Agent') : 'said', { maxOutputTokens: cap }) // prettier-ignore
+    const options: LoopOptions = {
+      model,
+      models: [judge],
+      prices,
+      tools: [child],
+      maxBudgetUsd: 100_000,
+      clock: createFakeClock({ autoAdvance: true }),
+      hooks: [hook('beforeAgent', async (context) => void (await context.ask({ ...question('begin'), model: judge })))],
+      stopHooks: [{ id: 'end', of: 'agents', handle: async ({ ask }) => void (await ask?.({ ...question('end'), model: judge })) }], // prettier-ignore
+    }
+    const { terminal, steps } = await run([], options as never)
+    expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 45 + 2 * 340])
+    expect(json((await replay(steps.records, options)).terminal)).toEqual(json(terminal))
+  })
+
+  test('permission rules may ask too, once the message that makes the call is whole', async () => {
+    const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
+    const { options } = world(async () => {})
+    let early = 0
+    const permissions: Permissions = {
+      denies: () => undefined,
+      onlyInTurn: () => true,
+      async decide({ ask }) {
+        if (ask === undefined) early++
+        const reply = await ask?.({ ...question('may it?'), model: judge })
+        return reply?.kind === 'answered' ? { behavior: 'allow' } : { behavior: 'deny', message: 'nobody said so' }
+      },
+    }
+    const given = { ...options, hooks: [], models: [judge], permissions }
+    const { terminal, steps, events } = await run([], given as never)
+    expect([terminal.reason, terminal.costUsd, early]).toEqual(['completed', 370, 0])
+    expect(events.filter((event) => event.type === 'tool_end').map(({ status }) => status)).toEqual(['done'])
+    expect(json((await replay(steps.records, given)).terminal)).toEqual(json(terminal))
+  })
+})
+
+describe('an abort in the middle of a question', () => {
+  test.each(['heeds', 'ignores'])(
+    'charges it at its worst case, and ends the run, when the hook %s it',
+    async (how) => {
+      const judge = scriptedModel([{ hang: true }], { id: 'judge', maxOutputTokens: cap })
+      const { options, model } = world(async (context) => {
+        await context.ask?.({ ...question('may it?'), model: judge })
+        if (how === 'ignores') await new Promise(() => {})
+      })
+      const going = begin([], { ...options, models: [judge], maxBudgetUsd: 100_000 } as never)
+      await until(() => judge.requests.length === 1)
+      going.loop.abort()
+      const { terminal, steps } = await going.end()
+      expect([terminal.reason, terminal.costUsd, terminal.committedUsd, model.requests.length]).toEqual([
+        'aborted_tools',
+        15,
+        15 + questionTokens,
+        1,
+      ])
+      const told = await replay(steps.records, { ...options, models: [judge] })
+      expect(json(told.terminal)).toEqual(json(terminal))
+    },
+  )
+})
+
+test('killed after every record, what was asked is not paid twice; a replay tells the same', async () => {
+  const made = () => {
+    const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
+    const ask = async (context: Pick<HookContext, 'ask'>, text: string): Promise<void> => {
+      await Promise.all([context.ask({ ...question(text), model: judge }), context.ask({ ...question(`${text} too`), model: judge })]) // prettier-ignore
+      await context.ask({ ...question(`${text} at last`), model: judge })
+    }
+    const { options } = world(async (context) => ask(context as HookContext, 'a hook'), ['beforeToolUse', 'afterToolUse', 'afterExecution']) // prettier-ignore
+    return {
+      judge,
+      options: { ...options, models: [judge], maxBudgetUsd: 100_000, stopHooks: [{ id: 'stop', handle: async (input: StopHookInput) => ask(input as never, 'the end') }] }, // prettier-ignore
+    }
+  }
+  const whole = await run([], made().options as never)
+  const { terminal, steps, state } = whole
+  expect([terminal.reason, terminal.costUsd]).toEqual(['completed', 30 + 12 * 340])
+  expect(json((await replay(steps.records, made().options)).terminal)).toEqual(json(terminal))
+  for (let count = 1; count < steps.records.length; count++) {
+    const records = await killedAfter(count, made().options)
+    const { options, judge } = made()
+    const resumed = resume(records, options)
+    const ended = await resumed.loop.ended
+    const lost = ended.terminal.committedUsd - ended.terminal.costUsd
+    expect([count, ended.terminal.reason]).toEqual([count, 'completed'])
+    const before = records.filter((record) => record.type === 'result' && /asked\/\w+\.\d/.test(record.key)).length
+    // An attempt that was on its way when the process died is charged, and made again.
+    const open = records.filter((record) => record.type === 'intent' && isJsonObject(record.intent) && record.intent['granted'] === true && !records.some((each) => each.type === 'result' && each.key === record.key)).length // prettier-ignore
+    expect([count, before + judge.requests.length]).toEqual([count, 12])
+    expect(lost === 0).toBe(open === 0)
+    expect(accountOf(json(resumed.steps.records) as never).totals.committedUsd).toBe(ended.terminal.committedUsd)
+    expect(ended.state.spent.modelUsage['judge']?.nanos).toBe(state.spent.modelUsage['judge']?.nanos)
+  }
 })

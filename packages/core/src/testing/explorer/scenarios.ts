@@ -7,6 +7,7 @@ import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
 import { agentHooks } from './agent-hooks.ts'
+import { askingScenarios } from './asking-scenarios.ts'
 import { contextScenarios } from './context-scenarios.ts'
 import { askingContext, room } from './layers.ts'
 import { imagePrompt as image, mediaScenarios } from './media-scenarios.ts'
@@ -395,5 +396,5 @@ const stubborn: readonly Scenario[] = [
   }),
 ]
 
-const others = [...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
+const others = [...askingScenarios, ...abortScenarios, ...settingsScenarios, ...mediaScenarios, ...contextScenarios]
 export const scenarios: readonly Scenario[] = [...deviating, ...others, ...stubborn, ...strangeScenarios]

@@ -184,7 +184,8 @@ export function createWorld(
   const replyKind = ({ idempotencyKey, toolChoice, tools }: ModelRequest, last: ReplyKind | undefined): ReplyKind => {
     // A question of a layer is asked as the run asks; its own reply is what the scenario says of last answers.
     const isQuestion = tools.length > 0 && /\/(?:compact|stage):/.test(idempotencyKey)
-    if (toolChoice === 'none' || isQuestion)
+    const isOfHook = idempotencyKey.includes('/asked/')
+    if (toolChoice === 'none' || isQuestion || isOfHook)
       return choices.choose(`closing ${idempotencyKey}`, scenario.closings ?? (['text'] as const))
     const agent = agentOf(idempotencyKey)
     if (agent > 0) return agentReply(agent, idempotencyKey)

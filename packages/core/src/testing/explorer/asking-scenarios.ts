@@ -1,0 +1,83 @@
+import { textOf } from '../../messages.ts'
+import { CallableHook } from '../../hooks/hook.ts'
+import type { HookTrigger } from '../../hooks/hook-outcome.ts'
+import type { AskModel } from '../../hooks/questions.ts'
+import type { StopHook } from '../../hooks/stop-hooks.ts'
+import type { ReplyKind } from './replies.ts'
+import type { Scenario } from './world.ts'
+
+/** What a model may come to that a hook asks. */
+const verdicts: readonly ReplyKind[] = [
+  'text',
+  'empty',
+  'broken text',
+  'error overloaded',
+  'error authentication_failed',
+  'hang',
+]
+
+/** Asks two questions beside each other. True when both are answered. */
+async function mayGoOn(ask: AskModel, about: string): Promise<boolean> {
+  const replies = await Promise.all(
+    ['one', 'two'].map((judge) =>
+      ask({ system: 'Judge.', messages: [{ role: 'user', content: `${judge}: ${about}` }], maxTokens: 1_000 }),
+    ),
+  )
+  return replies.every((reply) => reply.kind === 'answered' && textOf(reply.message.content) !== '')
+}
+
+const asking = (...triggers: HookTrigger[]): CallableHook =>
+  new CallableHook(
+    async (context) => {
+      const isFine = await mayGoOn((question) => context.ask(question), context.toolCall?.name ?? context.trigger)
+      return isFine || context.trigger !== 'beforeToolUse' ? context : context.withBlocked('nobody vouches for it')
+    },
+    { id: 'asking', triggers },
+  )
+
+const askingAtEnd = (of: 'run' | 'agents'): StopHook => ({
+  id: `asking of ${of}`,
+  of,
+  async handle({ ask, stopHookActive }) {
+    const isFine = ask !== undefined && (await mayGoOn(ask, 'the end'))
+    return isFine || stopHookActive ? {} : { block: 'nobody says that it is done' }
+  },
+})
+
+/** Hooks, stop hooks and permission rules that ask a model: paid once, whenever the process ends. */
+export const askingScenarios: readonly Scenario[] = [
+  {
+    name: 'hooks that ask a model',
+    replies: ['read', 'text'],
+    closings: verdicts,
+    depth: 1,
+    deviations: 1,
+    options: { hooks: [asking('beforeToolUse', 'onError', 'afterExecution')], stopHooks: [askingAtEnd('run')] },
+  },
+  {
+    name: 'hooks that ask a model, on a small budget',
+    replies: ['read', 'text'],
+    closings: ['text', 'error overloaded'],
+    depth: 2,
+    deviations: 1,
+    options: { maxBudgetUsd: 0.08, hooks: [asking('beforeToolUse')], stopHooks: [askingAtEnd('run')] },
+  },
+  {
+    name: 'hooks that ask a model, with aborts at every await',
+    replies: ['read', 'text'],
+    closings: ['text'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 1,
+    options: { hooks: [asking('beforeToolUse', 'afterToolUse')], stopHooks: [askingAtEnd('run')] },
+  },
+  {
+    name: 'hooks in subagents that ask a model',
+    replies: ['task', 'text'],
+    agents: ['text', 'read'],
+    closings: ['text', 'error authentication_failed'],
+    depth: 1,
+    deviations: 1,
+    options: { hooks: [asking('beforeAgent', 'beforeToolUse')], stopHooks: [askingAtEnd('agents')] },
+  },
+]
