@@ -120,3 +120,36 @@ test('a call that a hook leaves open waits for a person, who is told', async () 
     message: 'halting needs your permission to use Write: A hook leaves this call open.',
   })
 })
+
+const tokens = { input_tokens: 500, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+const said = (text: string) => ({ content: text, usage: tokens })
+const promptHook = (prompt: string) => [{ hooks: [{ type: 'prompt', prompt }] }]
+
+test('under a budget prompt hooks are asked, and what they cost is in the figures and told by why', async () => {
+  const replies = [{ ...write, usage: tokens }, said('{"ok": true}'), said('Done.'), said('{"ok": false, "reason": "no tests"}'), said('Tested.'), said('{"ok": true}')] // prettier-ignore
+  const { cwd, script } = folder(replies)
+  const settings = JSON.stringify({ hooks: { PreToolUse: promptHook('May it?'), Stop: promptHook('Is it done?') } })
+  const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits', '--max-budget-usd', '1'] // prettier-ignore
+  const { stdout, stderr, status } = await run([...flags, '--output-format', 'json'], { cwd })
+  expect([status, stderr]).toEqual([0, ''])
+  const result = JSON.parse(stdout) as { readonly [field: string]: unknown }
+  // Six replies of 500 and 100 tokens, at $1 and $5 a million.
+  expect(result).toMatchObject({ result: 'Tested.', num_turns: 3, usage: { input_tokens: 1_500 } })
+  expect(result['total_cost_usd']).toBeCloseTo(6 * 0.001, 9)
+  expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
+  const why = await run(['why', String(result['session_id']), '--json'], { cwd })
+  const { runs } = JSON.parse(why.stdout) as { readonly runs: readonly { readonly phases: readonly object[] }[] }
+  expect(runs.flatMap(({ phases }) => phases)).toContainEqual(
+    expect.objectContaining({ phase: 'hooks', requests: 3, tokens: 1_800 }),
+  )
+})
+
+test('where the budget has no room for its question, a prompt hook decides nothing, and says so', async () => {
+  const { cwd, script } = folder([{ ...write, usage: tokens }, said('Done.')])
+  const settings = JSON.stringify({ hooks: { PreToolUse: promptHook('x'.repeat(60_000)) } })
+  const flags = ['-p', 'write', '--script', script, '--settings', settings, '--permission-mode', 'acceptEdits', '--max-budget-usd', '0.09'] // prettier-ignore
+  const { stdout, status } = await run([...flags, ...stream], { cwd })
+  expect([status, JSON.parse(stdout.trim().split('\n').at(-1) ?? '')]).toMatchObject([0, { result: 'Done.', total_cost_usd: 0.002 }]) // prettier-ignore
+  expect(stdout).toContain('A PreToolUse hook failed (prompt): not started: the budget has no room for its question.')
+  expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
+})

@@ -255,7 +255,9 @@ function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: L
 function notesOf(options: LoopOptions): readonly string[] {
   const notes: string[] = []
   if ((options.hooks?.length ?? 0) + (options.stopHooks?.length ?? 0) > 0)
-    notes.push('Hooks that ask a model of their own are not counted: they have no line in the ledger.')
+    notes.push(
+      'What hooks ask a model (`ask`) is not in the number of requests: limits in dollars and tokens hold it. What they ask past the run is not counted at all.',
+    )
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')
   return notes
 }

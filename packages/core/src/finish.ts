@@ -10,7 +10,7 @@ import { stopHookInput } from './turn/after-answer.ts'
 import { closeBrokenCalls, closeOpenCalls } from './turn/calls/close-calls.ts'
 import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
-import { addHookMessages, runHooks } from './turn/run-hooks.ts'
+import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/run-hooks.ts'
 import { activeMs, committedUsd } from './turn/figures.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
@@ -91,13 +91,15 @@ function errorMessage(id: string, text: string): AssistantMessage {
 
 /** Failure hooks for a failure, then the hooks that see every end. What they raise is told, but changes no ending. */
 async function lastHooks(run: Run, draft: Draft): Promise<void> {
+  // By its signal, which is on record: a resume has the abort itself no more.
+  const about: HookSubject = draft.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
   if (endings[draft.reason].category === 'error') {
     const source = draft.reason === 'error' ? 'run' : 'model'
     const error = { source, name: draft.reason, message: draft.signal.message } as const
-    const failure = await runHooks(run, 'onError', { error })
+    const failure = await runHooks(run, 'onError', { error, ...about })
     addHookMessages(run, failure.messages)
   }
-  const last = await runHooks(run, 'afterExecution')
+  const last = await runHooks(run, 'afterExecution', about)
   addHookMessages(run, last.messages)
 }
 

@@ -114,7 +114,7 @@ function callStopHook(
       const input = { ...stopHookInput(run, message), ask }
       return run.withGrace(() => hook.handle(input), settledOutcome)
     },
-    cut: (outcome, aborted) => ({ ...outcome, aborted }),
+    cut: (_outcome, aborted) => ({ aborted }),
   })
   return after(step, ({ value: outcome, durationMs }) => {
     run.emit({ type: 'hook_end', ...event, outcome, durationMs })

@@ -43,6 +43,8 @@ export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'com
   readonly callIndex?: number
   /** Of a compaction in its request: two of one trigger may come about in one. */
   readonly place?: string
+  /** The run ends by an abort: no model is asked any more. */
+  readonly isAfterAbort?: true
   /** onError for a hook: the trigger at which it failed. */
   readonly failedAt?: HookTrigger
 }
@@ -167,15 +169,18 @@ function callHook(
       const { cause } = run.ports.abort
       // After an abort only hooks that report an ending are called.
       if (cause !== undefined && !isOfTheEnd) return { aborted: cause }
-      const context = contextFor(run, trigger, subject, ask)
+      const context = contextFor(run, trigger, subject, subject.isAfterAbort === true ? askNobody : ask)
       return run.withGrace(
         () => hook.handle(context),
         (settled) => hookOutcomeOf(settled, context),
       )
     },
-    cut: (outcome, cause) => (isOfTheEnd ? outcome : { ...outcome, aborted: cause }),
+    // The abort goes before its word: it is on record here, and maybe nowhere else.
+    cut: (outcome, aborted) => (isOfTheEnd ? outcome : { aborted }),
   })
 }
+
+const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
 
 function contextFor(run: Run, trigger: HookTrigger, subject: HookSubject, ask: AskModel): HookContext {
   const { toolCall, toolOutput, compaction, error } = subject

@@ -129,7 +129,7 @@ describe('a hook that asks a model', () => {
         const judge = scriptedModel(() => bill, { id: 'judge', maxOutputTokens: cap })
         const { options } = world(
           async (context) => {
-            await Promise.all([1, 2, 3].map((each) => context.ask?.({ ...question(`${each}`), model: judge })))
+            await Promise.all([1, 2, 3].map(async (each) => context.ask?.({ ...question(`${each}`), model: judge })))
           },
           ['beforeStep', 'beforeToolUse', 'afterToolUse', 'afterExecution'],
         )
