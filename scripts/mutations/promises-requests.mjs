@@ -5,28 +5,20 @@ export const promisesOfRequests = [
     'figures: what a compaction cost',
     ['budget/compaction'],
     [
-      'turn/compaction.ts',
-      "        run.update(chargeOf(run.spent, charge, 'compaction'))\n      },",
-      '        void charge\n      },',
+      'turn/request/questions.ts',
+      '    super.charge(charge)\n    enterCharge(this.#run, charge)\n',
+      '    super.charge(charge)\n',
     ],
   ],
   [
     'figures: what a compaction cost that is answered from the record',
     ['budget/compaction-requests'],
-    [
-      'turn/compaction.ts',
-      "        for (const charge of value.charges) run.update(chargeOf(run.spent, charge, 'compaction'))\n",
-      '',
-    ],
+    ['turn/compaction.ts', '            enterBill(run, value)\n', ''],
   ],
   [
     "figures: a compaction's usage is not the run's own",
     ['budget/compaction'],
-    [
-      'turn/compaction.ts',
-      "        run.update(chargeOf(run.spent, charge, 'compaction'))\n      },",
-      "        run.update(chargeOf(run.spent, charge, 'turn'))\n      },",
-    ],
+    ['turn/request/questions.ts', "chargeOf(run.spent, charge, 'question')", "chargeOf(run.spent, charge, 'turn')"],
   ],
   [
     'fallback: what the first model counted is kept',
@@ -149,17 +141,27 @@ export const promisesOfRequests = [
   [
     'compaction: asks as often as it likes',
     ['budget/compaction-requests'],
-    ['turn/compaction.ts', 'number > compactionRequests\n', 'number > 3 * compactionRequests\n'],
+    ['turn/request/questions.ts', 'number > limit ?', 'number > 3 * limit ?'],
   ],
   [
     'compaction: the run goes on while a question is under way',
     ['budget/compaction-requests'],
-    ['turn/compaction.ts', '    await Promise.all(this.#asking)\n', ''],
+    ['turn/request/questions.ts', '    await Promise.all(this.#asking)\n', ''],
+  ],
+  [
+    'hooks: what one asked is not in the figures when it is answered from the record',
+    ['hooks/asking'],
+    ['turn/step-with-questions.ts', '      if (end.replayed) enterBill(run, end.value)\n', ''],
+  ],
+  [
+    'hooks: one that is over asks on',
+    ['hooks/asking'],
+    ['turn/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
   ],
   [
     'compaction: one that is over asks on',
     ['budget/compaction-requests'],
-    ['turn/compaction.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
+    ['turn/request/questions.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
   ],
   [
     'retry: a wait of any length',

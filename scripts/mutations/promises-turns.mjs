@@ -183,7 +183,7 @@ export const promisesOfTurns = [
     ['hooks/lifecycle'],
     [
       'turn/run-hooks.ts',
-      "if (cause !== undefined && trigger !== 'afterExecution' && trigger !== 'onError') return",
+      'if (cause !== undefined && !isOfTheEnd) return',
       "if (cause !== undefined && trigger === 'beforeExecution') return",
     ],
   ],
