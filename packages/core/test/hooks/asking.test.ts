@@ -8,13 +8,15 @@ import {
   type HookContext,
   type HookTrigger,
   type LoopOptions,
+  type Model,
   type Permissions,
   type StopHookInput,
 } from '../../src/index.ts'
 import { accountOf } from '../../src/account/account.ts'
+import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import type { StepRecord } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices as prices, hook, json, reader, run, until } from '../support/harness.ts'
+import { begin, calls, dollarATokenPrices as prices, hook, json, reader, run, tick, until } from '../support/harness.ts'
 import { killedAfter, killedBefore } from '../support/killed.ts'
 
 const cap = 2_000
@@ -94,6 +96,8 @@ describe('a hook that asks a model', () => {
       tokens: 340,
       costUsd: 340,
     })
+    const payments = trajectoryOf(json(steps.records) as never).turns.flatMap((turn) => turn.payments)
+    expect(payments.reduce((sum, { nanos }) => sum + nanos, 0)).toBe(370e9)
   })
 
   test('reserves before it asks, and settles after', async () => {
@@ -210,12 +214,34 @@ describe('a hook that asks a model', () => {
   })
 
   test('that ends before its question is waited for: what it costs is counted', async () => {
-    const { options, judge } = world(async (context) => {
-      void context.ask?.({ ...question('in passing'), model: judge })
+    const judge = scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap })
+    const slow: Model = {
+      ...judge,
+      async call(request, scope) {
+        await tick()
+        return judge.call(request, scope)
+      },
+    }
+    const { options } = world(async (context) => {
+      void context.ask?.({ ...question('in passing'), model: slow })
       await Promise.resolve()
+      // By now it is asked.
+      await until(() => true)
+    })
+    const { terminal } = await run([], { ...options, models: [slow] } as never)
+    expect([terminal.reason, judge.requests.length, terminal.costUsd]).toEqual(['completed', 1, 370])
+  })
+
+  test('that asked nothing, and asks after its end, is refused at once', async () => {
+    let late: HookContext | undefined
+    const { options } = world(async (context) => {
+      if ('trigger' in context) late = context
     })
     const { terminal } = await run([], options as never)
-    expect([terminal.reason, judge.requests.length * 340 + 30]).toEqual(['completed', terminal.costUsd])
+    expect(await Promise.race([late?.ask(question('late')), tick().then(() => 'nothing came')])).toMatchObject({
+      kind: 'failed',
+    })
+    expect(terminal.costUsd).toBe(30)
   })
 
   test('in a subagent draws on the same budget, and on its end as on its start', async () => {
