@@ -65,6 +65,10 @@ export class JournalDecoder implements WrittenLines {
    */
   add(line: Fields, bytes?: Buffer): void {
     if (bytes !== undefined) this.#noteUnfolded(line, bytes)
+    this.#take(line, this.#keeps)
+  }
+
+  #take(line: Fields, keeps: KeptRecords): void {
     const { uuid, message, agentId } = line
     if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
       this.contents.set(uuid, (message as Fields)['content'])
@@ -73,7 +77,7 @@ export class JournalDecoder implements WrittenLines {
     const record = line['record']
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(record as StepRecord, line)
-      this.#keep(decoded)
+      this.#keep(decoded, keeps)
       this.sums.note(decoded)
       if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
@@ -81,14 +85,14 @@ export class JournalDecoder implements WrittenLines {
     this.lines++
   }
 
-  #keep(record: StepRecord): void {
+  #keep(record: StepRecord, keeps: KeptRecords): void {
     const isOfMain = record.type === 'start' || record.type === 'end' ? record.scope === '' : false
     if (isOfMain && record.type === 'start') {
       this.#began = this.records.length
       this.#folded = undefined
     }
     // Most of the time that reading takes is that of holding what nobody reads.
-    if (this.#keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
+    if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
     if (isOfMain && record.type === 'end' && this.#keeps === 'open')
       this.records.push(...this.records.splice(this.#began).filter(isOfConversation))
   }
@@ -115,7 +119,8 @@ export class JournalDecoder implements WrittenLines {
   fold({ items, lines, transition, spent, newest, past }: FoldLine, bytes: Buffer, lineAt: LineAt): void {
     this.#foldRun()
     for (const item of items) {
-      if (item[0] === 'l') this.add(lineAt(item[1], item[2]))
+      // Of a step there is the message: what it has cost is among the figures of the fold.
+      if (item[0] === 'l') this.#take(lineAt(item[1], item[2]), 'conversation')
       else this.#foldedLap().lap.added.push(this.#entryOf(item, bytes))
     }
     const { lap } = Object.assign(this.#foldedLap(), { folds: past })
@@ -167,8 +172,11 @@ export class JournalDecoder implements WrittenLines {
       const [, id, at, length] = item
       // Of the JSON in the line all but its first field: the comma behind that becomes the bracket.
       const start = at + replyStart.length - 1
+      const comma = bytes[start] ?? 0
       bytes[start] = openingBracket
       const message = messageAt(bytes, start, at + length) as AssistantMessage
+      // Another item may be of the whole line.
+      bytes[start] = comma
       const uuid = uuidBehind(bytes, at + length)
       this.contents.set(uuid, message.content)
       this.entryLines.set(id, uuid)

@@ -13,7 +13,7 @@ import { readJournal, readToGoOn, type ReadJournal } from '../../src/session/rea
 import { openJournal } from '../../src/session/session-journal.ts'
 import { wholeLines } from '../../src/session/whole-lines.ts'
 import { drawn } from '../support/deep.ts'
-import { added, drawnSessionId as sessionId, record, shared, start } from './support/drawn-records.ts'
+import { added, drawnSessionId as sessionId, message, record, shared, start } from './support/drawn-records.ts'
 
 let folder: string
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-fold-'))))
@@ -67,6 +67,38 @@ const request = fc.tuple(fc.nat(3), fc.boolean(), fc.nat(9)).map(([at, isOpen, n
   const charge = { nanos, tokens: 2, known: nanos % 2 === 0 }
   return { type: 'result', key, digest: null, value: { kind: 'failed', charge }, at: nanos, durationMs: 2 }
 })
+/** A turn as a run has it: what it is charged, its reply and the result, and a lap of these. Some replies have more beside them. */
+const turn = fc.tuple(fc.nat(9), message, fc.boolean(), added).map(([nanos, reply, isCut, more]) => {
+  const key = `run1/model:${nanos}.1`
+  const [charge, own] = [{ nanos, tokens: 1, known: nanos % 2 === 0 }, isCut ? { aborted: true } : {}]
+  const said = { kind: 'assistant', id: `run1/assistant:${nanos}`, message: reply, ...own } as const
+  const block = { type: 'tool_result', tool_use_id: 'c1', content: 'seen' } as const
+  const results = { role: 'user', content: [block] } as const
+  const entries = [said, { kind: 'user', id: `run1/r${nanos}`, message: results, origin: 'tool_results' }, ...more]
+  return [
+    { type: 'intent', key, digest: null, intent: { granted: true, nanos, tokens: 1 }, at: nanos },
+    {
+      type: 'result',
+      key,
+      digest: null,
+      value: { kind: 'answered', message: reply, charge },
+      at: nanos,
+      durationMs: 2,
+    },
+    {
+      type: 'result',
+      key: `run1/tool:${nanos}:0:c1`,
+      digest: null,
+      value: { status: 'done', content: 'seen', isError: false },
+      at: nanos,
+      durationMs: 1,
+    },
+    {
+      type: 'lap',
+      lap: { scope: '', transition: 'next_turn', spent: { request: nanos, ...nothingSpent } as never, added: entries },
+    },
+  ] as readonly StepRecord[]
+})
 const end: StepRecord = {
   type: 'end',
   scope: '',
@@ -79,7 +111,7 @@ const between = fc.constantFrom<readonly StepRecord[]>(
   [end, { type: 'rewind', entries: 0, after: null }, begins([], 'run2')],
 )
 const records = fc
-  .tuple(added, fc.array(fc.oneof(record, main, request, between), { maxLength: 20 }), fc.boolean())
+  .tuple(added, fc.array(fc.oneof(record, main, request, between, turn), { maxLength: 20 }), fc.boolean())
   .map(([first, list, ends]) => shared([begins(first, 'run1'), ...list.flat(), ...(ends ? [end] : [])]))
 
 describe('what goes on by folds', () => {

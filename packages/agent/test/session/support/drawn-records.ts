@@ -42,7 +42,7 @@ const said: fc.Arbitrary<readonly ContentBlock[]> = fc.array(
   ),
   { maxLength: 4 },
 )
-const message = fc.tuple(said, text).map(([blocks, id]) => ({
+export const message = fc.tuple(said, text).map(([blocks, id]) => ({
   role: 'assistant' as const,
   id,
   model: 'scripted',
