@@ -2,7 +2,7 @@ import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } fr
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
-import { OpenSegment, replyStart, type FoldItem, type FoldLine } from './journal-fold.ts'
+import { OpenSegment, replyStart, resultStart, type FoldItem, type FoldLine } from './journal-fold.ts'
 import {
   callIdOf,
   type Fields,
@@ -170,6 +170,7 @@ export class JournalDecoder implements WrittenLines {
     }
     if (item[0] === 'a') {
       const [, id, at, length] = item
+      checkStart(bytes, at, replyStart)
       // Of the JSON in the line all but its first field: the comma behind that becomes the bracket.
       const start = at + replyStart.length - 1
       const comma = bytes[start] ?? 0
@@ -186,6 +187,7 @@ export class JournalDecoder implements WrittenLines {
     const content: ContentBlock[] = []
     for (let index = 0; index < places.length; index += 2) {
       const [at = 0, length = 0] = [places[index], places[index + 1]]
+      checkStart(bytes, at, resultStart)
       content.push(...(messageAt(bytes, at, at + length).content as readonly ContentBlock[]))
       if (index === places.length - 2) this.entryLines.set(id, uuidBehind(bytes, at + length))
     }
@@ -285,6 +287,11 @@ const openingBracket = 0x7b
 
 function messageAt(bytes: Buffer, start: number, end: number): ModelMessage {
   return JSON.parse(bytes.toString('utf8', start, end)) as ModelMessage
+}
+
+/** @throws TypeError for a place at which no such message stands. */
+function checkStart(bytes: Buffer, at: number, start: string): void {
+  if (bytes.toString('latin1', at, at + start.length) !== start) throw new TypeError('it names another place')
 }
 
 /** The uuid of a line, which stands behind its message. */

@@ -3,6 +3,7 @@ import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { checkText } from './given.ts'
+import { checkFold, linesIn } from './check-fold.ts'
 import { crc32OfMuch } from './crc32.ts'
 import { journalVersion, type Fields, type WrittenLines } from './journal-codec.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
@@ -105,8 +106,7 @@ class NotAsFoldedError extends Error {
 
 function foldIn(bytes: Buffer, start: number, end: number): FoldLine {
   try {
-    // The mark says that it has one.
-    return valueOf(bytes, start, end)['fold'] as FoldLine
+    return checkFold(valueOf(bytes, start, end)['fold'])
   } catch {
     throw new NotAsFoldedError()
   }
@@ -193,8 +193,9 @@ class JournalReader {
     if (from < start) return start + this.#takeLines(bytes.subarray(start, end + 1))
     const segment = bytes.subarray(from, at)
     if (crc32OfMuch(segment) !== fold.crc) throw new NotAsFoldedError()
-    this.#takeLines(bytes.subarray(start, from))
+    const taken = this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
+    if (start + taken !== from || this.#lines + linesIn(segment) + 1 !== fold.lines) throw new NotAsFoldedError()
     const lineAt = (place: number, length: number): Fields =>
       withPayloads(valueOf(segment, place, place + length), this.#payloads)
     try {
