@@ -161,7 +161,8 @@ test.each(lies)('%s', async (what, lie) => {
 test('a fold that stands twice, elsewhere, or is of other lines', async () => {
   const [first = 0, second = 0] = folds
   const [one = '', two = ''] = [lines[first], lines[second]]
-  const other = linesOf([...(await readJournal(path())).runs.flat()].slice(0, -4))
+  await readWith(lines)
+  const other = linesOf((await readJournal(path())).runs.flat().slice(0, -4))
   for (const written of [
     lines.toSpliced(first, 0, one),
     lines.toSpliced(second, 0, one),

@@ -2,6 +2,7 @@ import { turnsBegun } from '../allowance.ts'
 import { limitsInForce } from '../account/limits.ts'
 import { recordedSteps, type RecordedCall, type RecordedStep } from '../account/recorded-steps.ts'
 import { turnHash } from '../guards/no-progress.ts'
+import { isJsonObject } from '../json.ts'
 import { isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
 import type { RunLimits, RunProgress } from '../state.ts'
 import { beginningOf } from '../steps/check-records.ts'
@@ -79,13 +80,19 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       }
     } else open.push(record)
   }
-  // No figures tell of a turn that was cut off; it is one where its model answered.
-  if (open.some(({ type }) => type === 'result')) close([], false, told.turnBegins && open.some(isReply))
+  // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
+  if (open.some(({ type }) => type === 'result' || type === 'intent'))
+    close([], false, told.turnBegins && open.some(isAsked))
   return { turns, ending: null, limits: limitsInForce(records), carried }
 }
 
-function isReply(record: StepRecord): boolean {
-  return record.type === 'result' && /^[^/]*\/model:/.test(record.key)
+/** A request that the limits refused was not asked. */
+function isAsked(record: StepRecord): boolean {
+  if (record.type !== 'result' && record.type !== 'intent') return false
+  if (!/^[^/]*\/model:/.test(record.key)) return false
+  return record.type === 'intent'
+    ? isJsonObject(record.intent) && record.intent['granted'] === true
+    : isJsonObject(record.value) && isJsonObject(record.value['charge'])
 }
 
 function isSteered(entry: TranscriptEntry): boolean {

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
 import { noProgress, StopSignal, type LoopOptions, type StepRecord } from '../../src/index.ts'
-import { suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
+import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
@@ -185,6 +185,15 @@ test('of a run that did not end nothing is known beyond its record', async () =>
   expect(trajectory.ending).toBeNull()
   expect(whatIf(trajectory, { maxTurns: 500 })).toMatchObject({ verdict: 'unknown', reason: null })
   expect(whatIf(trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
+})
+
+test('a turn that was cut off while its model was asked is a turn, as in the account of the run', async () => {
+  const { options } = world(3)
+  for (let length = 2; length <= 14; length++) {
+    const records = await killedAfter(length, options())
+    const { turns, tokens, costUsd, activeMs } = accountOf(records).totals
+    expect(whatIf(trajectoryOf(records), {}).kept).toEqual({ turns, tokens, costUsd, activeMs })
+  }
 })
 
 test('a run that carries counters is stopped where these reach the limit', async () => {

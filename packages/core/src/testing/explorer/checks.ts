@@ -1,10 +1,13 @@
+import { accountOf } from '../../account/account.ts'
 import { unknownLimits } from '../../account/limits.ts'
 import { ranksBelow, type Ranking } from '../../allowance.ts'
+import { nanosOf } from '../../budget/prices.ts'
 import type { LoopEvent } from '../../events.ts'
 import type { LoopOptions } from '../../options.ts'
 import { replay } from '../../resume.ts'
 import { startRun } from '../../start.ts'
 import type { Lap, RunState } from '../../state.ts'
+import { foldRun } from '../../steps/fold.ts'
 import type { StepRecord } from '../../steps/log.ts'
 import type { Terminal } from '../../stop/terminal.ts'
 import { trajectoryOf } from '../../what-if/trajectory.ts'
@@ -141,6 +144,16 @@ export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scen
   if (scenario.settings !== undefined || mayOverdraw) return
   const { reason } = whatIf({ ...trajectory, limits: unknownLimits }, own)
   assertSame(reason, terminal.reason, `what-if with ${JSON.stringify(own)} of a run without limits`)
+}
+
+/** What the record of a run that was cut off tells by itself is what a resume begins with, and what-if says the same of it. */
+export function checkOpenFigures(records: readonly StepRecord[], where: string): void {
+  const { turns, tokens, costUsd, activeMs, committedUsd } = accountOf(records).totals
+  const { kept, verdict } = whatIf(trajectoryOf(records), {})
+  assertSame(verdict, 'unknown', `${where}: what-if of it`)
+  assertSame(kept, { turns, tokens, costUsd, activeMs }, `${where}: what-if and the account of it`)
+  const { settled } = foldRun(records).spent
+  assertSame(settled.nanos, nanosOf(committedUsd), `${where}: what a resume begins with and the account of it`)
 }
 
 /** Its replay tells the same and ends the same, and tells all messages of the transcript. */

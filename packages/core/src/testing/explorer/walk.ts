@@ -16,6 +16,7 @@ import type { EffectScope, StepOptions, Steps } from '../../steps/steps.ts'
 import type { Terminal, TerminalReason } from '../../stop/terminal.ts'
 import {
   checkEffects,
+  checkOpenFigures,
   checkReplay,
   checkRun,
   checkSnapshots,
@@ -150,6 +151,8 @@ async function goOn(
   const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
   checkRun(walked, world, where)
   checkEffects(onRecord, walked.effects, where)
+  if (other === undefined) checkWhatIf(walked, scenario, world)
+  checkOpenFigures(onRecord, where)
   // What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
   return { walked, world, hasSameFuture: inbox.waiting.length === 0 && openIntents(onRecord) === 0 }
 }
