@@ -105,6 +105,15 @@ describe('what forbids and stands under another name stops the program: it would
     [{ permissions: { dney: ['Bash'] } }, 'there is no setting permissions.dney; did you mean deny? Mend it, or take it away.'],
     [{ permissoins: { deny: ['Bash'] } }, 'there is no setting permissoins; did you mean permissions?'],
     [{ snadbox: { enabled: true } }, 'there is no setting snadbox; did you mean sandbox?'],
+    [{ sandbox: { enalbed: true } }, 'there is no setting sandbox.enalbed; did you mean enabled?'],
+    [
+      { sandbox: { network: { deniedDomians: ['x'] } } },
+      'there is no setting sandbox.network.deniedDomians; did you mean deniedDomains?',
+    ],
+    [
+      { sandbox: { filesystem: { denyRaed: ['x'] } } },
+      'there is no setting sandbox.filesystem.denyRaed; did you mean denyRead?',
+    ],
     [{ hoosk: {} }, 'there is no setting hoosk; did you mean hooks?'],
   ])('%j', async (content, message) => {
     for (const name of [own, projects]) {

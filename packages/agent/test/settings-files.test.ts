@@ -81,6 +81,15 @@ describe('an invalid value that guards, limits or keeps something stops the prog
       '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x","timeout":-1}]}]}}',
       'hooks.Stop[0].hooks[0].timeout must be a number of seconds above 0; it is -1.',
     ],
+    [
+      '{"sandbox":{"network":{"deniedDomains":"evil.example"}}}',
+      ':1: sandbox.network.deniedDomains must be a list: a domain each; it is "evil.example".',
+    ],
+    ['{"sandbox":{"filesystem":{"denyRead":[1]}}}', ':1: sandbox.filesystem.denyRead[0] must be a path; it is 1.'],
+    [
+      '{"sandbox":{"network":[]}}',
+      ':1: sandbox.network must be an object, such as {"allowedDomains": ["example.com"]}; it is [].',
+    ],
     ['{"sandbox":{"enabled":"yes"}}', ':1: sandbox.enabled must be true or false; it is "yes".'],
     ['{"cleanupPeriodDays":0}', 'cleanupPeriodDays must be a whole number of days from 1 on'],
     ['{"modelPrices":[]}', ':1: modelPrices must be an object: prices by model id; it is [].'],

@@ -20,6 +20,11 @@ export function checkUpdates(updates: readonly PermissionUpdate[], cwd: string):
   parseRules(texts, cwd)
 }
 
+/** Whether it adds allow rules. */
+export function allowsMore(update: PermissionUpdate): boolean {
+  return (update.type === 'addRules' || update.type === 'replaceRules') && update.behavior === 'allow'
+}
+
 /**
  * The rules with what persons said since. Deny and ask rules that were there before stay: an answer to a question takes
  * back what answers brought, and allow rules.
@@ -29,6 +34,7 @@ export function withLearned(book: RuleBook, updates: readonly PermissionUpdate[]
   let removed: ReadonlySet<string> = new Set()
   let { directories, mode } = book
   for (const update of updates) {
+    if (book.hasFixedAllow && allowsMore(update)) continue
     switch (update.type) {
       case 'addRules':
         learned = [...learned, update]

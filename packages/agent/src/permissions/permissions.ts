@@ -20,7 +20,7 @@ import {
   type PermissionMode,
   type RuleBook,
 } from './rule-book.ts'
-import { checkUpdates, suggestionOf, withLearned } from './learned.ts'
+import { allowsMore, checkUpdates, suggestionOf, withLearned } from './learned.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { subjectOf, type Subject } from './subject.ts'
 import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
@@ -30,6 +30,8 @@ export interface PermissionOptions {
   /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
   readonly modes?: readonly PermissionMode[]
   readonly allow?: readonly RuleText[]
+  /** An administrator's rules alone allow: nothing is added to `allow` later, by an answer or by `addRules`. */
+  readonly hasFixedAllow?: boolean
   readonly deny?: readonly RuleText[]
   readonly ask?: readonly RuleText[]
   readonly cwd: string
@@ -98,6 +100,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   let book: RuleBook = {
     mode: options.mode ?? 'default',
     ...parseRules(options, cwd),
+    hasFixedAllow: options.hasFixedAllow === true,
     cwd,
     directories: folders.flatMap(bothEnds),
     readableFolders: options.readableFolders ?? [],
@@ -138,6 +141,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     suggestionsFor(request, inMode(bookFor(request), request, modes), modes)
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
     checkUpdates(updates, cwd)
+    if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
     await options.keep?.(updates)
   }
   return {
@@ -150,6 +154,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       book = { ...book, mode }
     },
     addRules(behavior, rules) {
+      if (book.hasFixedAllow && behavior === 'allow') throw fixedAllow()
       book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
@@ -162,7 +167,9 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         behavior: decision.behavior,
         message: decision.behavior === 'allow' ? undefined : decision.message,
         mode: book.mode,
-        parts: explainedParts(command, book),
+        parts: book.hasFixedAllow
+          ? explainedParts(command, book).map(({ wouldAllow: _, ...part }) => part)
+          : explainedParts(command, book),
       }
     },
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
@@ -177,6 +184,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, keep },
   }
+}
+
+function fixedAllow(): ConfigurationError {
+  return new ConfigurationError(
+    'allowManagedPermissionRulesOnly is set: only the rules of an administrator allow, and none is added.',
+  )
 }
 
 /** What a person is to be asked about is not let through by the way. */
@@ -272,6 +285,7 @@ function unlessUnjudged(request: PermissionRequest, subject: Subject, book: Rule
 }
 
 function isAllowedWith(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
+  if (book.hasFixedAllow) return false
   try {
     const { allow } = parseRules({ allow: rules }, book.cwd)
     return decide(request, { ...book, allow: [...book.allow, ...allow] }).behavior === 'allow'
@@ -327,6 +341,7 @@ function coverage(request: PermissionRequest, subject: Subject, book: RuleBook):
 
 /** Whether a call that is missing rules is allowed with these: what a call holds may mean something else in a rule. */
 function isEnough(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
+  if (book.hasFixedAllow) return false
   try {
     const allow = [...book.allow, ...parseRules({ allow: rules }, book.cwd).allow]
     return coverageOf(request, subjectOf(request.call, book.cwd), { ...book, allow }).kind === 'allowed'

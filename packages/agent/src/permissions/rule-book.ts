@@ -19,6 +19,8 @@ export interface RuleBook {
   readonly deny: readonly PermissionRule[]
   readonly ask: readonly PermissionRule[]
   readonly allow: readonly PermissionRule[]
+  /** No other rule allows: none is learned, and none is offered. */
+  readonly hasFixedAllow: boolean
   readonly cwd: string
   /** Both ends of the cwd and of every additional directory. */
   readonly directories: readonly string[]

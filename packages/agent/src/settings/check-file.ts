@@ -5,7 +5,7 @@ import { type Behavior, parseRules, PermissionRuleError } from '../permissions/r
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import { type JsonLines, jsonLines } from './json-lines.ts'
 import type { SettingsLevel } from './places.ts'
-import { fieldTable, hookGroupSchema, knownHookEvents } from './schema.ts'
+import { fieldTable, hookGroupSchema, knownHookEvents, sandboxKeys } from './schema.ts'
 
 /** A settings file as it was read. */
 export interface SettingsText {
@@ -31,6 +31,8 @@ export interface Fields {
   readonly redactSecrets?: boolean
   readonly fileCheckpointingEnabled?: boolean
   readonly disableAllHooks?: boolean
+  readonly allowManagedHooksOnly?: boolean
+  readonly allowManagedPermissionRulesOnly?: boolean
   readonly sandbox?: JsonObject
   readonly env?: Readonly<Record<string, string>>
   readonly passEnvironment?: readonly string[]
@@ -124,6 +126,7 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
       }
     }
   }
+  tellStrangersOfSandbox(file.content['sandbox'], tellUnknown)
   const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, add, tellUnknown)
   if (unknown > mostUnknown) {
     const left = unknown - mostUnknown
@@ -182,6 +185,20 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
     },
     problems,
     warnings,
+  }
+}
+
+/** A slip of the pen here would leave commands without the sandbox that was wanted. */
+function tellStrangersOfSandbox(
+  sandbox: unknown,
+  tellUnknown: (path: readonly string[], known: readonly string[]) => void,
+): void {
+  if (!isJsonObject(sandbox)) return
+  for (const [group, known] of Object.entries(sandboxKeys)) {
+    const path = group === 'sandbox' ? [group] : ['sandbox', group]
+    const held = group === 'sandbox' ? sandbox : sandbox[group]
+    for (const key of Object.keys(isJsonObject(held) ? held : {}))
+      if (!known.includes(key)) tellUnknown([...path, key], known)
   }
 }
 
@@ -289,6 +306,9 @@ const mostUnknown = 10
 /** A longer one is no slip of the pen, and costs its length to compare. */
 const longestName = 60
 const guards: ReadonlySet<string> = new Set(['deny', 'ask', 'disableBypassPermissionsMode'])
+const guardsOfSandbox: ReadonlySet<string> = new Set(
+  'enabled network filesystem deniedDomains denyRead denyWrite'.split(' '),
+)
 const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks'])
 
 /**
@@ -308,7 +328,8 @@ function strayGuard(file: PlacedText, path: readonly string[], near: string | un
   const meant = inner === undefined && key.startsWith(permissionPrefix) ? key.slice(permissionPrefix.length) : key
   if (inner === undefined && guards.has(meant))
     return problem(`${meant} stands in permissions: {"permissions": {"${meant}": …}}`)
-  const isGuard = inner === undefined ? guardingGroups.has(near ?? '') : guards.has(near ?? '')
+  const guarding = inner === undefined ? guardingGroups : group === 'sandbox' ? guardsOfSandbox : guards
+  const isGuard = guarding.has(near ?? '')
   return isGuard ? problem(`did you mean ${near}? Mend it, or take it away`) : undefined
 }
 

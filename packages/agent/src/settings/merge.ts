@@ -4,6 +4,7 @@ import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { RuleText } from '../permissions/rule.ts'
 import type { Fields } from './check-file.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
+import { managedOnly } from './managed-only.ts'
 import type { ReadFile } from './read-files.ts'
 
 /** What settings files say, merged. */
@@ -25,6 +26,8 @@ export interface Settings {
   /** Variables with keys that tools are given all the same. */
   readonly passEnvironment?: readonly string[]
   readonly permissions?: PermissionSettings
+  /** An administrator's rules alone allow: what flags and answers allow does not count. */
+  readonly allowManagedPermissionRulesOnly?: boolean
   readonly hooks?: HookSettings
   /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
   readonly sandbox?: readonly JsonObject[]
@@ -73,6 +76,11 @@ export function merged(
       note(name, fields[name], file)
     }
   }
+  for (const name of managedOnly) {
+    const by = counting.find(({ fields }) => fields[name] === true)
+    if (by !== undefined) note(name, true, by.file)
+  }
+  const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
   // A project may ask for it, whoever says otherwise.
   const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
@@ -112,6 +120,7 @@ export function merged(
       ...(modelPrices.length > 0 && { modelPrices }),
       ...(sandbox.length > 0 && { sandbox }),
       ...(permissions !== undefined && { permissions }),
+      ...(hasFixedRules && { allowManagedPermissionRulesOnly: true }),
       ...(hooks !== undefined && { hooks }),
     },
     origins,

@@ -25,9 +25,43 @@ const sandbox = z.looseObject(
     autoAllowBashIfSandboxed: truth.optional(),
     allowUnsandboxedCommands: truth.optional(),
     excludedCommands: words('a command').optional(),
+    network: z
+      .looseObject(
+        {
+          allowedDomains: words('a domain').optional(),
+          deniedDomains: words('a domain').optional(),
+          allowAllUnixSockets: truth.optional(),
+        },
+        says('an object, such as {"allowedDomains": ["example.com"]}'),
+      )
+      .optional(),
+    filesystem: z
+      .looseObject(
+        {
+          allowWrite: words('a path').optional(),
+          denyWrite: words('a path').optional(),
+          denyRead: words('a path').optional(),
+          allowRead: words('a path').optional(),
+        },
+        says('an object, such as {"denyRead": ["~/work"]}'),
+      )
+      .optional(),
   },
   says('an object, such as {"enabled": true}'),
 )
+
+/** Keys by the object of `sandbox` that holds them. Those of other programs that this one has no use for are known. */
+export const sandboxKeys: Readonly<Record<'sandbox' | 'network' | 'filesystem', readonly string[]>> = {
+  sandbox: (
+    'enabled autoAllowBashIfSandboxed excludedCommands network filesystem allowUnsandboxedCommands failIfUnavailable ' +
+    'enableWeakerNestedSandbox enableWeakerNetworkIsolation ignoreViolations mandatoryDenySearchDepth ripgrep'
+  ).split(' '),
+  network: (
+    'allowedDomains deniedDomains allowAllUnixSockets allowUnixSockets allowLocalBinding allowMachLookup httpProxyPort ' +
+    'socksProxyPort'
+  ).split(' '),
+  filesystem: 'allowWrite denyWrite denyRead allowRead'.split(' '),
+}
 
 const address = 'a URL that begins with http:// or https://'
 
@@ -115,6 +149,8 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
   disableAllHooks: stop(truth),
+  allowManagedHooksOnly: passOver(truth),
+  allowManagedPermissionRulesOnly: passOver(truth),
   sandbox: stop(sandbox),
   env: passOver(
     z

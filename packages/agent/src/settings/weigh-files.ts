@@ -8,14 +8,15 @@ import {
   type LoadOptions,
   SettingsError,
 } from './loaded-settings.ts'
+import { withoutOthers } from './managed-only.ts'
 import { listedFields, merged, type CountingFile } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
 
 /** What counts of files that were read, merged; the most urgent first. @throws SettingsError */
 export async function weighFiles(files: readonly ReadFile[], options: LoadOptions): Promise<LoadedSettings> {
-  const checked = checkedFiles(files, options.nearest)
   const warnings: string[] = []
   const ignored: Ignored[] = []
+  const checked = withoutOthers(checkedFiles(files, options.nearest), ignored, warnings)
   const trust = await trustOf(checked, options)
   // Of the person: what a project's file wants is not looked at.
   const isSandboxed = checked.some(
@@ -60,9 +61,9 @@ function checkedFiles(files: readonly ReadFile[], nearest?: Nearest): readonly C
 /** What project files would have run or loosened. */
 export function offersIn(files: readonly ReadFile[]): readonly Offer[] {
   return unique(
-    checkedFiles(files.filter(isOfProject)).flatMap(({ file, result }) =>
-      offersOf(result.fields, file.projectDirectory),
-    ),
+    withoutOthers(checkedFiles(files))
+      .filter(({ file }) => isOfProject(file))
+      .flatMap(({ file, result }) => offersOf(result.fields, file.projectDirectory)),
   )
 }
 
@@ -120,6 +121,8 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'permissions.deny',
   'permissions.ask',
   'redactSecrets',
+  // What of it shuts counts without trust.
+  'sandbox',
 ])
 
 /** Lines on stderr about one file: nobody reads more. */

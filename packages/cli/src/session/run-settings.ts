@@ -50,7 +50,8 @@ export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env
   const own = Object.entries(loaded.settings.env ?? {}).filter(([name]) => !decidedBefore.has(name))
   const merged = { ...env, ...Object.fromEntries(own) }
   const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
-  return { ...loaded, origins, flags: withModel(flags, loaded, merged, warnings), env: merged, warnings }
+  const counting = withoutRules(withModel(flags, loaded, merged, warnings), loaded, warnings)
+  return { ...loaded, origins, flags: counting, env: merged, warnings }
 }
 
 /** What is read from the files, and does not count for all that: it is not told as in force. */
@@ -80,6 +81,16 @@ function withModel(flags: Flags, { settings }: LoadedSettings, env: Program['env
   if (isSaid) return flags
   const model = modelOf(settings, env, (message) => warnings.push(`model in the settings does not count: ${message}`))
   return model === undefined ? flags : { ...flags, model }
+}
+
+/** Rules of the command line allow nothing where an administrator's alone do. */
+function withoutRules(flags: Flags, { settings }: LoadedSettings, warnings: string[]): Flags {
+  if (settings.allowManagedPermissionRulesOnly !== true || flags.allowedTools === undefined) return flags
+  warnings.push(
+    "--allowedTools does not count: an administrator's settings say allowManagedPermissionRulesOnly; halting config tells which.",
+  )
+  const { allowedTools: _, ...others } = flags
+  return others
 }
 
 /** The model that the settings name, where it is one that can be asked for. */

@@ -72,6 +72,7 @@ export function openToolbox(
       modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
     }),
     allow: [...(flags.allowedTools ?? []), ...(rules?.allow ?? [])],
+    hasFixedAllow: settings.allowManagedPermissionRulesOnly === true,
     deny: [...(flags.disallowedTools ?? []), ...(rules?.deny ?? [])],
     ask: rules?.ask ?? [],
     // There is one once the settings are read.

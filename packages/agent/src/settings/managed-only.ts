@@ -1,0 +1,49 @@
+import type { CheckedFile, Fields, SettingsText } from './check-file.ts'
+import type { Ignored } from './loaded-settings.ts'
+
+/** By these an administrator alone says which hooks run, and which rules allow. */
+export const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
+
+interface Checked<File> {
+  readonly file: File
+  readonly result: CheckedFile
+}
+
+/**
+ * Takes away what an administrator keeps for their own files: hooks, and allow rules. Deny and ask rules of other files
+ * stay: they let nothing run. In any other file these settings say nothing.
+ */
+export function withoutOthers<File extends SettingsText>(
+  checked: readonly Checked<File>[],
+  ignored: Ignored[] = [],
+  warnings: string[] = [],
+): readonly Checked<File>[] {
+  const [hooksBy, rulesBy] = managedOnly.map(
+    (name) => checked.find(({ file, result }) => file.level === 'managed' && result.fields[name] === true)?.file.name,
+  )
+  return checked.map(({ file, result }) => {
+    if (file.level === 'managed') return { file, result }
+    const { allowManagedHooksOnly: _, allowManagedPermissionRulesOnly: __, ...fields } = result.fields
+    for (const name of managedOnly)
+      if (result.fields[name] !== undefined)
+        warnings.push(`${name} in ${file.name} does not count: it is an administrator's.`)
+    const { allow = [], hooks = {} } = fields
+    const events = Object.keys(hooks)
+    if (hooksBy !== undefined && events.length > 0) {
+      const why = `allowManagedHooksOnly in ${hooksBy}`
+      ignored.push({ setting: 'hooks', text: events.join(', '), from: file.name, why, forTrust: false })
+      warnings.push(`hooks in ${file.name} do not count: ${why}.`)
+    }
+    if (rulesBy !== undefined && allow.length > 0) {
+      const why = `allowManagedPermissionRulesOnly in ${rulesBy}`
+      for (const text of allow)
+        ignored.push({ setting: 'permissions.allow', text, from: file.name, why, forTrust: false })
+      warnings.push(`permissions.allow in ${file.name} does not count: ${why}.`)
+    }
+    return { file, result: { ...result, fields: kept(fields, hooksBy !== undefined, rulesBy !== undefined) } }
+  })
+}
+
+function kept({ hooks, allow, ...others }: Fields, withoutHooks: boolean, withoutAllow: boolean): Fields {
+  return { ...others, ...(hooks && !withoutHooks && { hooks }), ...(allow && !withoutAllow && { allow }) }
+}
