@@ -1,8 +1,6 @@
 import type { CheckedFile, Fields, SettingsText } from './check-file.ts'
 import type { Ignored } from './loaded-settings.ts'
-
-/** By these an administrator alone says which hooks run, and which rules allow. */
-export const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
+import { managedOnly } from './merge.ts'
 
 interface Checked<File> {
   readonly file: File

@@ -4,7 +4,6 @@ import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { RuleText } from '../permissions/rule.ts'
 import type { Fields } from './check-file.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
-import { managedOnly } from './managed-only.ts'
 import type { ReadFile } from './read-files.ts'
 
 /** What settings files say, merged. */
@@ -58,6 +57,8 @@ export interface CountingFile {
 }
 
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
+/** By these an administrator alone says which hooks run, and which rules allow. */
+export const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
 const singleFields = ['apiKeyHelper', 'cleanupPeriodDays', 'fileCheckpointingEnabled', 'model', 'statusLine'] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
