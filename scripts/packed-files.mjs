@@ -37,6 +37,7 @@ export const packedFiles = {
       /^bin\/halting\.js$/,
       /^dist\/main\.js$/,
       /^dist\/chunks\/[a-z-]+(?:-[A-Z\d]{8}){1,2}\.js$/,
+      /^dist\/chunks\/shell-parser\.cjs$/,
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',

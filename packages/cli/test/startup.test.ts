@@ -57,13 +57,13 @@ test('a run of one prompt loads only what it uses', async () => {
   const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url })
   const sources = sourcesIn(texts)
   const strangers = sources.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
-  // Not zod or diff.
-  expect([...new Set(strangers)].toSorted()).toEqual(['eventsource-parser', 'unbash'])
+  // Not zod or diff, and not the parser of commands.
+  expect([...new Set(strangers)].toSorted()).toEqual(['eventsource-parser'])
   const unused =
     /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
-  expect(texts.join('').length).toBeLessThan(1_400_000)
+  expect(texts.join('').length).toBeLessThan(1_170_000)
 })
 
 test('it asks its model without the client of `fetch`, and over plain HTTP without TLS', async () => {
