@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 515 * kilobyte, unpacked: 1_950 * kilobyte },
+    mostBytes: { packed: 585 * kilobyte, unpacked: 2_250 * kilobyte },
   },
   halting: {
     holds: [
