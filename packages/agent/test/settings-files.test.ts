@@ -71,7 +71,7 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     ],
     [
       '{"hooks":{"PreToolUse":[{"hooks":[{"type":"comand","command":"x"}]}]}}',
-      'hooks.PreToolUse[0].hooks[0].type must be an object with a type: command, http or prompt; it is "comand".',
+      'hooks.PreToolUse[0].hooks[0].type must be command, http or prompt; it is "comand".',
     ],
     [
       '{"hooks":{"PreToolUse":[{"matcher":"Bash(","hooks":[]}]}}',
@@ -89,6 +89,14 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     [
       '{"sandbox":{"network":[]}}',
       ':1: sandbox.network must be an object, such as {"allowedDomains": ["example.com"]}; it is [].',
+    ],
+    [
+      '{"hooks":{"Stop":[{"hooks":[{"type":"comand","command":"x"}]}]}}',
+      ':1: hooks.Stop[0].hooks[0].type must be command, http or prompt; it is "comand".',
+    ],
+    [
+      '{"hooks":{"Stop":[{"hooks":["x"]}]}}',
+      ':1: hooks.Stop[0].hooks[0] must be an object with a type: command, http or prompt; it is "x".',
     ],
     ['{"sandbox":{"enabled":"yes"}}', ':1: sandbox.enabled must be true or false; it is "yes".'],
     ['{"cleanupPeriodDays":0}', 'cleanupPeriodDays must be a whole number of days from 1 on'],
@@ -116,10 +124,18 @@ describe('an invalid value that guards, limits or keeps something stops the prog
     await expect(load(where)).rejects.toThrow(':1: it is nested too deeply to be read.')
   })
 
-  test('the line of a mistake in JSON is told', async () => {
+  test.each([
+    ['{\n"a": 1,\n}', 3],
+    ['\n// a comment\n{}', 2],
+    ['{"a": [\n1,\n]}', 3],
+    ['{"a":\n tru }', 2],
+    ['{\n"a": "x\n"}', 2],
+    ['{"a":1}\n\nx', 3],
+    ['{\n"a":', 2],
+  ])('the line of a mistake in JSON is told: %j', async (text, line) => {
     const where = place()
-    where.write(own, '{\n"a": 1,\n}')
-    await expect(load(where)).rejects.toThrow(/is no JSON: .*line 3/s)
+    where.write(own, text)
+    await expect(load(where)).rejects.toThrow(new RegExp(`is no JSON: .*\\(line ${line}\\b`, 's'))
   })
 
   test('a pipe in its place, or more than 1 MB, is told and never waited for', async () => {

@@ -44,11 +44,15 @@ async function dispatch(program: Program): Promise<number> {
   return serveProgramFlags(flags, program) ?? runPrompt(flags, words, program)
 }
 
+const oneCommand =
+  'halting permissions takes one command of bash. Put all of it in quotes: halting permissions "npm test".'
+
 function parsed(argv: readonly string[], command?: Command): Parsed {
   const read = parseFlags(argv)
   if (read.flags.help === true || read.flags.version === true) return read
   checkAgreement(read.flags)
   if (command !== undefined && takesSession.has(command)) checkOneSession(command, read.words)
+  else if (command === 'permissions' && read.words.length > 1) throw new UsageError(oneCommand)
   else if (command === undefined || !takesWords.has(command)) checkOnePrompt(read.words)
   const [word] = read.words
   if (command === undefined && word !== undefined && read.flags.print !== true && isOneWord(word)) {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { installProgram, run } from './support/program.ts'
 
@@ -39,4 +40,30 @@ test('with --json it is one object', async () => {
 test('without a command it says how it is used', async () => {
   const { status, stderr } = await run(['permissions'])
   expect({ status, told: stderr.includes('halting permissions "npm test"') }).toEqual({ status: 2, told: true })
+})
+
+test('two commands are no two prompts', async () => {
+  const { status, stderr } = await run(['permissions', 'npm', 'test'])
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr:
+      'halting: halting permissions takes one command of bash. Put all of it in quotes: halting permissions "npm test".\n',
+  })
+})
+
+const isBubblewrapThere =
+  process.platform === 'linux' && spawnSync('bwrap', ['--ro-bind', '/', '/', '--unshare-all', 'true']).status === 0
+
+test.skipIf(!isBubblewrapThere)('what runs in the sandbox is told so', async () => {
+  const settings = JSON.stringify({ sandbox: { enabled: true }, permissions: { deny: ['Bash(rm:*)'] } })
+  const told = (await run(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
+  expect(told).toEqual([
+    'It runs.',
+    '',
+    '  allow  make  it runs in the sandbox',
+    '  allow  ls    it changes nothing that needs a rule',
+    '',
+  ])
+  expect((await run(['permissions', 'make', '--sandbox'])).status).toBe(0)
+  expect((await run(['permissions', 'rm x', '--settings', settings])).status).toBe(1)
 })

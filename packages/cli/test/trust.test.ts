@@ -468,3 +468,35 @@ describe('halting config (spec R-TRUST-9)', () => {
     )
   })
 })
+
+test('what --trust does not let in, the line on stderr does not promise of it', async () => {
+  lay(project, {
+    '.claude/settings.json': {
+      permissions: { allow: ['Bash(make)'] },
+      sandbox: { enabled: false },
+      env: { EDITOR: 'x' },
+    },
+  })
+  const shows = 'halting trust shows them and has them count'
+  const play = ['-p', 'hi', '--script', script([{ content: 'ok' }])]
+  expect((await halting(play)).stderr).toContain(`${shows}; --trust does so for one run, without sandbox, env.`)
+  expect((await halting([...play, '--trust'])).stderr).toContain(`does not count: sandbox, env. ${shows}.`)
+  const { ignored } = JSON.parse((await halting(['config', '--trust', '--json'])).stdout) as {
+    readonly ignored: readonly { readonly why: string }[]
+  }
+  expect(ignored.map(({ why }) => why)).toEqual(Array(2).fill('it counts only where halting trust has named it'))
+})
+
+test('where nothing can be written, halting trust says so and what to do', async () => {
+  writeFileSync(join(home, '.halting'), 'a file in the place of the folder')
+  const { status, stderr } = await halting(['trust', '--yes'])
+  expect(status).toBe(2)
+  expect(stderr).toContain(`Who is trusted cannot be written to ${join(home, '.halting', 'trust.json')}: `)
+  expect(stderr).toContain('or trust for one run with --trust.')
+})
+
+test('halting config does not tell as in force what nothing shows yet', async () => {
+  lay(home, { '.claude/settings.json': { statusLine: { type: 'command', command: 'x' }, language: 'de' } })
+  const { settings } = JSON.parse((await halting(['config', '--json'])).stdout) as { readonly settings: unknown }
+  expect(settings).toEqual([])
+})

@@ -15,8 +15,20 @@ export interface ExplainedPart {
   readonly wouldAllow?: string
 }
 
-/** The parts of a line as the rules see them; where the line cannot be taken apart, the line itself with the reason. */
-export function explainedParts(command: string, book: RuleBook): readonly ExplainedPart[] {
+/** The parts of a line, of which all was decided as given; where the line cannot be taken apart, the line itself with the reason. */
+export function explainedParts(
+  command: string,
+  { behavior }: PermissionDecision,
+  book: RuleBook,
+): readonly ExplainedPart[] {
+  const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
+  return partsByRules(command, book).map(({ wouldAllow, ...part }) => {
+    if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: 'it runs in the sandbox' }
+    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow }
+  })
+}
+
+function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[] {
   const whole = wholeProblem(analyseShell(command))
   if (whole !== undefined && bareRule(book) === undefined)
     return [

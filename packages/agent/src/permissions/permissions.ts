@@ -167,9 +167,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         behavior: decision.behavior,
         message: decision.behavior === 'allow' ? undefined : decision.message,
         mode: book.mode,
-        parts: book.hasFixedAllow
-          ? explainedParts(command, book).map(({ wouldAllow: _, ...part }) => part)
-          : explainedParts(command, book),
+        parts: explainedParts(command, decision, book),
       }
     },
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,

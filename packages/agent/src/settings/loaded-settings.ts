@@ -36,6 +36,8 @@ export interface Ignored {
   readonly why: string
   /** True where trust would let it in. */
   readonly forTrust: boolean
+  /** Trust for one run does not let it in: `halting trust` must have named it. */
+  readonly onlyByName?: boolean
 }
 
 export interface LoadOptions extends ReadOptions {

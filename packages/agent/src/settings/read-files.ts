@@ -138,11 +138,35 @@ function withoutText(message: string): string {
   return message.replace(/, (?:\.\.\.)?"[\s\S]*"(?:\.\.\.)? is not valid JSON$/, '')
 }
 
-/** V8 tells the line in some of its messages, and the position in others. */
+/** V8 tells the line in some of its messages, the position in others, and in some neither. */
 function placeOf(thrown: unknown, json: string): string {
   const message = messageOf(thrown)
   if (/\(line \d+/.test(message)) return ''
+  return ` (line ${json.slice(0, positionOf(message) ?? firstWrong(json)).split('\n').length})`
+}
+
+function positionOf(message: string): number | undefined {
   const [, position] = /at position (\d+)/.exec(message) ?? []
-  if (position !== undefined) return ` (line ${json.slice(0, Number(position)).split('\n').length})`
-  return /end of JSON/i.test(message) ? ` (line ${json.split('\n').length})` : ''
+  return position === undefined ? undefined : Number(position)
+}
+
+/** How many characters could still be the beginning of JSON: up to there a text only ends too soon. */
+function firstWrong(json: string): number {
+  let [right, wrong] = [0, json.length + 1]
+  while (wrong - right > 1) {
+    const middle = Math.floor((right + wrong) / 2)
+    if (endsTooSoon(json.slice(0, middle))) right = middle
+    else wrong = middle
+  }
+  return right
+}
+
+function endsTooSoon(json: string): boolean {
+  try {
+    JSON.parse(json)
+    return true
+  } catch (thrown) {
+    const message = messageOf(thrown)
+    return /end of JSON/i.test(message) || positionOf(message) === json.length
+  }
 }

@@ -90,7 +90,10 @@ const handler = z.discriminatedUnion(
       once: truth.optional(),
     }),
   ],
-  says('an object with a type: command, http or prompt'),
+  {
+    error: ({ code }) =>
+      code === 'invalid_union' ? 'command, http or prompt' : 'an object with a type: command, http or prompt',
+  },
 )
 
 export const hookGroupSchema: z.ZodType = z.looseObject(

@@ -99,9 +99,18 @@ function ofProject(
       trust?.trusted === true
         ? offer.setting === 'hooks' || offer.setting === 'apiKeyHelper'
           ? 'it was not in what was trusted: it came later, or a script that it runs has changed'
-          : 'it was not in what was trusted: it came later, or is trusted only by name'
+          : offer.needsNaming
+            ? 'it counts only where halting trust has named it'
+            : 'it was not in what was trusted: it came later'
         : 'the folder is not trusted'
-    ignored.push({ setting: offer.setting, text: offer.text, from: file.name, why, forTrust: true })
+    ignored.push({
+      setting: offer.setting,
+      text: offer.text,
+      from: file.name,
+      why,
+      forTrust: true,
+      ...(offer.needsNaming && { onlyByName: true }),
+    })
   }
   const never = [...ownOnly, ...(fields.redactSecrets === false ? (['redactSecrets'] as const) : [])]
   for (const setting of never) {

@@ -55,8 +55,7 @@ export async function changeTrust(
   change: (records: Map<string, TrustRecord>) => void,
 ): Promise<void> {
   const path = trustFile(owner)
-  await makeDurableFolder(dirname(path))
-  const release = await lockFile(`${path}.lock`, 'what is trusted')
+  const release = await lockTrust(path)
   try {
     const { records, problem } = await readTrust(owner)
     if (problem !== undefined) throw new ConfigurationError(problem)
@@ -67,6 +66,19 @@ export async function changeTrust(
     await chmod(path, 0o600)
   } finally {
     await release()
+  }
+}
+
+/** @throws ConfigurationError where nothing can be written, such as a home that is read-only. */
+async function lockTrust(path: string): Promise<() => Promise<void>> {
+  try {
+    await makeDurableFolder(dirname(path))
+    return await lockFile(`${path}.lock`, 'what is trusted')
+  } catch (thrown) {
+    if (thrown instanceof ConfigurationError) throw thrown
+    throw new ConfigurationError(
+      `Who is trusted cannot be written to ${path}: ${messageOf(thrown)}. Make its folder writable, or trust for one run with --trust.`,
+    )
   }
 }
 

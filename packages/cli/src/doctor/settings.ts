@@ -13,8 +13,7 @@ export async function settingsFindings(
     if (files.length === 0) {
       return { run, findings: [{ what: 'settings', state: 'good', says: 'no settings file is there' }] }
     }
-    const others = warnings.filter((warning) => !warning.includes('does not serve yet'))
-    return { run, findings: [...files.map(findingOf), ...others.map(noted)] }
+    return { run, findings: [...files.map(findingOf), ...warnings.map(noted)] }
   } catch (thrown) {
     const { flags, env } = patient
     return {
@@ -25,7 +24,8 @@ export async function settingsFindings(
 }
 
 function findingOf({ name, served, passedOver }: FoundFile): Finding {
-  const counts = served.length === 0 ? 'nothing in it counts' : `${served.join(', ')} counts`
+  const counts =
+    served.length === 0 ? 'nothing in it counts' : `${served.join(', ')} ${served.length === 1 ? 'counts' : 'count'}`
   const ignored = passedOver.length === 0 ? '' : `; passed over: ${passedOver.join(', ')}`
   return { what: 'settings', state: passedOver.length === 0 ? 'good' : 'note', says: `${name}: ${counts}${ignored}` }
 }

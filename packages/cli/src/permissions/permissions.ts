@@ -22,7 +22,12 @@ export async function explainPermissions(
   if (command === undefined)
     throw new UsageError('halting permissions takes a command of bash, in quotes: halting permissions "npm test".')
   const { flags, env, settings } = await settingsFor(given, program)
-  const { permissions, workspace } = openToolbox(flags, cwd, env, settings)
+  const toolbox = openToolbox(flags, cwd, env, settings)
+  const { permissions, workspace } = toolbox
+  if (flags.sandbox === true || settings.sandbox !== undefined) {
+    const { holdCommands } = await import('../session/sandbox.ts')
+    await holdCommands(flags, settings, toolbox, { ...program, env })
+  }
   const { behavior, message, mode, parts } = permissions.explain(command)
   await workspace.dispose()
   const status = behavior === 'allow' ? 0 : 1

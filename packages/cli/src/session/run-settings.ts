@@ -56,6 +56,8 @@ export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env
 
 /** What is read from the files, and does not count for all that: it is not told as in force. */
 function isVoid({ setting, value }: Origin, settings: Settings, env: Program['env']): boolean {
+  // Nothing shows it yet.
+  if (setting === 'statusLine') return true
   if (setting === 'model') return value !== 'default' && modelOf(settings, env) === undefined
   if (setting === 'permissions.defaultMode')
     return value === 'bypassPermissions' && settings.permissions?.disableBypassPermissionsMode === true
@@ -119,13 +121,18 @@ function trustNotice({ trust, ignored }: LoadedSettings): string | undefined {
   if (trust === undefined || waiting.length === 0) return undefined
   const folder = oneLine(trust.folder, 200)
   return trust.trusted
-    ? `${folder} is trusted (${trust.because}), but its settings bring what was not named then and does not count: ${kinds(waiting)}. ${todo}`
-    : `${folder} is not trusted (${trust.because}): its ${kinds(waiting)} do not count. ${todo}`
+    ? `${folder} is trusted (${trust.because}), but its settings bring what was not named then and does not count: ${kinds(waiting)}. ${todoFor(waiting)}`
+    : `${folder} is not trusted (${trust.because}): its ${kinds(waiting)} do not count. ${todoFor(waiting)}`
 }
 
 const sources: readonly SettingSource[] = ['user', 'project', 'local']
 
-const todo = 'halting trust shows them and has them count; --trust does so for one run.'
+function todoFor(waiting: LoadedSettings['ignored']): string {
+  const shows = 'halting trust shows them and has them count'
+  const named = waiting.filter(({ onlyByName }) => onlyByName === true)
+  if (named.length === waiting.length) return `${shows}.`
+  return `${shows}; --trust does so for one run${named.length === 0 ? '' : `, without ${kinds(named)}`}.`
+}
 
 function kinds(waiting: LoadedSettings['ignored']): string {
   const counts = new Map<string, number>()
@@ -137,6 +144,7 @@ function kinds(waiting: LoadedSettings['ignored']): string {
 export function trustInit({ trust, ignored }: LoadedSettings): NonNullable<QueryOptions['init']> {
   if (trust === undefined) return {}
   const { folder, trusted, because } = trust
-  const waiting = ignored.filter(({ forTrust }) => forTrust).map(({ setting, from }) => `${setting} in ${from}`)
-  return { trust: { folder, trusted, because, ignored: [...new Set(waiting)], todo: waiting.length === 0 ? '' : todo } }
+  const waiting = ignored.filter(({ forTrust }) => forTrust)
+  const told = new Set(waiting.map(({ setting, from }) => `${setting} in ${from}`))
+  return { trust: { folder, trusted, because, ignored: [...told], todo: waiting.length === 0 ? '' : todoFor(waiting) } }
 }
