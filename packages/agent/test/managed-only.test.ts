@@ -46,7 +46,9 @@ test('allowManagedHooksOnly: only the hooks of an administrator are called', asy
       forTrust: false,
     })),
   )
-  expect(warnings[0]).toBe(`hooks in /flag.json do not count: ${why}.`)
+  expect(warnings).toEqual([
+    "hooks of 4 other files do not count: /managed.json lets in an administrator's alone; halting config tells them.",
+  ])
   expect(origins[0]).toEqual({ setting: 'allowManagedHooksOnly', value: true, from: '/managed.json' })
 })
 
@@ -64,7 +66,9 @@ test('allowManagedPermissionRulesOnly: only the rules of an administrator allow;
   expect(ignored.map(({ setting, text }) => [setting, text])).toEqual(
     ['flag', 'project', 'user'].map(() => ['permissions.allow', 'Bash(make)']),
   )
-  expect(warnings).toHaveLength(3)
+  expect(warnings).toEqual([
+    "allow rules of 3 other files do not count: /managed.json lets in an administrator's alone; halting config tells them.",
+  ])
 })
 
 test('trust is not asked for what an administrator leaves out', () => {

@@ -19,6 +19,9 @@ export function withoutOthers<File extends SettingsText>(
   const [hooksBy, rulesBy] = managedOnly.map(
     (name) => checked.find(({ file, result }) => file.level === 'managed' && result.fields[name] === true)?.file.name,
   )
+  const others = checked.filter(({ file }) => file.level !== 'managed').map(({ result }) => result.fields)
+  tell('hooks', hooksBy, others.filter(({ hooks }) => Object.keys(hooks ?? {}).length > 0).length, warnings)
+  tell('allow rules', rulesBy, others.filter(({ allow = [] }) => allow.length > 0).length, warnings)
   return checked.map(({ file, result }) => {
     if (file.level === 'managed') return { file, result }
     const { allowManagedHooksOnly: _, allowManagedPermissionRulesOnly: __, ...fields } = result.fields
@@ -30,13 +33,11 @@ export function withoutOthers<File extends SettingsText>(
     if (hooksBy !== undefined && events.length > 0) {
       const why = `allowManagedHooksOnly in ${hooksBy}`
       ignored.push({ setting: 'hooks', text: events.join(', '), from: file.name, why, forTrust: false })
-      warnings.push(`hooks in ${file.name} do not count: ${why}.`)
     }
     if (rulesBy !== undefined && allow.length > 0) {
       const why = `allowManagedPermissionRulesOnly in ${rulesBy}`
       for (const text of allow)
         ignored.push({ setting: 'permissions.allow', text, from: file.name, why, forTrust: false })
-      warnings.push(`permissions.allow in ${file.name} does not count: ${why}.`)
     }
     return { file, result: { ...result, fields: kept(fields, hooksBy !== undefined, rulesBy !== undefined) } }
   })
@@ -44,4 +45,11 @@ export function withoutOthers<File extends SettingsText>(
 
 function kept({ hooks, allow, ...others }: Fields, withoutHooks: boolean, withoutAllow: boolean): Fields {
   return { ...others, ...(hooks && !withoutHooks && { hooks }), ...(allow && !withoutAllow && { allow }) }
+}
+
+/** One line, however many files it concerns: it is told at every run. */
+function tell(what: string, by: string | undefined, files: number, warnings: string[]): void {
+  if (by === undefined || files === 0) return
+  const whose = files === 1 ? 'another file' : `${files} other files`
+  warnings.push(`${what} of ${whose} do not count: ${by} lets in an administrator's alone; halting config tells them.`)
 }
