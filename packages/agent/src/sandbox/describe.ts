@@ -1,10 +1,12 @@
 import { statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { absolutePath, isInside, realPath } from '../paths.ts'
 import { globPattern } from '../glob-pattern.ts'
 import type { Place, SandboxDescription } from './description.ts'
 import { expanded, type PlacePattern } from './expand.ts'
-import { foldersBetween, type ProtectedPlaces, protectedPlaces } from './protected-places.ts'
+import type { MadeFile } from './git-places.ts'
+import { firstMissing, foldersBetween } from './on-disk.ts'
+import { type ProtectedPlaces, protectedPlaces } from './protected-places.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { SandboxSettings } from './sandbox-settings.ts'
 
@@ -26,11 +28,18 @@ export interface DescribeOptions {
   readonly access: 'read-only' | 'project'
   /** Files that can be read wherever they lie, but for what deny rules name. */
   readonly readable?: readonly string[]
+  /** Folders that were seen to be no repositories themselves. What is one since then was made one by a command. */
+  readonly plain?: ReadonlySet<string>
 }
 
 export interface Described {
   readonly description: SandboxDescription
+  /** Files that stand there while commands run. */
+  readonly made: readonly MadeFile[]
+  /** In these `commondir` is removed when a command has ended. */
   readonly gitFolders: readonly string[]
+  /** These are no repositories themselves, and must not be when a command has ended. */
+  readonly plain: readonly string[]
 }
 
 /** Keys and passwords of the person, and of the system where this program runs as root. */
@@ -70,9 +79,14 @@ export function describe(options: DescribeOptions): Described {
   const places = (paths: readonly string[]): readonly Place[] => paths.flatMap((path) => placeAt(pathOf(path, options)))
   const writable = access === 'read-only' ? [] : places([...options.directories, ...settings.allowWrite])
   for (const { path } of writable) refuseTooMuch(path, home)
-  const kept = writable.filter(({ kind }) => kind === 'folder').map(({ path }) => protectedPlaces(path))
+  const kept = writable.filter(({ kind }) => kind === 'folder').map(({ path }) => protectedPlaces(path, options.plain))
   const editDenied = [...expandedPlaces(options.denied.edit), ...patternPlaces(settings.denyWrite, options)]
-  const readOnly = [...kept.flatMap((one) => one.readOnly), ...editDenied].filter(isInsideAny(writable))
+  const made = kept.flatMap((one) => one.made)
+  const readOnly = [
+    ...kept.flatMap((one) => one.readOnly),
+    ...made.map(({ path }): Place => ({ path, kind: 'file' })),
+    ...editDenied,
+  ].filter(isInsideAny(writable))
   // In sight also where they lie in a folder of which the command has its own, such as /tmp.
   const own = [...(access === 'read-only' ? options.directories : []), ...(options.readable ?? [])]
   const opened = places([...own, ...settings.allowRead])
@@ -81,7 +95,9 @@ export function describe(options: DescribeOptions): Described {
     ({ path }) => ![...opened, ...writable].some((open) => isInside(path, open.path)),
   )
   return {
+    made,
     gitFolders: kept.flatMap((one) => one.gitFolders),
+    plain: kept.flatMap((one) => one.plain),
     description: {
       writable: outermost(writable),
       readOnly: unique(readOnly),
@@ -98,7 +114,7 @@ export function describe(options: DescribeOptions): Described {
 }
 
 /** Settings write `//x` for what is absolute in rules. */
-function pathOf(path: string, { cwd, home }: DescribeOptions): string {
+export function pathOf(path: string, { cwd, home }: Pick<DescribeOptions, 'cwd' | 'home'>): string {
   if (path === '~' || path.startsWith('~/')) return join(home, path.slice(1))
   return absolutePath(path.startsWith('//') ? path.slice(1) : path, cwd)
 }
@@ -119,12 +135,6 @@ function notThere(options: DescribeOptions, writable: readonly Place[]): readonl
     const real = realPath(path)
     return writable.some((root) => isInside(real, root.path)) ? firstMissing(real) : []
   })
-}
-
-function firstMissing(path: string): readonly string[] {
-  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return []
-  const parent = dirname(path)
-  return statSync(parent, { throwIfNoEntry: false }) === undefined ? firstMissing(parent) : [path]
 }
 
 function isPattern(path: string): boolean {

@@ -1,15 +1,21 @@
 import { type ChildProcess, execFile } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { messageOf } from '@halting/core/adapters'
 import { matchesCommand } from '../permissions/wildcard.ts'
 import { bridged, proxyPort, proxyVariables } from './bridge.ts'
 import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
-import { describe, type DeniedPatterns, type Described } from './describe.ts'
+import { describe, type DeniedPatterns, type Described, pathOf } from './describe.ts'
 import type { PlainCommand, SandboxDescription } from './description.ts'
+import { isGitFolder } from './git-places.ts'
 import { type ProxyOptions, serveProxy } from './proxy.ts'
+import { findBubblewrap } from './find-bubblewrap.ts'
+import { Placeholders } from './placeholders.ts'
+import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { SandboxSettings } from './sandbox-settings.ts'
 import { seatbeltArguments } from './seatbelt.ts'
@@ -74,9 +80,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       'The sandbox needs Linux (bubblewrap) or macOS. On Windows use WSL2, or leave --sandbox out.',
     )
   }
-  const version = await bubblewrapVersion()
+  const file = findBubblewrap(process.env['PATH'] ?? '', [options.cwd, ...options.directories, ...writableOf(options)])
+  const version = await bubblewrapVersion(file)
   const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
-  const held = new HeldCommands(options, { kind: 'bubblewrap', means })
+  const held = new HeldCommands(options, { kind: 'bubblewrap', file, means })
   try {
     await held.check()
   } catch (thrown) {
@@ -86,20 +93,26 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   return held
 }
 
+function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] {
+  return settings.allowWrite.map((path) => pathOf(path, { cwd, home }))
+}
+
 /** `0.8.0` as 0.008. */
-async function bubblewrapVersion(): Promise<number> {
+async function bubblewrapVersion(file: string): Promise<number> {
   try {
-    const { stdout } = await run('bwrap', ['--version'])
+    const { stdout } = await run(file, ['--version'])
     const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
     return major + minor / 1000
-  } catch {
+  } catch (thrown) {
     throw new SandboxError(
-      'The sandbox needs bubblewrap, and there is no bwrap. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
+      `${file} does not run: ${messageOf(thrown)}. Install bubblewrap anew. Nothing was run without it.`,
     )
   }
 }
 
-type Means = { readonly kind: 'seatbelt' } | { readonly kind: 'bubblewrap'; readonly means: BubblewrapMeans }
+type Means =
+  | { readonly kind: 'seatbelt' }
+  | { readonly kind: 'bubblewrap'; readonly file: string; readonly means: BubblewrapMeans }
 
 class HeldCommands implements Sandbox {
   readonly #options: SandboxOptions
@@ -108,7 +121,10 @@ class HeldCommands implements Sandbox {
   readonly #folder: string
   readonly #temporary: string
   readonly #proxy: ProxyOptions
-  readonly #made = new Set<string>()
+  readonly #placeholders = new Placeholders()
+  /** Folders that were no repositories when they were first looked at, and git folders that had no `commondir`. */
+  readonly #plain = new Set<string>()
+  readonly #withoutCommon = new Set<string>()
   #hostProxy: Server | undefined
   #hostProxyPort: number | undefined
   #running = 0
@@ -139,19 +155,21 @@ class HeldCommands implements Sandbox {
   describe(access: 'read-only' | 'project', readable: readonly string[] = []): Described {
     const { cwd, directories, home, settings, denied } = this.#options
     const patterns = denied?.() ?? { read: [], edit: [] }
-    const temporary = this.#temporary
-    return describe({ cwd, directories, home, settings, access, temporary, denied: patterns, readable })
+    const [temporary, plain] = [this.#temporary, this.#plain]
+    return describe({ cwd, directories, home, settings, access, temporary, denied: patterns, readable, plain })
   }
 
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand {
     const { description } = described
+    if (this.#means.kind === 'bubblewrap') this.#placeholders.make(description.missing, described.made)
     const held =
       this.#means.kind === 'seatbelt'
         ? this.#bySeatbelt(command, description)
-        : this.#byBubblewrap(command, description, this.#means.means)
+        : this.#byBubblewrap(command, description, this.#means)
+    for (const folder of described.plain) this.#plain.add(folder)
+    for (const folder of described.gitFolders) this.#withoutCommon.add(folder)
     this.#running += 1
-    for (const path of description.missing) this.#make(path)
-    const release = once(() => this.#release(described))
+    const release = once(() => this.#release())
     return {
       ...held,
       started: (child) => {
@@ -178,12 +196,13 @@ class HeldCommands implements Sandbox {
       unixSockets: true,
     }
     const command = { file: 'true', args: [], directory: '/' }
+    const file = this.#means.kind === 'bubblewrap' ? this.#means.file : 'bwrap'
     const args = bubblewrapArguments(description, command, {
       filterDescriptor: undefined,
       canDisableUserNamespaces: false,
     })
     try {
-      await run('bwrap', [...args])
+      await run(file, [...args])
     } catch (thrown) {
       const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
       throw new SandboxError(
@@ -198,7 +217,11 @@ class HeldCommands implements Sandbox {
     this.#remove()
   }
 
-  #byBubblewrap(command: CommandToHold, description: SandboxDescription, means: BubblewrapMeans): HeldParts {
+  #byBubblewrap(
+    command: CommandToHold,
+    description: SandboxDescription,
+    { file, means }: Extract<Means, { readonly kind: 'bubblewrap' }>,
+  ): HeldParts {
     const filter = seccompFilter(process.arch, { unixSockets: description.unixSockets })
     const hasProxy = description.network === 'proxy'
     const inner = hasProxy
@@ -209,7 +232,7 @@ class HeldCommands implements Sandbox {
       filterDescriptor: filter === undefined ? undefined : command.firstDescriptor,
     })
     return {
-      file: 'bwrap',
+      file,
       args,
       env: this.#environment(command.env, hasProxy ? proxyPort : undefined),
       descriptors: [
@@ -229,11 +252,14 @@ class HeldCommands implements Sandbox {
     }
   }
 
-  /** Each bubblewrap reads it to its end, so each gets a description of the file of its own. */
+  /** Each bubblewrap reads it to its end, so each gets a file of its own, which nobody else can name. */
   #openFilter(filter: Uint8Array): number {
-    const path = join(this.#folder, 'filter')
-    writeFileSync(path, filter)
-    return openSync(path, 'r')
+    const path = join(this.#folder, randomUUID())
+    const descriptor = openSync(path, 'wx+', 0o600)
+    unlinkSync(path)
+    // At a given place: where reading begins stays the start.
+    writeSync(descriptor, filter, 0, filter.length, 0)
+    return descriptor
   }
 
   #environment(env: Environment, port: number | undefined): Environment {
@@ -242,33 +268,23 @@ class HeldCommands implements Sandbox {
     return { ...Object.fromEntries(kept), ...temporary, ...(port !== undefined && proxyVariables(port)) }
   }
 
-  /** A folder holds the place: git does not see an empty one, and nobody takes it for a file of settings. */
-  #make(path: string): void {
-    if (this.#means.kind === 'seatbelt' || this.#made.has(path)) return
-    mkdirSync(path, { mode: 0o700 })
-    this.#made.add(path)
-  }
-
-  #release({ gitFolders }: Described): void {
+  #release(): void {
     this.#running -= 1
-    for (const folder of gitFolders) rmSync(join(folder, 'commondir'), { recursive: true, force: true })
-    if (this.#running === 0) this.#removeMade()
+    this.#restore()
+    if (this.#running === 0) this.#placeholders.remove()
   }
 
-  #removeMade(): void {
-    for (const path of this.#made) {
-      try {
-        rmdirSync(path)
-      } catch {
-        // Somebody outside has put something into it: it is theirs.
-      }
-    }
-    this.#made.clear()
+  /** Takes back what would lead git elsewhere, and could not be kept from coming to be. */
+  #restore(): void {
+    const force = { recursive: true, force: true }
+    for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), force)
+    for (const folder of this.#plain) if (isGitFolder(folder)) rmSync(join(folder, 'HEAD'), force)
   }
 
   #remove(): void {
-    this.#removeMade()
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#restore()
+    this.#placeholders.remove()
+    removeTree(this.#folder)
   }
 
   #openHostProxy(): void {

@@ -201,7 +201,7 @@ async function opened(path: string): Promise<unknown> {
   process.env['PATH'] = path
   try {
     const settings = sandboxSettingsOf([{ enabled: true }])
-    return await openSandbox({ cwd: '/', directories: ['/'], home: '/root', settings })
+    return await openSandbox({ cwd: '/none', directories: ['/none'], home: '/root', settings })
   } finally {
     process.env['PATH'] = before
   }

@@ -1,0 +1,68 @@
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Place } from './description.ts'
+import { SandboxError } from './sandbox-error.ts'
+
+export function foldersIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+  } catch {
+    return []
+  }
+}
+
+export function placeAt(path: string): readonly Place[] {
+  const kind = kindOf(path)
+  return kind === undefined ? [] : [{ path, kind }]
+}
+
+/**
+ * What stands at a path; undefined for nothing.
+ * @throws SandboxError for a link: nothing can be mounted over it, so that it could be replaced.
+ */
+export function kindOf(path: string): Place['kind'] | undefined {
+  const stats = lstatIfThere(path)
+  if (stats === undefined) return undefined
+  if (!stats.isSymbolicLink()) return stats.isDirectory() ? 'folder' : 'file'
+  throw new SandboxError(
+    `${path} is a link, which the sandbox cannot keep from being replaced. Put the file or folder itself in its place.`,
+  )
+}
+
+/** Whether anything stands at a path, a link too. */
+export function isThere(path: string): boolean {
+  return lstatIfThere(path) !== undefined
+}
+
+function lstatIfThere(path: string): ReturnType<typeof lstatSync> | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const mostBytes = 1_000_000
+
+/** The text of a small file; empty for what cannot be read. */
+export function textAt(path: string): string {
+  try {
+    const stats = statSync(path)
+    return stats.isFile() && stats.size <= mostBytes ? readFileSync(path, 'utf8') : ''
+  } catch {
+    return ''
+  }
+}
+
+/** The folders above a path, inside the root: by renaming one of them the path would lead elsewhere. */
+export function foldersBetween(root: string, path: string): readonly string[] {
+  const names = path.slice(root.length).split('/').filter(Boolean).slice(0, -1)
+  return names.map((_, index) => join(root, ...names.slice(0, index + 1)))
+}
+
+/** What is not there can be kept from coming to be by the first folder above it that is not there. */
+export function firstMissing(path: string): readonly string[] {
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return []
+  const parent = dirname(path)
+  return statSync(parent, { throwIfNoEntry: false }) === undefined ? firstMissing(parent) : [path]
+}

@@ -1,0 +1,51 @@
+import { mkdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { messageOf } from '@halting/core/adapters'
+import type { MadeFile } from './git-places.ts'
+import { isThere, textAt } from './on-disk.ts'
+import { SandboxError } from './sandbox-error.ts'
+
+/** Folders and files that stand where commands must make none. They are there while commands run, and gone after. */
+export class Placeholders {
+  readonly #folders = new Set<string>()
+  readonly #files = new Map<string, string>()
+
+  /** @throws SandboxError where one cannot be made: the command could make something else there. */
+  make(folders: readonly string[], files: readonly MadeFile[]): void {
+    try {
+      // A folder holds the place: git does not see an empty one, and nobody takes it for a file of settings.
+      for (const path of folders) if (!this.#folders.has(path) && this.#makeFolder(path)) this.#folders.add(path)
+      for (const { path, text } of files) {
+        // Another session may have made it since this one looked.
+        if (this.#files.has(path) || (textAt(path) === text && isThere(path))) continue
+        writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
+        this.#files.set(path, text)
+      }
+    } catch (thrown) {
+      throw new SandboxError(
+        `What must not come to be cannot be kept from it: ${messageOf(thrown)}. The command was not run.`,
+      )
+    }
+  }
+
+  remove(): void {
+    for (const [path, text] of this.#files) quietly(() => textAt(path) === text && unlinkSync(path))
+    // Where somebody outside has put something into it, it is theirs and stays.
+    for (const path of this.#folders) quietly(() => rmdirSync(path))
+    this.#files.clear()
+    this.#folders.clear()
+  }
+
+  #makeFolder(path: string): boolean {
+    if (isThere(path)) return false
+    mkdirSync(path, { mode: 0o700 })
+    return true
+  }
+}
+
+function quietly(work: () => unknown): void {
+  try {
+    work()
+  } catch {
+    // Gone already, or no longer ours.
+  }
+}

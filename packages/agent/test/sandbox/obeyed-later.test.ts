@@ -1,0 +1,163 @@
+// What a command in the sandbox would have git or this program obey later, outside (spec R-BOX-1, R-BOX-9).
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createBashTool, Workspace } from '@halting/agent'
+import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { removeTree } from '../../src/sandbox/remove-tree.ts'
+import { runTool } from '../support/harness.ts'
+import { contentOf, environmentIn, folderInSight, isBubblewrapThere, makeWorld, shellIn } from './world.ts'
+
+function git(cwd: string, ...args: string[]): string {
+  const given = ['protocol.file.allow=always', 'user.name=a', 'user.email=a@b'].flatMap((value) => ['-c', value])
+  return execFileSync('git', [...given, ...args], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** Settings that have git run a program when it looks at the files. */
+function evil(project: string, proof: string): string {
+  const lines = ['[core]', 'repositoryformatversion = 0', 'bare = false', `worktree = ${project}`]
+  return [...lines, `fsmonitor = "touch ${proof}; false"`].join('\\n')
+}
+
+/** Which of the files could be written by a command in the sandbox. */
+async function written(run: (command: string) => Promise<{ text: string }>, files: readonly string[]): Promise<string> {
+  const tries = files.map((file, at) => `(echo x >> '${file}') 2>/dev/null && echo ${at}`)
+  return (await run(`${tries.join('\n')}\ntrue`)).text
+}
+
+describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs bubblewrap)', () => {
+  test('a bwrap that a command puts on the path holds nothing', async () => {
+    const world = await makeWorld()
+    const bin = join(world.project, 'node_modules/.bin')
+    mkdirSync(bin, { recursive: true })
+    const before = process.env['PATH']
+    process.env['PATH'] = `${bin}:${before}`
+    onTestFinished(() => {
+      process.env['PATH'] = before
+    })
+    const workspace = new Workspace({ cwd: world.project, env: environmentIn(world) })
+    onTestFinished(() => workspace.dispose())
+    const { project, home } = world
+    const settings = sandboxSettingsOf([{ enabled: true }])
+    workspace.sandbox = await openSandbox({ cwd: project, directories: [project], home, settings })
+    const bash = createBashTool(workspace)
+    const script = `printf '#!/bin/sh\\necho x > "${world.outside}/proof"\\n' > node_modules/.bin/bwrap`
+    await runTool(bash, { command: `${script}; chmod +x node_modules/.bin/bwrap` })
+    expect((await runTool(bash, { command: 'echo held' })).text).toBe('held')
+    expect(existsSync(join(world.outside, 'proof'))).toBe(false)
+    await expect(openSandbox({ cwd: bin, directories: [bin], home, settings })).resolves.toBeDefined()
+    process.env['PATH'] = bin
+    await expect(openSandbox({ cwd: project, directories: [project], home, settings })).rejects.toThrow(
+      /in a folder that commands can write/,
+    )
+  })
+
+  test('the project’s own folder becomes no repository beside a broken .git', async () => {
+    const world = await makeWorld()
+    const proof = join(world.outside, 'proof')
+    const plant = `rm .git/HEAD; echo 'ref: refs/heads/main' > HEAD; mkdir objects refs; printf '${evil(world.project, proof)}' > config`
+    const free = await shellIn(world, 'free')
+    await free.run(plant)
+    git(world.project, 'status')
+    expect(existsSync(proof)).toBe(true)
+    await free.run(`rm -rf HEAD objects refs config ${proof}; echo 'ref: refs/heads/main' > .git/HEAD`)
+    const { run, workspace } = await shellIn(world, 'held')
+    const bash = createBashTool(workspace)
+    await runTool(bash, { command: `${plant}; sleep 60`, run_in_background: true })
+    await until(() => existsSync(join(world.project, 'config')))
+    // While it runs, and after another command has ended.
+    expect(() => git(world.project, 'status')).toThrow(/fatal/)
+    await run('true')
+    await workspace.dispose()
+    expect(() => git(world.project, 'status')).toThrow(/not a git repository/)
+    expect(existsSync(proof)).toBe(false)
+    expect(existsSync(join(world.project, 'commondir'))).toBe(false)
+  })
+
+  test('another config by commondir is not there for a moment', async () => {
+    const world = await makeWorld()
+    const proof = join(world.outside, 'proof')
+    const plant = `mkdir evil; cp -r .git/objects .git/refs evil; printf '${evil(world.project, proof)}' > evil/config; echo ../evil > .git/commondir`
+    const { workspace } = await shellIn(world, 'held')
+    const started = `${plant}; touch done; sleep 60`
+    await runTool(createBashTool(workspace), { command: started, run_in_background: true })
+    await until(() => existsSync(join(world.project, 'done')))
+    expect(git(world.project, 'status')).toContain('Untracked')
+    expect(existsSync(proof)).toBe(false)
+    await workspace.dispose()
+    await until(() => !existsSync(join(world.project, '.git/commondir')))
+  })
+
+  test('submodules, whatever their name, and worktrees', async () => {
+    const world = await makeWorld()
+    const { project, outside } = world
+    git(outside, 'init', '-q', 'm')
+    for (const folder of [join(outside, 'm'), project]) git(folder, 'commit', '-q', '--allow-empty', '-m', 'x')
+    git(project, 'submodule', 'add', '-q', join(outside, 'm'), 'vendor/lib')
+    git(project, 'worktree', 'add', '-q', join(outside, 'tree'))
+    git(project, 'config', 'extensions.worktreeConfig', 'true')
+    const { run } = await shellIn(world, 'held')
+    const names = ['modules/vendor/lib/config', 'modules/vendor/lib/hooks/post-checkout', 'config.worktree']
+    const trees = ['worktrees/tree/commondir', 'worktrees/tree/config.worktree', 'worktrees/tree/gitdir']
+    expect(
+      await written(
+        run,
+        [...names, ...trees].map((name) => `.git/${name}`),
+      ),
+    ).toBe('(no output)')
+    // Work goes on in all of them.
+    const commit = 'git -c user.name=a -c user.email=a@b commit -q --allow-empty -m y'
+    const work = `${commit} && git -C vendor/lib status -s && git -C vendor/lib checkout -q -b z && git submodule status && git stash list && git worktree list | wc -l`
+    const { text, isError } = await run(work)
+    expect({ text, isError }).toMatchObject({ isError: false, text: expect.stringMatching(/vendor\/lib.*\n2$/s) })
+    expect(readdirSync(join(project, '.git')).filter((name) => /commondir|worktree$/.test(name))).toEqual([])
+  })
+
+  test('a git folder that settings open, and one beside the file that leads to it', async () => {
+    const world = await makeWorld()
+    const { project, outside } = world
+    git(outside, 'init', '-q', 'm')
+    const main = join(outside, 'm/.git')
+    const opened = await shellIn(world, 'held', { filesystem: { allowWrite: [main] } })
+    const both = (folder: string): readonly string[] => ['config', 'hooks/pre-commit'].map((name) => join(folder, name))
+    expect(await written(opened.run, [...both(main), join(main, 'description')])).toBe('2')
+    git(project, 'init', '-q', '--separate-git-dir', join(project, 'packages/one/store'), 'packages/one')
+    git(project, 'init', '-q', '--bare', 'packages/b.git')
+    const { run } = await shellIn(world, 'held')
+    const folders = ['packages/one/store', 'packages/b.git'].map((name) => join(project, name))
+    expect(await written(run, folders.flatMap(both))).toBe('(no output)')
+  })
+
+  test('hooks and settings in the project that the repository names', async () => {
+    const world = await makeWorld()
+    const { project } = world
+    mkdirSync(join(project, 'scripts/hooks'), { recursive: true })
+    writeFileSync(join(project, 'shared.cfg'), '[include]\n\tpath = more.cfg\n')
+    git(project, 'config', 'core.hooksPath', 'scripts/hooks')
+    git(project, 'config', 'include.path', '../shared.cfg')
+    const { run } = await shellIn(world, 'held')
+    const files = ['scripts/hooks/pre-commit', 'shared.cfg', 'more.cfg', 'scripts/free']
+    expect(await written(run, files)).toBe('3')
+    expect((await run('mv scripts s && mkdir scripts')).isError).toBe(true)
+    expect(contentOf(join(project, 'more.cfg'))).toBeUndefined()
+  })
+})
+
+test('a folder that a command has locked is removed all the same, and nothing that it links to', () => {
+  const folder = folderInSight()
+  mkdirSync(join(folder, 'box/a/b'), { recursive: true })
+  mkdirSync(join(folder, 'kept'))
+  writeFileSync(join(folder, 'box/a/b/file'), '')
+  symlinkSync(join(folder, 'kept'), join(folder, 'box/a/link'))
+  for (const name of ['box/a/b', 'box/a', 'kept']) chmodSync(join(folder, name), 0o500)
+  removeTree(join(folder, 'box'))
+  expect(readdirSync(folder)).toEqual(['kept'])
+  removeTree(join(folder, 'none'))
+})
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let left = 200; left > 0 && !isTrue(); left -= 1) await wait(25)
+  expect(isTrue()).toBe(true)
+}
