@@ -89,8 +89,13 @@ export function fitsPathOrAbove(pattern: GlobPattern, segments: readonly string[
 
 /** Whether the pattern may fit something in a folder, or the folder itself. */
 export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
+  return stateBelow(pattern, folder) !== undefined
+}
+
+/** What the pattern still wants below a folder, equal for equal wants; undefined when nothing there can fit. */
+export function stateBelow(pattern: GlobPattern, folder: readonly string[]): string | undefined {
   const { reached, isFolderAbove } = reachedWith(pattern, folder)
-  return isFolderAbove || reached.size > 0
+  return isFolderAbove || reached.size > 0 ? `${isFolderAbove}:${[...reached].toSorted().join()}` : undefined
 }
 
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {

@@ -1,7 +1,7 @@
 import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { ConfigurationError } from '@halting/core'
 import { userInfo } from 'node:os'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -52,6 +52,17 @@ export function kernelPath(path: string, from: string): string {
     place = segment === '..' ? dirname(realPath(place)) : join(place, segment)
   }
   return place
+}
+
+/**
+ * The search path for programs without what lies in a folder, and without what counts from wherever somebody is. Undefined
+ * for nothing: an empty one would be the folder itself.
+ */
+export function pathOutside(folder: string, path: string = ''): string | undefined {
+  const own = bothEnds(folder)
+  const isOutside = (place: string): boolean =>
+    isAbsolute(place) && bothEnds(place).every((end) => !own.some((root) => isInside(end, root)))
+  return path.split(delimiter).filter(isOutside).join(delimiter) || undefined
 }
 
 const maxLinks = 40

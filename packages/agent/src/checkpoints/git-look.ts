@@ -1,3 +1,4 @@
+import { pathOutside } from '../paths.ts'
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import type { Environment } from '../tools/limits.ts'
@@ -66,6 +67,8 @@ export class GitProject {
   static async of(root: string, env: Environment): Promise<GitProject | undefined> {
     const quiet: Environment = {
       ...env,
+      // Nor is git taken from the project: a command could have put it there, as in node_modules/.bin.
+      PATH: pathOutside(root, env['PATH']),
       GIT_OPTIONAL_LOCKS: '0',
       GIT_NO_LAZY_FETCH: '1',
       GIT_TERMINAL_PROMPT: '0',

@@ -28,6 +28,8 @@ export interface DescribeOptions {
   readonly access: 'read-only' | 'project'
   /** Files that can be read wherever they lie, but for what deny rules name. */
   readonly readable?: readonly string[]
+  /** Packages of this program: never written, wherever they lie. */
+  readonly ownPackages?: readonly string[]
   /** Folders that were seen to be no repositories themselves. What is one since then was made one by a command. */
   readonly plain?: ReadonlySet<string>
 }
@@ -80,7 +82,11 @@ export function describe(options: DescribeOptions): Described {
   const writable = access === 'read-only' ? [] : places([...options.directories, ...settings.allowWrite])
   for (const { path } of writable) refuseTooMuch(path, home)
   const kept = writable.filter(({ kind }) => kind === 'folder').map(({ path }) => protectedPlaces(path, options.plain))
-  const editDenied = [...expandedPlaces(options.denied.edit), ...patternPlaces(settings.denyWrite, options)]
+  const editDenied = [
+    ...expandedPlaces(options.denied.edit),
+    ...patternPlaces(settings.denyWrite, options),
+    ...places(options.ownPackages ?? []),
+  ]
   const made = kept.flatMap((one) => one.made)
   const readOnly = [
     ...kept.flatMap((one) => one.readOnly),

@@ -30,6 +30,11 @@ function fitsDomain(name: string, pattern: string): boolean {
     : name === pattern
 }
 
+/** Whether a name is written as resolvers read it. Others they make another name of, which was not judged: `gi\u00ADst` is `gist`. */
+export function isPlainHost(host: string): boolean {
+  return isIP(host) !== 0 || /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(host)
+}
+
 export function normalHost(host: string): string {
   return host
     .trim()

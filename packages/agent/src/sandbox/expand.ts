@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { couldFitBelow, fitsPath, type GlobPattern } from '../glob-pattern.ts'
+import { fitsPath, type GlobPattern, stateBelow } from '../glob-pattern.ts'
+import { realPath } from '../paths.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A pattern of paths with the folders from which it counts, such as those of deny rules. */
@@ -14,13 +15,14 @@ export interface PlacePattern {
 const mostEntries = 300_000
 
 /**
- * What there is on disk that patterns name: of a folder that fits, the folder alone. Links are given as they stand and not
- * followed. `folder/**` is the folder: nothing may come to be in it either.
+ * What there is on disk that patterns name: of a folder that fits, the folder alone. A link that fits is given as it stands;
+ * one to a folder is followed, since what lies behind it can be named through it. `folder/**` is the folder: nothing may come to be in it either.
  * @throws SandboxError when there is too much to look at: what was not looked at could not be kept shut.
  */
 export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
   let entriesLeft = mostEntries
   const found = new Set<string>()
+  const seen = new Set<string>()
   const look = (folder: string, segments: readonly string[], glob: GlobPattern): void => {
     for (const entry of entriesOf(folder)) {
       entriesLeft -= 1
@@ -32,15 +34,26 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
       const path = join(folder, entry.name)
       const inner = [...segments, entry.name]
       if (fitsPath(glob, inner)) found.add(path)
-      else if (entry.isDirectory() && couldFitBelow(glob, inner)) look(path, inner, glob)
+      else if (entry.isDirectory()) enter(path, path, inner, glob)
+      else if (entry.isSymbolicLink()) enter(realPath(path), path, inner, glob)
     }
+  }
+  /** Every folder once for the same wants: links may lead in circles. */
+  const enter = (real: string, path: string, segments: readonly string[], glob: GlobPattern): void => {
+    const state = stateBelow(glob, segments)
+    const key = `${state}:${real}`
+    if (state === undefined || seen.has(key)) return
+    seen.add(key)
+    look(path, segments, glob)
   }
   for (const { anchors, glob } of patterns) {
     const own = glob.at(-1) === 'any' ? glob.slice(0, -1) : glob
     for (const anchor of anchors) {
       if (own.length === 0) found.add(anchor)
-      else look(anchor, [], own)
+      else enter(realPath(anchor), anchor, [], own)
     }
+    // Wants of one pattern say nothing about those of the next.
+    seen.clear()
   }
   return [...found]
 }

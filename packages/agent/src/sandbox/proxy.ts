@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { connect, type Server, type Socket } from 'node:net'
-import { type DomainLists, isDomainAllowed, isPublicAddress, normalHost } from './domains.ts'
+import { type DomainLists, isDomainAllowed, isPlainHost, isPublicAddress, normalHost } from './domains.ts'
 
 export interface ProxyOptions {
   readonly domains: DomainLists
@@ -56,6 +56,7 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
   if (target === undefined) return refuse(client, 400, 'this proxy takes CONNECT and http:// requests')
   const { host, port } = target
   const address = await addressOf(host, options)
+  if (client.destroyed) return
   if (typeof address !== 'string') {
     options.onRefused?.(host, address.why)
     return refuse(client, 403, `${host} is not reachable from the sandbox: ${address.why}`)
@@ -66,7 +67,9 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
     client.destroy()
     upstream.destroy()
   }
+  let isConnected = false
   upstream.once('connect', () => {
+    isConnected = true
     if (target.isTunnel) client.write('HTTP/1.1 200 Connection established\r\n\r\n')
     else upstream.write(target.preface)
     if (rest.length > 0) upstream.write(rest)
@@ -74,7 +77,7 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
     client.pipe(upstream)
   })
   upstream.on('error', (error) => {
-    if (upstream.connecting) refuse(client, 502, error.message)
+    if (!isConnected) refuse(client, 502, error.message)
     else end()
   })
   client.on('error', end)
@@ -87,8 +90,10 @@ function targetOf(head: string): Target | undefined {
   if (!version.startsWith('HTTP/1.')) return undefined
   if (method === 'CONNECT') {
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
-    return host === '' ? undefined : { host: normalHost(host), port: Number(port), preface: '', isTunnel: true }
+    return withPlaces({ host: normalHost(host), port: Number(port), preface: '', isTunnel: true })
   }
+  // A line that goes on another one, or ends within, would be a host of its own to some servers.
+  if (!fields.every((field) => /^[\w!#$%&'*+.^`|~-]+:[^\r\n]*$/.test(field))) return undefined
   try {
     const url = new URL(where)
     if (url.protocol !== 'http:') return undefined
@@ -96,10 +101,20 @@ function targetOf(head: string): Target | undefined {
     const kept = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
     const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, ...kept, 'Connection: close']
     const port = url.port === '' ? 80 : Number(url.port)
-    return { host: normalHost(url.hostname), port, preface: `${lines.join('\r\n')}\r\n\r\n`, isTunnel: false }
+    return withPlaces({
+      host: normalHost(url.hostname),
+      port,
+      preface: `${lines.join('\r\n')}\r\n\r\n`,
+      isTunnel: false,
+    })
   } catch {
     return undefined
   }
+}
+
+/** A target that there can be: to connect to another throws. */
+function withPlaces(target: Target): Target | undefined {
+  return isPlainHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
 }
 
 async function addressOf(host: string, options: ProxyOptions): Promise<string | { readonly why: string }> {

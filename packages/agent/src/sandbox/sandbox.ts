@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, unli
 import { Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { messageOf } from '@halting/core/adapters'
 import { matchesCommand } from '../permissions/wildcard.ts'
@@ -14,6 +15,8 @@ import type { PlainCommand, SandboxDescription } from './description.ts'
 import { isGitFolder } from './git-places.ts'
 import { type ProxyOptions, serveProxy } from './proxy.ts'
 import { findBubblewrap } from './find-bubblewrap.ts'
+import { ripgrepPath } from '../tools/ripgrep.ts'
+import { ownPackages } from './own-packages.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -74,7 +77,8 @@ const run = promisify(execFile)
 
 /** @throws SandboxError where commands cannot be held: what is missing, and what to install. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
-  if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' })
+  const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, (await ripgrepPath()) ?? ''])
+  if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' }, packages)
   if (process.platform !== 'linux') {
     throw new SandboxError(
       'The sandbox needs Linux (bubblewrap) or macOS. On Windows use WSL2, or leave --sandbox out.',
@@ -83,7 +87,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const file = findBubblewrap(process.env['PATH'] ?? '', [options.cwd, ...options.directories, ...writableOf(options)])
   const version = await bubblewrapVersion(file)
   const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
-  const held = new HeldCommands(options, { kind: 'bubblewrap', file, means })
+  const held = new HeldCommands(options, { kind: 'bubblewrap', file, means }, packages)
   try {
     await held.check()
   } catch (thrown) {
@@ -117,6 +121,7 @@ type Means =
 class HeldCommands implements Sandbox {
   readonly #options: SandboxOptions
   readonly #means: Means
+  readonly #packages: readonly string[]
   /** Of this session alone; `tmp` in it is what commands see as /tmp. */
   readonly #folder: string
   readonly #temporary: string
@@ -130,8 +135,9 @@ class HeldCommands implements Sandbox {
   #running = 0
   readonly #removeAtExit = (): void => this.#remove()
 
-  constructor(options: SandboxOptions, means: Means) {
+  constructor(options: SandboxOptions, means: Means, packages: readonly string[]) {
     this.#options = options
+    this.#packages = packages
     this.#means = means
     this.#folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-sandbox-')))
     this.#temporary = join(this.#folder, 'tmp')
@@ -156,7 +162,18 @@ class HeldCommands implements Sandbox {
     const { cwd, directories, home, settings, denied } = this.#options
     const patterns = denied?.() ?? { read: [], edit: [] }
     const [temporary, plain] = [this.#temporary, this.#plain]
-    return describe({ cwd, directories, home, settings, access, temporary, denied: patterns, readable, plain })
+    return describe({
+      cwd,
+      directories,
+      home,
+      settings,
+      access,
+      temporary,
+      denied: patterns,
+      readable,
+      plain,
+      ownPackages: this.#packages,
+    })
   }
 
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand {

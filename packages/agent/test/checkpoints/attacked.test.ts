@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { FileCheckpoints } from '@halting/agent'
+import { GitProject } from '../../src/checkpoints/git-look.ts'
 import { openProject, type Project } from '../support/changed-project.ts'
 
 let project: Project | undefined
@@ -179,4 +180,21 @@ test('of a command in the background as much is kept as of any other', async () 
   const { use, folder } = opened('folder')
   await use('run1', 'Bash', { command: `: ${'x'.repeat(5_000)}`, run_in_background: true })
   expect(readFileSync(join(folder, 'changes.jsonl'), 'utf8').length).toBeLessThan(1_500)
+})
+
+describe('git', () => {
+  test.each(['bin', '', '.', './bin'])(
+    'is not taken from the project, which %j on the path would lead to',
+    async (entry) => {
+      const { cwd } = opened('git')
+      mkdirSync(at('bin'))
+      for (const name of ['git', 'bin/git'])
+        writeFileSync(at(name), `#!/bin/sh\necho ran > "${cwd}/proof"\n`, { mode: 0o755 })
+      const place = entry === 'bin' ? at('bin') : entry
+      const found = await GitProject.of(cwd, { ...process.env, PATH: `${place}:${process.env['PATH']}` })
+      expect([found === undefined, existsSync(at('proof'))]).toEqual([false, false])
+      await GitProject.of(cwd, { PATH: place })
+      expect(existsSync(at('proof'))).toBe(false)
+    },
+  )
 })

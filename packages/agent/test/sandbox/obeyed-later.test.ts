@@ -1,11 +1,12 @@
 // What a command in the sandbox would have git or this program obey later, outside (spec R-BOX-1, R-BOX-9).
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBashTool, Workspace } from '@halting/agent'
 import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { ownPackages } from '../../src/sandbox/own-packages.ts'
 import { removeTree } from '../../src/sandbox/remove-tree.ts'
 import { runTool } from '../support/harness.ts'
 import { contentOf, environmentIn, folderInSight, isBubblewrapThere, makeWorld, shellIn } from './world.ts'
@@ -128,6 +129,26 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     const { run } = await shellIn(world, 'held')
     const folders = ['packages/one/store', 'packages/b.git'].map((name) => join(project, name))
     expect(await written(run, folders.flatMap(both))).toBe('(no output)')
+  })
+
+  test('this program and its ripgrep, where they are installed in the project', async () => {
+    const root = realpathSync(new URL('../../../..', import.meta.url).pathname)
+    const home = folderInSight()
+    const settings = sandboxSettingsOf([{ enabled: true }])
+    const sandbox = await openSandbox({ cwd: root, directories: [root], home, settings })
+    onTestFinished(() => sandbox.dispose())
+    const { rgPath } = await import('@vscode/ripgrep')
+    const { readOnly, pinned } = sandbox.describe('project').description
+    const isIn = (path: string): boolean => realpathSync(rgPath).startsWith(`${path}/`)
+    expect(readOnly.filter(({ path }) => isIn(path))).toHaveLength(1)
+    expect(pinned).toContain(join(root, 'node_modules'))
+    const files = [
+      '/p/node_modules/halting/dist/x.js',
+      '/p/node_modules/@a/b/c/d.js',
+      '/usr/bin/node',
+      '/p/node_modules/y',
+    ]
+    expect(ownPackages(files)).toEqual(['/p/node_modules/halting', '/p/node_modules/@a/b'])
   })
 
   test('hooks and settings in the project that the repository names', async () => {

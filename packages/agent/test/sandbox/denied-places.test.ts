@@ -1,0 +1,67 @@
+// What deny rules name is shut also where links lead to it (spec R-BOX-2, R-BOX-2a).
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createBashTool, createPermissions, Workspace } from '@halting/agent'
+import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
+import { expect, onTestFinished, test } from 'vitest'
+import { runTool } from '../support/harness.ts'
+import { expanded } from '../../src/sandbox/expand.ts'
+import { folderInSight, isBubblewrapThere } from './world.ts'
+
+/** A project with links out of it, into itself and in circles. */
+function makeTree(): { readonly project: string; readonly outside: string } {
+  const base = folderInSight()
+  const [project, outside] = [join(base, 'project'), join(base, 'outside')]
+  mkdirSync(join(project, 'real/deep'), { recursive: true })
+  mkdirSync(join(outside, 'conf/inner'), { recursive: true })
+  for (const file of ['conf/app.key', 'conf/other', 'conf/inner/.env', 'alone.pem'])
+    writeFileSync(join(outside, file), `${file}\n`)
+  writeFileSync(join(project, 'real/deep/x.key'), 'x.key\n')
+  symlinkSync(join(outside, 'conf'), join(project, 'conf'))
+  symlinkSync('real', join(project, 'inside'))
+  symlinkSync('..', join(project, 'real/deep/circle'))
+  symlinkSync(project, join(outside, 'conf/back'))
+  symlinkSync(join(outside, 'alone.pem'), join(project, 'link.pem'))
+  return { project, outside }
+}
+
+const rows = [
+  [['Read(./conf/app.key)'], ['conf/app.key']],
+  [['Read(./conf/*.key)'], ['conf/app.key']],
+  [['Read(.env)'], ['conf/inner/.env']],
+  [['Read(./**/*.pem)'], ['alone.pem']],
+  [['Read(./inside/deep/x.key)'], ['x.key']],
+  [['Read(./conf/inner/**)'], ['conf/inner/.env']],
+] as const
+
+test.skipIf(!isBubblewrapThere).each(rows)('%j shuts %j (needs bubblewrap)', async (deny, shut) => {
+  const { project } = makeTree()
+  const permissions = createPermissions({ cwd: project, mode: 'bypassPermissions', deny: [...deny] })
+  const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
+  onTestFinished(() => workspace.dispose())
+  workspace.sandbox = await openSandbox({
+    cwd: project,
+    directories: [project],
+    home: '/nobody',
+    settings: sandboxSettingsOf([{ enabled: true }]),
+    denied: () => permissions.deniedPlaces(),
+  })
+  const all = ['conf/app.key', 'conf/other', 'conf/inner/.env', 'alone.pem', 'x.key']
+  const command =
+    'cat conf/app.key conf/other conf/inner/.env link.pem real/deep/x.key inside/deep/x.key ../outside/conf/* 2>&1'
+  const { text } = await runTool(createBashTool(workspace), { command })
+  expect(all.filter((line) => !text.split('\n').includes(line))).toEqual(shut)
+})
+
+test('every folder is looked at once, however many links lead to it', () => {
+  const { project } = makeTree()
+  for (let at = 0; at < 12; at += 1) {
+    mkdirSync(join(project, `p${at}`))
+    for (let to = 0; to < 12; to += 1) symlinkSync(`../p${to}`, join(project, `p${at}/l${to}`))
+  }
+  writeFileSync(join(project, 'p0/.env'), '')
+  const { patterns } = { patterns: createPermissions({ cwd: project, deny: ['Read(.env)'] }).deniedPlaces().read }
+  const started = performance.now()
+  expect(expanded(patterns).filter((path) => path.includes('/p0/'))).toHaveLength(1)
+  expect(performance.now() - started).toBeLessThan(2_000)
+})
