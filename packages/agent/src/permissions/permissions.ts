@@ -116,14 +116,18 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     { readonly of: RuleBook; readonly is: RuleBook }
   >()
   /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
+  let lastLearned: PermissionRequest['learned']
   const bookFor = ({ learned }: PermissionRequest): RuleBook => {
     if (learned === undefined) return book
+    lastLearned = learned
     const made = known.get(learned)
     if (made?.of === book) return made.is
     const is = withLearned(book, learned)
     known.set(learned, { of: book, is })
     return is
   }
+  /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
+  const lastBook = (): RuleBook => (lastLearned === undefined ? book : withLearned(book, lastLearned))
   const denies: Permissions['denies'] = (request) => {
     const present = bookFor(request)
     const rule = ruleFor(present.deny, request.call.name, subjectOf(request.call, cwd), present)
@@ -173,11 +177,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
     judgedPath: (callId) => judged.get(callId),
     deniedPlaces() {
+      const { deny } = lastBook()
       const named = (kinds: ReadonlySet<string>): DeniedPatterns['read'] =>
-        book.deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
+        deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
       return { read: named(readers), edit: named(writers) }
     },
-    domains: () => domainsOf(book),
+    domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, keep },

@@ -33,6 +33,8 @@ export interface SandboxOptions {
   readonly settings: SandboxSettings
   /** What deny rules name now: rules may come while a session goes on. */
   readonly denied?: () => DeniedPatterns
+  /** Domains that are not reached now, beside those of the settings. */
+  readonly deniedDomains?: () => readonly string[]
   /** For tests: how names are resolved and connections opened. */
   readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
 }
@@ -143,7 +145,14 @@ class HeldCommands implements Sandbox {
     this.#temporary = join(this.#folder, 'tmp')
     mkdirSync(this.#temporary, { mode: 0o700 })
     const { allowedDomains: allowed, deniedDomains: denied } = options.settings
-    this.#proxy = { domains: { allowed, denied }, ...options.proxy }
+    const allDenied = (): readonly string[] => [...denied, ...(options.deniedDomains?.() ?? [])]
+    const domains = {
+      allowed,
+      get denied() {
+        return allDenied()
+      },
+    }
+    this.#proxy = { domains, ...options.proxy }
     process.once('exit', this.#removeAtExit)
     if (means.kind === 'seatbelt' && allowed.length > 0) this.#openHostProxy()
   }

@@ -3,6 +3,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createBashTool, createPermissions, Workspace } from '@halting/agent'
 import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
+import type { PermissionRequest } from '@halting/core'
+import type { PermissionUpdate } from '@halting/core/adapters'
 import { expect, onTestFinished, test } from 'vitest'
 import { runTool } from '../support/harness.ts'
 import { expanded } from '../../src/sandbox/expand.ts'
@@ -51,6 +53,33 @@ test.skipIf(!isBubblewrapThere).each(rows)('%j shuts %j (needs bubblewrap)', asy
     'cat conf/app.key conf/other conf/inner/.env link.pem real/deep/x.key inside/deep/x.key ../outside/conf/* 2>&1'
   const { text } = await runTool(createBashTool(workspace), { command })
   expect(all.filter((line) => !text.split('\n').includes(line))).toEqual(shut)
+})
+
+test('deny rules that a person gave in the session are those of the sandbox from then on, and may be taken back', async () => {
+  const { project } = makeTree()
+  const permissions = createPermissions({ cwd: project, deny: ['Read(./a)', 'WebFetch(domain:a.com)'] })
+  const call = { type: 'tool_use', id: 'c', name: 'Bash', input: { command: 'ls' } } as const
+  const rules = (type: 'addRules' | 'removeRules', toolName: string, ruleContent: string): PermissionUpdate =>
+    ({ type, behavior: 'deny', rules: [{ toolName, ruleContent }], destination: 'session' }) as const
+  const seen = (learned?: readonly PermissionUpdate[]): readonly unknown[] => {
+    // Of a request the rules look at these alone.
+    const tool = { name: 'Bash' } as unknown as PermissionRequest['tool']
+    permissions.denies({ call, tool, readOnly: true, ...(learned !== undefined && { learned }) })
+    const named = permissions.deniedPlaces().read.flatMap((pattern) => pattern.named ?? [])
+    return [named.map((path) => path.slice(project.length)), permissions.domains().denied]
+  }
+  const learned = [rules('addRules', 'Read', './b'), rules('addRules', 'WebFetch', 'domain:b.com')]
+  expect(seen()).toEqual([['/a'], ['a.com']])
+  expect(seen(learned)).toEqual([
+    ['/a', '/b'],
+    ['a.com', 'b.com'],
+  ])
+  // Another run that learned nothing opens nothing that is shut.
+  expect(seen()).toEqual([
+    ['/a', '/b'],
+    ['a.com', 'b.com'],
+  ])
+  expect(seen([...learned, rules('removeRules', 'Read', './b')])).toEqual([['/a'], ['a.com', 'b.com']])
 })
 
 test('every folder is looked at once, however many links lead to it', () => {

@@ -25,11 +25,9 @@ export async function holdCommands(
   const wanted: readonly JsonObject[] = flags.sandbox === true ? [{ enabled: true }, ...sandbox] : sandbox
   const own = sandboxSettingsOf(wanted)
   if (!own.enabled) return
-  const domains = permissions.domains()
   const settings = {
     ...own,
-    allowedDomains: [...own.allowedDomains, ...domains.allowed],
-    deniedDomains: [...own.deniedDomains, ...domains.denied],
+    allowedDomains: [...own.allowedDomains, ...permissions.domains().allowed],
   }
   workspace.sandbox = await openSandbox({
     cwd: workspace.cwd,
@@ -37,6 +35,7 @@ export async function holdCommands(
     home: homeFolder(env),
     settings: { ...settings, denyWrite: [...settings.denyWrite, ...ownFolders(env, workspace.cwd)] },
     denied: () => permissions.deniedPlaces(),
+    deniedDomains: () => permissions.domains().denied,
     proxy: { onRefused: (host, why) => output.err(told(`the sandbox refused the network: ${host}: ${why}`)) },
   })
 }
