@@ -42,6 +42,13 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   const { kind, exitCode, stdout, stderr } = end
   if (kind === 'timed out') return { error: 'it took too long and was ended' }
   if (kind === 'aborted' || kind === 'left') return nothing
+  if (kind === 'not held') {
+    const why = `the sandbox could not hold it: ${cut(stderr.trim(), 500)}`
+    // A command could see to it that no hook can be held: a guard that did not look lets nothing through.
+    return guards.has(event)
+      ? { ...blocking(event, `A hook did not run: ${why}`, nothing), error: why }
+      : { error: why }
+  }
   if (kind !== 'exited') return { error: `${kind}: ${cut(stderr.trim(), 500)}` }
   const text = stdout.trim()
   const json = text.startsWith('{') ? parsed(text) : undefined
@@ -54,6 +61,8 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   if (plainIsContext.has(event)) return text === '' ? nothing : { context: cut(text, contextLimit) }
   return text.startsWith('{') ? { error: 'what it printed begins as JSON and is none' } : nothing
 }
+
+const guards: ReadonlySet<HookEvent> = new Set<HookEvent>(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])
 
 const plainIsContext: ReadonlySet<HookEvent> = new Set<HookEvent>(['UserPromptSubmit', 'SessionStart'])
 

@@ -6,8 +6,8 @@ import type { HookProcesses } from './processes.ts'
 
 /** How a hook ended, whatever it is made of. Always a value. */
 export interface HookEnd {
-  /** `left`: it said that nobody is to wait for it. */
-  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left'
+  /** `left`: it said that nobody is to wait for it. `not held`: it did not run, since the sandbox could not hold it. */
+  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not held'
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
@@ -70,6 +70,9 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     if (how === 'left') return end('left')
     await drained(child, [stdout, stderr])
     processes.release(group)
+    // What bubblewrap says before it could make the sandbox. A hook that says so itself is taken at its word.
+    const isUnheld = call.sandbox !== undefined && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
+    if (isUnheld) return end('not held')
     return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
   } finally {
     clearInterval(progress)

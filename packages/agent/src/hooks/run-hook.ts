@@ -1,5 +1,6 @@
 import { messageOf, textOf } from '@halting/core/adapters'
 import type { HookContext, JsonObject } from '@halting/core'
+import { SandboxError } from '../sandbox/sandbox-error.ts'
 import type { HookProcesses } from './processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-command.ts'
 import type { ShellHook } from './settings.ts'
@@ -43,7 +44,7 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
         return await inTime(hook, signal, () => askModel(hook.prompt, input, source))
     }
   } catch (thrown) {
-    return failed(messageOf(thrown))
+    return thrown instanceof SandboxError ? { ...failed(thrown.message), kind: 'not held' } : failed(messageOf(thrown))
   }
 }
 

@@ -1,7 +1,8 @@
 // Spec R-SETHOOK-23: command hooks run in the sandbox where there is one.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { answerOf } from '../../src/hooks/answer.ts'
 import { readHooks, ShellHooks } from '../../src/hooks/index.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
 import { runHook } from '../../src/hooks/run-hook.ts'
@@ -84,14 +85,28 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     expect([kind, processesNamed('sleep 323.5')]).toEqual(['timed out', ''])
   })
 
-  test('a hook that cannot be held does not run, and decides nothing', async () => {
+  test('a guard that cannot be held does not run, and lets nothing through', async () => {
     const world = await makeWorld()
-    const { kind, stderr } = await runHeld({ ...world, home: join(world.project, 'home') }, 'touch ran')
-    expect([kind, stderr, contentOf(join(world.project, 'ran'))]).toEqual([
-      'not started',
-      expect.stringContaining('your home folder is in it'),
+    // A command could do this.
+    symlinkSync('nowhere', join(world.project, '.envrc'))
+    const end = await runHeld(world, 'touch ran')
+    expect([end.kind, end.stderr, contentOf(join(world.project, 'ran'))]).toEqual([
+      'not held',
+      expect.stringContaining('.envrc is a link'),
       undefined,
     ])
+    const why = expect.stringMatching(/the sandbox could not hold it: .*\.envrc is a link/)
+    expect(answerOf('PreToolUse', end)).toEqual({ permission: 'deny', permissionReason: why, error: why })
+    expect(answerOf('PermissionRequest', end)).toMatchObject({ request: { behavior: 'deny', message: why } })
+    expect(answerOf('UserPromptSubmit', end)).toEqual({ block: why, error: why })
+    for (const event of ['PostToolUse', 'Stop', 'SessionStart'] as const)
+      expect(answerOf(event, end)).toEqual({ error: why })
+  })
+
+  test('a bubblewrap that gives up before the hook ran is none that the hook decided', async () => {
+    const world = await makeWorld()
+    expect((await runHeld(world, 'echo "bwrap: no such place" >&2; exit 1')).kind).toBe('not held')
+    expect((await runHeld(world, 'echo "no such place" >&2; exit 1')).kind).toBe('exited')
   })
 
   test('hooks of a session beside each other are held', async () => {
