@@ -114,6 +114,14 @@ describe('what forbids and stands under another name stops the program: it would
       { sandbox: { filesystem: { denyRaed: ['x'] } } },
       'there is no setting sandbox.filesystem.denyRaed; did you mean denyRead?',
     ],
+    [
+      { sandbox: { enabled: true, denyRead: ['~/x'] } },
+      'there is no setting sandbox.denyRead; did you mean sandbox.filesystem.denyRead?',
+    ],
+    [
+      { sandbox: { filesystem: { deniedDomains: ['x.org'] } } },
+      'there is no setting sandbox.filesystem.deniedDomains; did you mean sandbox.network.deniedDomains?',
+    ],
     [{ hoosk: {} }, 'there is no setting hoosk; did you mean hooks?'],
   ])('%j', async (content, message) => {
     for (const name of [own, projects]) {

@@ -410,3 +410,11 @@ describe('whatever a project’s file holds, nothing is more open than without i
     expect(stopped).toBeLessThan(runs * 0.9)
   })
 })
+
+test('settings of the sandbox that other programs have are passed over in silence', async () => {
+  const where = place()
+  const network = { allowLocalBinding: true, allowUnixSockets: ['/x'], httpProxyPort: 8080 }
+  const sandbox = { enabled: true, failIfUnavailable: true, enableWeakerNestedSandbox: false, network }
+  where.write('~/.claude/settings.json', { sandbox })
+  expect(await load(where)).toMatchObject({ warnings: [], settings: { sandbox: [sandbox] } })
+})

@@ -76,6 +76,8 @@ export interface Sandbox {
 }
 
 const run = promisify(execFile)
+/** A bwrap that does not answer holds nothing, and the program does not wait for it. */
+const tryMs = 20_000
 
 /** @throws SandboxError where commands cannot be held: what is missing, and what to install. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -106,7 +108,7 @@ function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] 
 /** `0.8.0` as 0.008. */
 async function bubblewrapVersion(file: string): Promise<number> {
   try {
-    const { stdout } = await run(file, ['--version'])
+    const { stdout } = await run(file, ['--version'], { timeout: tryMs })
     const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
     return major + minor / 1000
   } catch (thrown) {
@@ -228,7 +230,7 @@ class HeldCommands implements Sandbox {
       canDisableUserNamespaces: false,
     })
     try {
-      await run(file, [...args])
+      await run(file, [...args], { timeout: tryMs })
     } catch (thrown) {
       const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
       throw new SandboxError(

@@ -328,9 +328,15 @@ function strayGuard(file: PlacedText, path: readonly string[], near: string | un
   const meant = inner === undefined && key.startsWith(permissionPrefix) ? key.slice(permissionPrefix.length) : key
   if (inner === undefined && guards.has(meant))
     return problem(`${meant} stands in permissions: {"permissions": {"${meant}": …}}`)
+  const home = group === 'sandbox' && guardsOfSandbox.has(key) ? groupOfSandbox(key) : undefined
+  if (home !== undefined) return problem(`did you mean sandbox.${home}.${key}? Mend it, or take it away`)
   const guarding = inner === undefined ? guardingGroups : group === 'sandbox' ? guardsOfSandbox : guards
   const isGuard = guarding.has(near ?? '')
   return isGuard ? problem(`did you mean ${near}? Mend it, or take it away`) : undefined
+}
+
+function groupOfSandbox(key: string): string | undefined {
+  return Object.entries(sandboxKeys).find(([group, names]) => group !== 'sandbox' && names.includes(key))?.[0]
 }
 
 function unknownKey(file: PlacedText, path: readonly string[], meant: string | undefined): string {
