@@ -95,7 +95,9 @@ export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): 
 /** What the pattern still wants below a folder, equal for equal wants; undefined when nothing there can fit. */
 export function stateBelow(pattern: GlobPattern, folder: readonly string[]): string | undefined {
   const { reached, isFolderAbove } = reachedWith(pattern, folder)
-  return isFolderAbove || reached.size > 0 ? `${isFolderAbove}:${[...reached].toSorted().join()}` : undefined
+  return isFolderAbove || reached.size > 0
+    ? `${isFolderAbove}:${[...reached].toSorted((one, other) => one - other).join()}`
+    : undefined
 }
 
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
