@@ -11,7 +11,8 @@ import {
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
-import { gitProblem } from './git-settings.ts'
+import { findsOwnFirst, gitProblem } from './git-settings.ts'
+import { relocateProblem } from './links.ts'
 import { type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
 import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
@@ -69,7 +70,8 @@ export function bareRule(book: RuleBook): string | undefined {
 export function partsOf(command: string, book: RuleBook): readonly PartVerdict[] {
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const place: Place = { book, whereabouts, isHardened: isReadOnlyAnalysis(analysis), repositories: new Map() }
+  const isHardened = isReadOnlyAnalysis(analysis)
+  const place: Place = { book, whereabouts, isHardened, changes: changesFiles(analysis), repositories: new Map() }
   const commands = analysis.commands.map((part): PartVerdict => {
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
@@ -96,8 +98,18 @@ interface Place {
   readonly book: RuleBook
   readonly whereabouts: Whereabouts
   readonly isHardened: boolean
+  /** Something in the line writes, and may so make a repository of a folder. */
+  readonly changes: boolean
   /** What was found out about repositories, by folder. */
   readonly repositories: Map<string, string | undefined>
+}
+
+/** Whether a command or a redirect of the line writes, as far as they are described. */
+export function changesFiles({ commands, redirects }: ShellAnalysis): boolean {
+  return (
+    redirects.some(({ direction, target }) => direction === 'out' && !isHarmlessSink(target)) ||
+    commands.some((command) => effectsOfCommand(command).some(({ kind }) => kind === 'write' || kind === 'write tree'))
+  )
 }
 
 function redirectVerdicts(
@@ -181,6 +193,8 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
     case 'read tree':
     case 'read through links':
       return readProblem(effect, place)
+    case 'relocate':
+      return relocateEffectProblem(effect.word, place)
     case 'write':
     case 'write tree':
       return writeProblem(effect, place)
@@ -189,13 +203,15 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
 
 export function gitEffectProblem(
   effect: Extract<Effect, { kind: 'git' }>,
-  { book, whereabouts, isHardened, repositories }: Place,
+  { book, whereabouts, isHardened, changes, repositories }: Place,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
   if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
   if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), folder)))
     return 'git shows what it keeps of files that a rule is about'
   for (const folder of folders.paths) {
+    // What makes a bare repository can be written in the same line: nobody could look at its settings.
+    if (changes && !findsOwnFirst(folder)) return 'the line may make a repository of the folder before git runs there'
     const key = `${effect.entersSubmodules} ${folder}`
     if (!repositories.has(key))
       repositories.set(
@@ -235,6 +251,12 @@ function readProblem(
   return open.some((folder) => couldFitBelow(readRules(book), folder))
     ? 'a file that a rule is about may be among those that it reads'
     : undefined
+}
+
+function relocateEffectProblem(word: ShellWord, { book, whereabouts }: Place): string | undefined {
+  const places = placesOf(word, whereabouts)
+  if (places.isUnknown) return unknownPlace
+  return places.paths.map((path) => relocateProblem(path, pathRules(book))).find((problem) => problem !== undefined)
 }
 
 /** Where nothing in the line writes, what is on disk now tells. */

@@ -1,11 +1,18 @@
 import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
-import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
+import {
+  effectsOfCommand,
+  isHarmlessSink,
+  isHarmlessVariable,
+  isReadOnlySimpleCommand,
+  isShellLocal,
+} from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
-import { mightBeCommands, unseenCode } from '../shell/unseen.ts'
+import { commandsInValue, mightBeCommands, unseenCode } from '../shell/unseen.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
+import { relocateProblem } from './links.ts'
 import { holdsFitting } from './tree-rules.ts'
 import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
@@ -171,7 +178,14 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
 }
 
 function hiddenCommand(analysis: ShellAnalysis, rules: readonly PermissionRule[]): string | undefined {
-  for (const { words } of analysis.commands) {
+  for (const { words, assignments } of analysis.commands) {
+    for (const assignment of assignments) {
+      const [name = ''] = assignment.value.split(/[+[=]/, 1)
+      const texts = commandsInValue(assignment, isHarmlessVariable(name) || isShellLocal(name))
+      if (texts === undefined) return `what ${name} makes other programs run is not looked at`
+      const rule = rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))
+      if (rule !== undefined) return `${name} may hold a command that the rule ${rule.source} is about`
+    }
     const texts = mightBeCommands(words)
     const rule = rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))
     if (rule !== undefined) return `${words[0]?.value ?? ''} may run a command that the rule ${rule.source} is about`
@@ -186,12 +200,14 @@ function handsOver({ words }: SimpleCommand): boolean {
 
 /** Programs that copy, pack, search or remove folders with all that is in them. */
 const treeUsers: ReadonlySet<string> = new Set(
-  'cp mv rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '),
+  'cp mv ln link rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '),
 )
 
 /** Commands of git that hand out what files held. */
 const handingOut =
-  /^(?:archive|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
+  /^(?:archive|clone|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
+
+const showing = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
 
 /** What a program that is not known to read only may do to files that the rules are about, by the words that it is given. */
 function reachOf(
@@ -201,7 +217,9 @@ function reachOf(
 ): string | undefined {
   const name = nameOf(words[0]?.value ?? '')
   const literal = words.slice(1).filter(({ kind, value }) => kind === 'literal' && !value.startsWith('-'))
-  if (name === 'git' && literal.some(({ value }) => handingOut.test(value))) {
+  // With options that are not described these may show what files held, whatever the described ones do.
+  const isShowing = literal.slice(0, 2).some(({ value }) => showing.test(value))
+  if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
     if (whereabouts.directories.some((folder) => couldFitBelow(rules, folder)))
       return 'git hands out what it keeps of files that a rule is about'
   }
@@ -210,6 +228,8 @@ function reachOf(
     for (const place of placesOf(word, whereabouts).paths) {
       const changed = patternForPath(rules, edit, place)
       if (changed !== undefined) return `${name} may change a file that the rule ${changed.source} is about`
+      if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
+        return `a link that ${name} takes elsewhere may lead to a file that a rule is about from there`
       if (usesTrees && holdsFitting(rules, place))
         return `a file that a rule is about may be among those that ${name} uses`
     }

@@ -48,6 +48,11 @@ export function gitProblem(folder: string, use: GitUse): string | undefined {
   return personalProblem()
 }
 
+/** Whether git takes the repository that lies in the folder, whatever else comes to lie there: it looks for `.git` first. */
+export function findsOwnFirst(folder: string): boolean {
+  return statOf(join(folder, '.git')) !== undefined
+}
+
 const harmlessVariables: ReadonlySet<string> = new Set(
   (
     'GIT_EDITOR GIT_PAGER GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL ' +

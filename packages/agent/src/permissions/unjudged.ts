@@ -1,7 +1,7 @@
 import { analyseShell } from '../shell/analysis.ts'
 import { effectsOfCommand, isHarmlessAssignment, isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { sourceOf } from '../shell/words.ts'
-import { bareRule, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
+import { bareRule, changesFiles, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
 import { whereaboutsOf } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
 
@@ -28,6 +28,7 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
     book,
     whereabouts: whereaboutsOf(analysis, book.shellDirectory()),
     isHardened: isReadOnlyAnalysis(analysis),
+    changes: changesFiles(analysis),
     repositories: new Map<string, string | undefined>(),
   }
   return analysis.commands.flatMap((simple): readonly UnjudgedPart[] => {

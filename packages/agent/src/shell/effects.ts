@@ -7,6 +7,8 @@ export type Effect =
   /** Names and attributes, no content. */
   | { readonly kind: 'list'; readonly word: ShellWord }
   | { readonly kind: 'write' | 'write tree'; readonly word: ShellWord }
+  /** It comes to another place as it is: links in it that count from where they lie then lead elsewhere. */
+  | { readonly kind: 'relocate'; readonly word: ShellWord }
   /** A git repository is used from a folder; `history` when content of tracked files is shown. */
   | { readonly kind: 'git'; readonly folder: ShellWord; readonly history: boolean; readonly entersSubmodules: boolean }
   /** A program that no grammar describes, or words that the grammar does not. */

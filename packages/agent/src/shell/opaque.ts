@@ -12,10 +12,12 @@ export function opaqueReason(node: SyntaxNode): string | undefined {
     return error === undefined ? undefined : `it could not be parsed (${error.message})`
   }
   if (node.type === 'Command') {
-    return node.name === undefined || isKnownName(node.name)
-      ? undefined
-      : 'the name of a command is known only when it runs'
+    if (node.name !== undefined && !isKnownName(node.name)) return 'the name of a command is known only when it runs'
+    return node.args.some(holdsOperator) ? readOtherwise : undefined
   }
+  if (node.type === 'Redirect')
+    return node.target !== undefined && holdsOperator(node.target) ? readOtherwise : undefined
+  if (node.type === 'For') return (node.wordlist ?? []).some(holdsOperator) ? readOtherwise : undefined
   if (
     node.type === 'Word' &&
     hasBraces(node) &&
@@ -29,6 +31,20 @@ export function opaqueReason(node: SyntaxNode): string | undefined {
   if (node.type === 'TestUnary') return node.operator === '-v' || node.operator === '-R' ? subscript : undefined
   if (node.type !== 'TestBinary' || !/^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) return undefined
   return isNumber(node.left) && isNumber(node.right) ? undefined : evaluated
+}
+
+const readOtherwise = 'the shell may read an operator in it otherwise'
+
+/** `3>(x)` is a word with a substitution in it, though `3>` looks like a redirect. What the parser took for plain text is looked at again. */
+function holdsOperator(word: SyntaxNode): boolean {
+  if (word.type === 'Assignment') return word.value.type === 'Word' && holdsOperator(word.value)
+  if (word.type !== 'Word') return false
+  const texts = word.parts === undefined ? [word.text] : word.parts.filter(isBareText).map(({ text }) => text)
+  return texts.some((text) => /[<>()|&;]/.test(text.replaceAll(/\\.|'[^']*'|"(?:\\.|[^"\\])*"/gs, '')))
+}
+
+function isBareText({ type }: SyntaxNode): boolean {
+  return type === 'Literal' || type === 'Glob' || type === 'BraceExpansion'
 }
 
 function hasBraces(word: Word): boolean {
@@ -46,7 +62,9 @@ function isArithmetic(node: SyntaxNode): boolean {
   return node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor'
 }
 
-function expansionReason({ prefix, index, operation }: ParameterExpansionPart): string | undefined {
+function expansionReason({ prefix, index, operation, text }: ParameterExpansionPart): string | undefined {
+  // In double quotes and in here-documents single quotes inside braces quote nothing: what stands between them runs.
+  if (text.includes("'") && /[`$]/.test(text.slice(2))) return 'quotes in an expansion may quote nothing'
   if (prefix === '!') return 'an indirect expansion can run commands'
   if (index !== undefined && !isPlainIndex(index)) return subscript
   if (operation?.type === 'Slice') {

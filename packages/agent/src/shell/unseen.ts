@@ -56,6 +56,33 @@ const builtins: Readonly<Record<string, (values: readonly string[]) => boolean>>
   ),
 }
 
+const textOptions: ReadonlySet<string> = new Set(['-p', '-d'])
+
+/** Builtins that take the name of a variable from a word that only the shell knows: a subscript in it runs commands. `-i` and `-n` evaluate values. */
+function namesVariable(name: string, args: readonly ShellWord[]): boolean {
+  const isUnknown = ({ kind, source }: ShellWord): boolean => kind !== 'literal' && !/^[A-Za-z_]\w*\+?=/.test(source)
+  switch (name) {
+    case 'printf':
+      return args[0]?.value === '-v' && args[1] !== undefined && isUnknown(args[1])
+    case 'unset':
+    case 'mapfile':
+    case 'readarray':
+    case 'getopts':
+      return args.some(isUnknown)
+    case 'read':
+      return args.some((word, at) => isUnknown(word) && !textOptions.has(args[at - 1]?.value ?? ''))
+    case 'export':
+    case 'readonly':
+      return args.some(isUnknown)
+    case 'declare':
+    case 'typeset':
+    case 'local':
+      return args.some((word) => isUnknown(word) || /^-[A-Za-z]*[in]/.test(word.value))
+    default:
+      return false
+  }
+}
+
 function holdsSubscript(values: readonly string[]): boolean {
   return values.some((value) => /\[.*[$`A-Za-z]/s.test(value) && value !== '[')
 }
@@ -99,6 +126,7 @@ export function unseenCode(words: readonly ShellWord[], hasInput: boolean): stri
   // The words that it hands over may be the script.
   if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return 'xargs hands over what is run'
   if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return `${name} may run what it is given`
+  if (namesVariable(name, args)) return `${name} evaluates what is known only when it runs`
   // `env -S 'rm x'`, `watch 'rm x'`: a word that is taken apart again.
   if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))
     if (!isDescribed(name) && !quiet.has(name)) return `${name} may run what it is given`
@@ -132,7 +160,8 @@ export function mightBeCommands(words: readonly ShellWord[]): readonly string[] 
   if (first === undefined) return []
   const name = nameOf(first.value)
   const values = args.map(({ value }) => value)
-  if (effectsOf(words).every(({ kind }) => kind !== 'unknown')) return []
+  // A program that is copied runs by another name.
+  if (name !== 'cp' && name !== 'mv' && effectsOf(words).every(({ kind }) => kind !== 'unknown')) return []
   if (name === 'git' && !git.test(values.find((value) => git.test(value)) ?? '-')) return []
   // The first word that is no option says what these do.
   const told = managers.has(name) ? values.filter((value) => !value.startsWith('-')).slice(0, 1) : values
@@ -147,6 +176,24 @@ export function mightBeCommands(words: readonly ShellWord[]): readonly string[] 
     .slice(0, 200)
     .flatMap((value) => (/[\s;&|(){}`"'!=]/.test(value) ? textParts(value.slice(0, 10_000)) : []))
   return [...rests, ...inside]
+}
+
+/** Variables that programs take commands from. */
+const holdsCommands =
+  /^(?:PS\d|PROMPT_COMMAND|BASH_ENV|ENV|SHELL|\w*PAGER|\w*EDITOR|VISUAL|FCEDIT|BROWSER|LESS\w*|GIT_(?!AUTHOR_|COMMITTER_)\w+|\w+_OPTIONS|\w+OPTS?|G?N?U?MAKEFLAGS|LD_\w+|\w+_RSH|\w+_ASKPASS|PERL5\w+|PYTHONSTARTUP)$/
+
+/**
+ * The commands that the value of a variable might be to a program that takes notice of it; undefined when that is known
+ * only when it runs. `isOfShell`: no program is given it, but arithmetic evaluates what stands in it.
+ */
+export function commandsInValue(word: ShellWord, isOfShell: boolean): readonly string[] | undefined {
+  const [name = ''] = word.value.split(/[+[=]/, 1)
+  const value = word.value.slice(word.value.indexOf('=') + 1).slice(0, 10_000)
+  if (isOfShell) return /[$`]/.test(value) && word.kind === 'literal' ? textParts(value) : []
+  if (!holdsCommands.test(name)) return textParts(value)
+  if (word.kind !== 'literal' || /["'\\$`]/.test(value)) return undefined
+  const words = value.split(/\s+/).slice(0, 50)
+  return [...textParts(value), ...words.map((first, at) => [nameOf(first), ...words.slice(at + 1)].join(' '))]
 }
 
 /** A text cut at everything that may separate commands. */

@@ -38,8 +38,11 @@ function intoFolder({ operands }: Given): readonly Effect[] {
   const target = operands.at(-1)
   if (target === undefined || operands.length < 2) return unknown('it takes two operands or more')
   if (operands.some(({ kind }) => kind !== 'literal')) return unknown('what it moves is known only when it runs')
-  return operands.slice(0, -1).map(({ value }) => {
-    const place = `${target.value}/${value.replace(/\/+$/, '').replace(/^.*\//s, '')}`
-    return { kind: 'write tree', word: { source: place, value: place, kind: 'literal' } }
+  return operands.slice(0, -1).flatMap((word): readonly Effect[] => {
+    const place = `${target.value}/${word.value.replace(/\/+$/, '').replace(/^.*\//s, '')}`
+    return [
+      { kind: 'relocate', word },
+      { kind: 'write tree', word: { source: place, value: place, kind: 'literal' } },
+    ]
   })
 }

@@ -39,8 +39,9 @@ export const system: Readonly<Record<string, Grammar>> = {
       '-AadefHjlLmNTwy -C:text -G:text -g:text -o:text -p:text -q:text -s:text -t:text -u:text -U:text --forest --no-headers --headers --sort:text --pid:text --ppid:text --user:text --format:text',
     // `e` without a dash shows the environment of processes.
     operands: ['text'],
-    check: ({ operands }) =>
-      operands.every(({ value }) => /^[auxfwlj]+$/.test(value) || /^\d+$/.test(value))
+    check: ({ operands, options }) =>
+      operands.every(({ value }) => /^[auxfwlj]+$/.test(value) || /^\d+$/.test(value)) &&
+      !options.some(({ value }) => /env/i.test(value?.value ?? ''))
         ? []
         : unknown('ps may show the environment of processes'),
   },

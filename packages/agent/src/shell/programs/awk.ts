@@ -4,7 +4,11 @@
  */
 export function isHarmlessAwk(program: string): boolean {
   if (program.length > 5000) return false
-  if (/\b(?:system|getline|ENVIRON|ARGV|ARGC|PROCINFO|close|fflush|nextfile|extension)\b|@|\\\n/.test(program))
+  if (
+    /\b(?:system|getline|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|close|fflush|nextfile|extension)\b|@|\\\n/.test(
+      program,
+    )
+  )
     return false
   const plain = program.replaceAll('||', '  ').replaceAll('>=', '  ')
   if (plain.includes('|')) return false
@@ -14,7 +18,10 @@ export function isHarmlessAwk(program: string): boolean {
   const bare = plain.replaceAll(/"[^"\n]*"/g, ' s ')
   if (bare.includes('"')) return false
   let [braces, parentheses] = [0, 0]
-  for (const character of bare) {
+  for (let at = 0; at < bare.length; at += 1) {
+    const character = bare.charAt(at)
+    // `for (;; print x > "file")`: in parentheses too it is a redirect after print.
+    if (parentheses > 0 && /^printf?\b/.test(bare.slice(at, at + 7))) return false
     if (character === '{') braces += 1
     else if (character === '}') braces -= 1
     else if (character === '(') parentheses += 1

@@ -31,6 +31,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     return unknown('the shell finds names for a pattern in its own folder, and git looks for them in another')
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
+    if (effect.word.value.split(':').length > 6) return unknown('a word with so many colons is not looked at')
     return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
   })
   return [
@@ -92,6 +93,8 @@ function refusal(command: string, given: Given): string | undefined {
           (first === 'get-url' && given.options.every(({ name }) => name === '--push' || name === '--all'))
         )
       case 'config':
+        // A pattern may become a name and a value.
+        if (given.operands.some(({ kind }) => kind !== 'literal')) return false
         return (
           has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
@@ -125,25 +128,37 @@ const summaries = [
   '--dirstat',
 ]
 
+/** They show what changed, whatever else is asked for. */
+const patches = [
+  '-p',
+  '-u',
+  '--patch',
+  '-L',
+  '-U',
+  '--unified',
+  '-c',
+  '-m',
+  '--cc',
+  '--word-diff',
+  '--color-words',
+  '--binary',
+  '-W',
+  '--function-context',
+  '--check',
+]
+
+/** A name that is no number of an object: a file's content has such a number too, and is shown whatever the options are. */
+function namesCommit({ value, kind }: ShellWord): boolean {
+  return kind === 'literal' && /^[\w./@-]+(?:[~^]\d*)*$/.test(value) && !/^[0-9a-f]{4,}(?:[~^]|$)/i.test(value)
+}
+
 /** Whether content of tracked files is shown, as it is or was. */
 function showsContent(command: string, given: Given): boolean {
   if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
-    return has(given, [
-      '-p',
-      '-u',
-      '--patch',
-      '-L',
-      '-U',
-      '--unified',
-      '-c',
-      '-m',
-      '--cc',
-      '--word-diff',
-      '--color-words',
-      '--binary',
-      '-W',
-    ])
+    return has(given, patches)
+  if (command === 'show' && !given.operands.every(namesCommit)) return true
   if (command === 'diff' || command === 'show' || command === 'whatchanged')
-    return !has(given, summaries) || has(given, ['-p', '-u', '--patch', '-U', '--unified'])
+    return !has(given, summaries) || has(given, patches)
+  if (command === 'status') return has(given, ['-v', '--verbose'])
   return command === 'blame' || command === 'grep' || command === 'cat-file'
 }
