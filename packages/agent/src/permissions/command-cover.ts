@@ -1,3 +1,4 @@
+import { bothEnds } from '../paths.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
 import {
@@ -71,7 +72,13 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const isHardened = isReadOnlyAnalysis(analysis)
-  const place: Place = { book, whereabouts, isHardened, changes: changesFiles(analysis), repositories: new Map() }
+  const place: Place = {
+    book,
+    whereabouts,
+    isHardened,
+    changes: changesOf(analysis, whereabouts),
+    repositories: new Map(),
+  }
   const commands = analysis.commands.map((part): PartVerdict => {
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
@@ -98,18 +105,26 @@ interface Place {
   readonly book: RuleBook
   readonly whereabouts: Whereabouts
   readonly isHardened: boolean
-  /** Something in the line writes, and may so make a repository of a folder. */
-  readonly changes: boolean
+  readonly changes: Changes
   /** What was found out about repositories, by folder. */
   readonly repositories: Map<string, string | undefined>
 }
 
-/** Whether a command or a redirect of the line writes, as far as they are described. */
-export function changesFiles({ commands, redirects }: ShellAnalysis): boolean {
-  return (
-    redirects.some(({ direction, target }) => direction === 'out' && !isHarmlessSink(target)) ||
-    commands.some((command) => effectsOfCommand(command).some(({ kind }) => kind === 'write' || kind === 'write tree'))
-  )
+/** What the line writes, as far as it is described: files of which it may make a repository, or what git keeps of one. */
+type Changes = 'nothing' | 'files' | 'repository'
+
+export function changesOf({ commands, redirects }: ShellAnalysis, whereabouts: Whereabouts): Changes {
+  const written = [
+    ...redirects.flatMap(({ direction, target }) => (direction === 'out' && !isHarmlessSink(target) ? [target] : [])),
+    ...commands.flatMap((command) =>
+      effectsOfCommand(command).flatMap((effect) =>
+        effect.kind === 'write' || effect.kind === 'write tree' ? [effect.word] : [],
+      ),
+    ),
+  ]
+  const isOfGit = (word: ShellWord): boolean =>
+    placesOf(word, whereabouts).paths.some((path) => bothEnds(path).some((end) => /\/\.git(?:\/|$)/i.test(end)))
+  return written.length === 0 ? 'nothing' : written.some(isOfGit) ? 'repository' : 'files'
 }
 
 function redirectVerdicts(
@@ -211,7 +226,8 @@ export function gitEffectProblem(
     return 'git shows what it keeps of files that a rule is about'
   for (const folder of folders.paths) {
     // What makes a bare repository can be written in the same line: nobody could look at its settings.
-    if (changes && !findsOwnFirst(folder)) return 'the line may make a repository of the folder before git runs there'
+    if (changes === 'repository' || (changes === 'files' && !findsOwnFirst(folder)))
+      return 'the line may change the repository before git runs there'
     const key = `${effect.entersSubmodules} ${folder}`
     if (!repositories.has(key))
       repositories.set(

@@ -1,7 +1,7 @@
 import { analyseShell } from '../shell/analysis.ts'
 import { effectsOfCommand, isHarmlessAssignment, isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { sourceOf } from '../shell/words.ts'
-import { bareRule, changesFiles, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
+import { bareRule, changesOf, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
 import { whereaboutsOf } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
 
@@ -24,11 +24,12 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
   const analysis = analyseShell(command)
   const whole = wholeProblem(analysis)
   if (whole !== undefined) return [{ part: command, why: whole, wouldAllow: 'Bash' }]
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const place = {
     book,
-    whereabouts: whereaboutsOf(analysis, book.shellDirectory()),
+    whereabouts,
     isHardened: isReadOnlyAnalysis(analysis),
-    changes: changesFiles(analysis),
+    changes: changesOf(analysis, whereabouts),
     repositories: new Map<string, string | undefined>(),
   }
   return analysis.commands.flatMap((simple): readonly UnjudgedPart[] => {

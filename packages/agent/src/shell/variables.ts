@@ -44,7 +44,7 @@ export function assignedIn(script: SyntaxNode): Assigned {
     if (node.type === 'Command') {
       const words = [node.name, ...node.args].map((word) => word?.text.replaceAll(/["'\\]/g, '') ?? '')
       if (
-        words.slice(0, 3).some((word) => assigners.has(word)) ||
+        words.slice(0, /^(?:command|builtin)$/.test(words[0] ?? '') ? 20 : 3).some((word) => assigners.has(word)) ||
         /[$`*?[{]/.test(words[0]?.slice(words[0] === '[' ? 1 : 0) ?? '')
       )
         told.isAny = true
