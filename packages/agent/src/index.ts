@@ -13,11 +13,11 @@ export {
 } from './media/fit-image.ts'
 export { createPrepareContent } from './media/prepare-content.ts'
 export type { Sharp, SharpImage } from './media/sharp.ts'
+export type { Remedy } from './permissions/decide.ts'
 export {
   createPermissions,
   type Explanation,
   type PermissionOptions,
-  type Remedy,
   type RulePermissions,
 } from './permissions/permissions.ts'
 export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'

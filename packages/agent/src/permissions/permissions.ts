@@ -1,29 +1,17 @@
 import { ConfigurationError } from '@halting/core'
-import { isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
 import { absolutePath, bothEnds, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
-import { judgeCommand } from './command-cover.ts'
+import { decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
-import { doubtAbout } from './command-rules.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
-import {
-  hiddenTools,
-  holdsProcesses,
-  isPathAllowed,
-  pathForRule,
-  patternForPath,
-  permissionModes,
-  type PermissionMode,
-  type RuleBook,
-} from './rule-book.ts'
-import { allowsMore, checkUpdates, suggestionOf, withLearned } from './learned.ts'
-import { isAllowedWhole, ruleFor } from './rule-match.ts'
-import { subjectOf, type Subject } from './subject.ts'
-import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
+import { hiddenTools, patternForPath, permissionModes, type PermissionMode, type RuleBook } from './rule-book.ts'
+import { allowsMore, checkUpdates, withLearned } from './learned.ts'
+import { ruleFor } from './rule-match.ts'
+import { subjectOf } from './subject.ts'
 
 export interface PermissionOptions {
   readonly mode?: PermissionMode
@@ -79,12 +67,6 @@ export interface Explanation {
   readonly message: string | undefined
   readonly mode: PermissionMode
   readonly parts: readonly ExplainedPart[]
-}
-
-/** Allow rules that are missing, and the mode that they need where the present one allows nothing. */
-export interface Remedy {
-  readonly rules: readonly string[]
-  readonly mode?: PermissionMode
 }
 
 /**
@@ -235,167 +217,4 @@ function noteJudged(judged: Map<string, string>, { call }: PermissionRequest, cw
 function inMode(book: RuleBook, { mode }: PermissionRequest, modes: readonly PermissionMode[]): RuleBook {
   const asked = modes.find((known) => known === mode)
   return asked === undefined ? book : { ...book, mode: asked }
-}
-
-/** Deny rules first, also for a caller who never asked `denies`; then the order of spec R-RULE-1. */
-function decide(request: PermissionRequest, book: RuleBook): PermissionDecision {
-  const subject = subjectOf(request.call, book.cwd)
-  const denied = ruleFor(book.deny, request.call.name, subject, book)
-  if (denied !== undefined) return { behavior: 'deny', message: `Denied by the rule ${denied.source}.` }
-  const asked = ruleFor(book.ask, request.call.name, subject, book)
-  if (asked !== undefined)
-    return { behavior: 'ask', message: `the rule ${asked.source} has a person decide about this call.` }
-  if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
-  // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
-  if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
-  if (book.mode === 'bypassPermissions') {
-    const decision = unlessInDoubt(subject, book)
-    return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
-  }
-  if (book.mode === 'plan' && !changesNothing(request)) {
-    return {
-      behavior: 'deny',
-      message: `Plan mode: nothing is changed until the plan is approved, so ${request.call.name} does not run.`,
-    }
-  }
-  return coverage(request, subject, book)
-}
-
-const allowed: PermissionDecision = Object.freeze<PermissionDecision>({ behavior: 'allow' })
-
-/** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
-function commandDoubt(command: string, book: RuleBook): string | undefined {
-  const isHeld = book.sandbox?.holds(command) === true
-  const deny = isHeld ? book.deny.filter(({ spec }) => spec.kind !== 'path') : book.deny
-  return doubtAbout(command, { ...book, deny })
-}
-
-function unlessInDoubt(subject: Subject, book: RuleBook): PermissionDecision {
-  const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
-  return doubt === undefined
-    ? allowed
-    : { behavior: 'ask', message: `${doubt}, so the deny rules cannot be held against it. Write it in a simpler way.` }
-}
-
-/** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks (spec R-RULE-1c). */
-function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
-  const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
-  const [first] = parts
-  if (first === undefined) return allowed
-  const rules = rulesForUnjudged(parts)
-  const why = `which files ${first.part} uses cannot be seen (${first.why}), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold.`
-  return ask(why, isAllowedWith(rules, request, book) ? rules : [])
-}
-
-function isAllowedWith(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
-  if (book.hasFixedAllow) return false
-  try {
-    const { allow } = parseRules({ allow: rules }, book.cwd)
-    return decide(request, { ...book, allow: [...book.allow, ...allow] }).behavior === 'allow'
-  } catch {
-    // It cannot be written as a rule.
-    return false
-  }
-}
-
-/** Tools that keep house within the session, or whose own calls are looked at one by one. */
-const housekeeping: ReadonlySet<string> = new Set(
-  'TodoWrite TaskOutput TaskStop AskUserQuestion ExitPlanMode Skill'.split(' '),
-)
-
-function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
-  return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
-}
-
-/** Allow rules, then what is allowed by default; what is missing, if neither is enough. */
-type Coverage =
-  | { readonly kind: 'allowed' }
-  | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
-
-const covered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
-
-function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
-  const { call } = request
-  const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
-  if (isAllowedWhole(book.allow, call.name, subject)) return covered
-  if (subject.kind === 'command') {
-    if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
-      return covered
-    const verdict = judgeCommand(subject.command, book)
-    return verdict.kind === 'allowed' ? covered : missing(`${verdict.why}.`, verdict.wouldAllow)
-  }
-  if (subject.kind === 'path') {
-    const isOpen = call.name === 'Grep' && holdsProcesses(subject.path)
-    if (!isOpen && isPathAllowed(book, subject.access, subject.path)) return covered
-    const rule = `${subject.access.kind === 'read' ? 'Read' : 'Edit'}(${pathForRule(subject.path, book.cwd)})`
-    return missing(`no rule allows ${call.name} on ${subject.path}.`, [rule])
-  }
-  if (subject.kind === 'domain') {
-    return missing(`no rule allows to fetch from ${subject.host}.`, [`WebFetch(domain:${subject.host})`])
-  }
-  return isHarmless(request) ? covered : missing(`no rule allows ${call.name}.`, [call.name])
-}
-
-function coverage(request: PermissionRequest, subject: Subject, book: RuleBook): PermissionDecision {
-  const found = coverageOf(request, subject, book)
-  if (found.kind === 'allowed') return allowed
-  return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
-}
-
-/** Whether a call that is missing rules is allowed with these: what a call holds may mean something else in a rule. */
-function isEnough(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
-  if (book.hasFixedAllow) return false
-  try {
-    const allow = [...book.allow, ...parseRules({ allow: rules }, book.cwd).allow]
-    return coverageOf(request, subjectOf(request.call, book.cwd), { ...book, allow }).kind === 'allowed'
-  } catch {
-    // It cannot be written as a rule.
-    return false
-  }
-}
-
-/** Tried before it is told: with these rules the call is allowed (spec R-RULE-9). */
-function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
-  const isPlanning = present.mode === 'plan'
-  const book: RuleBook = isPlanning ? { ...present, mode: 'default' } : present
-  const mode = isPlanning ? { mode: book.mode } : {}
-  const isAllowed = (tried: RuleBook): boolean => decide(request, tried).behavior === 'allow'
-  if (isAllowed(book)) return isPlanning ? { rules: [], ...mode } : undefined
-  const found = coverageOf(request, subjectOf(request.call, book.cwd), book)
-  const subject = subjectOf(request.call, book.cwd)
-  const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
-  const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
-  const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? [] : found.rules
-  return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
-}
-
-/** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */
-function suggestionsFor(
-  request: PermissionRequest,
-  book: RuleBook,
-  modes: readonly PermissionMode[],
-): readonly PermissionUpdate[] {
-  const found = remedyFor(request, book)
-  const subject = subjectOf(request.call, book.cwd)
-  const editing: RuleBook = { ...book, mode: 'acceptEdits' }
-  const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
-  const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
-  return [
-    ...(found !== undefined && found.rules.length > 0 ? [suggestionOf(found.rules)] : []),
-    ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),
-  ]
-}
-
-function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
-  // What a server says of its own tools is no ground to trust them.
-  const isFromServer = call.name.startsWith('mcp__') || call.name.startsWith('Web')
-  return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
-}
-
-function ask(why: string, wouldAllow: readonly string[]): PermissionDecision {
-  const [first, ...others] = wouldAllow
-  if (first === undefined) return { behavior: 'ask', message: why }
-  const hint =
-    others.length === 0 ? `The rule ${first} would allow it.` : `The rules ${wouldAllow.join(', ')} would allow it.`
-  return { behavior: 'ask', message: `${why} ${hint}` }
 }
