@@ -38,7 +38,7 @@ test('arbitrary text never makes the judge fail', () => {
   const cwd = temporaryFolder()
   const maker = new CommandMaker(11)
   const pick = (): string => pieces[Math.floor(random() * pieces.length)]!
-  for (let round = 0; round < drawn(6000); round += 1) {
+  for (let round = 0; round < drawn(2000); round += 1) {
     let command = round % 2 === 0 ? '' : maker.next()
     for (let count = Math.floor(random() * 30); count > 0; count -= 1) {
       const at = Math.floor(random() * (command.length + 1))
@@ -46,7 +46,7 @@ test('arbitrary text never makes the judge fail', () => {
     }
     for (const book of books) expect(['allow', 'ask', 'deny']).toContain(judged(command, { cwd, ...book }))
   }
-})
+}, 120_000)
 
 test('bytes never make the judge fail', () => {
   const random = randomFrom(13)
@@ -56,7 +56,7 @@ test('bytes never make the judge fail', () => {
     for (const encoding of ['latin1', 'utf8'] as const)
       expect(['allow', 'ask']).toContain(judged(Buffer.from(bytes).toString(encoding), { cwd }))
   }
-})
+}, 120_000)
 
 test.each([
   '(',
