@@ -58,7 +58,7 @@ describe.each(['folder', 'git'] as const)('in a %s', (kind) => {
           project.remove()
         }
       }),
-      { numRuns: drawn(160) },
+      { numRuns: drawn(80) },
     )
   }, 240_000)
 })

@@ -28,7 +28,7 @@ import { isDeep } from '../support/deep.ts'
 
 // What is drawn with HALTING_DEEP takes its time.
 vi.setConfig({ testTimeout: 300_000 })
-const numRuns = isDeep ? 800 : 30
+const numRuns = isDeep ? 300 : 30
 
 /** How full the window is, in percent of the conversation. */
 const windows = fc.record({

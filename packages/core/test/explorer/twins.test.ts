@@ -77,6 +77,6 @@ test('two runs at once are each what they are alone, in any schedule', { timeout
         expect(await differences(make, decisions, schedule)).toEqual([])
       },
     ),
-    { numRuns: isDeep ? 2_000 : 50 },
+    { numRuns: isDeep ? 1_000 : 50 },
   )
 })
