@@ -8,8 +8,8 @@ import { explore, scenarios } from '../packages/core/dist/testing/index.js'
 const self = fileURLToPath(import.meta.url)
 const work = 'explore'
 
-/** A part has about so many kills. */
-const killsInPart = 6_000
+/** A part has about so many kills. Each walks the paths of the others too, without kills: many parts cost more than they share out. */
+const killsInPart = 15_000
 
 /**
  * @param kills `all` or `sampled`, or a function that says of a scenario by its name which of `all` and `thinned`.
