@@ -1,5 +1,5 @@
 // Goes every path of every scenario with a kill after every record, and holds what comes out against packages/core/test/explorer/golden.json.
-// `--thin-above=20000`: of a scenario with more kills than that one in three is made; its paths are gone all the same.
+// `--thin-above=5000`: of a scenario with more kills than that one in three is made; its paths are gone all the same.
 // Needs a build. Writes its counts to .tmp/explore.json.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'

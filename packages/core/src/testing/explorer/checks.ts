@@ -128,7 +128,11 @@ function checkModel({ events, start }: Walked, where: string): void {
 }
 
 /** What-if with the limits of the run comes to its ending, also where the record does not say which limits it had. */
-export function checkWhatIf({ terminal, state, records }: Walked, scenario: Scenario, { mayOverdraw }: World): void {
+export function checkWhatIf(
+  { terminal, state, records }: Walked,
+  scenario: Scenario,
+  { mayOverdraw }: Pick<World, 'mayOverdraw'>,
+): void {
   const trajectory = trajectoryOf(records)
   const { maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs } = trajectory.limits
   const noProgress = scenario.noProgress === true

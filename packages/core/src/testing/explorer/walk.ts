@@ -55,7 +55,7 @@ export async function walkPath(
   checkWhatIf(whole, scenario, world)
   if (keep !== undefined)
     await checkReplay({ ...whole, records: await keep(whole.records) }, world.options, 'what was kept')
-  const killed = await killAll({ scenario, path, other }, whole, kills)
+  const killed = await killAll({ scenario, path, other, hasOverdrawn: world.mayOverdraw }, whole, kills)
   const transitions = whole.events.flatMap((event) => (event.type === 'lap' ? [event.transition] : []))
   return { terminal: whole.terminal.reason, transitions, kills: killed }
 }
@@ -98,6 +98,8 @@ interface Next {
   readonly scenario: Scenario
   readonly path: Path
   readonly other: OtherProgram | undefined
+  /** A service billed above a reservation on this path: what was killed may have it on record. */
+  readonly hasOverdrawn: boolean
 }
 
 async function killAll(next: Next, whole: Walked, kills: Kills): Promise<number> {
@@ -129,7 +131,7 @@ interface Resumed {
 /** The process ends after so many records; another one goes on from what is on record, as JSON. */
 async function goOn(
   onRecord: readonly StepRecord[],
-  { scenario, path, other }: Next,
+  { scenario, path, other, hasOverdrawn }: Next,
   { handedIn }: Walked,
   where: string,
 ): Promise<Resumed | undefined> {
@@ -151,7 +153,7 @@ async function goOn(
   const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
   checkRun(walked, world, where)
   checkEffects(onRecord, walked.effects, where)
-  if (other === undefined) checkWhatIf(walked, scenario, world)
+  if (other === undefined) checkWhatIf(walked, scenario, { mayOverdraw: hasOverdrawn || world.mayOverdraw })
   checkOpenFigures(onRecord, where)
   // What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
   return { walked, world, hasSameFuture: inbox.waiting.length === 0 && openIntents(onRecord) === 0 }
