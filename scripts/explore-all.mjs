@@ -8,12 +8,12 @@ import { explore, scenarios } from '../packages/core/dist/testing/index.js'
 const self = fileURLToPath(import.meta.url)
 const work = 'explore'
 
-/** A part has about so many kills. Each walks the paths of the others too, without kills: many parts cost more than they share out. */
-const killsInPart = 15_000
+/** A part has about so many kills, or takes as long. Each walks the paths of the others too, without kills: many parts cost more than they share out. */
+const weightOfPart = 20_000
 
 /**
- * @param kills `all` or `sampled`, or a function that says of a scenario by its name which of `all` and `thinned`.
- * @param weightOf How many kills a scenario is expected to have.
+ * @param kills `all` or `sampled`, or a function that says of a scenario by its name which kills are made of it: `all` or `{ oneIn }`.
+ * @param weightOf How long a scenario is expected to take, in kills.
  * @param tell Called with the exploration of each scenario that is done.
  * @returns The explorations in the order of the scenarios. An exploration that broke a promise is `{ scenario, failed }`.
  */
@@ -21,7 +21,7 @@ export async function exploreAll(kills, weightOf, tell = () => {}) {
   const waiting = scenarios.flatMap(({ name }) => {
     const which = typeof kills === 'function' ? kills(name) : kills
     // What is sampled depends on what came before it: it is not divided.
-    const of = which === 'sampled' ? 1 : Math.max(1, Math.ceil(weightOf(name) / killsInPart))
+    const of = which === 'sampled' ? 1 : Math.max(1, Math.ceil(weightOf(name) / weightOfPart))
     return Array.from({ length: of }, (_, number) => ({ name, kills: which, part: { number, of } }))
   })
   // The large ones first: what is left at the end is small.

@@ -17,8 +17,8 @@ export interface Exploration {
 }
 
 export interface ExploreOptions {
-  /** After which records the run is killed: after every one unless said otherwise. `thinned` (one in three) and `sampled` (few) are the same choice every time. */
-  readonly kills?: 'all' | 'thinned' | 'sampled' | 'none'
+  /** After which records the run is killed: after every one unless said otherwise. One in so many and `sampled` (few) are the same choice every time. */
+  readonly kills?: 'all' | 'sampled' | 'none' | { readonly oneIn: number }
   /** Only the paths of this part: `number` of `of`, from 0 on. All parts together are the whole. */
   readonly part?: { readonly number: number; readonly of: number }
   /** No more paths than these, drawn from all of them: the same ones every time. In place of `part`. */
@@ -60,11 +60,10 @@ export async function explore(scenario: Scenario, options: ExploreOptions = {}):
 }
 
 function killsOf(which: NonNullable<ExploreOptions['kills']>): Kills {
+  if (typeof which === 'object') return thinnedKills(which.oneIn)
   switch (which) {
     case 'all':
       return everyKill
-    case 'thinned':
-      return thinnedKills
     case 'sampled':
       // Each sampling begins anew.
       return sampledKills()

@@ -8,8 +8,10 @@ export type Kills = (path: Path, record: StepRecord, length: number) => boolean
 export const everyKill: Kills = () => true
 export const noKill: Kills = () => false
 
-/** One record in three of each path, by its number and the path: the same ones every time, whatever part of the paths is gone. */
-export const thinnedKills: Kills = (path, _record, length) => (length + hashText(path.describe())) % 3 === 0
+/** One record in so many of each path, by its number and the path: the same ones every time, whatever part of the paths is gone. */
+export function thinnedKills(oneIn: number): Kills {
+  return (path, _record, length) => (length + hashText(path.describe())) % oneIn === 0
+}
 
 /** One kill in so many. */
 const oneIn = 60

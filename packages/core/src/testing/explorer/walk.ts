@@ -115,7 +115,7 @@ async function killAll(next: Next, whole: Walked, kills: Kills): Promise<number>
     const resumed = await goOn(records.slice(0, length), next, whole, where)
     killed++
     if (resumed === undefined) continue
-    if (next.other === undefined) await checkSame(resumed, whole, lines, length, where)
+    if (next.other === undefined) await checkSame(resumed, next, whole, lines, length, where)
     else await checkOther(resumed, next, next.other, whole, length, where)
   }
   return killed
@@ -131,7 +131,7 @@ interface Resumed {
 /** The process ends after so many records; another one goes on from what is on record, as JSON. */
 async function goOn(
   onRecord: readonly StepRecord[],
-  { scenario, path, other, hasOverdrawn }: Next,
+  { scenario, path, other }: Next,
   { handedIn }: Walked,
   where: string,
 ): Promise<Resumed | undefined> {
@@ -153,7 +153,6 @@ async function goOn(
   const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
   checkRun(walked, world, where)
   checkEffects(onRecord, walked.effects, where)
-  if (other === undefined) checkWhatIf(walked, scenario, { mayOverdraw: hasOverdrawn || world.mayOverdraw })
   checkOpenFigures(onRecord, where)
   // What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
   return { walked, world, hasSameFuture: inbox.waiting.length === 0 && openIntents(onRecord) === 0 }
@@ -162,6 +161,7 @@ async function goOn(
 /** The same program comes to the same. */
 async function checkSame(
   { walked, world, hasSameFuture }: Resumed,
+  next: Next,
   whole: Walked,
   lines: readonly string[],
   length: number,
@@ -169,8 +169,9 @@ async function checkSame(
 ): Promise<void> {
   const looked = mayAskOtherwise(whole, length) ? withoutCommitted : untimed
   if (hasSameFuture) assertSame(looked(walked.terminal), looked(whole.terminal), `${where}: the terminal`)
-  // The same record has the same replay, which was looked at already.
+  // The same record has the same replay and the same what-if, which were looked at already.
   if (isSame(walked.records, lines, length)) return checkTold(walked, whole, where)
+  checkWhatIf(walked, next.scenario, { mayOverdraw: next.hasOverdrawn || world.mayOverdraw })
   await checkReplay(walked, world.options, where)
 }
 
