@@ -75,7 +75,8 @@ function project(name: string, include: string[], options: ProjectOptions): Test
       name,
       include,
       exclude: isDeep ? [] : onlyDeep,
-      testTimeout: 30_000,
+      // Long enough for a machine that is busy: it ends what would take for ever.
+      testTimeout: isDeep ? 120_000 : 30_000,
       pool: changesProcess ? 'forks' : 'threads',
       isolate: isDeep,
       server: { deps: { external: [/\/under-test-\d+\//] } },

@@ -389,7 +389,7 @@ describe('whatever a project’s file holds, nothing is more open than without i
     const without = await opened(where)
     if (without === 'stopped') throw new Error('no file stops nothing')
     let stopped = 0
-    const runs = drawn(4_000)
+    const runs = drawn(2_000)
     await fc.assert(
       fc.asyncProperty(
         text,

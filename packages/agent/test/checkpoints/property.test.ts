@@ -58,7 +58,7 @@ describe.each(['folder', 'git'] as const)('in a %s', (kind) => {
           project.remove()
         }
       }),
-      { numRuns: drawn(80) },
+      { numRuns: drawn(40) },
     )
   }, 240_000)
 })

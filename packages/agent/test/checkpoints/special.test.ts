@@ -40,7 +40,7 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     project.sh('truncate -s 1G large')
     const began = performance.now()
     await bash('truncate -s 1K large; echo x > small')
-    expect(performance.now() - began).toBeLessThan(3_000)
+    expect(performance.now() - began).toBeLessThan(20_000)
     expect(await undo()).toEqual([expect.stringMatching(/^large: what it was is not kept: it is larger than/)])
     expect([statSync(at('large')).size, existsSync(at('small'))]).toEqual([1024, false])
   })

@@ -119,5 +119,5 @@ test('a service that never answers an async hook does not keep the program', asy
   shell.notify('permission_prompt', 'needs you')
   const begun = performance.now()
   await shell.end('other')
-  expect(performance.now() - begun).toBeLessThan(5_000)
+  expect(performance.now() - begun).toBeLessThan(20_000)
 }) // prettier-ignore

@@ -15,21 +15,16 @@ const books = [
   { allow: ['Bash(git status:*)'], deny: ['Bash(rm:*)', 'Read(.env)'] },
 ] as const
 
-test.each(worstCommands)('$name is judged in 50 ms on an idle machine', ({ command }) => {
-  const cwd = temporaryFolder()
-  for (let at = 0; at < 20; at += 1) writeFileSync(join(cwd, `file-${at}.ts`), 'x')
-  for (const book of books) {
-    let least = Number.POSITIVE_INFINITY
-    for (let round = 0; round < 3; round += 1) {
-      const before = process.cpuUsage()
-      // Another text each time: what was found out about the last one is kept.
-      judged(`${command} #${round}`, { cwd, ...book })
-      const { user, system } = process.cpuUsage(before)
-      least = Math.min(least, (user + system) / 1000)
-    }
-    expect(least).toBeLessThan(150)
-  }
-})
+// How long it takes `bench/judge.mjs` measures. What takes for ever is ended by the time limit of a test.
+test.each(worstCommands)(
+  '$name is judged, and soon',
+  ({ command }) => {
+    const cwd = temporaryFolder()
+    for (let at = 0; at < 20; at += 1) writeFileSync(join(cwd, `file-${at}.ts`), 'x')
+    for (const book of books) expect(['allow', 'ask', 'deny']).toContain(judged(command, { cwd, ...book }))
+  },
+  20_000,
+)
 
 const pieces = [...Array.from("'\"`$(){}[]<>|&;\\\n\t #!*?~=+-%@^:,./0aZ"), '\0', '\r', '\u00E9', '\u{1F600}', '\uD800', '$((', '))', '${', '<<E', '\nE\n', '[[ ', ' ]]', '<(', '$\'', 'case x in', 'esac', 'for f in ', 'do ', 'done', 'if ', 'then ', 'fi', 'sed ', 'awk ', 'find . ', 'git ', '-exec ', 'x='] // prettier-ignore
 
@@ -38,7 +33,7 @@ test('arbitrary text never makes the judge fail', () => {
   const cwd = temporaryFolder()
   const maker = new CommandMaker(11)
   const pick = (): string => pieces[Math.floor(random() * pieces.length)]!
-  for (let round = 0; round < drawn(2000); round += 1) {
+  for (let round = 0; round < drawn(1000); round += 1) {
     let command = round % 2 === 0 ? '' : maker.next()
     for (let count = Math.floor(random() * 30); count > 0; count -= 1) {
       const at = Math.floor(random() * (command.length + 1))

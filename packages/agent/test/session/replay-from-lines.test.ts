@@ -8,7 +8,7 @@ import { parseJournal } from '../../src/session/read-journal.ts'
 
 const isWhole = process.env['HALTING_DEEP'] === '1'
 /** Of each scenario. */
-const mostPaths = isWhole ? 100 : 12
+const mostPaths = isWhole ? 40 : 12
 
 /** The records as a file has them. */
 async function throughLines(records: readonly StepRecord[]): Promise<readonly StepRecord[]> {

@@ -264,7 +264,7 @@ describe('a full compaction', () => {
             expect(shown.split(new RegExp(`turn ${before}(?!\\d)`))).toHaveLength(2)
         }
       }),
-      { numRuns },
+      { numRuns: numRuns / 3 },
     )
   })
 

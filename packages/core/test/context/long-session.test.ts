@@ -163,7 +163,7 @@ describe('the same, killed in the middle and resumed', () => {
     const whole = begun()
     const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
     expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
-    const kills = isDeep ? 60 : 12
+    const kills = isDeep ? 30 : 6
     for (let kill = 1; kill <= kills; kill++) {
       const { model, options } = begun()
       const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })

@@ -135,7 +135,7 @@ test.each([
     fc.asyncProperty(fc.array(line, { maxLength: 25 }), async (lines) => {
       expect(await problemsOf(lines.join('\n'))).toEqual([])
     }),
-    { numRuns: drawn(2_000) },
+    { numRuns: drawn(600) },
   )
 })
 
@@ -152,13 +152,13 @@ test.each(['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])(
         changed[at] = value
         expect(await problemsOf(how === 1 ? whole.subarray(0, at) : changed)).toEqual([])
       }),
-      { numRuns: drawn(400) },
+      { numRuns: drawn(150) },
     )
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray(lines), async (part) => {
         expect(await problemsOf(part.join('\n'))).toEqual([])
       }),
-      { numRuns: drawn(200) },
+      { numRuns: drawn(100) },
     )
   },
 )
