@@ -14,7 +14,7 @@ import {
   isBubblewrapThere,
   isPythonThere,
   makeWorld,
-  processesNamed,
+  napping,
   sandboxIn,
   type World,
 } from '../sandbox/world.ts'
@@ -74,15 +74,15 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
 
   test('what a hook leaves behind, also out of its group, is gone when it has ended', async () => {
     const world = await makeWorld()
-    await runHeld(world, "sleep 322.5 & setsid sh -c 'sleep 322.5' >/dev/null 2>&1 & sleep 0.2")
+    await runHeld(world, 'sleep "$NAP" & setsid sh -c "sleep $NAP" >/dev/null 2>&1 & sleep 0.2')
     await new Promise((resolve) => setTimeout(resolve, 300))
-    expect(processesNamed('sleep 322.5')).toBe('')
+    expect(napping(world)).toEqual([])
   })
 
   test('a hook that hangs is ended at its time with all that it started', async () => {
     const world = await makeWorld()
-    const { kind } = await runHeld(world, 'trap "" TERM; setsid sleep 323.5 & sleep 323.5', { timeoutMs: 700 })
-    expect([kind, processesNamed('sleep 323.5')]).toEqual(['timed out', ''])
+    const { kind } = await runHeld(world, 'trap "" TERM; setsid sleep "$NAP" & sleep "$NAP"', { timeoutMs: 700 })
+    expect([kind, napping(world)]).toEqual(['timed out', []])
   })
 
   test('a guard that cannot be held does not run, and lets nothing through', async () => {

@@ -3,23 +3,30 @@ import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { isDeep } from '../support/deep.ts'
 import { type Escape, escapes } from './escapes.ts'
-import { isBubblewrapThere, isPythonThere, isRoot, makeWorld, processesNamed, shellIn, type World } from './world.ts'
+import { endNaps, isBubblewrapThere, isPythonThere, isRoot, makeWorld, napping, shellIn, type World } from './world.ts'
 
 const canRun = ({ needs }: Escape): boolean =>
   needs === undefined || (needs === 'python' ? isPythonThere : isRoot && isPythonThere)
 /** Of these the numbers stand in the commands. */
 const isKnownMachine = process.arch === 'x64'
 
-function tidy({ victim }: World): void {
-  for (const name of ['321.5', '321.75']) {
-    for (const id of processesNamed(`sleep ${name}`).split('\n').filter(Boolean)) process.kill(Number(id), 'SIGKILL')
-  }
+function tidy({ victim, nap }: World): void {
+  endNaps(nap)
   for (const folder of ['/tmp', '/dev/shm']) rmSync(`${folder}/halting-planted-${victim.pid}`, { force: true })
 }
 
 test('There are at least 40 of them, each with a name of its own', () => {
   expect(escapes.length).toBeGreaterThanOrEqual(40)
   expect(new Set(escapes.map(({ name }) => name)).size).toBe(escapes.length)
+})
+
+test('What is left running is found by the world that it was started in: tests beside each other end their own alone', async () => {
+  const [one, other] = [await makeWorld(), await makeWorld()]
+  for (const world of [one, other]) await (await shellIn(world, 'free')).run('setsid sleep "$NAP" >/dev/null 2>&1 &')
+  await expect.poll(() => [napping(one).length, napping(other).length]).toEqual([1, 1])
+  tidy(one)
+  await expect.poll(() => [napping(one).length, napping(other).length]).toEqual([0, 1])
+  tidy(one)
 })
 
 describe.skipIf(!isBubblewrapThere)('No way leads out of the sandbox (needs bubblewrap)', () => {

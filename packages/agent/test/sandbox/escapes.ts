@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from 'node:fs'
 import { join } from 'node:path'
-import { contentOf, processesNamed, secret, type World } from './world.ts'
+import { contentOf, napping, secret, type World } from './world.ts'
 
 /** A way out that was tried. `worked` looks at what was printed and at the world after it. */
 export interface Escape {
@@ -289,13 +289,13 @@ const processes: readonly Escape[] = [
   },
   {
     name: 'a process left behind',
-    command: 'setsid sleep 321.5 >/dev/null 2>&1 & sleep 0.1',
-    worked: () => processesNamed('sleep 321.5') !== '',
+    command: 'setsid sleep "$NAP" >/dev/null 2>&1 & sleep 0.1',
+    worked: (world) => napping(world).length > 0,
   },
   {
     name: 'a daemon without marks',
-    command: '(env -i setsid nohup sleep 321.75 >/dev/null 2>&1 &) ; sleep 0.1',
-    worked: () => processesNamed('sleep 321.75') !== '',
+    command: '(env -i setsid nohup sleep "$NAP" >/dev/null 2>&1 &) ; sleep 0.1',
+    worked: (world) => napping(world).length > 0,
   },
   { name: 'a namespace of its own', command: 'unshare -Ur true && echo MADE', worked: made },
   { name: 'a mount namespace', command: 'unshare -Urm true && echo MADE', worked: made },

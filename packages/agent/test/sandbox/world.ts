@@ -23,6 +23,8 @@ export interface World {
   readonly outside: string
   readonly home: string
   readonly victim: ChildProcess
+  /** What `sleep` is given in this world alone: tests run beside each other, and look for what was left running by its arguments. */
+  readonly nap: string
   /** Where servers of the host listen that give the secret to whoever comes. */
   readonly port: number
   readonly udpPort: number
@@ -76,7 +78,9 @@ export async function makeWorld(): Promise<World> {
   onTestFinished(() => void udp.close())
   const address = servers[0]?.address()
   const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  return { project, outside, home, victim, port, udpPort: udp.address().port, received: () => received }
+  const nap = `${victim.pid}.5`
+  onTestFinished(() => endNaps(nap))
+  return { project, outside, home, victim, nap, port, udpPort: udp.address().port, received: () => received }
 }
 
 export interface Shell {
@@ -99,8 +103,9 @@ export async function shellIn(
 }
 
 /** What commands in a world are given, keys of the person too. */
-export function environmentIn({ project, outside, home, victim, port, udpPort }: World): NodeJS.ProcessEnv {
-  const names = { OUTSIDE: outside, PORT: String(port), UDP: String(udpPort), VICTIM_PID: String(victim.pid) }
+export function environmentIn({ project, outside, home, victim, nap, port, udpPort }: World): NodeJS.ProcessEnv {
+  const numbers = { PORT: String(port), UDP: String(udpPort), VICTIM_PID: String(victim.pid), NAP: nap }
+  const names = { OUTSIDE: outside, ...numbers }
   const keys = { ANTHROPIC_API_KEY: secret, GH_TOKEN: secret, SSH_AUTH_SOCK: join(outside, 's') }
   return { PATH: process.env['PATH'], HOME: home, PROJECT: project, ...names, ...keys }
 }
@@ -127,7 +132,18 @@ export function contentOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }
 
-/** Processes of this machine whose arguments hold a text. */
-export function processesNamed(text: string): string {
-  return spawnSync('pgrep', ['-f', text], { encoding: 'utf8' }).stdout.trim()
+/** What still sleeps of a world, by its process ids. */
+export function napping({ nap }: Pick<World, 'nap'>): readonly number[] {
+  const { stdout } = spawnSync('pgrep', ['-fx', `sleep ${nap.replace('.', '[.]')}`], { encoding: 'utf8' })
+  return stdout.split('\n').filter(Boolean).map(Number)
+}
+
+export function endNaps(nap: string): void {
+  for (const id of napping({ nap })) {
+    try {
+      process.kill(id, 'SIGKILL')
+    } catch {
+      // It ended by itself since it was seen.
+    }
+  }
 }
