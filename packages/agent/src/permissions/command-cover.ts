@@ -13,8 +13,9 @@ import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
 import { findsOwnFirst, gitProblem } from './git-settings.ts'
+import { chosenProblem } from './chosen-programs.ts'
 import { relocateProblem } from './links.ts'
-import { type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { isStillLine, type Places, placesOf, unseenFolders, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
 import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
 import { holdsLinkTo } from './tree-rules.ts'
@@ -76,6 +77,7 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     book,
     whereabouts,
     isHardened,
+    isStill: isStillLine(analysis, book.env),
     changes: changesOf(analysis, whereabouts),
     repositories: new Map(),
   }
@@ -105,6 +107,8 @@ interface Place {
   readonly book: RuleBook
   readonly whereabouts: Whereabouts
   readonly isHardened: boolean
+  /** What is on disk now tells which files its words mean. */
+  readonly isStill: boolean
   readonly changes: Changes
   /** What was found out about repositories, by folder. */
   readonly repositories: Map<string, string | undefined>
@@ -203,6 +207,8 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
       return effect.why
     case 'git':
       return gitEffectProblem(effect, place)
+    case 'chosen':
+      return chosenProblem(effect, place.whereabouts, place.changes !== 'nothing')
     case 'list':
     case 'read':
     case 'read tree':
@@ -218,7 +224,7 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
 
 export function gitEffectProblem(
   effect: Extract<Effect, { kind: 'git' }>,
-  { book, whereabouts, isHardened, changes, repositories }: Place,
+  { book, whereabouts, isHardened, changes, repositories }: Omit<Place, 'isStill'>,
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
   if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
@@ -250,7 +256,7 @@ const unknownPlace = 'which file it means is known only when it runs'
 
 function readProblem(
   { kind, word }: Extract<Effect, { word: ShellWord }>,
-  { book, whereabouts, isHardened }: Place,
+  { book, whereabouts, isHardened, isStill }: Place,
 ): string | undefined {
   const places = placesOf(word, whereabouts)
   if (places.isUnknown) return unknownPlace
@@ -263,7 +269,7 @@ function readProblem(
   const isDeep = kind === 'read tree' || kind === 'read through links'
   if (kind === 'read through links' && all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end))))
     return 'it would follow links in that folder that lead elsewhere'
-  const open = isDeep ? all : kind === 'read' ? places.below : []
+  const open = kind === 'list' ? [] : unseenFolders(places, isDeep, isStill)
   return open.some((folder) => couldFitBelow(readRules(book), folder))
     ? 'a file that a rule is about may be among those that it reads'
     : undefined

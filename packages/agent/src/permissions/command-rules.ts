@@ -14,7 +14,7 @@ import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { relocateProblem } from './links.ts'
 import { holdsFitting } from './tree-rules.ts'
-import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { innermost, isStillLine, placesOf, unseenFolders, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import {
   type Access,
@@ -174,7 +174,8 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
   const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands)
   if (hidden !== undefined) return hidden
   const files = rules.filter(({ spec }) => spec.kind === 'path')
-  return files.length === 0 ? undefined : fileDoubt(analysis, files, whereaboutsOf(analysis, book.shellDirectory()))
+  if (files.length === 0) return undefined
+  return fileDoubt(analysis, files, whereaboutsOf(analysis, book.shellDirectory()), isStillLine(analysis, book.env))
 }
 
 function hiddenCommand(analysis: ShellAnalysis, rules: readonly PermissionRule[]): string | undefined {
@@ -243,12 +244,12 @@ function fileDoubt(
   analysis: ShellAnalysis,
   rules: readonly PermissionRule[],
   whereabouts: Whereabouts,
+  isStill: boolean,
 ): string | undefined {
   const isOpen = (word: ShellWord, isTree: boolean): boolean => {
     const places = placesOf(word, whereabouts)
     if (places.isUnknown) return true
-    const folders = isTree ? places.paths : places.below
-    return folders.some((folder) => couldFitBelow(rules, folder))
+    return unseenFolders(places, isTree, isStill).some((folder) => couldFitBelow(rules, folder))
   }
   if (analysis.redirects.some(({ target }) => !isHarmlessSink(target) && isOpen(target, false))) return elsewhere
   for (const command of analysis.commands) {

@@ -1,8 +1,9 @@
-import { readdirSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fitsPath, globPattern } from '../glob-pattern.ts'
 import { absolutePath, kernelPath } from '../paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
+import { isReadOnlyAnalysis } from '../shell/read-only.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
@@ -79,6 +80,30 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
     paths: found.flatMap((names) => names ?? []),
     below,
     isUnknown: isUnknown || found.includes(undefined),
+  }
+}
+
+/**
+ * Folders in which a word may mean files that nobody has looked at. `isStill`: nothing in the line writes, so that what is on disk now
+ * tells which names a pattern fits, and what is a file and no folder.
+ */
+export function unseenFolders({ paths, below }: Places, isTree: boolean, isStill: boolean): readonly string[] {
+  const trees = isTree ? paths.filter((path) => !isStill || !isFileItself(path)) : []
+  return isStill ? trees : [...trees, ...below]
+}
+
+/** Whether a line leaves names as they are, and patterns fit those that they always fit. */
+export function isStillLine(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
+  return (
+    isReadOnlyAnalysis(analysis) && ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS'].every((name) => env[name] === undefined)
+  )
+}
+
+function isFileItself(path: string): boolean {
+  try {
+    return lstatSync(path).isFile()
+  } catch {
+    return false
   }
 }
 

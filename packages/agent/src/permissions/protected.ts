@@ -12,7 +12,7 @@ const files: ReadonlySet<string> = new Set(
   (
     '.mcp.json .claude.json .gitmodules .gitconfig .gitattributes .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pypirc pip.conf .netrc .envrc ' +
     '.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc ' +
-    '.ripgreprc .tool-versions mise.toml .mise.toml .gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml ' +
+    '.ripgreprc rust-toolchain rust-toolchain.toml .prototools .tool-versions mise.toml .mise.toml .gitlab-ci.yml .travis.yml jenkinsfile azure-pipelines.yml ' +
     'bitbucket-pipelines.yml .pre-commit-config.yaml lefthook.yml .lefthook.yml bunfig.toml .gemrc'
   ).split(' '),
 )

@@ -1,6 +1,7 @@
 import { analyseShell } from '../shell/analysis.ts'
 import { effectsOfCommand, isHarmlessAssignment, isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { sourceOf } from '../shell/words.ts'
+import { chosenProblem } from './chosen-programs.ts'
 import { bareRule, changesOf, gitEffectProblem, ruleAllowing, ruleNaming, wholeProblem } from './command-cover.ts'
 import { whereaboutsOf } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
@@ -37,7 +38,12 @@ export function unjudgedParts(command: string, book: RuleBook): readonly Unjudge
     const why = simple.assignments.every(isHarmlessAssignment)
       ? effectsOfCommand(simple).flatMap((effect) => {
           if (effect.kind === 'unknown') return [effect.why]
-          const problem = effect.kind === 'git' ? gitEffectProblem(effect, place) : undefined
+          const problem =
+            effect.kind === 'git'
+              ? gitEffectProblem(effect, place)
+              : effect.kind === 'chosen'
+                ? chosenProblem(effect, whereabouts, place.changes !== 'nothing')
+                : undefined
           return problem === undefined ? [] : [problem]
         })[0]
       : 'it sets a variable that programs take notice of'

@@ -137,7 +137,7 @@ class Collector {
   }
 
   collect(node: SyntaxNode, isStraight: boolean): void {
-    const reason = opaqueReason(node)
+    const reason = opaqueReason(node, (name) => isNumber(this.#scope.get(name)))
     if (reason !== undefined) this.#found.opaque.push(reason)
     this.#note(node)
     if (node.type === 'For') return this.#loop(node)
@@ -229,6 +229,10 @@ class Collector {
     const isFed = node.redirects.some(({ operator }) => operator.startsWith('<'))
     return { words, assignments, hasInput: this.#hasInput || isFed }
   }
+}
+
+function isNumber(word: ShellWord | undefined): boolean {
+  return word?.kind === 'literal' && /^\d{1,15}$/.test(word.value)
 }
 
 function assignmentsOf(node: Command): readonly Assignment[] {

@@ -6,6 +6,8 @@ import { system } from './grammars/system.ts'
 import { findEffects } from './programs/find.ts'
 import { gitEffects } from './programs/git.ts'
 import { testEffects } from './programs/test.ts'
+import { tellsVersion, versionEffects } from './programs/versions.ts'
+import { xxdEffects } from './programs/xxd.ts'
 import { effectsByGrammar } from './read-grammar.ts'
 import type { ShellWord } from './words.ts'
 
@@ -20,6 +22,8 @@ const described: Readonly<Record<string, Describe>> = {
   git: gitEffects,
   test: testEffects,
   '[': testEffects,
+  xxd: xxdEffects,
+  ...Object.fromEntries(tellsVersion.map((name) => [name, (args: readonly ShellWord[]) => versionEffects(name, args)])),
 }
 
 /** What a command does, wrappers taken off. Empty words do nothing. */

@@ -11,6 +11,8 @@ export type Effect =
   | { readonly kind: 'relocate'; readonly word: ShellWord }
   /** A git repository is used from a folder; `history` when content of tracked files is shown. */
   | { readonly kind: 'git'; readonly folder: ShellWord; readonly history: boolean; readonly entersSubmodules: boolean }
+  /** Files of these names, here or in a folder above, may choose which program runs: `by` when they do not name plain versions, `neverBy` whatever they hold. */
+  | { readonly kind: 'chosen'; readonly by: readonly string[]; readonly neverBy: readonly string[] }
   /** A program that no grammar describes, or words that the grammar does not. */
   | { readonly kind: 'unknown'; readonly why: string }
 

@@ -6,7 +6,7 @@ import { bracesOf } from './braces.ts'
  * Why a piece of shell may run commands that do not stand in it: arithmetic evaluates the values of variables, and
  * with them command substitutions inside array subscripts; some expansions evaluate text again. Undefined when it may not.
  */
-export function opaqueReason(node: SyntaxNode): string | undefined {
+export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => boolean): string | undefined {
   if (node.type === 'Script') {
     const [error] = node.errors ?? []
     return error === undefined ? undefined : `it could not be parsed (${error.message})`
@@ -25,7 +25,7 @@ export function opaqueReason(node: SyntaxNode): string | undefined {
     /\.\.|\{.*\{.*\{/s.test(node.text)
   )
     return 'its braces make too many words to look at'
-  if (isArithmetic(node)) return isPlainArithmetic(node) ? undefined : evaluated
+  if (isArithmetic(node)) return isPlainArithmetic(node) || holdsNumbers(node, isKnownNumber) ? undefined : evaluated
   if (node.type === 'ParameterExpansion') return expansionReason(node)
   if (node.type === 'Assignment') return node.index === undefined || isPlainIndex(node.index) ? undefined : subscript
   if (node.type === 'TestUnary') return node.operator === '-v' || node.operator === '-R' ? subscript : undefined
@@ -60,6 +60,17 @@ const subscript = 'an array subscript can run commands'
 
 function isArithmetic(node: SyntaxNode): boolean {
   return node.type === 'ArithmeticExpansion' || node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor'
+}
+
+/** `$((x + 1))` where all that it names is known to be a number: what is evaluated again is that number. */
+function holdsNumbers(node: SyntaxNode, isKnownNumber: (name: string) => boolean): boolean {
+  if (node.type !== 'ArithmeticExpansion' || !setsNothing(node.text)) return false
+  return (node.text.match(/[A-Za-z_]\w*/g) ?? []).every(isKnownNumber)
+}
+
+/** Names, numbers and operators, none of which sets a variable. */
+export function setsNothing(text: string): boolean {
+  return /^\$\(\([\s\w()+*/%<>=!&|?:^~-]*\)\)$/.test(text) && !/\+\+|--|<<=|>>=|(?<![<>=!])=(?!=)/.test(text)
 }
 
 function expansionReason({ prefix, index, operation, text }: ParameterExpansionPart): string | undefined {

@@ -30,7 +30,9 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
 type ReadWords = { readonly kind: 'read'; readonly given: Given } | { readonly kind: 'unknown'; readonly why: string }
 
 /** Tells options, their values and operands apart, as getopt does but without abbreviations. */
-export function readWords(grammar: Grammar, args: readonly ShellWord[]): ReadWords {
+export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWords {
+  // To a program a pipe is what its standard input is: something to read that nobody else has.
+  const args = given.map((word) => (word.isPipe === true ? literalWord('-') : word))
   const table = optionsOf(grammar)
   const options: { name: string; value: ShellWord | undefined }[] = []
   const operands: ShellWord[] = []

@@ -69,6 +69,7 @@ const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
   'read through links',
   'list',
   'git',
+  'chosen',
 ])
 
 /** What a command does, with its wrappers taken off. */

@@ -1,6 +1,7 @@
 import type { SyntaxNode } from 'unbash'
 import { forEachChild } from 'unbash'
 import { assignsByFormat } from './grammars/system.ts'
+import { setsNothing } from './opaque.ts'
 import type { ShellWord } from './words.ts'
 import { formsOf } from './wrappers.ts'
 
@@ -28,7 +29,7 @@ export function assignedIn(script: SyntaxNode): Assigned {
   const look = (node: SyntaxNode, isStraight: boolean): void => {
     if (node.type === 'Function' || node.type === 'Coproc' || node.type === 'Select') told.isAny = true
     if (node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor' || node.type === 'ArithmeticExpansion') {
-      if (/[=+-]/.test('text' in node ? node.text : '=')) told.isAny = true
+      if (!('text' in node) || (/[=+-]/.test(node.text) && !setsNothing(node.text))) told.isAny = true
     }
     if (node.type === 'FileDescriptorVariable') told.isAny = true
     if (

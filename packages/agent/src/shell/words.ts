@@ -17,6 +17,8 @@ export interface ShellWord {
   readonly isOne?: boolean
   /** Of a dynamic word: outside of quotes stands what may come to a pattern, which then becomes names of files. */
   readonly couldBePattern?: boolean
+  /** `<(…)` and nothing else: one path, that of a pipe in which stands what the commands in it write. They are judged themselves. */
+  readonly isPipe?: boolean
   /** Of a glob in the place of an operand: a name that it fits may begin with a dash. */
   readonly couldBeOption?: boolean
 }
@@ -45,6 +47,7 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
 export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): ShellWord {
   if (node.type === 'Assignment') return assignmentWord(node, scope)
   const { text } = node
+  if (isPipe(node)) return { source: text, value: node.value, kind: 'dynamic', isOne: true, isPipe: true }
   // A tilde that is quoted is a character; ~ and ~/ are the home directory, every other form depends on the shell.
   const isOddTilde = text.startsWith('~') && !/^~(?:\/|$)/.test(text)
   const types = partTypesOf(node)
@@ -54,6 +57,11 @@ export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): S
   if (read !== undefined) return { source: text, ...read }
   const couldBePattern = (node.parts ?? []).some((part) => couldHoldPattern(part, scope))
   return { source: text, value: valueOf(node), kind: 'dynamic', isOne: !isOddTilde && isOneWord(node), couldBePattern }
+}
+
+function isPipe({ parts = [] }: Word): boolean {
+  const [part] = parts
+  return parts.length === 1 && part?.type === 'ProcessSubstitution' && part.operator === '<'
 }
 
 /** Names that a line cannot set without being asked about, and that hold no pattern. */

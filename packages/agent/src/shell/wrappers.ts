@@ -22,8 +22,13 @@ const wrappers: Readonly<Record<string, Skip>> = {
   // With -v or -V it only tells what it would run.
   command: (args) => optionsOf(args, /^-p$/),
   builtin: (args) => optionsOf(args, /^$/),
-  // Bare xargs alone: its options can change what is run.
-  xargs: (args) => optionsOf(args, /^$/),
+  // How many words go to a run, and where they are cut. -a reads them from a file, and -I puts them anywhere.
+  xargs: (args) =>
+    optionsOf(
+      args,
+      /^(?:-[0rt]+|-[nLP]\d+|-d.+|--null|--no-run-if-empty|--verbose|--max-(?:args|procs)=\d+|--delimiter=.+)$/,
+      /^-[nLPd]$/,
+    ),
 }
 
 /** Skips known options, `--` too; undefined at an option that is not known. `withValue` ones take the next word along. */

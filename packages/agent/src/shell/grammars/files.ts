@@ -1,4 +1,5 @@
-import type { Grammar } from '../effects.ts'
+import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { couldStartWithDash } from '../read-grammar.ts'
 
 /** Commands that show files, or tell about them. */
 export const files: Readonly<Record<string, Grammar>> = {
@@ -155,6 +156,32 @@ export const files: Readonly<Record<string, Grammar>> = {
       '--format:text --output-duplicates --help --version -w:text -S:text --strings?text --width?text --traditional',
     operands: ['read'],
   },
+  hexdump: {
+    options:
+      '-bcCdoxvhV -L?text -e:text -n:text -s:text --one-byte-octal --one-byte-char --canonical --two-bytes-decimal ' +
+      '--two-bytes-octal --two-bytes-hex --color?text --format:text --length:text --skip:text --no-squeezing --help --version',
+    refused: '-f --format-file',
+    operands: ['read'],
+  },
+  ...Object.fromEntries(
+    ['base64', 'base32'].map((name) => [
+      name,
+      {
+        options: '-di -w:text --decode --ignore-garbage --wrap:text --help --version',
+        operands: ['read'],
+      } satisfies Grammar,
+    ]),
+  ),
+  strings: {
+    options:
+      '-afwovVh -n:text -t:text -e:text -U:text -s:text --all --print-file-name --bytes:text --radix:text ' +
+      '--include-all-whitespace --encoding:text --unicode:text --output-separator:text --help --version',
+    // These take the file apart as a program, which such files have made to do harm.
+    refused: '-d --data -T --target',
+    operands: ['read'],
+    numbers: true,
+    check: stringsEffects,
+  },
   column: {
     options: '-t -s:text -o:text -c:text --table --separator:text --output-separator:text --output-width:text',
     operands: ['read'],
@@ -187,4 +214,13 @@ export const files: Readonly<Record<string, Grammar>> = {
     refused: '-c --check -w --warn --ignore-missing --quiet --status --strict',
     operands: ['read'],
   },
+}
+
+/** Any word that begins with `@` names a file from which further words are read, files among them. */
+function stringsEffects({ operands, options }: Given): readonly Effect[] {
+  const words = [...operands, ...options.flatMap(({ value }) => value ?? [])]
+  const couldName = words.some(
+    ({ kind, value }) => value.startsWith('@') || kind === 'dynamic' || (kind === 'glob' && couldStartWithDash(value)),
+  )
+  return couldName ? unknown('it reads options from a file') : []
 }

@@ -2,7 +2,6 @@ import type { Effect, Given, Grammar } from '../effects.ts'
 import { unknown } from '../effects.ts'
 
 const anyText: Grammar = { options: '', operands: ['text'], anything: true }
-const onlyVersion: Grammar = { options: '-v -V --version', operands: [] }
 
 /** Commands that tell about the system, or work on text alone. */
 export const system: Readonly<Record<string, Grammar>> = {
@@ -63,40 +62,35 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ options }) => (options.length > 0 ? [] : unknown('it runs a command')),
   },
   test: { options: '', operands: ['text'], check: () => [] },
-  ...Object.fromEntries(
-    [
-      'node',
-      'npm',
-      'yarn',
-      'pnpm',
-      'python',
-      'python3',
-      'pip',
-      'pip3',
-      'ruby',
-      'cargo',
-      'rustc',
-      'tsc',
-      'deno',
-      'bun',
-      'gcc',
-      'clang',
-      'cmake',
-      'docker',
-      'kubectl',
-    ].map((name) => [name, { ...onlyVersion, options: '--version', check: versionOnly } satisfies Grammar]),
-  ),
-  go: {
-    options: '',
-    operands: ['text'],
-    check: ({ operands }) =>
-      operands.length === 1 && operands[0]?.value === 'version' ? [] : unknown('it runs a tool of Go'),
+  free: {
+    options:
+      '-bkmghltvwV --bytes --kilo --mega --giga --tera --peta --kibi --mebi --gibi --tebi --pebi --human ' +
+      '--si --lohi --total --committed --wide --help --version',
+    // With these it goes on without end.
+    refused: '-s --seconds -c --count',
+    operands: [],
   },
-  java: { options: '--version', operands: [], check: versionOnly },
-}
-
-function versionOnly({ options }: Given): readonly Effect[] {
-  return options.length === 1 ? [] : unknown('it runs a program')
+  lscpu: {
+    options:
+      '-abBcJxyhV -C?text -e?text -p?text --all --online --bytes --caches?text --offline --json --extended?text ' +
+      '--parse?text --hex --physical --output-all --help --version',
+    // It reads another folder as that of the system.
+    refused: '-s --sysroot',
+    operands: [],
+  },
+  // Other options ask name servers, and an operand sets the name.
+  hostname: {
+    options: '-sIhV --short --all-ip-addresses --help --version',
+    refused: '-b --boot -F --file -a --alias -A --all-fqdns -d --domain -f --fqdn --long -i --ip-address -y --yp --nis',
+    operands: [],
+  },
+  locale: {
+    options: '-amckvV --all-locales --charmaps --category-name --keyword-name --verbose --help --usage --version',
+    operands: ['text'],
+  },
+  groups: { options: '--help --version', operands: ['text'] },
+  arch: { options: '--help --version', operands: [] },
+  tty: { options: '-s --silent --quiet --help --version', operands: [] },
 }
 
 /** `%n` assigns to the variable that its argument names. */

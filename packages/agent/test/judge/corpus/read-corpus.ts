@@ -70,7 +70,7 @@ function rowsOf(text: string): readonly HostileRow[] {
 
 /** Not everywhere there: where one of these is missing the row is skipped by name. */
 const rare: ReadonlySet<string> = new Set(
-  'rg gawk tree jq file xxd tar zip unzip curl wget make gcc perl python3 ruby ed vim ex less script setpriv prlimit flock sqlite3 gdb strace openssl bc bwrap tclsh gpg npm npx node tmux watch patch rsync socat busybox setarch unshare nsenter runuser column look shuf ionice chrt taskset lsof pr ptx man'.split(
+  'rg gawk tree jq file xxd tar zip unzip curl wget make gcc perl python3 ruby ed vim ex less script setpriv prlimit flock sqlite3 gdb strace openssl bc bwrap tclsh gpg npm npx node tmux watch patch rsync socat busybox setarch unshare nsenter runuser column look shuf ionice chrt taskset lsof pr ptx man strings rustup'.split(
     ' ',
   ),
 )

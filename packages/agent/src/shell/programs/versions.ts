@@ -1,0 +1,48 @@
+import { type Effect, unknown } from '../effects.ts'
+import type { ShellWord } from '../words.ts'
+
+/**
+ * The one word with which a program tells its version and does nothing else. Not here: `yarn` and `pnpm`, which run
+ * another version of themselves, or a file, that the project names, before they look at their words.
+ */
+const words: Readonly<Record<string, string>> = {
+  node: '-v --version',
+  npm: '-v --version',
+  python: '-V --version',
+  python3: '-V --version',
+  pip: '-V --version',
+  pip3: '-V --version',
+  ruby: '--version',
+  perl: '-v --version',
+  cargo: '-V --version',
+  rustc: '-V --version',
+  tsc: '-v --version',
+  deno: '-V --version',
+  bun: '-v --version',
+  go: 'version',
+  java: '-version --version',
+  gcc: '--version',
+  'g++': '--version',
+  clang: '--version',
+  cmake: '--version',
+  make: '-v --version',
+  bash: '--version',
+  docker: '-v --version',
+}
+
+/** Files by which version managers (asdf, mise, pyenv, rbenv and others) choose the program, in the folder or one above it. */
+const ofManagers =
+  '.tool-versions mise.toml .mise.toml mise.local.toml .mise.local.toml .config/mise.toml .config/mise/config.toml mise/config.toml .mise/config.toml .rtx.toml .prototools .python-version .ruby-version .node-version .nvmrc .go-version .java-version .perl-version'.split(
+    ' ',
+  )
+/** rustup fetches what these name, or runs it from a folder. */
+const ofRust = ['rust-toolchain', 'rust-toolchain.toml']
+
+export function versionEffects(name: string, args: readonly ShellWord[]): readonly Effect[] {
+  const [word] = args
+  const isAsked = args.length === 1 && word?.kind === 'literal' && words[name]?.split(' ').includes(word.value) === true
+  if (!isAsked) return unknown('it runs a program')
+  return [{ kind: 'chosen', by: ofManagers, neverBy: name === 'cargo' || name === 'rustc' ? ofRust : [] }]
+}
+
+export const tellsVersion: readonly string[] = Object.keys(words)
