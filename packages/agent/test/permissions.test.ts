@@ -139,7 +139,7 @@ describe('what is allowed when nobody said anything', () => {
     ['l{s,x}', 'has no name'],
     ['eval ls; eval "$X"', 'runs text'],
     ['bash -c "$X"', 'runs text'],
-    ['diff <(cat a) b', 'reads what a command makes'],
+    ['diff <(./a) b', 'reads what a command makes'],
     [':(){ :|:& };:', 'never ends'],
     ['echo a \\\r\nrm x', 'is two lines for bash and one for others'],
     ['ls \u0001x', 'holds control characters'],
@@ -380,7 +380,15 @@ describe('deny rules win', () => {
   test('with Read rules that deny, patterns and recursive searches ask', () => {
     const { bash } = asker({ deny: ['Read(.env)'] })
     expect(bash('cat .e*')).toBe('ask')
+    expect(bash('cat .*')).toBe('ask')
+    expect(bash('cat ?env')).toBe('ask')
+    expect(bash('cat .E*')).toBe('ask')
+    expect(bash('cat */*')).toBe('ask')
+    expect(bash('cat *')).toBe('allow')
+    expect(bash('cat *.ts')).toBe('allow')
+    expect(bash('touch a.ts; cat *.ts')).toBe('ask')
     expect(bash('grep -r KEY .')).toBe('ask')
+    expect(bash('grep -r KEY *')).toBe('ask')
     expect(bash('cat a')).toBe('allow')
     expect(bash('cat .env')).toBe('deny')
     expect(bash('git show HEAD:.env')).toBe('deny')
@@ -388,6 +396,28 @@ describe('deny rules win', () => {
     expect(bash('cat < .env')).toBe('deny')
     expect(bash('cp .env x')).toBe('deny')
   })
+})
+
+test.each([
+  ['Read(*.key)', 'cat *.ts', 'allow'],
+  ['Read(*.key)', 'cat *', 'ask'],
+  ['Read(*.key)', 'cat a*', 'ask'],
+  ['Read(*.key)', 'cat *.k*', 'ask'],
+  ['Read(*.key)', 'cat *[kK][eE]y', 'ask'],
+  ['Read(*.key)', 'cat k*.md', 'allow'],
+  ['Read(.env*)', 'cat *', 'allow'],
+  ['Read(.env*)', 'cat .[a-z]*', 'ask'],
+  ['Read([.x]env)', 'cat *env', 'ask'],
+  ['Read(./secret/**)', 'cat s*', 'allow'],
+  ['Read(./secret/**)', 'cat secret/*', 'deny'],
+  ['Read(./secret/*.md)', 'cat secret/*.ts', 'allow'],
+  ['Read(**/keys/*)', 'cat keys/*.ts', 'deny'],
+  ['Read(./*)', 'cat *.ts', 'deny'],
+  ['Read(./a?.t[s])', 'cat *.ts', 'ask'],
+  ['Read(./secret)', 'cat s*', 'ask'],
+  ['Read(./secret)', 'cat a*', 'allow'],
+])('with %s that denies, a pattern of which nothing is there yet: %s: %s', (rule, command, behavior) => {
+  expect(asker({ deny: [rule] }).bash(command)).toBe(behavior)
 })
 
 describe('links', () => {

@@ -15,10 +15,11 @@ import { doubtAbout, edit, read } from './command-rules.ts'
 import { findsOwnFirst, gitProblem } from './git-settings.ts'
 import { chosenProblem } from './chosen-programs.ts'
 import { relocateProblem } from './links.ts'
-import { isStillLine, type Places, placesOf, unseenFolders, type Whereabouts, whereaboutsOf } from './places.ts'
+import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
 import { couldFitBelow, holdsProcesses, isPathAllowed, pathForRule, type RuleBook } from './rule-book.ts'
 import { holdsLinkTo } from './tree-rules.ts'
+import { mayMeetUnseen } from './unseen-files.ts'
 
 /** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
 export type CommandVerdict =
@@ -269,8 +270,7 @@ function readProblem(
   const isDeep = kind === 'read tree' || kind === 'read through links'
   if (kind === 'read through links' && all.some((path) => holdsLinkTo(path, (end) => !isPathAllowed(book, read, end))))
     return 'it would follow links in that folder that lead elsewhere'
-  const open = kind === 'list' ? [] : unseenFolders(places, isDeep, isStill)
-  return open.some((folder) => couldFitBelow(readRules(book), folder))
+  return kind !== 'list' && mayMeetUnseen(readRules(book), places, isDeep, isStill)
     ? 'a file that a rule is about may be among those that it reads'
     : undefined
 }

@@ -14,7 +14,7 @@ import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { relocateProblem } from './links.ts'
 import { holdsFitting } from './tree-rules.ts'
-import { innermost, isStillLine, placesOf, unseenFolders, type Whereabouts, whereaboutsOf } from './places.ts'
+import { innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import {
   type Access,
@@ -25,6 +25,7 @@ import {
   type RuleBook,
   ruleForPath,
 } from './rule-book.ts'
+import { mayMeetUnseen } from './unseen-files.ts'
 
 export const read: Access = { kind: 'read', toolName: 'Read' }
 export const edit: Access = { kind: 'edit', toolName: 'Edit' }
@@ -249,7 +250,7 @@ function fileDoubt(
   const isOpen = (word: ShellWord, isTree: boolean): boolean => {
     const places = placesOf(word, whereabouts)
     if (places.isUnknown) return true
-    return unseenFolders(places, isTree, isStill).some((folder) => couldFitBelow(rules, folder))
+    return mayMeetUnseen(rules, places, isTree, isStill)
   }
   if (analysis.redirects.some(({ target }) => !isHarmlessSink(target) && isOpen(target, false))) return elsewhere
   for (const command of analysis.commands) {

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fitsPath, globPattern } from '../glob-pattern.ts'
 import { absolutePath, kernelPath } from '../paths.ts'
@@ -51,6 +51,8 @@ export interface Places {
   readonly paths: readonly string[]
   /** The folder in which a pattern finds names: there may be others when the command runs. */
   readonly below: readonly string[]
+  /** What such names look like, where they lie in that folder itself; classes of characters are `?`. */
+  readonly names?: string
   /** It may lead elsewhere: what it holds, or where the command runs, is known only when it runs. */
   readonly isUnknown: boolean
 }
@@ -79,17 +81,9 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
   return {
     paths: found.flatMap((names) => names ?? []),
     below,
+    ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
     isUnknown: isUnknown || found.includes(undefined),
   }
-}
-
-/**
- * Folders in which a word may mean files that nobody has looked at. `isStill`: nothing in the line writes, so that what is on disk now
- * tells which names a pattern fits, and what is a file and no folder.
- */
-export function unseenFolders({ paths, below }: Places, isTree: boolean, isStill: boolean): readonly string[] {
-  const trees = isTree ? paths.filter((path) => !isStill || !isFileItself(path)) : []
-  return isStill ? trees : [...trees, ...below]
 }
 
 /** Whether a line leaves names as they are, and patterns fit those that they always fit. */
@@ -97,14 +91,6 @@ export function isStillLine(analysis: ShellAnalysis, env: Readonly<Record<string
   return (
     isReadOnlyAnalysis(analysis) && ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS'].every((name) => env[name] === undefined)
   )
-}
-
-function isFileItself(path: string): boolean {
-  try {
-    return lstatSync(path).isFile()
-  } catch {
-    return false
-  }
 }
 
 /** Links that mean something else for every process. */
@@ -121,10 +107,7 @@ const mostNames = 2000
 function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
   let places: readonly string[] = [from]
   for (const segment of segments) {
-    // What is escaped stays; in bash two asterisks are one.
-    const loose = segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
-      part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
-    )
+    const loose = loosened(segment)
     const pattern = globPattern(loose)
     places = places.flatMap((place) =>
       // Shells before bash 5.2 find the folder above it, too.
@@ -138,6 +121,13 @@ function expanded(segments: readonly string[], from: string): readonly string[] 
     if (places.length > mostNames) return undefined
   }
   return places
+}
+
+/** What is escaped stays; in bash two asterisks are one. */
+function loosened(segment: string): string {
+  return segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
+    part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
+  )
 }
 
 function namesIn(folder: string): readonly string[] {
