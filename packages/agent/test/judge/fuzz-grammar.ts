@@ -14,12 +14,8 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-/** What would wait for ever, or begins a program of this machine that may go elsewhere. */
-const leftOut: ReadonlySet<string> = new Set(
-  'sleep docker kubectl npm yarn pnpm cargo deno bun pip pip3 go java ruby python python3 node rustc tsc gcc clang cmake'.split(
-    ' ',
-  ),
-)
+/** What would wait for ever. */
+const leftOut: ReadonlySet<string> = new Set(['sleep'])
 const names = Object.keys(grammars).filter((name) => !leftOut.has(name))
 const endless: ReadonlySet<string> = new Set(['-f', '-F', '--follow', '--retry', '--pid', '-s'])
 
@@ -352,6 +348,17 @@ export class CommandMaker {
           `test ${this.#operand()} = ${this.#operand()}`,
           `echo ${this.#some(3, () => this.#operand())}`,
           `printf ${this.#pick(texts)} ${this.#operand()}`,
+        ]) + redirect
+      )
+    if (kind < 0.48)
+      return (
+        this.#pick([
+          `xxd ${this.#pick(['', '-p', '-ac', '-c 8', '-c', '-r -p', '-s 1', '-l', '-n', '-ps'])} ${this.#operand()} ${this.#pick(['', this.#operand()])}`,
+          `strings ${this.#pick(['', '-n 2', '-n', '-8', '@paths', '-n @paths'])} ${this.#operand()}`,
+          `diff <(cat ${this.#operand()}) ${this.#operand()}`,
+          `cat <(${this.#pick(['./evil', 'cat paths', 'xargs cat < paths', 'echo x > new'])})`,
+          `echo ${this.#operand()} | xargs ${this.#pick(['-n1', '-0', '-d x', '-I%', '-a paths', '-P2 -n 1'])} ${this.#pick(['echo', 'cat', 'basename', 'printf', 'sh -c'])}`,
+          `f=${this.#pick(['1', '08', "'a[$(./evil)]'", '$g', 'x'])}; echo $((f ${this.#pick(['+ 1', '++', '= 2', '== 1', '> 0 ? f : g'])}))`,
         ]) + redirect
       )
     const name = this.#pick(names)

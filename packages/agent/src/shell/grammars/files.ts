@@ -63,7 +63,7 @@ export const files: Readonly<Record<string, Grammar>> = {
     operands: ['read'],
   },
   fold: { options: '-bs -w:text --bytes --spaces --width:text --help --version', operands: ['read'] },
-  rev: { options: '--help --version', operands: ['read'] },
+  rev: { options: '-hV --help --version', operands: ['read'] },
   cmp: {
     options:
       '-bls -i:text -n:text --print-bytes --ignore-initial:text --verbose --bytes:text --quiet --silent --help --version',

@@ -28,7 +28,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     operands: [],
   },
   nproc: { options: '--all --ignore:text --help --version', operands: [] },
-  uptime: { options: '-psV --pretty --since --version', operands: [] },
+  uptime: { options: '-hpsV --help --pretty --since --version', operands: [] },
   id: {
     options: '-aZgGnruz --context --group --groups --name --real --user --zero --help --version',
     operands: ['text'],
