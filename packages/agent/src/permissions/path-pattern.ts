@@ -1,5 +1,5 @@
 import { join, relative, sep } from 'node:path'
-import { couldFitBelow, couldFitIn, fitsPathOrAbove, type GlobPattern, globPattern } from '../glob-pattern.ts'
+import { couldFitBelow, fitsPathOrAbove, type GlobPattern, globPattern } from '../glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../paths.ts'
 
 /** A gitignore pattern with the place from which it counts. */
@@ -13,8 +13,6 @@ export interface PathPattern {
   matches(path: string): boolean
   /** Whether it may fit something that lies in a folder. */
   couldFitBelow(folder: string): boolean
-  /** Whether it may fit something in a folder whose name fits a pattern of the shell. */
-  couldFitIn(folder: string, shellPattern: string): boolean
 }
 
 export interface PatternRoots {
@@ -51,13 +49,6 @@ export function pathPattern(spec: string, roots: PatternRoots): PathPattern | { 
         (root) =>
           isInside(root, folder) ||
           (isInside(folder, root) && couldFitBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
-      ),
-    couldFitIn: (folder, shellPattern) =>
-      anchors.some((root) =>
-        isInside(folder, root)
-          ? couldFitIn(glob, relative(root, folder).split(sep).filter(Boolean), shellPattern)
-          : // The name itself may be the folder from which it counts.
-            isInside(root, folder),
       ),
   }
 }

@@ -1,5 +1,8 @@
 import { lstatSync } from 'node:fs'
-import { bothEnds } from '../paths.ts'
+import { relative, sep } from 'node:path'
+import { bothEnds, isInside } from '../paths.ts'
+import { couldFitNamed } from './names-in-common.ts'
+import type { PathPattern } from './path-pattern.ts'
 import type { Places } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow } from './rule-book.ts'
@@ -24,7 +27,16 @@ export function mayMeetUnseen(
 
 function couldFitIn(rules: readonly PermissionRule[], folder: string, names: string): boolean {
   const ends = bothEnds(folder)
-  return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldFitIn(end, names)))
+  return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => couldName(spec.pattern, end, names)))
+}
+
+function couldName({ anchors, glob }: PathPattern, folder: string, names: string): boolean {
+  return anchors.some((root) =>
+    isInside(folder, root)
+      ? couldFitNamed(glob, relative(root, folder).split(sep).filter(Boolean), names)
+      : // The name itself may be the folder from which it counts.
+        isInside(root, folder),
+  )
 }
 
 function isFileItself(path: string): boolean {
