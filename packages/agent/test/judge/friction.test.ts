@@ -1,20 +1,29 @@
 // Holds R-RULE-7 of docs/spec.md: what changes nothing runs by itself, and in acceptEdits what changes the project.
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { temporaryFolder } from '../support/harness.ts'
+import { afterAll, expect, test } from 'vitest'
 import { judged } from './support.ts'
 
-function project(): string {
-  const cwd = temporaryFolder()
-  for (const folder of ['src/deep', 'node_modules', 'out', '.github/workflows', 'kept'])
-    mkdirSync(join(cwd, folder), { recursive: true })
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-friction-')))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function project(name: string): string {
+  const cwd = join(folder, name)
+  for (const below of ['src/deep', 'node_modules', 'out', '.github/workflows', 'kept'])
+    mkdirSync(join(cwd, below), { recursive: true })
   for (const file of ['a.ts', 'b.ts', 'src/c.ts', 'package.json', '.github/workflows/ci.yml', 'kept/.npmrc'])
     writeFileSync(join(cwd, file), 'x')
   execFileSync('git', ['init', '-q', cwd])
   return cwd
 }
+
+// Nothing is run, so all tests look at the same ones.
+const cwd = project('plain')
+const withLinks = project('links')
+symlinkSync(join(folder, 'file'), join(withLinks, 'leads-out'))
+symlinkSync(folder, join(withLinks, 'folder-out'))
 
 test.each([
   'rg TODO',
@@ -136,7 +145,7 @@ test.each([
   'ls -la 2>/dev/null | wc -l',
   'timeout 5 grep -r x src',
 ])('runs without asking: %s', (command) => {
-  expect(judged(command, { cwd: project() })).toBe('allow')
+  expect(judged(command, { cwd })).toBe('allow')
 })
 
 const edits = [
@@ -157,10 +166,7 @@ const edits = [
 ]
 
 test.each(edits)('runs in acceptEdits, and asks in default: %s', (command) => {
-  expect([judged(command, { cwd: project(), mode: 'acceptEdits' }), judged(command, { cwd: project() })]).toEqual([
-    'allow',
-    'ask',
-  ])
+  expect([judged(command, { cwd, mode: 'acceptEdits' }), judged(command, { cwd })]).toEqual(['allow', 'ask'])
 })
 
 test.each([
@@ -220,9 +226,5 @@ test.each([
   'ln -s / x',
   'chmod 777 a.ts',
 ])('asks also in acceptEdits: %s', (command) => {
-  const cwd = project()
-  const outside = temporaryFolder()
-  symlinkSync(join(outside, 'file'), join(cwd, 'leads-out'))
-  symlinkSync(outside, join(cwd, 'folder-out'))
-  expect(judged(command, { cwd, mode: 'acceptEdits' })).toBe('ask')
+  expect(judged(command, { cwd: withLinks, mode: 'acceptEdits' })).toBe('ask')
 })
