@@ -167,8 +167,13 @@ export class Transcript implements Iterable<TranscriptEntry> {
   }
 
   append(entry: TranscriptEntry): Transcript {
+    return this.appendAll([entry])
+  }
+
+  appendAll(entries: readonly TranscriptEntry[]): Transcript {
+    if (entries.length === 0) return this
     const log = this.#log.owner === this ? this.#log : this.#copy()
-    log.entries.push(entry)
+    for (const entry of entries) log.entries.push(entry)
     return Transcript.#ownerOf(log)
   }
 
@@ -230,7 +235,8 @@ export class Transcript implements Iterable<TranscriptEntry> {
     for (let index = digests.length; index < this.length; index++) {
       const entry = entries[index]
       if (entry === undefined) continue
-      const [before, identity] = [digests[index - 1] ?? 0, identityOf(entry)]
+      const before = digests[index - 1] ?? 0
+      const identity = identityOf(entry)
       digests.push(identity === undefined ? before : hashText(identity, before))
     }
     return this.length === 0 ? 0 : (digests[this.length - 1] ?? 0)

@@ -13,13 +13,6 @@ export function checkFold(value: unknown): FoldLine {
   return value as unknown as FoldLine
 }
 
-/** How many lines end in these bytes. */
-export function linesIn(bytes: Buffer): number {
-  let count = 0
-  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) count++
-  return count
-}
-
 const isPlace: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0
 const isText: Check = (value) => typeof value === 'string'
 const isAmount: Check = (value) => isJsonObject(value) && isFigure(value['nanos']) && isFigure(value['tokens'])
@@ -32,20 +25,26 @@ function isListOf(value: unknown, check: Check): boolean {
   return Array.isArray(value) && value.every(check)
 }
 
+/** There are some thousand in a long session: nothing is made of each. */
 const isItem: Check = (value) => {
   if (!Array.isArray(value)) return false
-  const [kind, first, ...more] = value as readonly unknown[]
-  const check = items[String(kind) as FoldItem[0]] as
-    | ((first: unknown, more: readonly unknown[]) => boolean)
-    | undefined
-  return check?.(first, more) === true
+  const item = value as readonly unknown[]
+  switch (item[0] as FoldItem[0]) {
+    case 'a':
+      return isText(item[1]) && item.length === 4 && arePlaces(item, 2)
+    case 'r':
+      return isText(item[1]) && item.length > 2 && item.length % 2 === 0 && arePlaces(item, 2)
+    case 'e':
+      return isJsonObject(item[1]) && isText(item[1]['kind']) && isText(item[1]['id'])
+    case 'l':
+      return item.length === 3 && arePlaces(item, 1)
+  }
+  return false
 }
 
-const items: { readonly [kind in FoldItem[0]]: (first: unknown, more: readonly unknown[]) => boolean } = {
-  a: (id, more) => isText(id) && more.length === 2 && more.every(isPlace),
-  r: (id, more) => isText(id) && more.length > 0 && more.length % 2 === 0 && more.every(isPlace),
-  e: (entry) => isJsonObject(entry) && isText(entry['kind']) && isText(entry['id']),
-  l: (at, more) => isPlace(at) && more.length === 1 && more.every(isPlace),
+function arePlaces(item: readonly unknown[], from: number): boolean {
+  for (let index = from; index < item.length; index++) if (!isPlace(item[index])) return false
+  return true
 }
 
 const fields: { readonly [field in keyof FoldLine]: Check } = {

@@ -66,6 +66,8 @@ export class JournalEncoder {
   readonly #place: JournalPlace
   /** Lines of message contents that were written, by the content itself. */
   readonly #written = new WeakMap<object, string>()
+  /** Of what the file held; entered above once somebody asks for a content, which most who go on with a session never do. */
+  #before: WrittenLines['contents'] | undefined
   /** Lines of replies, by the message itself: an entry that holds it as it is names the line and nothing else. */
   readonly #replies = new WeakMap<object, string>()
   /** What was spent at the newest lap of each agent: the next one tells what changed. */
@@ -96,8 +98,7 @@ export class JournalEncoder {
     this.#spent = new Map(file?.spent)
     this.#entryLines = new Map(file?.entryLines)
     this.#sums = new RunSums(file?.sums)
-    for (const [uuid, content] of file?.contents ?? [])
-      if (typeof content === 'object' && content !== null) this.#written.set(content, uuid)
+    this.#before = file?.contents
   }
 
   head(): string {
@@ -256,14 +257,14 @@ export class JournalEncoder {
         const { content } = entry.message
         const reply = this.#replies.get(entry.message)
         if (reply !== undefined) return { lines: '', ref: { ...entry, message: reply } }
-        const known = this.#written.get(content)
+        const known = this.#lineOf(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
         return this.#newMessage(entry, 'assistant', { type: 'message', ...entry.message })
       }
       case 'user': {
         const { content } = entry.message
         if (entry.origin === 'tool_results' && typeof content !== 'string') return this.#toolResults(entry, content)
-        const known = typeof content === 'string' ? undefined : this.#written.get(content)
+        const known = this.#lineOf(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
         return this.#newMessage(entry, 'user', entry.message)
       }
@@ -320,8 +321,17 @@ export class JournalEncoder {
   /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
   #shown(message: ModelMessage): unknown {
     const { content } = message
-    const known = typeof content === 'string' ? undefined : this.#written.get(content)
+    const known = this.#lineOf(content)
     return known === undefined ? message : { ...message, content: { ref: known } satisfies Ref }
+  }
+
+  /** The line in which a content stands, if it does. */
+  #lineOf(content: ModelMessage['content']): string | undefined {
+    if (typeof content === 'string') return undefined
+    for (const [uuid, each] of this.#before ?? [])
+      if (typeof each === 'object' && each !== null) this.#written.set(each, uuid)
+    this.#before = undefined
+    return this.#written.get(content)
   }
 
   #message(type: 'user' | 'assistant', uuid: string, scope: string, message: object, own: Fields): string {

@@ -1,8 +1,9 @@
-import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
+import type { AssistantMessage, ContentBlock, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
-import { OpenSegment, replyStart, resultStart, type FoldItem, type FoldLine } from './journal-fold.ts'
+import type { FoldedLines } from './folded-lines.ts'
+import { OpenSegment, type FoldItem, type FoldLine } from './journal-fold.ts'
 import {
   callIdOf,
   type Fields,
@@ -113,15 +114,15 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /**
-   * Takes lines by what their fold says of them: the messages, and the lines that begin and end runs. `bytes` are those lines.
+   * Takes lines by what their fold says of them: the messages, and the lines that begin and end runs.
    * @throws for what is not as the fold says.
    */
-  fold({ items, lines, transition, spent, newest, past }: FoldLine, bytes: Buffer, lineAt: LineAt): void {
+  fold({ items, lines, transition, spent, newest, past }: FoldLine, folded: FoldedLines, lineAt: LineAt): void {
     this.#foldRun()
     for (const item of items) {
       // Of a step there is the message: what it has cost is among the figures of the fold.
       if (item[0] === 'l') this.#take(lineAt(item[1], item[2]), 'conversation')
-      else this.#foldedLap().lap.added.push(this.#entryOf(item, bytes))
+      else this.#foldedLap().lap.added.push(this.#entryOf(item, folded))
     }
     const { lap } = Object.assign(this.#foldedLap(), { folds: past })
     lap.transition = transition
@@ -161,36 +162,30 @@ export class JournalDecoder implements WrittenLines {
     return this.#folded
   }
 
-  #entryOf(item: Exclude<FoldItem, readonly ['l', ...unknown[]]>, bytes: Buffer): TranscriptEntry {
+  #entryOf(item: Exclude<FoldItem, readonly ['l', ...unknown[]]>, folded: FoldedLines): TranscriptEntry {
     if (item[0] === 'e') {
       // The journal wrote it, as the checksum says; and so are the messages below.
       const entry = item[1] as TranscriptEntry
       this.#putEntries([entry])
       return entry
     }
+    // Some thousand of these are read before anything is compiled: no list is taken apart.
+    const id = item[1]
     if (item[0] === 'a') {
-      const [, id, at, length] = item
-      checkStart(bytes, at, replyStart)
-      // Of the JSON in the line all but its first field: the comma behind that becomes the bracket.
-      const start = at + replyStart.length - 1
-      const comma = bytes[start] ?? 0
-      bytes[start] = openingBracket
-      const message = messageAt(bytes, start, at + length) as AssistantMessage
-      // Another item may be of the whole line.
-      bytes[start] = comma
-      const uuid = uuidBehind(bytes, at + length)
+      const { message, uuid } = folded.replyAt(item[2], item[3])
       this.contents.set(uuid, message.content)
       this.entryLines.set(id, uuid)
-      return { kind: 'assistant', id, message }
+      return { kind: 'assistant', id, message: message as AssistantMessage }
     }
-    const [, id, ...places] = item
     const content: ContentBlock[] = []
-    for (let index = 0; index < places.length; index += 2) {
-      const [at = 0, length = 0] = [places[index], places[index + 1]]
-      checkStart(bytes, at, resultStart)
-      content.push(...(messageAt(bytes, at, at + length).content as readonly ContentBlock[]))
-      if (index === places.length - 2) this.entryLines.set(id, uuidBehind(bytes, at + length))
+    let last = ''
+    for (let index = 2; index < item.length; index += 2) {
+      // Numbers stand behind the id.
+      const { message, uuid } = folded.resultAt(Number(item[index]), Number(item[index + 1]))
+      for (const block of message.content as readonly ContentBlock[]) content.push(block)
+      last = uuid
     }
+    this.entryLines.set(id, last)
     return { kind: 'user', id, message: { role: 'user', content }, origin: 'tool_results' }
   }
 
@@ -281,23 +276,6 @@ export class JournalDecoder implements WrittenLines {
     if (!this.contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
     return this.contents.get(uuid)
   }
-}
-
-const openingBracket = 0x7b
-
-function messageAt(bytes: Buffer, start: number, end: number): ModelMessage {
-  return JSON.parse(bytes.toString('utf8', start, end)) as ModelMessage
-}
-
-/** @throws TypeError for a place at which no such message stands. */
-function checkStart(bytes: Buffer, at: number, start: string): void {
-  if (bytes.toString('latin1', at, at + start.length) !== start) throw new TypeError('it names another place')
-}
-
-/** The uuid of a line, which stands behind its message. */
-function uuidBehind(bytes: Buffer, end: number): string {
-  const start = end + ',"uuid":"'.length
-  return bytes.toString('latin1', start, start + 36)
 }
 
 function isOfConversation(record: StepRecord): boolean {

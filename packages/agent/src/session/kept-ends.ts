@@ -49,8 +49,11 @@ export function hasEnded(path: string): boolean {
   try {
     return withFile(path, (file) => {
       const { size } = fstatSync(file)
-      const bytes = Math.min(size, tailBytes[1])
-      const end = endIn(pieceOf(file, size - bytes, bytes))
+      let end: ReturnType<typeof endIn> = 'elsewhere'
+      for (const most of tailBytes) {
+        const bytes = Math.min(size, most)
+        if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
+      }
       return end !== undefined && end !== 'elsewhere'
     })
   } catch {

@@ -3,8 +3,9 @@ import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { checkText } from './given.ts'
-import { checkFold, linesIn } from './check-fold.ts'
+import { checkFold } from './check-fold.ts'
 import { crc32OfMuch } from './crc32.ts'
+import { FoldedLines } from './folded-lines.ts'
 import { journalVersion, type Fields, type WrittenLines } from './journal-codec.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
 import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
@@ -195,11 +196,12 @@ class JournalReader {
     if (crc32OfMuch(segment) !== fold.crc) throw new NotAsFoldedError()
     const taken = this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
-    if (start + taken !== from || this.#lines + linesIn(segment) + 1 !== fold.lines) throw new NotAsFoldedError()
+    const folded = new FoldedLines(segment)
+    if (start + taken !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
     const lineAt = (place: number, length: number): Fields =>
-      withPayloads(valueOf(segment, place, place + length), this.#payloads)
+      withPayloads(folded.lineAt(place, length), this.#payloads)
     try {
-      this.#decoder.fold(fold, segment, lineAt)
+      this.#decoder.fold(fold, folded, lineAt)
     } catch (error) {
       if (error instanceof HaltingError) throw error
       throw new NotAsFoldedError()

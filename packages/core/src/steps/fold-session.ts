@@ -42,11 +42,12 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   let isRewound = false
   for (const records of runs) {
     const { start } = beginningOf(records)
-    let reached = start.added.reduce((before, entry) => before.append(entry), transcript)
-    let end: Extract<StepRecord, { readonly type: 'end' }> | undefined
+    const end = records.findLast((record) => record.type === 'end' && record.scope === '')
+    // What it said comes with the state that it goes on in.
+    if (end?.type !== 'end') return { transcript, open: records, ended }
+    let reached = transcript.appendAll(start.added)
     isRewound = false
     for (const record of records) {
-      if (record.type === 'end' && record.scope === '') end = record
       if (record.type === 'rewind') {
         reached = Transcript.of(reached.since(0).slice(0, record.entries))
         isRewound = true
@@ -57,9 +58,8 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
           : record.type === 'end' && record.scope === ''
             ? record.added
             : []
-      for (const entry of added) reached = reached.append(entry)
+      reached = reached.appendAll(added)
     }
-    if (end === undefined) return { transcript, open: records, ended }
     const { runId, continues } = start.run
     ended.push({ runId, ...(continues !== undefined && { continues }), terminal: end.terminal, spent: end.spent })
     transcript = reached

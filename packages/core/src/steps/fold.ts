@@ -43,7 +43,7 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
     if (record.type === 'end' && record.scope === '') return { kind: 'ended', terminal: record.terminal, spent }
     if (record.type !== 'lap' || record.lap.scope !== '') continue
     last = record.lap
-    for (const entry of last.added) transcript = transcript.append(entry)
+    transcript = transcript.appendAll(last.added)
     open = index + 1
   }
   const { startedAt } = start.spent
@@ -58,9 +58,7 @@ export function recordedStart(record: Extract<StepRecord, { readonly type: 'star
   const carried = start.spent.now - start.spent.startedAt
   const tracker = { ...start.spent.tracker, startedAt: at }
   const state = startState(start.run, before, { ...start.spent, startedAt: at - carried, now: at, tracker })
-  let { transcript } = state
-  for (const entry of start.added) transcript = transcript.append(entry)
-  return { ...state, transcript }
+  return { ...state, transcript: state.transcript.appendAll(start.added) }
 }
 
 /** Ids of the messages that a record shows as taken: in the moment when they came, or in a lap that folds that moment. */

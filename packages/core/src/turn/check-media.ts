@@ -111,7 +111,11 @@ const takesAway: ReadonlySet<TranscriptEntry['kind']> = new Set<TranscriptEntry[
 const none: readonly never[] = Object.freeze([])
 
 function lookAtAll(run: Run): Look {
-  const placed = run.transcript.messages().map((message, index) => [message, mediaIn(message, index)] as const)
+  const placed: (readonly [ModelMessage, readonly PlacedMedia[]])[] = []
+  for (const [index, message] of run.transcript.messages().entries()) {
+    const media = mediaIn(message, index)
+    if (media.length > 0) placed.push([message, media])
+  }
   return look(run, placed, noMedia)
 }
 
