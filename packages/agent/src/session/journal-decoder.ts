@@ -2,7 +2,7 @@ import type { AssistantMessage, ContentBlock, TranscriptEntry } from '@halting/c
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
 import { goBack, noteLine } from './journal-chain.ts'
-import type { FoldedLines } from './folded-lines.ts'
+import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
 import { OpenSegment, type FoldItem, type FoldLine } from './journal-fold.ts'
 import {
   callIdOf,
@@ -119,10 +119,17 @@ export class JournalDecoder implements WrittenLines {
    */
   fold({ items, lines, transition, spent, newest, past }: FoldLine, folded: FoldedLines, lineAt: LineAt): void {
     this.#foldRun()
+    const messages = folded.messagesAt(items)
+    let next = 0
     for (const item of items) {
       // Of a step there is the message: what it has cost is among the figures of the fold.
       if (item[0] === 'l') this.#take(lineAt(item[1], item[2]), 'conversation')
-      else this.#foldedLap().lap.added.push(this.#entryOf(item, folded))
+      else if (item[0] === 'e') this.#foldedLap().lap.added.push(this.#entryAt(item))
+      else {
+        const first = next
+        next += item[0] === 'a' ? 1 : (item.length - 2) / 2
+        this.#foldedLap().lap.added.push(this.#entryOf(item, messages.slice(first, next)))
+      }
     }
     const { lap } = Object.assign(this.#foldedLap(), { folds: past })
     lap.transition = transition
@@ -162,30 +169,27 @@ export class JournalDecoder implements WrittenLines {
     return this.#folded
   }
 
-  #entryOf(item: Exclude<FoldItem, readonly ['l', ...unknown[]]>, folded: FoldedLines): TranscriptEntry {
-    if (item[0] === 'e') {
-      // The journal wrote it, as the checksum says; and so are the messages below.
-      const entry = item[1] as TranscriptEntry
-      this.#putEntries([entry])
-      return entry
-    }
-    // Some thousand of these are read before anything is compiled: no list is taken apart.
+  #entryAt([, entry]: Extract<FoldItem, readonly ['e', unknown]>): TranscriptEntry {
+    // The journal wrote it, as the checksum says.
+    const written = entry as TranscriptEntry
+    this.#putEntries([written])
+    return written
+  }
+
+  #entryOf(
+    item: Extract<FoldItem, readonly ['a' | 'r', ...unknown[]]>,
+    said: readonly MessageOfLine[],
+  ): TranscriptEntry {
     const id = item[1]
-    if (item[0] === 'a') {
-      const { message, uuid } = folded.replyAt(item[2], item[3])
-      this.contents.set(uuid, message.content)
-      this.entryLines.set(id, uuid)
-      return { kind: 'assistant', id, message: message as AssistantMessage }
-    }
     const content: ContentBlock[] = []
-    let last = ''
-    for (let index = 2; index < item.length; index += 2) {
-      // Numbers stand behind the id.
-      const { message, uuid } = folded.resultAt(Number(item[index]), Number(item[index + 1]))
+    for (const { message, uuid } of said) {
+      this.entryLines.set(id, uuid)
+      if (item[0] === 'a') {
+        this.contents.set(uuid, message.content)
+        return { kind: 'assistant', id, message: message as AssistantMessage }
+      }
       for (const block of message.content as readonly ContentBlock[]) content.push(block)
-      last = uuid
     }
-    this.entryLines.set(id, last)
     return { kind: 'user', id, message: { role: 'user', content }, origin: 'tool_results' }
   }
 

@@ -198,8 +198,7 @@ class JournalReader {
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
     const folded = new FoldedLines(segment)
     if (start + taken !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
-    const lineAt = (place: number, length: number): Fields =>
-      withPayloads(folded.lineAt(place, length), this.#payloads)
+    const lineAt = (place: number, length: number): Fields => withPayloads(folded.lineAt(place, length), this.#payloads)
     try {
       this.#decoder.fold(fold, folded, lineAt)
     } catch (error) {
