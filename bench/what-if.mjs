@@ -135,7 +135,7 @@ function linesOf(text) {
 
 async function trajectories(files) {
   const all = []
-  for (const file of files) for (const run of (await readJournal(file)).runs) all.push(trajectoryOf(run))
+  for (const file of files) for (const run of (await readJournal(file, { intents: 'open' })).runs) all.push(trajectoryOf(run))
   return all
 }
 

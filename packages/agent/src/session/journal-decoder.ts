@@ -1,6 +1,7 @@
 import type { AssistantMessage, ContentBlock, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
+import { HeldIntents } from './held-intents.ts'
 import { goBack, noteLine } from './journal-chain.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
 import { OpenSegment, type FoldItem, type FoldLine } from './journal-fold.ts'
@@ -17,8 +18,9 @@ import { RunSums } from './session-sums.ts'
 /**
  * `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle.
  * `open`: this of runs that ended, and of the last one what it goes on with.
+ * `outcomes`: all but the intents that have their result, of turns that are over.
  */
-export type KeptRecords = 'all' | 'conversation' | 'open'
+export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
 
 /** A line of those that a fold is of. */
 type LineAt = (at: number, length: number) => Fields
@@ -49,6 +51,7 @@ export class JournalDecoder implements WrittenLines {
   lines = 1
   readonly #keeps: KeptRecords
   readonly unfolded: Unfolded | undefined
+  readonly #intents: HeldIntents | undefined
   /** Where the last run begins among the records. */
   #began = 0
   /** The lap of the last run that holds what was folded of it, where something was. */
@@ -56,8 +59,9 @@ export class JournalDecoder implements WrittenLines {
 
   constructor(keeps: KeptRecords = 'all') {
     this.#keeps = keeps
+    this.#intents = keeps === 'outcomes' ? new HeldIntents() : undefined
     // Who reads all goes on with nothing.
-    this.unfolded = keeps === 'all' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+    this.unfolded = keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
   /**
@@ -67,6 +71,19 @@ export class JournalDecoder implements WrittenLines {
   add(line: Fields, bytes?: Buffer): void {
     if (bytes !== undefined) this.#noteUnfolded(line, bytes)
     this.#take(line, this.#keeps)
+  }
+
+  /** Whether the text of a line needs not be parsed, as far as is known up to it. */
+  holds(line: string): boolean {
+    if (this.#intents?.take(line, this.records.length) !== true) return false
+    this.lines++
+    return true
+  }
+
+  /** Nothing comes any more. */
+  close(valueOfLine: (line: string) => Fields): void {
+    // A line of this kind holds an intent.
+    this.#intents?.into(this.records, (line) => valueOfLine(line)['record'] as StepRecord)
   }
 
   #take(line: Fields, keeps: KeptRecords): void {
@@ -80,6 +97,7 @@ export class JournalDecoder implements WrittenLines {
       const decoded = this.#recordOf(record as StepRecord, line)
       this.#keep(decoded, keeps)
       this.sums.note(decoded)
+      this.#intents?.note(decoded)
       if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
     }

@@ -47,8 +47,18 @@ export function valueOf(
   end: number,
   ascii?: string,
 ): { readonly [field: string]: unknown } {
+  return valueOfWhole(checkedLine(bytes, start, end, ascii))
+}
+
+/** The text of a line. @throws DamagedLineError for a line that is not as it was written. */
+export function checkedLine(bytes: Buffer, start: number, end: number, ascii?: string): string {
   const text = wholeLine(bytes, start, end, ascii)
   if (text === undefined) throw new DamagedLineError('its checksum is not that of its content')
+  return text
+}
+
+/** The value of a line that was looked at. */
+export function valueOfWhole(text: string): { readonly [field: string]: unknown } {
   // The checksum says that this is what was written: JSON of an object.
   return JSON.parse(text) as { readonly [field: string]: unknown }
 }

@@ -9,7 +9,7 @@ import { FoldedLines } from './folded-lines.ts'
 import { journalVersion, type Fields, type WrittenLines } from './journal-codec.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
 import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
-import { asciiOf, valueOf, wholeLine } from './journal-line.ts'
+import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
 
 /** What a journal holds. */
@@ -27,18 +27,22 @@ export interface ReadJournal {
 
 /**
  * Reads a journal. A last line that is not whole is a torn tail, which no synced record is part of: it is told, and not read.
+ * `intents: 'open'` leaves out, of turns that are over, the intents that have their result: whoever asks what runs came to reads a quarter less.
  * @throws HaltingError `driver` for damage before it, with the number of the line; for another format; and for a file that cannot be read.
  */
-export async function readJournal(path: string): Promise<ReadJournal> {
+export async function readJournal(
+  path: string,
+  { intents = 'all' }: { readonly intents?: 'all' | 'open' } = {},
+): Promise<ReadJournal> {
   checkText('path', path)
-  return readKeeping(path, 'all')
+  return readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
 }
 
 /**
  * The same for whoever goes on with a session: of what was folded there are the messages and how runs ended (spec R-JOUR-12); `conversation` leaves
  * out all other records, too.
  */
-export async function readToGoOn(path: string, keeps: Exclude<KeptRecords, 'all'>): Promise<ReadJournal> {
+export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): Promise<ReadJournal> {
   try {
     return await readKeeping(path, keeps, 'folds')
   } catch (error) {
@@ -74,8 +78,11 @@ export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   return reader.end(bytes.length)
 }
 
-/** So much of a file is in memory at once, unless a line is longer, or the lines of a fold. Texts of larger pieces have the garbage collector run more often. */
-const pieceBytes: { readonly [by in ReadBy]: number } = { lines: 1 << 16, folds: 1 << 20 }
+/** So much of a file is in memory at once, unless a line is longer, or the lines of a fold. */
+const pieceBytes: { readonly [by in ReadBy]: number } = { lines: 1 << 18, folds: 1 << 20 }
+
+/** Lines are cut out of texts of so many bytes: larger ones have the garbage collector run more often. */
+const textBytes: number = 1 << 16
 
 async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
   let buffer = Buffer.allocUnsafe(pieceBytes[reader.by])
@@ -147,23 +154,33 @@ class JournalReader {
   }
 
   #takeLines(bytes: Buffer): number {
-    let start = 0
-    if (bytes.indexOf(10, start) < 0) return start
+    for (let start = 0; ;) {
+      let end = bytes.lastIndexOf(10, start + textBytes)
+      if (end < start) end = bytes.indexOf(10, start)
+      if (end < 0) return start
+      this.#takeWhole(bytes.subarray(start, end + 1))
+      start = end + 1
+    }
+  }
+
+  /** Takes lines that all end in these bytes. */
+  #takeWhole(bytes: Buffer): void {
     const ascii = asciiOf(bytes)
+    let start = 0
     for (let end = bytes.indexOf(10, start); end >= 0; end = bytes.indexOf(10, start)) {
       if (this.#problem === undefined) this.#line(bytes, start, end, ascii)
       // Bytes that were never synced may be missing in the middle of what was written last: nothing whole follows then.
       else if (wholeLine(bytes, start, end) !== undefined) throw this.#damage(this.#problem)
       start = end + 1
     }
-    return start
   }
 
   #line(bytes: Buffer, start: number, end: number, ascii: string | undefined): void {
     try {
-      const line = valueOf(bytes, start, end, ascii)
-      if (this.#head === undefined) checkHead((this.#head = line), this.#path)
-      else this.#decoder.add(withPayloads(line, this.#payloads), bytes.subarray(start, end + 1))
+      const text = checkedLine(bytes, start, end, ascii)
+      if (this.#head === undefined) checkHead((this.#head = valueOfWhole(text)), this.#path)
+      else if (!this.#decoder.holds(text))
+        this.#decoder.add(withPayloads(valueOfWhole(text), this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
       if (error instanceof HaltingError) throw error
       // It may refer to a line that was passed over.
@@ -221,6 +238,7 @@ class JournalReader {
   end(bytes: number): ReadJournal {
     const head = this.#head
     if (head === undefined) throw refusal(this.#path, 'is empty, or is no session of this program')
+    this.#decoder.close((line) => withPayloads(valueOfWhole(line), this.#payloads))
     return {
       sessionId: String(head['sessionId']),
       cwd: String(head['cwd']),

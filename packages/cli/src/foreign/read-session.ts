@@ -32,11 +32,18 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
     ))
 }
 
-/** Reads one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
-export async function readAnySession(path: string, prices: PricesFor, together?: ReadTogether): Promise<AnySession> {
+/**
+ * Reads one, whoever recorded it. Of copied lines those that are read together give one; `intents` is that of `readJournal`.
+ * @throws HaltingError for a file that cannot be read.
+ */
+export async function readAnySession(
+  path: string,
+  prices: PricesFor,
+  { together, intents = 'all' }: { readonly together?: ReadTogether; readonly intents?: 'all' | 'open' } = {},
+): Promise<AnySession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
-    const { sessionId, cwd, runs } = await readJournal(path)
+    const { sessionId, cwd, runs } = await readJournal(path, { intents })
     return { sessionId, cwd, runs, unpriced: runs.map(() => []) }
   }
   const foreign = await readForeignSession(path, 'all', together)

@@ -126,7 +126,7 @@ interface PastSession {
 }
 
 async function readPast(file: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
-  const session = await readAnySession(file, prices, together)
+  const session = await readAnySession(file, prices, { together, intents: 'open' })
   const program: SessionKind = session.foreign?.program ?? 'halting'
   const runs = session.runs.map((records, index): PastRun => {
     const place = { session: session.sessionId, run: `run${index + 1}`, file, program }

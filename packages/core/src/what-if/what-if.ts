@@ -227,18 +227,19 @@ const limitOfReason: { readonly [reason in TerminalReason]?: keyof OtherLimits }
 }
 
 function spentIn(turns: readonly PastTurn[], wholeTurns: number, cutMs: number | undefined): Spent {
-  const whole = turns.slice(0, wholeTurns)
-  const cut = cutMs === undefined ? undefined : turns[wholeTurns]
-  const payments = [
-    ...whole.flatMap((turn) => turn.payments),
-    ...(cut?.payments.filter(({ endMs }) => endMs < (cutMs ?? 0)) ?? []),
-  ]
-  return {
-    turns: whole.filter(({ isTold }) => isTold).length + (cut?.isTold === true ? 1 : 0),
-    tokens: payments.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: usdOf(payments.reduce((sum, { nanos }) => sum + nanos, 0)),
-    activeMs: cutMs ?? whole.reduce((latest, { endMs }) => Math.max(latest, endMs), 0),
+  let [told, tokens, nanos, latest] = [0, 0, 0, 0]
+  for (const [index, turn] of turns.entries()) {
+    const isCut = index === wholeTurns && cutMs !== undefined
+    if (index >= wholeTurns && !isCut) break
+    if (turn.isTold) told++
+    for (const payment of turn.payments) {
+      if (isCut && payment.endMs >= cutMs) continue
+      tokens += payment.tokens
+      nanos += payment.nanos
+    }
+    latest = Math.max(latest, turn.endMs)
   }
+  return { turns: told, tokens, costUsd: usdOf(nanos), activeMs: cutMs ?? latest }
 }
 
 function lostAfter(
