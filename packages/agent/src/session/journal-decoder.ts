@@ -4,7 +4,7 @@ import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } 
 import { HeldIntents } from './held-intents.ts'
 import { goBack, noteLine } from './journal-chain.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
-import { OpenSegment, type FoldItem, type FoldLine } from './journal-fold.ts'
+import { OpenSegment, foldMark, type FoldItem, type FoldLine } from './journal-fold.ts'
 import {
   callIdOf,
   type Fields,
@@ -37,6 +37,8 @@ interface FoldedLap {
   folds?: FoldedPast
 }
 
+const foldStart = foldMark.slice(1)
+
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
   readonly contents: Map<string, unknown> = new Map()
@@ -61,7 +63,8 @@ export class JournalDecoder implements WrittenLines {
     this.#keeps = keeps
     this.#intents = keeps === 'outcomes' ? new HeldIntents() : undefined
     // Who reads all goes on with nothing.
-    this.unfolded = keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+    this.unfolded =
+      keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
   /**
@@ -73,9 +76,11 @@ export class JournalDecoder implements WrittenLines {
     this.#take(line, this.#keeps)
   }
 
-  /** Whether the text of a line needs not be parsed, as far as is known up to it. */
-  holds(line: string): boolean {
-    if (this.#intents?.take(line, this.records.length) !== true) return false
+  /** Whether it has all that it needs of the text of a line, which is not parsed then. */
+  takesText(line: string): boolean {
+    // A fold is for those who go on with the file.
+    const isPassed = this.unfolded === undefined && line.startsWith(foldStart)
+    if (!isPassed && this.#intents?.take(line, this.records.length) !== true) return false
     this.lines++
     return true
   }

@@ -179,7 +179,7 @@ class JournalReader {
     try {
       const text = checkedLine(bytes, start, end, ascii)
       if (this.#head === undefined) checkHead((this.#head = valueOfWhole(text)), this.#path)
-      else if (!this.#decoder.holds(text))
+      else if (!this.#decoder.takesText(text))
         this.#decoder.add(withPayloads(valueOfWhole(text), this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
       if (error instanceof HaltingError) throw error
