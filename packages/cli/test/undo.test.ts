@@ -98,6 +98,28 @@ describe.each(['git', 'no git'])('halting undo in a folder with %s', (kind) => {
     expect([read('old.txt'), read('gone.txt')]).toEqual(['mine\n', 'gone\n'])
   })
 
+  test('one that puts nothing back says so, and can be done later', async () => {
+    await ask('go', [bash('echo new > old.txt'), done])
+    writeFileSync(at('old.txt'), 'mine\n')
+    const skipped = await halting('undo', '--yes', '--skip-changed')
+    expect([skipped.status, skipped.stdout]).toEqual([
+      1,
+      'Nothing was put back of run1. What it changed can be taken back later.\n',
+    ])
+    expect(skipped.stderr).toBe('Left as they are:\n  old.txt: somebody else has changed it since\n')
+    expect((await halting('undo', '--redo', '--yes')).status).toBe(2)
+    writeFileSync(at('old.txt'), 'new\n')
+    expect((await halting('undo', '--yes')).status).toBe(0)
+    expect(read('old.txt')).toBe('old\n')
+
+    writeFileSync(at('old.txt'), 'mine\n')
+    const again = await halting('undo', '--redo', '--yes', '--skip-changed')
+    expect([again.status, again.stdout]).toEqual([1, expect.stringContaining('Nothing was put back.')])
+    writeFileSync(at('old.txt'), 'old\n')
+    expect((await halting('undo', '--redo', '--yes')).status).toBe(0)
+    expect(read('old.txt')).toBe('new\n')
+  })
+
   test('once more takes back the run before', async () => {
     await ask('one', [bash('echo 1 > old.txt'), done])
     await ask('two', [bash('echo 2 > old.txt'), done])

@@ -90,8 +90,12 @@ export class SessionFiles {
     }
   }
 
-  /** Does what was planned. Gives the files that turned out to be changed, which are left as they are. */
-  apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
+  /**
+   * Does what was planned. Gives the files that turned out to be changed, which are left as they are. What puts nothing back since all is left takes
+   * nothing back either: it can be done later (spec R-UNDO-4b).
+   */
+  async apply(plan: RestorePlan): Promise<readonly LeftFile[]> {
+    if (plan.changes.length === 0 && plan.left.length > 0) return []
     return restore(plan.kind, plan, plan.of, { log: this.#log, contents: this.#contents })
   }
 

@@ -44,11 +44,9 @@ export function changedRuns(records: readonly ChangeRecord[]): readonly ChangedR
 
 /** The last undo or rewind of files that nobody took back: what a redo is about. */
 export function lastRestore(records: readonly ChangeRecord[]): number | undefined {
-  const redone = new Set(records.flatMap((record) => (record.type === 'restore_start' ? [record.of] : [])))
-  const index = records.findLastIndex(
-    (record, at) => record.type === 'restore_start' && record.kind !== 'redo' && !redone.has(at),
-  )
-  return index < 0 ? undefined : index
+  const restores = restoresIn(records)
+  const redone = new Set(restores.map(({ record }) => record.of))
+  return restores.findLast(({ record, at }) => record.kind !== 'redo' && !redone.has(at))?.at
 }
 
 /** What it takes to have the files as they were before this record. */
@@ -81,11 +79,21 @@ export async function redoOf(records: readonly ChangeRecord[], at: number, conte
   return { ...found, unknown: [], takes: record?.type === 'restore_start' ? record.takes : [] }
 }
 
+/** Those that put something back, or had nothing to put back. One that turned out to leave every file as it is can be done again. */
+function restoresIn(
+  records: readonly ChangeRecord[],
+): readonly { readonly record: Extract<ChangeRecord, { readonly type: 'restore_start' }>; readonly at: number }[] {
+  return records.flatMap((record, at) => {
+    if (record.type !== 'restore_start') return []
+    const isInVain = record.changes.length > 0 && changesOf(records, at).length === 0
+    return isInVain ? [] : [{ record, at }]
+  })
+}
+
 /** Records that were taken back, and not given back since. */
 function takenIn(records: readonly ChangeRecord[]): ReadonlySet<number> {
   const taken = new Set<number>()
-  for (const record of records) {
-    if (record.type !== 'restore_start') continue
+  for (const { record } of restoresIn(records)) {
     for (const index of record.takes) {
       if (record.kind === 'redo') taken.delete(index)
       else taken.add(index)

@@ -7,6 +7,7 @@ import { OpenSegment, foldedBytes, messagePlace, type FoldLine } from './journal
 import { lineOf, lineOfJson } from './journal-line.ts'
 import { withoutPayloads, type Payload } from './journal-payloads.ts'
 import { RunSums } from './session-sums.ts'
+import { WrittenContents } from './written-contents.ts'
 
 /** The version of the format; a reader refuses a later one. */
 export const journalVersion = 1
@@ -64,10 +65,7 @@ export interface Unfolded {
  */
 export class JournalEncoder {
   readonly #place: JournalPlace
-  /** Lines of message contents that were written, by the content itself. */
-  readonly #written = new WeakMap<object, string>()
-  /** Of what the file held; entered above once somebody asks for a content, which most who go on with a session never do. */
-  #before: WrittenLines['contents'] | undefined
+  readonly #written: WrittenContents
   /** Lines of replies, by the message itself: an entry that holds it as it is names the line and nothing else. */
   readonly #replies = new WeakMap<object, string>()
   /** What was spent at the newest lap of each agent: the next one tells what changed. */
@@ -98,7 +96,7 @@ export class JournalEncoder {
     this.#spent = new Map(file?.spent)
     this.#entryLines = new Map(file?.entryLines)
     this.#sums = new RunSums(file?.sums)
-    this.#before = file?.contents
+    this.#written = new WrittenContents(file?.contents)
   }
 
   head(): string {
@@ -257,14 +255,14 @@ export class JournalEncoder {
         const { content } = entry.message
         const reply = this.#replies.get(entry.message)
         if (reply !== undefined) return { lines: '', ref: { ...entry, message: reply } }
-        const known = this.#lineOf(content)
+        const known = this.#written.lineOf(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
         return this.#newMessage(entry, 'assistant', { type: 'message', ...entry.message })
       }
       case 'user': {
         const { content } = entry.message
         if (entry.origin === 'tool_results' && typeof content !== 'string') return this.#toolResults(entry, content)
-        const known = this.#lineOf(content)
+        const known = this.#written.lineOf(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
         return this.#newMessage(entry, 'user', entry.message)
       }
@@ -294,7 +292,7 @@ export class JournalEncoder {
   ): { readonly lines: string; readonly ref: unknown } {
     const uuid = this.#uuid(entry.id)
     const { content } = entry.message
-    if (typeof content !== 'string') this.#written.set(content, uuid)
+    this.#written.set(content, uuid)
     return { lines: this.#message(type, uuid, scopeOf(entry.id), message, {}), ref: withContent(entry, { ref: uuid }) }
   }
 
@@ -321,17 +319,8 @@ export class JournalEncoder {
   /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
   #shown(message: ModelMessage): unknown {
     const { content } = message
-    const known = this.#lineOf(content)
+    const known = this.#written.lineOf(content)
     return known === undefined ? message : { ...message, content: { ref: known } satisfies Ref }
-  }
-
-  /** The line in which a content stands, if it does. */
-  #lineOf(content: ModelMessage['content']): string | undefined {
-    if (typeof content === 'string') return undefined
-    for (const [uuid, each] of this.#before ?? [])
-      if (typeof each === 'object' && each !== null) this.#written.set(each, uuid)
-    this.#before = undefined
-    return this.#written.get(content)
   }
 
   #message(type: 'user' | 'assistant', uuid: string, scope: string, message: object, own: Fields): string {

@@ -143,6 +143,11 @@ async function problemsOf(project: Project, steps: readonly Step[]): Promise<rea
         }
         for (const each of new Set([...before.keys(), ...after.keys()]))
           if (!touched.has(each)) mustBe(`not touched: ${each}`, after.get(each), before.get(each))
+        if (plan.changes.length === 0 && plan.left.length > 0) {
+          // It took nothing back (R-UNDO-4b).
+          mustBe('taken back later', (await project.files.plan({ kind: 'undo' }))?.run, plan.run)
+          continue
+        }
         if (stays) {
           runs.delete(number)
           continue

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-UNDO-1, R-UNDO-2, R-UNDO-2a, R-UNDO-3, R-UNDO-4a, R-UNDO-7: what is no plain text in a plain folder.
+// Holds rules of docs/spec.md: R-UNDO-1, R-UNDO-2, R-UNDO-2a, R-UNDO-3, R-UNDO-4a, R-UNDO-4b, R-UNDO-7: what is no plain text in a plain folder.
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,6 +33,21 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect(project.tree()).not.toEqual(before)
     expect(await undo()).toEqual([])
     expect([...project.tree()].filter(([path]) => path !== 'e')).toEqual([...before])
+  })
+
+  test('what somebody changed between the look and the undo stays, and can be taken back later', async () => {
+    open(kind)
+    project.sh('echo old > a')
+    if (kind === 'git') project.sh('git add . && git commit -qm x')
+    await bash('echo new > a')
+    const plan = await project.files.plan({ kind: 'undo' })
+    if (plan === undefined) throw new Error('there is a change')
+    writeFileSync(at('a'), 'mine\n')
+    expect(await project.files.apply(plan)).toEqual([{ path: at('a'), why: 'somebody else has changed it since' }])
+    expect(await project.files.plan({ kind: 'redo' })).toBeUndefined()
+    writeFileSync(at('a'), 'new\n')
+    expect(await undo()).toEqual([])
+    expect(readFileSync(at('a'), 'utf8')).toBe('old\n')
   })
 
   test('a file of a gigabyte is named as not kept, and costs no time', async () => {

@@ -116,7 +116,7 @@ async function carryOut(
   program: Program,
 ): Promise<number> {
   const { output } = program
-  const { yes, skipChanged, redo } = flags
+  const { yes, skipChanged } = flags
   const shown = shownFrom(program)
   output.err(unknownText(plan))
   if (plan.left.length > 0 && skipChanged !== true) {
@@ -131,11 +131,33 @@ async function carryOut(
     )
   }
   const left = [...plan.left, ...(await files.apply(plan))]
-  const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
-  const back = redo === true ? 'halting undo' : 'halting undo --redo'
-  const text = `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}\n${planText(plan, 'done', shown)}${back.replace('undo', `undo ${file.sessionId}`)} --yes takes this back.\n`
-  tellRestore(flags, file, { plan, isDone: true, left }, text, program)
+  const leftPaths = new Set(left.map(({ path }) => path))
+  const done = { ...plan, changes: plan.changes.filter(({ path }) => !leftPaths.has(path)) }
+  // Nothing was taken back then (spec R-UNDO-4b).
+  const isInVain = done.changes.length === 0 && left.length > 0
+  tellRestore(
+    flags,
+    file,
+    { plan: done, isDone: !isInVain, left },
+    doneText(done, isInVain, flags, file, shown),
+    program,
+  )
   if (left.length === 0) return 0
   output.err(`Left as they are:\n${leftText(left, shown)}`)
   return 1
+}
+
+function doneText(
+  plan: RestorePlan,
+  isInVain: boolean,
+  { redo }: Flags,
+  { sessionId }: KeptFile,
+  shown: (path: string) => string,
+): string {
+  const whose = plan.run === undefined || plan.run === '' ? '' : ` of ${plan.run}`
+  if (isInVain)
+    return `Nothing was put back${whose}. ${redo === true ? 'It can be done again later' : 'What it changed can be taken back later'}.\n`
+  const back = redo === true ? `halting undo ${sessionId}` : `halting undo ${sessionId} --redo`
+  const what = `${redo === true ? 'Done again' : 'Undone'}: ${many(plan.changes.length, 'file')}${whose}`
+  return `${what}\n${planText(plan, 'done', shown)}${back} --yes takes this back.\n`
 }
