@@ -1,13 +1,14 @@
 import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapters'
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import { PastOfRun, type StepRecord } from '@halting/core/steps'
+import { compactedIn } from './compacted.ts'
 import { goBack, noteLine } from './journal-chain.ts'
 import { changedSince } from './journal-figures.ts'
 import { OpenSegment, foldedBytes, messagePlace, type FoldLine } from './journal-fold.ts'
 import { lineOf, lineOfJson } from './journal-line.ts'
 import { withoutPayloads, type Payload } from './journal-payloads.ts'
 import { RunSums } from './session-sums.ts'
-import { WrittenContents } from './written-contents.ts'
+import { WrittenContents, type ReadContents, type Ref } from './written-contents.ts'
 
 /** The version of the format; a reader refuses a later one. */
 export const journalVersion = 1
@@ -22,11 +23,6 @@ export interface JournalPlace {
 
 export type Fields = { readonly [field: string]: unknown }
 
-/** A place in a line: content that stands in another line, by its uuid. */
-export interface Ref {
-  readonly ref: string
-}
-
 /** A tool's result that stands in a line of its own. */
 export interface WrittenResult {
   readonly uuid: string
@@ -35,10 +31,8 @@ export interface WrittenResult {
 }
 
 /** What a file holds, as far as its next lines depend on it. */
-export interface WrittenLines {
+export interface WrittenLines extends ReadContents {
   readonly lines: number
-  /** Contents of messages by the line in which they stand. */
-  readonly contents: ReadonlyMap<string, unknown>
   /** Results since the last lap, by the ids of their calls. */
   readonly results: ReadonlyMap<string, WrittenResult>
   /** The newest message of each agent; '' is the main loop. */
@@ -96,7 +90,7 @@ export class JournalEncoder {
     this.#spent = new Map(file?.spent)
     this.#entryLines = new Map(file?.entryLines)
     this.#sums = new RunSums(file?.sums)
-    this.#written = new WrittenContents(file?.contents)
+    this.#written = new WrittenContents(file)
   }
 
   head(): string {
@@ -173,7 +167,7 @@ export class JournalEncoder {
       const { message, ...rest } = value
       const shown = message as { readonly content: readonly ContentBlock[] }
       const uuid = this.#uuid(record.key)
-      this.#written.set(shown.content, uuid)
+      this.#written.set(shown.content, { ref: uuid })
       this.#replies.set(shown, uuid)
       return this.#message(
         'assistant',
@@ -182,6 +176,11 @@ export class JournalEncoder {
         { type: 'message', ...shown },
         { record: { ...record, value: rest } },
       )
+    }
+    const compacted = compactedIn(record)
+    if (compacted !== undefined) {
+      const result = { ...compacted, messages: compacted.messages.map((message) => this.#shown(message)) }
+      return this.#line({ type: 'halting', record: { ...record, value: { ...value, result } } })
     }
     const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
@@ -255,15 +254,15 @@ export class JournalEncoder {
         const { content } = entry.message
         const reply = this.#replies.get(entry.message)
         if (reply !== undefined) return { lines: '', ref: { ...entry, message: reply } }
-        const known = this.#written.lineOf(content)
-        if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
+        const known = this.#written.placeOf(content)
+        if (known !== undefined) return { lines: '', ref: withContent(entry, known) }
         return this.#newMessage(entry, 'assistant', { type: 'message', ...entry.message })
       }
       case 'user': {
         const { content } = entry.message
         if (entry.origin === 'tool_results' && typeof content !== 'string') return this.#toolResults(entry, content)
-        const known = this.#written.lineOf(content)
-        if (known !== undefined) return { lines: '', ref: withContent(entry, { ref: known }) }
+        const known = this.#written.placeOf(content)
+        if (known !== undefined) return { lines: '', ref: withContent(entry, known) }
         return this.#newMessage(entry, 'user', entry.message)
       }
       case 'compact_boundary': {
@@ -292,7 +291,7 @@ export class JournalEncoder {
   ): { readonly lines: string; readonly ref: unknown } {
     const uuid = this.#uuid(entry.id)
     const { content } = entry.message
-    this.#written.set(content, uuid)
+    this.#written.set(content, { ref: uuid })
     return { lines: this.#message(type, uuid, scopeOf(entry.id), message, {}), ref: withContent(entry, { ref: uuid }) }
   }
 
@@ -302,7 +301,7 @@ export class JournalEncoder {
     content: readonly ContentBlock[],
   ): { readonly lines: string; readonly ref: unknown } {
     let lines = ''
-    const blocks: unknown[] = []
+    const blocks: Ref[] = []
     for (const [index, block] of content.entries()) {
       const known = isToolResult(block) ? this.#results.get(block.tool_use_id) : undefined
       if (known !== undefined && isSameResult(block as ToolResultBlock, known)) {
@@ -313,14 +312,15 @@ export class JournalEncoder {
       lines += this.#message('user', uuid, scopeOf(entry.id), { role: 'user', content: [block] }, {})
       blocks.push({ ref: uuid })
     }
+    this.#written.set(content, { blocks })
     return { lines, ref: withContent(entry, { blocks }) }
   }
 
   /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
   #shown(message: ModelMessage): unknown {
     const { content } = message
-    const known = this.#written.lineOf(content)
-    return known === undefined ? message : { ...message, content: { ref: known } satisfies Ref }
+    const known = this.#written.placeOf(content)
+    return known === undefined ? message : { ...message, content: known }
   }
 
   #message(type: 'user' | 'assistant', uuid: string, scope: string, message: object, own: Fields): string {

@@ -5,15 +5,10 @@ import { HeldIntents } from './held-intents.ts'
 import { goBack, noteLine } from './journal-chain.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
 import { OpenSegment, foldMark, type FoldItem, type FoldLine } from './journal-fold.ts'
-import {
-  callIdOf,
-  type Fields,
-  type Ref,
-  type Unfolded,
-  type WrittenLines,
-  type WrittenResult,
-} from './journal-codec.ts'
+import { callIdOf, type Fields, type Unfolded, type WrittenLines, type WrittenResult } from './journal-codec.ts'
+import { compactedIn } from './compacted.ts'
 import { RunSums } from './session-sums.ts'
+import type { JoinedContent, Ref } from './written-contents.ts'
 
 /**
  * `conversation`: only what tells what was said and how runs ended; of no use to a run that goes on in its middle.
@@ -42,6 +37,7 @@ const foldStart = foldMark.slice(1)
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
   readonly contents: Map<string, unknown> = new Map()
+  readonly joined: JoinedContent[] = []
   readonly results: Map<string, WrittenResult> = new Map()
   readonly newest: Map<string, string> = new Map()
   readonly entryLines: Map<string, string> = new Map()
@@ -205,14 +201,16 @@ export class JournalDecoder implements WrittenLines {
   ): TranscriptEntry {
     const id = item[1]
     const content: ContentBlock[] = []
+    const lines: string[] = []
     for (const { message, uuid } of said) {
+      // A compaction may refer to it later.
+      this.contents.set(uuid, message.content)
       this.entryLines.set(id, uuid)
-      if (item[0] === 'a') {
-        this.contents.set(uuid, message.content)
-        return { kind: 'assistant', id, message: message as AssistantMessage }
-      }
+      if (item[0] === 'a') return { kind: 'assistant', id, message: message as AssistantMessage }
+      lines.push(uuid)
       for (const block of message.content as readonly ContentBlock[]) content.push(block)
     }
+    this.joined.push({ content, lines })
     return { kind: 'user', id, message: { role: 'user', content }, origin: 'tool_results' }
   }
 
@@ -238,6 +236,7 @@ export class JournalDecoder implements WrittenLines {
         this.#putEntries(record.added)
         return record
       case 'result':
+        for (const message of compactedIn(record)?.messages ?? []) this.#putContent(message)
         this.#putMessage(record.value as { [field: string]: unknown }, line)
         return record
       case 'rewind':
@@ -290,7 +289,13 @@ export class JournalDecoder implements WrittenLines {
     const holder = message as { content: unknown }
     if ('ref' in content) holder.content = this.#content(String(content.ref))
     else if ('blocks' in content && Array.isArray(content.blocks))
-      holder.content = content.blocks.flatMap((each) => this.#content((each as Ref).ref) as readonly ContentBlock[])
+      holder.content = this.#joinedContent((content.blocks as readonly Ref[]).map(({ ref }) => ref))
+  }
+
+  #joinedContent(lines: readonly string[]): readonly ContentBlock[] {
+    const content = lines.flatMap((uuid) => this.#content(uuid) as readonly ContentBlock[])
+    this.joined.push({ content, lines })
+    return content
   }
 
   #reply(uuid: string): unknown {

@@ -1,22 +1,46 @@
-/** Lines in which contents of messages stand, by the content itself. */
-export class WrittenContents {
-  readonly #lines = new WeakMap<object, string>()
-  /** Of what the file held: entered once somebody asks, which most who go on with a session never do. */
-  #before: ReadonlyMap<string, unknown> | undefined
+/** A place in a line: content that stands in another line, by its uuid. */
+export interface Ref {
+  readonly ref: string
+}
 
-  constructor(before: ReadonlyMap<string, unknown> | undefined) {
+/** Content that stands in other lines: in one, or block by block. */
+export type ContentPlace = Ref | { readonly blocks: readonly Ref[] }
+
+/** What a reader knows of contents: which stand in one line, and which in the lines of several results. */
+export interface ReadContents {
+  readonly contents: ReadonlyMap<string, unknown>
+  readonly joined: readonly JoinedContent[]
+}
+
+/** The content of a message that is put together of results, and the lines of these. */
+export interface JoinedContent {
+  readonly content: object
+  readonly lines: readonly string[]
+}
+
+/** Where contents of messages stand, by the content itself. */
+export class WrittenContents {
+  readonly #places = new WeakMap<object, ContentPlace>()
+  /** Of what the file held: entered once somebody asks, which most who go on with a session never do. */
+  #before: ReadContents | undefined
+
+  constructor(before: ReadContents | undefined) {
     this.#before = before
   }
 
-  set(content: unknown, uuid: string): void {
-    if (typeof content === 'object' && content !== null) this.#lines.set(content, uuid)
+  set(content: unknown, place: ContentPlace): void {
+    if (typeof content === 'object' && content !== null) this.#places.set(content, place)
   }
 
-  /** The uuid of the line; undefined for a content that stands in none, and for a text. */
-  lineOf(content: string | object): string | undefined {
+  /** Undefined for a content that stands in no line, and for a text. */
+  placeOf(content: string | object): ContentPlace | undefined {
     if (typeof content === 'string') return undefined
-    for (const [uuid, each] of this.#before ?? []) this.set(each, uuid)
-    this.#before = undefined
-    return this.#lines.get(content)
+    if (this.#before !== undefined) {
+      const { contents, joined } = this.#before
+      this.#before = undefined
+      for (const [uuid, each] of contents) this.set(each, { ref: uuid })
+      for (const each of joined) this.set(each.content, { blocks: each.lines.map((ref) => ({ ref })) })
+    }
+    return this.#places.get(content)
   }
 }

@@ -231,7 +231,7 @@ function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   if (kind !== 'compacted' || !Array.isArray(messages)) return noResult
   try {
     // `checkReplaced` looks at the shape of what it is given.
-    const shown = messages as unknown as readonly ModelMessage[]
+    const shown = ownWhereKept(transcript.messages(), given, messages as unknown as readonly ModelMessage[])
     checkReplaced(transcript, shown)
     return {
       kind,
@@ -244,6 +244,17 @@ function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   } catch (error) {
     return { kind: 'gave_up', message: messageOf(error) }
   }
+}
+
+/** What it handed on as it was is the message of the conversation and no copy: a log knows it again, and does not write it twice (spec R-JOUR-2). */
+function ownWhereKept(
+  conversation: readonly ModelMessage[],
+  given: unknown,
+  copies: readonly ModelMessage[],
+): readonly ModelMessage[] {
+  const own = new Map<unknown, ModelMessage>(conversation.map((message) => [message, message]))
+  const { messages } = given as { readonly messages: readonly unknown[] }
+  return copies.map((copy, index) => own.get(messages[index]) ?? copy)
 }
 
 function countOf(tokens: Json | undefined): number {
