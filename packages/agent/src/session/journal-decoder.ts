@@ -200,17 +200,15 @@ export class JournalDecoder implements WrittenLines {
     said: readonly MessageOfLine[],
   ): TranscriptEntry {
     const id = item[1]
-    const content: ContentBlock[] = []
-    const lines: string[] = []
     for (const { message, uuid } of said) {
       // A compaction may refer to it later.
       this.contents.set(uuid, message.content)
       this.entryLines.set(id, uuid)
-      if (item[0] === 'a') return { kind: 'assistant', id, message: message as AssistantMessage }
-      lines.push(uuid)
-      for (const block of message.content as readonly ContentBlock[]) content.push(block)
     }
-    this.joined.push({ content, lines })
+    const [first] = said
+    if (item[0] === 'a' && first !== undefined)
+      return { kind: 'assistant', id, message: first.message as AssistantMessage }
+    const content = this.#joinedContent(said.map(({ uuid }) => uuid))
     return { kind: 'user', id, message: { role: 'user', content }, origin: 'tool_results' }
   }
 
@@ -293,6 +291,9 @@ export class JournalDecoder implements WrittenLines {
   }
 
   #joinedContent(lines: readonly string[]): readonly ContentBlock[] {
+    const [first = ''] = lines
+    // Most are of one result: that content is known by its line.
+    if (lines.length === 1) return this.#content(first) as readonly ContentBlock[]
     const content = lines.flatMap((uuid) => this.#content(uuid) as readonly ContentBlock[])
     this.joined.push({ content, lines })
     return content
