@@ -21,3 +21,8 @@ export function crc32OfMuch(bytes: Uint8Array, before = 0): number {
   zlib ??= process.getBuiltinModule('node:zlib')
   return zlib.crc32(bytes, before)
 }
+
+/** For what is written: as zlib does it from when a longer session has loaded that. */
+export function crc32OfWritten(bytes: Uint8Array): number {
+  return zlib === undefined ? crc32OfLittle(bytes) : zlib.crc32(bytes)
+}

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import { crc32OfLittle, crc32OfMuch } from './crc32.ts'
+import { crc32OfWritten, crc32OfMuch } from './crc32.ts'
 
 /** A line that is not what was written: its number, and what is wrong. */
 class DamagedLineError extends Error {
@@ -20,7 +20,7 @@ export function lineOf(value: { readonly [field: string]: unknown }): string {
 /** The same for the JSON of an object. */
 export function lineOfJson(json: string): string {
   const text = json.slice(0, -1)
-  return `${text}${endWith(crc32OfLittle(Buffer.from(text)))}\n`
+  return `${text}${endWith(crc32OfWritten(Buffer.from(text)))}\n`
 }
 
 /** How a line ends whose bytes have this sum. */

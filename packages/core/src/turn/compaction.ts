@@ -231,7 +231,7 @@ function resultOf({ transcript }: Run, given: unknown): CompactionResult {
   if (kind !== 'compacted' || !Array.isArray(messages)) return noResult
   try {
     // `checkReplaced` looks at the shape of what it is given.
-    const shown = ownWhereKept(transcript.messages(), given, messages as unknown as readonly ModelMessage[])
+    const shown = ownWhereKept(transcript.messages(), given, messages)
     checkReplaced(transcript, shown)
     return {
       kind,
