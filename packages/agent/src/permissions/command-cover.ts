@@ -12,7 +12,7 @@ import {
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
-import { findsOwnFirst, gitProblem } from './git-settings.ts'
+import { findsOwnFirst, gitProblem, secretShown, workTreeAround } from './git-settings.ts'
 import { chosenProblem } from './chosen-programs.ts'
 import { relocateProblem } from './links.ts'
 import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
@@ -207,7 +207,7 @@ function effectProblem(effect: Effect, place: Place): string | undefined {
     case 'unknown':
       return effect.why
     case 'git':
-      return gitEffectProblem(effect, place)
+      return gitEffectProblem(effect, place) ?? shownSecretProblem(effect, place)
     case 'chosen':
       return chosenProblem(effect, place.whereabouts, place.changes !== 'nothing')
     case 'list':
@@ -229,7 +229,7 @@ export function gitEffectProblem(
 ): string | undefined {
   const folders = placesOf(effect.folder, whereabouts)
   if (folders.isUnknown || effect.folder.kind !== 'literal') return 'in which repository it runs is known only then'
-  if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), folder)))
+  if (effect.history && folders.paths.some((folder) => couldFitBelow(readRules(book), workTreeAround(folder))))
     return 'git shows what it keeps of files that a rule is about'
   for (const folder of folders.paths) {
     // What makes a bare repository can be written in the same line: nobody could look at its settings.
@@ -245,6 +245,17 @@ export function gitEffectProblem(
     if (problem !== undefined) return problem
   }
   return undefined
+}
+
+/** A model that is shown a token has it, and so has whoever serves the model. */
+function shownSecretProblem(
+  { folder, shows }: Extract<Effect, { kind: 'git' }>,
+  { whereabouts }: Place,
+): string | undefined {
+  if (shows === undefined) return undefined
+  const found = placesOf(folder, whereabouts).paths.map((path) => secretShown(path, shows))
+  const told = found.find((one) => one !== undefined)
+  return told === undefined ? undefined : `git would print a password or a token: ${told}`
 }
 
 function readRules(book: RuleBook): RuleBook['deny'] {

@@ -12,6 +12,7 @@ import { literalWord } from '../shell/read-grammar.ts'
 import { commandsInValue, mightBeCommands, unseenCode } from '../shell/unseen.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
+import { workTreeAround } from './git-settings.ts'
 import { relocateProblem } from './links.ts'
 import { holdsFitting } from './tree-rules.ts'
 import { innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
@@ -222,7 +223,7 @@ function reachOf(
   // With options that are not described these may show what files held, whatever the described ones do.
   const isShowing = literal.slice(0, 2).some(({ value }) => showing.test(value))
   if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
-    if (whereabouts.directories.some((folder) => couldFitBelow(rules, folder)))
+    if (whereabouts.directories.some((folder) => couldFitBelow(rules, workTreeAround(folder))))
       return 'git hands out what it keeps of files that a rule is about'
   }
   const usesTrees = treeUsers.has(name)
@@ -252,6 +253,11 @@ function fileDoubt(
     if (places.isUnknown) return true
     return mayMeetUnseen(rules, places, isTree, isStill)
   }
+  /** From a folder below the root git shows all of its work tree. */
+  const showsFitting = (folder: ShellWord): boolean => {
+    const places = placesOf(folder, whereabouts)
+    return places.isUnknown || places.paths.some((path) => couldFitBelow(rules, workTreeAround(path)))
+  }
   if (analysis.redirects.some(({ target }) => !isHarmlessSink(target) && isOpen(target, false))) return elsewhere
   for (const command of analysis.commands) {
     const words = innermost(command)
@@ -259,7 +265,7 @@ function fileDoubt(
       for (const effect of effectsOfCommand(command)) {
         if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect)))
           return elsewhere
-        if (effect.kind === 'git' && effect.history && isOpen(effect.folder, true))
+        if (effect.kind === 'git' && effect.history && showsFitting(effect.folder))
           return 'git shows what it keeps of files that a rule is about'
       }
     } else if (handsOver(command)) return elsewhere

@@ -1,6 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { homeFolder, realPath, statOf } from '../paths.ts'
+import { redactSecrets } from '../redact/secrets.ts'
+import type { ShownSettings } from '../shell/effects.ts'
 
 /** How a line runs git: with its settings turned off by environment, or with those of the person. */
 export interface GitUse {
@@ -46,6 +48,54 @@ export function gitProblem(folder: string, use: GitUse): string | undefined {
   if (!use.isHardened && existsSync(join(commonFolder, 'hooks/post-index-change')))
     return 'the repository has a hook that git runs when it refreshes its index'
   return personalProblem()
+}
+
+/** The folder of the work tree that git works on: from a folder below it shows all of it. */
+export function workTreeAround(folder: string): string {
+  const found = findRepository(realPath(folder))
+  return found === undefined || found === 'bare' ? folder : found.workTree
+}
+
+/** The setting with a password or a token that git would print; undefined when there is none. */
+export function secretShown(folder: string, shown: ShownSettings): string | undefined {
+  const found = findRepository(realPath(folder))
+  const files =
+    found === undefined || found === 'bare'
+      ? []
+      : [found.commonFolder, found.gitFolder].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')])
+  for (const file of [...files, ...personalFiles()]) {
+    const told = secretIn(file, shown)
+    if (told !== undefined) return told
+  }
+  return undefined
+}
+
+function secretIn(file: string, shown: ShownSettings, depth = 0): string | undefined {
+  if (depth > 5) return undefined
+  for (const [section, key, value] of settingsIn(textOf(file) ?? '') ?? []) {
+    if (isInclude(section, key)) {
+      const told = secretIn(includedFile(file, value), shown, depth + 1)
+      if (told !== undefined) return told
+    }
+    if (isShown(shown, section, key) && (isSecretKey(key) || holdsSecret(section) || holdsSecret(value)))
+      return `${/^[\w.-]+$/.test(section) ? section : section.split('.', 1)[0]}.${key} in ${file}`
+  }
+  return undefined
+}
+
+function isShown(shown: ShownSettings, section: string, key: string): boolean {
+  if (shown === 'all') return true
+  if (shown === 'addresses') return /^(?:remote|url)\./.test(section)
+  return shown.name.toLowerCase() === `${section}.${key}`.toLowerCase()
+}
+
+function isSecretKey(key: string): boolean {
+  return /pass(?:word|phrase)?$|token$|secret$|^extraheader$/.test(key)
+}
+
+/** A password in an address, a token in the place of its name, and what is known by its form. */
+function holdsSecret(text: string): boolean {
+  return /:\/\/[\w-]{20,}@/.test(text) || redactSecrets(text) !== text
 }
 
 /** Whether git takes the repository that lies in the folder, whatever else comes to lie there: it looks for `.git` first. */
@@ -146,14 +196,21 @@ function fileProblem(file: string, isHarmless: IsHarmless, depth = 0): string | 
   const settings = settingsIn(text)
   if (settings === undefined) return `${file} is not understood`
   for (const [section, key, value] of settings) {
-    if (depth >= 0 && isHarmless === isPersonal && /^include(?:if)?(?:\.|$)/i.test(section) && key === 'path') {
-      const path = value.startsWith('~/') ? join(homeFolder(), value.slice(2)) : resolve(dirname(file), value)
-      const problem = fileProblem(path, isHarmless, depth + 1)
+    if (isHarmless === isPersonal && isInclude(section, key)) {
+      const problem = fileProblem(includedFile(file, value), isHarmless, depth + 1)
       if (problem !== undefined) return problem
     } else if (!isHarmless(section, key, value))
       return `${file} sets ${section}.${key}, which may run a program or lead elsewhere`
   }
   return undefined
+}
+
+function isInclude(section: string, key: string): boolean {
+  return /^include(?:if)?(?:\.|$)/i.test(section) && key === 'path'
+}
+
+function includedFile(file: string, path: string): string {
+  return path.startsWith('~/') ? join(homeFolder(), path.slice(2)) : resolve(dirname(file), path)
 }
 
 /** Sections are lower case up to their first dot. Undefined for what is not plainly a file of settings. */
@@ -224,16 +281,20 @@ function isPersonal(section: string, key: string, value: string): boolean {
 
 let lastPersonal: { readonly key: string; readonly problem: string | undefined; readonly at: number } | undefined
 
-function personalProblem(): string | undefined {
+function personalFiles(): readonly string[] {
   const home = homeFolder()
   const config = process.env['XDG_CONFIG_HOME'] || join(home, '.config')
-  const files = [
+  return [
     join(home, '.gitconfig'),
     join(config, 'git/config'),
     '/etc/gitconfig',
     '/usr/local/etc/gitconfig',
     '/opt/homebrew/etc/gitconfig',
   ]
+}
+
+function personalProblem(): string | undefined {
+  const files = personalFiles()
   const key = files.map((file) => `${file}:${statOf(file)?.mtimeMs ?? 0}`).join('\n')
   const now = Date.now()
   // Files that these include are not in the key: looked at again after a while.

@@ -1,5 +1,8 @@
 import type { ShellWord } from './words.ts'
 
+/** Which settings git prints: those of one name, where it fetches from and pushes to, or all. */
+export type ShownSettings = { readonly name: string } | 'addresses' | 'all'
+
 /** What a command does, as far as that is known before it runs. Paths are words: where they lead is judged elsewhere. */
 export type Effect =
   /** The file's content is shown; `tree` is all that lies below it too, `through links` what links below it lead to as well. */
@@ -10,7 +13,14 @@ export type Effect =
   /** It comes to another place as it is: links in it that count from where they lie then lead elsewhere. */
   | { readonly kind: 'relocate'; readonly word: ShellWord }
   /** A git repository is used from a folder; `history` when content of tracked files is shown. */
-  | { readonly kind: 'git'; readonly folder: ShellWord; readonly history: boolean; readonly entersSubmodules: boolean }
+  | {
+      readonly kind: 'git'
+      readonly folder: ShellWord
+      readonly history: boolean
+      readonly entersSubmodules: boolean
+      /** Which settings of git it prints. */
+      readonly shows?: ShownSettings
+    }
   /** Files of these names, here or in a folder above, may choose which program runs: `by` when they do not name plain versions, `neverBy` whatever they hold. */
   | { readonly kind: 'chosen'; readonly by: readonly string[]; readonly neverBy: readonly string[] }
   /** A program that no grammar describes, or words that the grammar does not. */

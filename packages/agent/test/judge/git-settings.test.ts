@@ -1,4 +1,4 @@
-// Holds R-RULE-7a of docs/spec.md: git that runs without a rule starts no program that a repository names.
+// Holds R-RULE-7a and R-RULE-7e of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -180,4 +180,78 @@ test('the settings are turned off for what runs without a rule, and for nothing 
   expect((await use('Bash', { command: 'echo "$GIT_OPTIONAL_LOCKS"' })).text).toBe('0')
   await use('Bash', { command: 'git commit -qam two' })
   expect(existsSync(mark)).toBe(true)
+})
+
+describe('what stands in the settings of git', () => {
+  const token = `ghp_${'a1B2'.repeat(9)}`
+
+  test.each([
+    ['remote.origin.url', `https://x-access-token:${token}@github.com/a/b.git`],
+    ['remote.origin.url', `https://${token}@github.com/a/b.git`],
+    ['remote.origin.pushurl', `https://${'z9'.repeat(26)}@dev.azure.com/a/b`],
+    [`url.https://me:hunter22@example.org/.insteadOf`, 'https://example.org/'],
+  ])('an address with a secret in it is printed after a question alone: %s', (key, value) => {
+    const { cwd } = repository()
+    git(cwd, 'remote', 'add', 'origin', 'https://example.org/a.git')
+    git(cwd, 'config', key, value)
+    for (const line of [
+      'git remote -v',
+      'git remote get-url origin',
+      'git config --list',
+      'git config -l --show-origin',
+    ])
+      expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
+    for (const line of [
+      "git config --get-regexp '^(remote|url)'",
+      'git config get --all --regexp url',
+      'git config list',
+    ])
+      expect([line, judged(line, { cwd })]).toEqual([line, 'ask'])
+    for (const line of ['git remote', 'git config user.name', 'git config --get user.email', 'git status'])
+      expect([line, judged(line, { cwd })]).toEqual([line, 'allow'])
+  })
+
+  test('a header with a token is printed after a question alone, also by its name', () => {
+    const { cwd } = repository()
+    git(cwd, 'config', 'http.https://example.org/.extraheader', 'AUTHORIZATION: basic eDp5')
+    expect(judged('git config --get http.https://example.org/.extraheader', { cwd })).toBe('ask')
+    expect(judged('git config --list', { cwd })).toBe('ask')
+    expect(judged('git remote -v', { cwd })).toBe('allow')
+  })
+
+  test('without a secret they are printed', () => {
+    const { cwd } = repository()
+    git(cwd, 'remote', 'add', 'origin', 'git@github.com:a/b.git')
+    git(cwd, 'remote', 'add', 'azure', 'https://organisation@dev.azure.com/organisation/a/_git/a')
+    for (const line of [
+      'git remote -v',
+      'git config --list',
+      'git remote get-url origin',
+      'git config --get-regexp user',
+    ])
+      expect([line, judged(line, { cwd })]).toEqual([line, 'allow'])
+  })
+})
+
+describe('from a folder below the root of the repository', () => {
+  test.each(['git log -p', 'git show', 'git diff HEAD', 'git grep one', 'git show HEAD:a.txt'])(
+    '%s asks where a rule is about a file of the repository that lies elsewhere in it',
+    (line) => {
+      const { cwd } = repository()
+      const inner = join(cwd, 'inner')
+      mkdirSync(inner)
+      for (const mode of ['default', 'bypassPermissions'] as const)
+        expect(judged(line, { cwd: inner, mode, deny: [`Read(/${join(cwd, 'a.txt')})`] })).toBe('ask')
+      expect(judged(line, { cwd: inner, deny: ['Read(//elsewhere/a.txt)'] })).toBe('allow')
+    },
+  )
+
+  test('a program of git that is not described asks too', () => {
+    const { cwd } = repository()
+    const inner = join(cwd, 'inner')
+    mkdirSync(inner)
+    const options = { cwd: inner, allow: ['Bash(git:*)'], deny: [`Read(/${join(cwd, 'a.txt')})`] }
+    expect(judged('git archive HEAD', options)).toBe('ask')
+    expect(judged('git log -p --ext-diff', options)).toBe('ask')
+  })
 })

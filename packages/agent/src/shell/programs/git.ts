@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { type Effect, type Given, type Grammar, type ShownSettings, unknown } from '../effects.ts'
 import { gitCommands } from '../grammars/git.ts'
 import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
@@ -41,9 +41,21 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
       folder,
       history: showsContent(command.value, given.given),
       entersSubmodules: intoSubmodules.has(command.value),
+      ...shownSettings(command.value, given.given),
     },
     ...paths,
   ]
+}
+
+/** Addresses of repositories hold tokens, and so do headers: what prints them is held against what stands there. */
+function shownSettings(command: string, given: Given): { readonly shows?: ShownSettings } {
+  const { operands, options } = given
+  const [first, second] = operands.map(({ value }) => value)
+  if (command === 'remote') return first !== undefined || has(given, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
+  if (command !== 'config') return {}
+  const looksUp = options.every(({ name }) => !/^(?:--list|-l|--get-regexp|--get-urlmatch|--regexp|--all)$/.test(name))
+  const name = first === 'get' ? second : first
+  return { shows: looksUp && first !== 'list' && name !== undefined ? { name } : 'all' }
 }
 
 const intoSubmodules: ReadonlySet<string> = new Set(['status', 'diff', 'grep', 'stash'])
