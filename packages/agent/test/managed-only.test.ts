@@ -1,7 +1,11 @@
-// Holds R-CONF-7a of docs/spec.md: what an administrator keeps for their own files.
-import { expect, test } from 'vitest'
+// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec.md: an administrator's files, and what they keep for themselves.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import type { PermissionUpdate } from '@halting/core/adapters'
-import { createPermissions, type LoadedSettings } from '../src/index.ts'
+import { createPermissions, type LoadedSettings, loadSettings } from '../src/index.ts'
+import { sandboxSettingsOf } from '../src/sandbox/index.ts'
 import type { SettingsLevel } from '../src/settings/places.ts'
 import { offersIn, weighFiles } from '../src/settings/weigh-files.ts'
 
@@ -116,4 +120,108 @@ test('where the allow rules are fixed, none is offered, learned, added or kept',
   expect(() => rules.addRules('allow', ['Bash'])).toThrow('only the rules of an administrator allow')
   await expect(rules.keep?.([learn('allow')])).rejects.toThrow('only the rules of an administrator allow')
   await rules.keep?.([learn('deny')])
+})
+
+const sandbox = {
+  enabled: true,
+  network: { allowedDomains: ['evil.example'], deniedDomains: ['gist.github.com'] },
+  filesystem: { allowRead: ['~/.npmrc'], denyRead: ['~/work'] },
+}
+
+test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrator alone; what others deny stays', async () => {
+  const rules = { allow: ['WebFetch(domain:docs.example)', 'Bash(make)'] }
+  const { settings, ignored, warnings } = await weighed(
+    { sandbox: { network: { allowManagedDomainsOnly: true, allowedDomains: ['example.com'] } }, permissions: rules },
+    { flag: { sandbox }, project: { sandbox }, user: { sandbox } },
+  )
+  expect(sandboxSettingsOf(settings.sandbox ?? [])).toMatchObject({
+    enabled: true,
+    allowedDomains: ['example.com'],
+    deniedDomains: ['gist.github.com'],
+    allowRead: ['~/.npmrc'],
+  })
+  expect(settings.managedDomains).toEqual(['docs.example'])
+  const why = 'sandbox.network.allowManagedDomainsOnly in /managed.json'
+  expect(ignored.filter(({ forTrust }) => !forTrust)).toEqual(
+    ['flag', 'project', 'user'].map((level) => ({
+      setting: 'sandbox.network.allowedDomains',
+      text: 'evil.example',
+      from: `/${level}.json`,
+      why,
+      forTrust: false,
+    })),
+  )
+  expect(warnings).toEqual([
+    "domains of the sandbox of 3 other files do not count: /managed.json lets in an administrator's alone; halting config tells them.",
+  ])
+})
+
+test('allowManagedReadPathsOnly: what the sandbox shuts is opened by an administrator alone', async () => {
+  const { settings } = await weighed(
+    { sandbox: { filesystem: { allowManagedReadPathsOnly: true, allowRead: ['/etc/ssh'] } } },
+    { flag: { sandbox }, user: { sandbox } },
+  )
+  expect(sandboxSettingsOf(settings.sandbox ?? [])).toMatchObject({
+    allowedDomains: ['evil.example'],
+    allowRead: ['/etc/ssh'],
+    denyRead: ['~/work'],
+  })
+  expect(settings.managedDomains).toBeUndefined()
+})
+
+test('in any other file they say nothing, and a wrong value stops the program', async () => {
+  const { settings, warnings } = await weighed(
+    {},
+    { user: { sandbox: { ...sandbox, network: { ...sandbox.network, allowManagedDomainsOnly: true } } } },
+  )
+  expect(sandboxSettingsOf(settings.sandbox ?? []).allowedDomains).toEqual(['evil.example'])
+  expect(warnings).toEqual([
+    "sandbox.network.allowManagedDomainsOnly in /user.json does not count: it is an administrator's.",
+  ])
+  await expect(weighed({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
+    '/managed.json:1: sandbox.network.allowManagedDomainsOnly must be true or false; it is "yes".',
+  )
+})
+
+function administered(files: Readonly<Record<string, unknown>>) {
+  const root = mkdtempSync(join(tmpdir(), 'halting-managed-'))
+  onTestFinished(() => rmSync(root, { recursive: true }))
+  const dropIns = join(root, 'managed-settings.d')
+  mkdirSync(dropIns)
+  for (const [name, content] of Object.entries(files))
+    writeFileSync(join(root, name), typeof content === 'string' ? content : JSON.stringify(content))
+  const load = () => loadSettings({ cwd: root, home: join(root, 'home'), env: {}, managedFolders: [root] })
+  return { root, dropIns, load }
+}
+
+test('managed-settings.d: the later by name goes before the earlier, and each before managed-settings.json', async () => {
+  const { load } = administered({
+    'managed-settings.json': { model: 'base', apiKeyHelper: 'base', permissions: { deny: ['Read(./a)'] } },
+    'managed-settings.d/10-first.json': { model: 'first', permissions: { deny: ['Read(./b)'] } },
+    'managed-settings.d/20-second.json': { model: 'second', hooks, allowManagedHooksOnly: true },
+    'managed-settings.d/.hidden.json': 'not read',
+    'managed-settings.d/notes.txt': 'not read',
+  })
+  const { settings, files } = await load()
+  expect(settings).toMatchObject({ model: 'second', apiKeyHelper: 'base', hooks })
+  expect(settings.permissions?.deny.map((rule) => (typeof rule === 'string' ? rule : rule.rule))).toEqual([
+    'Read(./b)',
+    'Read(./a)',
+  ])
+  expect(files.map(({ level, name }) => [level, name.split('/').at(-1)])).toEqual([
+    ['managed', '20-second.json'],
+    ['managed', '10-first.json'],
+    ['managed', 'managed-settings.json'],
+  ])
+})
+
+test('managed-settings.d: what is wrong in a file there stops the program, and so does a folder that cannot be read', async () => {
+  const wrong = administered({ 'managed-settings.d/a.json': { permissions: { deny: 'Bash' } } })
+  await expect(wrong.load()).rejects.toThrow('a.json:1: permissions.deny must be a list')
+  const broken = administered({ 'managed-settings.d/a.json': '{' })
+  await expect(broken.load()).rejects.toThrow('a.json is no JSON')
+  const { root, dropIns, load } = administered({})
+  rmSync(dropIns, { recursive: true })
+  symlinkSync(dropIns, dropIns)
+  await expect(load()).rejects.toThrow(`The settings in ${join(root, 'managed-settings.d')} cannot be read: ELOOP`)
 })

@@ -104,6 +104,10 @@ describe('what forbids and stands under another name stops the program: it would
     [{ 'permissions.ask': ['Bash'] }, 'there is no setting permissions.ask; ask stands in permissions: '],
     [{ permissions: { dney: ['Bash'] } }, 'there is no setting permissions.dney; did you mean deny? Mend it, or take it away.'],
     [{ permissoins: { deny: ['Bash'] } }, 'there is no setting permissoins; did you mean permissions?'],
+    [
+      { sandbox: { network: { allowManagedDomainsOnyl: true } } },
+      'there is no setting sandbox.network.allowManagedDomainsOnyl; did you mean allowManagedDomainsOnly?',
+    ],
     [{ snadbox: { enabled: true } }, 'there is no setting snadbox; did you mean sandbox?'],
     [{ sandbox: { enalbed: true } }, 'there is no setting sandbox.enalbed; did you mean enabled?'],
     [

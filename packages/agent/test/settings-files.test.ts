@@ -213,6 +213,45 @@ test('unknown keys are told with the nearest name, in permissions and hooks too 
   ])
 })
 
+test('what nobody knows in a hook, or in the group that it stands in, is told with line and nearest name (spec R-CONF-5)', async () => {
+  const where = place()
+  const path = where.write(own, {
+    hooks: {
+      PreToolUse: [
+        {
+          matcher: 'Bash',
+          mathcer: 'Bash',
+          hooks: [
+            {
+              type: 'command',
+              command: 'a',
+              timeout: 5,
+              async: true,
+              once: true,
+              statusMessage: 's',
+              if: 'Bash(rm *)',
+            },
+            { type: 'http', url: 'https://example.com', headers: {}, allowedEnvVars: [], async: false, urll: 1 },
+            { type: 'prompt', prompt: 'p', model: 'haiku' },
+          ],
+        },
+      ],
+    },
+  })
+  const { settings, warnings } = await load(where, {
+    nearest: (given) => (given === 'mathcer' ? 'matcher' : undefined),
+  })
+  const lost = (name: string, meant = ''): string =>
+    `${path}:1: there is no setting hooks.PreToolUse[0].${name}; it is passed over.${meant}`
+  expect(warnings).toEqual([
+    lost('mathcer', ' Did you mean matcher?'),
+    lost('hooks[0].if'),
+    lost('hooks[1].urll'),
+    lost('hooks[2].model'),
+  ])
+  expect(settings.hooks?.['PreToolUse']?.[0]?.hooks).toHaveLength(3)
+})
+
 describe('files are merged (spec R-CONF-1)', () => {
   const hook = (command: string): object => ({ Stop: [{ hooks: [{ type: 'command', command }] }] })
 

@@ -101,7 +101,6 @@ describe('a project that nobody trusts', () => {
       'hooks',
       'apiKeyHelper',
       'model',
-      'statusLine',
       'sandbox',
       'disableBypassPermissionsMode',
       'permissions.allow',

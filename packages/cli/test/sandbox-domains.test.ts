@@ -18,3 +18,19 @@ test.skipIf(!isBubblewrapThere).each([
   await holdCommands({ sandbox: true }, {}, toolbox, { env, output: { err: () => undefined } as never })
   expect(toolbox.workspace.sandbox?.describe('project').description.network).toBe(network)
 })
+
+test.skipIf(!isBubblewrapThere).each([
+  [[], 'none'],
+  [['docs.example'], 'proxy'],
+])(
+  'where an administrator alone says what is reached, domains of other rules do not count: %j, %s',
+  async (managedDomains, network) => {
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
+    const allowedTools = ['WebFetch(domain:evil.example)', 'WebFetch(domain:docs.example)']
+    const toolbox = openToolbox({ allowedTools, sandbox: true }, import.meta.dirname, env)
+    onTestFinished(() => toolbox.workspace.dispose())
+    const settings = { managedDomains }
+    await holdCommands({ sandbox: true }, settings, toolbox, { env, output: { err: () => undefined } as never })
+    expect(toolbox.workspace.sandbox?.describe('project').description.network).toBe(network)
+  },
+)

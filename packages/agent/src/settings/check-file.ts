@@ -5,7 +5,7 @@ import { type Behavior, parseRules, PermissionRuleError } from '../permissions/r
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import { type JsonLines, jsonLines } from './json-lines.ts'
 import type { SettingsLevel } from './places.ts'
-import { fieldTable, hookGroupSchema, knownHookEvents, sandboxKeys } from './schema.ts'
+import { fieldTable, hookGroupSchema, hookKeys, knownHookEvents, sandboxKeys } from './schema.ts'
 
 /** A settings file as it was read. */
 export interface SettingsText {
@@ -86,9 +86,9 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
   const add = (problem: Problem): void => void problems.push(problem)
   let unknown = 0
   /** What guards stops the program where its name was most likely meant; of the rest so many are told as a person reads. */
-  const tellUnknown = (path: readonly string[], known: readonly string[]): void => {
+  const tellUnknown: TellUnknown = (path, known) => {
     const isTold = ++unknown <= mostUnknown
-    const key = path.at(-1) ?? ''
+    const key = String(path.at(-1) ?? '')
     const meant = isTold && key.length <= longestName ? nearest(key, known) : undefined
     const problem = strayGuard(file, path, meant)
     if (problem !== undefined) add(problem)
@@ -188,11 +188,25 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
   }
 }
 
+type Path = readonly (string | number)[]
+type TellUnknown = (path: Path, known: readonly string[]) => void
+
+/** What is passed over in a hook may have said when it is called, or for how long. */
+function tellStrangersOfHook(path: Path, group: JsonObject, tellUnknown: TellUnknown): void {
+  const tell = (held: JsonObject, at: Path, known: readonly string[]): void => {
+    for (const key of Object.keys(held)) if (!known.includes(key)) tellUnknown([...at, key], known)
+  }
+  tell(group, path, hookKeys.group)
+  const hooks: readonly unknown[] = Array.isArray(group['hooks']) ? group['hooks'] : []
+  for (const [index, hook] of hooks.entries()) {
+    const type = isJsonObject(hook) ? hook['type'] : undefined
+    if (isJsonObject(hook) && (type === 'command' || type === 'http' || type === 'prompt'))
+      tell(hook, [...path, 'hooks', index], hookKeys[type])
+  }
+}
+
 /** A slip of the pen here would leave commands without the sandbox that was wanted. */
-function tellStrangersOfSandbox(
-  sandbox: unknown,
-  tellUnknown: (path: readonly string[], known: readonly string[]) => void,
-): void {
+function tellStrangersOfSandbox(sandbox: unknown, tellUnknown: TellUnknown): void {
   if (!isJsonObject(sandbox)) return
   for (const [group, known] of Object.entries(sandboxKeys)) {
     const path = group === 'sandbox' ? [group] : ['sandbox', group]
@@ -206,7 +220,7 @@ function checkHooks(
   file: PlacedText,
   hooks: unknown,
   add: (problem: Problem) => void,
-  tellUnknown: (path: readonly string[], known: readonly string[]) => void,
+  tellUnknown: TellUnknown,
 ): HookSettings | undefined {
   if (!isJsonObject(hooks)) {
     add(wrong(file, 'hooks', ['hooks'], 'an object: lists by event, such as {"PreToolUse": [...]}', hooks, true))
@@ -224,6 +238,7 @@ function checkHooks(
     }
     const good: HookGroup[] = []
     for (const [index, group] of list.entries()) {
+      if (isJsonObject(group)) tellStrangersOfHook(['hooks', event, index], group, tellUnknown)
       const result = hookGroupSchema.safeParse(withoutStrangers(file, event, index, group, add))
       if (result.success) {
         // True: the schema is that of a group.
@@ -307,7 +322,9 @@ const mostUnknown = 10
 const longestName = 60
 const guards: ReadonlySet<string> = new Set(['deny', 'ask', 'disableBypassPermissionsMode'])
 const guardsOfSandbox: ReadonlySet<string> = new Set(
-  'enabled network filesystem deniedDomains denyRead denyWrite'.split(' '),
+  'enabled network filesystem deniedDomains denyRead denyWrite allowManagedDomainsOnly allowManagedReadPathsOnly'.split(
+    ' ',
+  ),
 )
 const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks'])
 
@@ -315,11 +332,11 @@ const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', '
  * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be
  * taken for what is in force.
  */
-function strayGuard(file: PlacedText, path: readonly string[], near: string | undefined): Problem | undefined {
+function strayGuard(file: PlacedText, path: Path, near: string | undefined): Problem | undefined {
   const [group, inner] = path
-  const key = path.at(-1) ?? ''
+  const key = String(path.at(-1) ?? '')
   if (group === 'hooks' && inner !== undefined) return undefined
-  const name = path.map((part) => shown(part).slice(1, -1)).join('.')
+  const name = nameOf(path)
   const problem = (would: string): Problem => ({
     field: 'permissions',
     stops: true,
@@ -339,9 +356,14 @@ function groupOfSandbox(key: string): string | undefined {
   return Object.entries(sandboxKeys).find(([group, names]) => group !== 'sandbox' && names.includes(key))?.[0]
 }
 
-function unknownKey(file: PlacedText, path: readonly string[], meant: string | undefined): string {
-  const name = path.map((part) => shown(part).slice(1, -1)).join('.')
-  return `${place(file, file.lines.lineOf(path))}: there is no setting ${name}; it is passed over.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
+/** `hooks.Stop[0].hooks`, with what the file wrote as it may be shown. */
+function nameOf(path: Path): string {
+  const part = (one: string | number): string => (typeof one === 'number' ? `[${one}]` : `.${shown(one).slice(1, -1)}`)
+  return path.map(part).join('').slice(1)
+}
+
+function unknownKey(file: PlacedText, path: Path, meant: string | undefined): string {
+  return `${place(file, file.lines.lineOf(path))}: there is no setting ${nameOf(path)}; it is passed over.${meant === undefined ? '' : ` Did you mean ${meant}?`}`
 }
 
 const longest = 60

@@ -1,55 +1,115 @@
+import { isJsonObject } from '@halting/core/adapters'
 import type { CheckedFile, Fields, SettingsText } from './check-file.ts'
 import type { Ignored } from './loaded-settings.ts'
-import { managedOnly } from './merge.ts'
 
 interface Checked<File> {
   readonly file: File
   readonly result: CheckedFile
 }
 
+/** A setting by which an administrator alone says something, and what of other files does not count then. */
+interface Lock {
+  readonly name: string
+  readonly what: string
+  isSet(fields: Fields): boolean | undefined
+  /** What of a file does not count, as it is told; none where it has nothing of that. */
+  taken(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
+  without(fields: Fields): Fields
+  /** Without the setting itself, which says nothing in any other file. */
+  unlocked(fields: Fields): Fields
+}
+
+const locks: readonly Lock[] = [
+  {
+    name: 'allowManagedHooksOnly',
+    what: 'hooks',
+    isSet: (fields) => fields.allowManagedHooksOnly,
+    taken({ hooks = {} }) {
+      const events = Object.keys(hooks)
+      return { setting: 'hooks', texts: events.length === 0 ? [] : [events.join(', ')] }
+    },
+    without: ({ hooks: _, ...others }) => others,
+    unlocked: ({ allowManagedHooksOnly: _, ...others }) => others,
+  },
+  {
+    name: 'allowManagedPermissionRulesOnly',
+    what: 'allow rules',
+    isSet: (fields) => fields.allowManagedPermissionRulesOnly,
+    taken: ({ allow = [] }) => ({ setting: 'permissions.allow', texts: allow }),
+    without: ({ allow: _, ...others }) => others,
+    unlocked: ({ allowManagedPermissionRulesOnly: _, ...others }) => others,
+  },
+  ofSandbox('network', 'allowManagedDomainsOnly', 'allowedDomains', 'domains of the sandbox'),
+  ofSandbox('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'paths that the sandbox opens'),
+]
+
+/** One in a group of `sandbox`, about a list that stands beside it. */
+function ofSandbox(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
+  const groupOf = ({ sandbox }: Fields): Readonly<Record<string, unknown>> => {
+    const held = sandbox?.[group]
+    return isJsonObject(held) ? held : {}
+  }
+  const withoutKey = (fields: Fields, key: string): Fields => {
+    const { sandbox } = fields
+    const held = sandbox?.[group]
+    if (sandbox === undefined || !isJsonObject(held)) return fields
+    const { [key]: _, ...others } = held
+    return { ...fields, sandbox: { ...sandbox, [group]: others } }
+  }
+  return {
+    name: `sandbox.${group}.${name}`,
+    what,
+    // The schema has looked at both.
+    isSet: (fields) => groupOf(fields)[name] as boolean | undefined,
+    taken: (fields) => ({
+      setting: `sandbox.${group}.${list}`,
+      texts: (groupOf(fields)[list] ?? []) as readonly string[],
+    }),
+    without: (fields) => withoutKey(fields, list),
+    unlocked: (fields) => withoutKey(fields, name),
+  }
+}
+
 /**
- * Takes away what an administrator keeps for their own files: hooks, and allow rules. Deny and ask rules of other files
- * stay: they let nothing run. In any other file these settings say nothing.
+ * Takes away what an administrator keeps for their own files: hooks, allow rules, domains and paths that the sandbox opens.
+ * What forbids in other files stays: it lets nothing run. In any other file these settings say nothing.
  */
 export function withoutOthers<File extends SettingsText>(
   checked: readonly Checked<File>[],
   ignored: Ignored[] = [],
   warnings: string[] = [],
 ): readonly Checked<File>[] {
-  const [hooksBy, rulesBy] = managedOnly.map(
-    (name) => checked.find(({ file, result }) => file.level === 'managed' && result.fields[name] === true)?.file.name,
-  )
-  const others = checked.filter(({ file }) => file.level !== 'managed').map(({ result }) => result.fields)
-  tell('hooks', hooksBy, others.filter(({ hooks }) => Object.keys(hooks ?? {}).length > 0).length, warnings)
-  tell('allow rules', rulesBy, others.filter(({ allow = [] }) => allow.length > 0).length, warnings)
-  return checked.map(({ file, result }) => {
-    if (file.level === 'managed') return { file, result }
-    const { allowManagedHooksOnly: _, allowManagedPermissionRulesOnly: __, ...fields } = result.fields
-    for (const name of managedOnly)
-      if (result.fields[name] !== undefined)
-        warnings.push(`${name} in ${file.name} does not count: it is an administrator's.`)
-    const { allow = [], hooks = {} } = fields
-    const events = Object.keys(hooks)
-    if (hooksBy !== undefined && events.length > 0) {
-      const why = `allowManagedHooksOnly in ${hooksBy}`
-      ignored.push({ setting: 'hooks', text: events.join(', '), from: file.name, why, forTrust: false })
+  const isManaged = ({ file }: Checked<File>): boolean => file.level === 'managed'
+  const closed = locks.flatMap((lock) => {
+    const by = checked.find((one) => isManaged(one) && lock.isSet(one.result.fields) === true)?.file.name
+    return by === undefined ? [] : [{ lock, by }]
+  })
+  for (const { lock, by } of closed) {
+    const files = checked.filter((one) => !isManaged(one) && lock.taken(one.result.fields).texts.length > 0).length
+    tell(lock.what, by, files, warnings)
+  }
+  return checked.map((one) => {
+    if (isManaged(one)) return one
+    const { file, result } = one
+    let { fields } = result
+    for (const { name, isSet, unlocked } of locks) {
+      if (isSet(fields) === undefined) continue
+      warnings.push(`${name} in ${file.name} does not count: it is an administrator's.`)
+      fields = unlocked(fields)
     }
-    if (rulesBy !== undefined && allow.length > 0) {
-      const why = `allowManagedPermissionRulesOnly in ${rulesBy}`
-      for (const text of allow)
-        ignored.push({ setting: 'permissions.allow', text, from: file.name, why, forTrust: false })
+    for (const { lock, by } of closed) {
+      const { setting, texts } = lock.taken(fields)
+      for (const text of texts)
+        ignored.push({ setting, text, from: file.name, why: `${lock.name} in ${by}`, forTrust: false })
+      fields = lock.without(fields)
     }
-    return { file, result: { ...result, fields: kept(fields, hooksBy !== undefined, rulesBy !== undefined) } }
+    return { file, result: { ...result, fields } }
   })
 }
 
-function kept({ hooks, allow, ...others }: Fields, withoutHooks: boolean, withoutAllow: boolean): Fields {
-  return { ...others, ...(hooks && !withoutHooks && { hooks }), ...(allow && !withoutAllow && { allow }) }
-}
-
 /** One line, however many files it concerns: it is told at every run. */
-function tell(what: string, by: string | undefined, files: number, warnings: string[]): void {
-  if (by === undefined || files === 0) return
+function tell(what: string, by: string, files: number, warnings: string[]): void {
+  if (files === 0) return
   const whose = files === 1 ? 'another file' : `${files} other files`
   warnings.push(`${what} of ${whose} do not count: ${by} lets in an administrator's alone; halting config tells them.`)
 }

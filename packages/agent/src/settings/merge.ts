@@ -1,7 +1,8 @@
 import type { JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import { absolutePath, isDirectory, realPath } from '../paths.ts'
 import type { PermissionMode } from '../permissions/rule-book.ts'
-import type { RuleText } from '../permissions/rule.ts'
+import { parseRules, type RuleText } from '../permissions/rule.ts'
 import type { Fields } from './check-file.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
@@ -27,6 +28,8 @@ export interface Settings {
   readonly permissions?: PermissionSettings
   /** An administrator's rules alone allow: what flags and answers allow does not count. */
   readonly allowManagedPermissionRulesOnly?: boolean
+  /** Where an administrator alone says what the sandbox reaches: the domains that their allow rules name. */
+  readonly managedDomains?: readonly string[]
   readonly hooks?: HookSettings
   /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
   readonly sandbox?: readonly JsonObject[]
@@ -82,6 +85,7 @@ export function merged(
     if (by !== undefined) note(name, true, by.file)
   }
   const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
+  const managedDomains = domainsOfManaged(counting)
   const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
   // A project may ask for it, whoever says otherwise.
   const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
@@ -122,10 +126,26 @@ export function merged(
       ...(sandbox.length > 0 && { sandbox }),
       ...(permissions !== undefined && { permissions }),
       ...(hasFixedRules && { allowManagedPermissionRulesOnly: true }),
+      ...(managedDomains !== undefined && { managedDomains }),
       ...(hooks !== undefined && { hooks }),
     },
     origins,
   }
+}
+
+/** Undefined where others may name domains too. */
+function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] | undefined {
+  const managed = counting.filter(({ file }) => file.level === 'managed')
+  const isLocked = managed.some(({ fields: { sandbox } }) => {
+    const network = sandbox?.['network']
+    return isJsonObject(network) && network['allowManagedDomainsOnly'] === true
+  })
+  if (!isLocked) return undefined
+  return managed.flatMap(({ file, fields: { allow = [] } }) =>
+    parseRules({ allow }, file.projectDirectory).allow.flatMap(({ spec }) =>
+      spec.kind === 'domain' ? [spec.domain] : [],
+    ),
+  )
 }
 
 type Note = (setting: string, value: unknown, file: ReadFile) => void

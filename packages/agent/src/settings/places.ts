@@ -1,5 +1,8 @@
+import { readdirSync } from 'node:fs'
 import { platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { ConfigurationError } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
 import { configFolder, realPath } from '../paths.ts'
 
 /** Who wrote a settings file: an administrator, the command line, the person for one project, the project, the person. */
@@ -18,11 +21,14 @@ export interface PlacesOptions {
   /** The person's own folder. */
   readonly home: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where an administrator's files are, the most urgent first; where the system has them when absent. */
+  readonly managedFolders?: readonly string[]
 }
 
 /**
  * Where settings files may be, the most urgent first; what the command line gives stands between `managed` and `local`.
  * At each level our own folder goes before the one that other agents use.
+ * @throws ConfigurationError for a folder of an administrator that cannot be read.
  */
 export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[] {
   const { cwd } = options
@@ -33,7 +39,7 @@ export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[]
     .map((folder) => join(cwd, folder))
     .filter((folder) => !own.includes(folder) && !isOwn(folder, ownEnds))
   return [
-    ...managedFolders().map((folder) => place('managed', folder, 'managed-settings.json')),
+    ...(options.managedFolders ?? managedFolders()).flatMap(managedPlaces),
     ...projects.map((folder) => place('local', folder, 'settings.local.json')),
     ...projects.map((folder) => place('project', folder, 'settings.json')),
     ...own.map((folder) => place('user', folder, 'settings.json')),
@@ -47,6 +53,30 @@ function isOwn(folder: string, own: ReadonlySet<string>): boolean {
 
 function place(level: SettingsLevel, folder: string, name: string): SettingsPlace {
   return { level, path: join(folder, name) }
+}
+
+/** Beside the file a folder of further ones, of which the later by name goes before the earlier, and each before the file. */
+function managedPlaces(folder: string): readonly SettingsPlace[] {
+  const dropIns = join(folder, 'managed-settings.d')
+  const names = filesIn(dropIns).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
+  return [
+    ...names
+      .toSorted()
+      .toReversed()
+      .map((name) => place('managed', dropIns, name)),
+    place('managed', folder, 'managed-settings.json'),
+  ]
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return []
+    // What an administrator wrote binds: it is not passed over.
+    throw new ConfigurationError(`The settings in ${folder} cannot be read: ${messageOf(thrown)}.`)
+  }
 }
 
 function managedFolders(): readonly string[] {

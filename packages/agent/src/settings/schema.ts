@@ -31,6 +31,7 @@ const sandbox = z.looseObject(
           allowedDomains: words('a domain').optional(),
           deniedDomains: words('a domain').optional(),
           allowAllUnixSockets: truth.optional(),
+          allowManagedDomainsOnly: truth.optional(),
         },
         says('an object, such as {"allowedDomains": ["example.com"]}'),
       )
@@ -42,6 +43,7 @@ const sandbox = z.looseObject(
           denyWrite: words('a path').optional(),
           denyRead: words('a path').optional(),
           allowRead: words('a path').optional(),
+          allowManagedReadPathsOnly: truth.optional(),
         },
         says('an object, such as {"denyRead": ["~/work"]}'),
       )
@@ -58,9 +60,9 @@ export const sandboxKeys: Readonly<Record<'sandbox' | 'network' | 'filesystem', 
   ).split(' '),
   network: (
     'allowedDomains deniedDomains allowAllUnixSockets allowUnixSockets allowLocalBinding allowMachLookup httpProxyPort ' +
-    'socksProxyPort'
+    'socksProxyPort allowManagedDomainsOnly'
   ).split(' '),
-  filesystem: 'allowWrite denyWrite denyRead allowRead'.split(' '),
+  filesystem: 'allowWrite denyWrite denyRead allowRead allowManagedReadPathsOnly'.split(' '),
 }
 
 const address = 'a URL that begins with http:// or https://'
@@ -119,6 +121,14 @@ function isPattern(text: string): boolean {
 /** No program can be started with other names and texts. */
 function canBeSet(env: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(env).every(([name, value]) => /^[^=\0]+$/.test(name) && !String(value).includes('\0'))
+}
+
+/** Keys of a hook, by its type, and of the group that it stands in. */
+export const hookKeys: Readonly<Record<'group' | 'command' | 'http' | 'prompt', readonly string[]>> = {
+  group: ['matcher', 'hooks'],
+  command: 'type command timeout async once statusMessage'.split(' '),
+  http: 'type url headers allowedEnvVars timeout async once statusMessage'.split(' '),
+  prompt: 'type prompt timeout async once statusMessage'.split(' '),
 }
 
 export const knownHookEvents: readonly string[] = hookEvents

@@ -18,7 +18,7 @@ export interface Offer {
 }
 
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
-const single = ['apiKeyHelper', 'model', 'statusLine', 'sandbox', 'disableBypassPermissionsMode'] as const
+const single = ['apiKeyHelper', 'model', 'sandbox', 'disableBypassPermissionsMode'] as const
 
 /** Settings that never count from a project: they lose a person's work, money or secrets. */
 export const ownOnly = [

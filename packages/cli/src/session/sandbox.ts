@@ -18,17 +18,16 @@ function ownFolders(env: Program['env'], cwd: string): readonly string[] {
  */
 export async function holdCommands(
   flags: Pick<Flags, 'sandbox'>,
-  { sandbox = [] }: Settings,
+  { sandbox = [], managedDomains }: Settings,
   { workspace, permissions }: Toolbox,
   { env, output }: Pick<Program, 'env' | 'output'>,
 ): Promise<void> {
   const wanted: readonly JsonObject[] = flags.sandbox === true ? [{ enabled: true }, ...sandbox] : sandbox
   const own = sandboxSettingsOf(wanted)
   if (!own.enabled) return
-  const settings = {
-    ...own,
-    allowedDomains: [...own.allowedDomains, ...permissions.domains().allowed],
-  }
+  const byRules = permissions.domains().allowed
+  const named = managedDomains === undefined ? byRules : byRules.filter((domain) => managedDomains.includes(domain))
+  const settings = { ...own, allowedDomains: [...own.allowedDomains, ...named] }
   workspace.sandbox = await openSandbox({
     cwd: workspace.cwd,
     directories: workspace.directories,
