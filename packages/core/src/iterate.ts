@@ -26,7 +26,8 @@ import { StopSignal } from './stop/signal.ts'
 import type { Terminal } from './stop/terminal.ts'
 import { Transcript } from './transcript.ts'
 import { Run } from './turn/run.ts'
-import { decisionOf, type PermissionDecision } from './tools/permission-decision.ts'
+import { answerOf, changesPermissions, keptAnswer } from './tools/can-use-tool.ts'
+import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 
 /** A run that goes on, or has ended. */
 export interface Loop extends AsyncIterable<LoopEvent> {
@@ -170,7 +171,12 @@ export function loop(start: RunState, options: LoopOptions, context: LoopContext
       if (!('answer' in steps))
         throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
       // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
-      ;(steps as MemorySteps).answer(key, decisionOf(decision) as Json)
+      const give = (answer: PermissionDecision): void => (steps as MemorySteps).answer(key, answer as Json)
+      const said = recordedAnswer(decision)
+      if (!changesPermissions(said)) return give(said)
+      void keptAnswer(run.permissions, answerOf(said, run.permissions)).then((kept) => {
+        if (!abort.signal.aborted) give(kept)
+      })
     },
     steer: (content, id) => inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) }),
     followUp: (content, id) => inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) }),

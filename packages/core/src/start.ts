@@ -16,7 +16,7 @@ import {
   type RunProgress,
   type RunState,
 } from './state.ts'
-import { decisionOf, type PermissionDecision } from './tools/permission-decision.ts'
+import { recordedAnswer, type PermissionDecision } from './tools/permission-decision.ts'
 import { notRun, resultBlock } from './tools/tool-result.ts'
 import { openCallsOf } from './open-calls.ts'
 import { Transcript } from './transcript.ts'
@@ -140,7 +140,7 @@ function checkStart(options: StartOptions): void {
 function decisionsOf(approvals: NonNullable<StartOptions['approvals']>): NonNullable<RunProgress['approvals']> {
   const given = Object.entries<PermissionDecision | undefined>(approvals)
   return Object.fromEntries(
-    given.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, decisionOf(decision)]])),
+    given.flatMap(([id, decision]) => (decision === undefined ? [] : [[id, recordedAnswer(decision)]])),
   )
 }
 

@@ -53,7 +53,23 @@ export function answerOf(given: unknown, { modes = [] }: Permissions): Permissio
 }
 
 function wrong(what: string): PermissionAnswer {
-  return { behavior: 'deny', message: `The answer of canUseTool was not understood: ${what}.` }
+  return { behavior: 'deny', message: `The answer was not understood: ${what}.` }
+}
+
+/** What it changes is kept first: an answer that counts is kept (spec R-ASK-5). Never rejects. */
+export async function keptAnswer(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
+  if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
+  try {
+    await permissions.keep?.(answer.updatedPermissions)
+    return answer
+  } catch (error) {
+    return { behavior: 'deny', message: `The permissions could not be changed: ${messageOf(error)}` }
+  }
+}
+
+/** Whether the decision of a person changes more than what becomes of this call. */
+export function changesPermissions(given: PermissionDecision): boolean {
+  return given.behavior === 'allow' && given.updatedPermissions !== undefined
 }
 
 export function failedAnswer(thrown: unknown): PermissionAnswer {

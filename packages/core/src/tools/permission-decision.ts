@@ -33,13 +33,19 @@ export function decisionOf(given: unknown): PermissionDecision {
 
 /** A person's answer, as it is on record: a decision, with what it changes beside. */
 export function recordedAnswer(given: unknown): PermissionDecision {
-  const decision = decisionOf(given)
-  // `decisionOf` has seen that it is an object.
-  const { updatedPermissions, interrupt } = Object(given) as { readonly [field: string]: unknown }
-  if (decision.behavior === 'deny') return interrupt === true ? { ...decision, interrupt } : decision
-  const updates = permissionUpdatesOf(updatedPermissions)
-  if (decision.behavior !== 'allow' || typeof updates === 'string') return decision
-  return { ...decision, updatedPermissions: updates }
+  try {
+    const decision = decisionOf(given)
+    // `decisionOf` has seen that it is an object, or has denied.
+    const { updatedPermissions, interrupt } = Object(given) as { readonly [field: string]: unknown }
+    if (decision.behavior === 'deny') return interrupt === true ? { ...decision, interrupt } : decision
+    if (decision.behavior !== 'allow' || updatedPermissions === undefined || updatedPermissions === null)
+      return decision
+    const updates = permissionUpdatesOf(updatedPermissions)
+    if (typeof updates !== 'string') return { ...decision, updatedPermissions: updates }
+    return { behavior: 'deny', message: `The answer was not understood: updatedPermissions: ${updates}.` }
+  } catch (error) {
+    return failedRules(error)
+  }
 }
 
 const noDecision: PermissionDecision = Object.freeze<PermissionDecision>({

@@ -6,6 +6,7 @@ import {
   replay,
   resume,
   type LoopOptions,
+  type PermissionDecision,
   type PermissionRequest,
   type Permissions,
   type StepRecord,
@@ -98,8 +99,8 @@ test('a hook that leaves a call open leaves it for later, and not for the callba
 test.each([
   ['denies with its message', () => ({ behavior: 'deny', message: 'not now' }), 'not now'],
   ['throws', () => Promise.reject(new Error('boom')), 'Nobody could be asked: boom'],
-  ['gives nothing', () => undefined, "The answer of canUseTool was not understood: it must be { behavior: 'allow'"],
-  ['says ask', () => ({ behavior: 'ask', message: 'x' }), 'The answer of canUseTool was not understood'],
+  ['gives nothing', () => undefined, "The answer was not understood: it must be { behavior: 'allow'"],
+  ['says ask', () => ({ behavior: 'ask', message: 'x' }), 'The answer was not understood'],
   [
     'gives updates that are none',
     () => ({ behavior: 'allow', updatedPermissions: [{ type: 'x' }] }),
@@ -320,3 +321,77 @@ test('denials by the callback stand in the result message', async () => {
     { tool_name: 'Echo', tool_use_id: 'call_0_0', tool_input: { a: 1 } },
   ])
 })
+
+const yesAlways = (destination: PermissionUpdate['destination'] = 'session') =>
+  ({ behavior: 'allow', updatedPermissions: [rule('Echo', destination)] }) as const
+
+test('what is given with approvals is kept before it counts, once, and holds for the calls after it', async () => {
+  const { permissions, kept } = rules()
+  const { state } = await run([twice[0] ?? ''], { tools, permissions })
+  const approvals = { call_0_0: yesAlways('localSettings') }
+  const records: StepRecord[] = []
+  const clock = createFakeClock({ autoAdvance: true })
+  const steps = createMemorySteps({ clock, onRecord: (record) => void records.push(record) })
+  const again = { approvals, transcript: state.transcript, runId: 'run2' }
+  const result = await run([twice[1] ?? '', 'done'], { tools, permissions, clock, steps }, again)
+  expect([result.terminal.reason, resultTexts(result), kept]).toEqual([
+    'completed',
+    ['{"a":1}', '{"a":2}'],
+    [[rule('Echo', 'localSettings')]],
+  ])
+  const replayed = await replay(records, { model: result.model, tools, permissions }, state.transcript)
+  expect([replayed.terminal.reason, kept.length]).toEqual(['completed', 1])
+})
+
+test.each([
+  [{ keep: () => Promise.reject(new Error('full')) }, yesAlways(), 'The permissions could not be changed: full'],
+  [
+    {},
+    { behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'none', destination: 'session' }] },
+    'The answer was not understood: updatedPermissions: there is no mode none (default, acceptEdits).',
+  ],
+  [
+    {},
+    { behavior: 'allow', updatedPermissions: 'all' },
+    'The answer was not understood: updatedPermissions: a list is needed.',
+  ],
+] as const)('an approval that cannot be kept or read denies: %j %j', async (more, answer, message) => {
+  const { permissions } = rules(more)
+  const { state } = await run([twice[0] ?? ''], { tools, permissions })
+  // @ts-expect-error Plain JavaScript gives anything.
+  const approvals: Record<string, PermissionDecision> = { call_0_0: answer }
+  const again = { approvals, transcript: state.transcript, runId: 'run2' }
+  expect(resultTexts(await run(['done'], { tools, permissions }, again))).toEqual([message])
+})
+
+test('what Loop.answer gives is kept before it counts, and holds for the calls after it; an interrupt counts too', async () => {
+  const { permissions, kept } = rules()
+  const asked: string[] = []
+  const running = begin(twice, { tools, permissions, onAsk: 'wait' })
+  const { reason } = await answering(running, asked, () => yesAlways('userSettings'))
+  expect([reason, asked, kept]).toEqual(['completed', ['Echo'], [[rule('Echo', 'userSettings')]]])
+  const denied = begin(twice, { tools, permissions, onAsk: 'wait' })
+  const no = () => ({ behavior: 'deny', message: 'no', interrupt: true }) as const
+  expect((await answering(denied, [], no)).reason).toBe('aborted_tools')
+  const failing = begin(twice, {
+    tools,
+    permissions: rules({ keep: () => Promise.reject(new Error('full')) }).permissions,
+    onAsk: 'wait',
+  })
+  const both: string[] = []
+  await answering(failing, both, () => yesAlways())
+  expect(both).toEqual(['Echo', 'Echo'])
+})
+
+async function answering(running: ReturnType<typeof begin>, asked: string[], answer: () => PermissionDecision) {
+  let isOver = false
+  void running.loop.terminal.then(() => (isOver = true))
+  const questions = () => running.events.filter((event) => event.type === 'approval_needed')
+  for (;;) {
+    await until(() => isOver || questions().length > asked.length)
+    const next = questions()[asked.length]
+    if (next === undefined) return (await running.end()).terminal
+    asked.push(next.name)
+    running.loop.answer(next.key ?? '', answer())
+  }
+}

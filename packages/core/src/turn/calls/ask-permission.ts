@@ -1,7 +1,15 @@
 import { messageOf } from '../../errors.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { JsonObject } from '../../json.ts'
-import { answerOf, failedAnswer, lateAnswer, type CanUseTool, type PermissionAnswer } from '../../tools/can-use-tool.ts'
+import {
+  answerOf,
+  changesPermissions,
+  failedAnswer,
+  keptAnswer,
+  lateAnswer,
+  type CanUseTool,
+  type PermissionAnswer,
+} from '../../tools/can-use-tool.ts'
 import {
   decisionOf,
   denialOf,
@@ -86,7 +94,9 @@ export function decidePermission(
     // Whatever was decided without its answer.
     cut: () => interruptedDecision,
   })
-  return after(step, ({ value }) => (value.behavior === 'ask' ? askPerson(run, request, index, value.message) : value))
+  return after(step, ({ value }) =>
+    value.behavior === 'ask' ? askPerson(run, request, index, value.message, position) : value,
+  )
 }
 
 const allowed: PermissionDecision = Object.freeze({ behavior: 'allow' })
@@ -122,10 +132,12 @@ function askPerson(
   request: PermissionRequest,
   index: number,
   message: string,
+  position: RecordPosition,
 ): Eventually<PermissionDecision> {
   const { call } = request
   const given = run.spent.approvals?.[call.id]
-  if (given !== undefined) return given
+  if (given !== undefined)
+    return keepGiven(run, `approval:${run.spent.request}:${index}:${call.id}:kept`, given, position)
   const name = `approval:${run.spent.request}:${index}:${call.id}`
   const { canUseTool } = run.context
   // What a hook leaves open is for later, and not for whoever is there now.
@@ -136,6 +148,19 @@ function askPerson(
   // An answer that is on record is not asked for again.
   if (asks && run.ports.steps.peek(key) !== 'done') void askCallback(run, canUseTool, request, message, key)
   return waitForPerson(run, key)
+}
+
+/** What a person said before this run began. */
+function keepGiven(
+  run: Run,
+  name: string,
+  given: PermissionDecision,
+  position: RecordPosition,
+): Eventually<PermissionDecision> {
+  if (!changesPermissions(given) || (position === 'passed' && !run.isRecorded(name))) return given
+  const { permissions } = run.context
+  const step = run.step<PermissionAnswer>(name, () => keptAnswer(permissions, answerOf(given, permissions)))
+  return after(step, ({ value }) => recordedAnswer(value))
 }
 
 /** Gives the answer of the callback to `waitForPerson`. What it says is kept first: an answer that counts is kept. */
@@ -165,17 +190,7 @@ async function askCallback(
   }
   const answer = await Promise.race([asked().catch(failedAnswer), late])
   cancel()
-  if (!signal.aborted) run.ports.answer?.(key, await kept(permissions, answer))
-}
-
-async function kept(permissions: Permissions, answer: PermissionAnswer): Promise<PermissionAnswer> {
-  if (answer.behavior === 'deny' || answer.updatedPermissions === undefined) return answer
-  try {
-    await permissions.keep?.(answer.updatedPermissions)
-    return answer
-  } catch (error) {
-    return { behavior: 'deny', message: `The permissions could not be changed: ${messageOf(error)}` }
-  }
+  if (!signal.aborted) run.ports.answer?.(key, await keptAnswer(permissions, answer))
 }
 
 /** The time limit stands still meanwhile. A driver that fails does not stop it for good: others may be at work beside this call. */
