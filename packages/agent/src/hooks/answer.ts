@@ -56,10 +56,22 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   const said = json === undefined ? nothing : answerOfJson(event, json)
   if (exitCode === 2) return blocking(event, stderr.trim(), said)
   if (json !== undefined) return said
-  if (exitCode !== 0)
-    return { error: `exit code ${exitCode}${stderr.trim() === '' ? '' : `: ${cut(stderr.trim(), 500)}`}` }
+  if (exitCode !== 0) {
+    const why = `exit code ${exitCode}${stderr.trim() === '' ? '' : `: ${cut(stderr.trim(), 500)}`}`
+    return { error: end.isHeld === true && isRefusedByTheSandbox(stderr) ? `${why}. ${keptBy(event)}` : why }
+  }
   if (plainIsContext.has(event)) return text === '' ? nothing : { context: cut(text, contextLimit) }
   return text.startsWith('{') ? { error: 'what it printed begins as JSON and is none' } : nothing
+}
+
+/** What the kernel says where the sandbox lets nothing be written, in the words of C, Node and Python. */
+function isRefusedByTheSandbox(stderr: string): boolean {
+  return /read-only file system|\bEROFS\b/i.test(stderr)
+}
+
+function keptBy(event: HookEvent): string {
+  const open = guards.has(event) ? 'NOT GUARDED: the hook decided nothing. The' : 'The'
+  return `${open} sandbox kept it from writing: open the place by sandbox.filesystem.allowWrite, or name the hook in sandbox.excludedCommands`
 }
 
 const guards: ReadonlySet<HookEvent> = new Set<HookEvent>(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])

@@ -11,6 +11,8 @@ export interface HookEnd {
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string
+  /** It ran in the sandbox. */
+  readonly isHeld?: true
 }
 
 export interface CommandCall {
@@ -50,7 +52,9 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
   const child = start(call, processes.environment(call.env))
   const stdout = new Kept(child.stdout, stdoutLimit)
   const stderr = new Kept(child.stderr, stderrLimit)
+  const isHeld = call.sandbox !== undefined && !call.sandbox.excludes(call.command)
   const end = (kind: HookEnd['kind'], exitCode: number | null = null, more = ''): HookEnd => ({
+    ...(isHeld && { isHeld }),
     kind,
     exitCode,
     stdout: stdout.text,
@@ -71,7 +75,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     await drained(child, [stdout, stderr])
     processes.release(group)
     // What bubblewrap says before it could make the sandbox. A hook that says so itself is taken at its word.
-    const isUnheld = call.sandbox !== undefined && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
+    const isUnheld = isHeld && how.exitCode === 1 && stderr.text.startsWith('bwrap: ')
     if (isUnheld) return end('not held')
     return how.exitCode === null ? end('killed', null, `ended by ${how.signal}`) : end('exited', how.exitCode)
   } finally {

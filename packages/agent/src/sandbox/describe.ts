@@ -42,6 +42,8 @@ export interface Described {
   readonly gitFolders: readonly string[]
   /** These are no repositories themselves, and must not be when a command has ended. */
   readonly plain: readonly string[]
+  /** Not there, obeyed later, and not kept from coming to be. */
+  readonly unkept: readonly string[]
 }
 
 /** Keys and passwords of the person, and of the system where this program runs as root. */
@@ -104,6 +106,7 @@ export function describe(options: DescribeOptions): Described {
     made,
     gitFolders: kept.flatMap((one) => one.gitFolders),
     plain: kept.flatMap((one) => one.plain),
+    unkept: kept.flatMap((one) => one.unkept),
     description: {
       writable: outermost(writable),
       readOnly: unique(readOnly),

@@ -1,4 +1,5 @@
 import { mkdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import type { MadeFile } from './git-places.ts'
 import { isThere, textAt } from './on-disk.ts'
@@ -13,7 +14,7 @@ export class Placeholders {
   make(folders: readonly string[], files: readonly MadeFile[]): void {
     try {
       // A folder holds the place: git does not see an empty one, and nobody takes it for a file of settings.
-      for (const path of folders) if (!this.#folders.has(path) && this.#makeFolder(path)) this.#folders.add(path)
+      for (const path of folders) if (!this.#folders.has(path)) this.#makeFolder(path)
       for (const { path, text } of files) {
         // Another session may have made it since this one looked.
         if (this.#files.has(path) || (textAt(path) === text && isThere(path))) continue
@@ -30,15 +31,17 @@ export class Placeholders {
   remove(): void {
     for (const [path, text] of this.#files) quietly(() => textAt(path) === text && unlinkSync(path))
     // Where somebody outside has put something into it, it is theirs and stays.
-    for (const path of this.#folders) quietly(() => rmdirSync(path))
+    for (const path of [...this.#folders].toReversed()) quietly(() => rmdirSync(path))
     this.#files.clear()
     this.#folders.clear()
   }
 
-  #makeFolder(path: string): boolean {
-    if (isThere(path)) return false
+  #makeFolder(path: string): void {
+    if (isThere(path)) return
+    const parent = dirname(path)
+    if (!isThere(parent)) this.#makeFolder(parent)
     mkdirSync(path, { mode: 0o700 })
-    return true
+    this.#folders.add(path)
   }
 }
 

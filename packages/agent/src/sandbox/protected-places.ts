@@ -1,14 +1,28 @@
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { realPath } from '../paths.ts'
 import type { Place } from './description.ts'
 import { gitPlacesIn, isGitFolder, type MadeFile } from './git-places.ts'
-import { foldersBetween, kindOf, placeAt } from './on-disk.ts'
+import { foldersBetween, isThere, kindOf, placeAt } from './on-disk.ts'
 
-/** What is written here runs or is obeyed later, outside, by git, an editor, a shell or this program. */
-const neverMade = ['.git', '.halting', '.claude', '.mcp.json', '.vscode', '.idea']
-const readOnlyWhereThere = [
-  ...neverMade.filter((name) => name !== '.git'),
+/**
+ * What is written here runs or is obeyed later, outside, by git, an editor, a shell, a service or this program. While
+ * commands run an empty folder stands where one of them is not, which whoever reads them passes over.
+ */
+const neverMade = [
+  '.git',
+  '.halting',
+  '.claude',
+  '.mcp.json',
+  '.vscode',
+  '.idea',
   '.husky',
   '.envrc',
+  '.github/workflows',
+  '.gitlab-ci.yml',
+]
+/** The rest can come to be: a folder in their place breaks programs (yarn at `.npmrc`), and git would add an empty file. */
+const readOnlyWhereThere = [
+  ...neverMade.filter((name) => name !== '.git'),
   '.npmrc',
   '.yarnrc',
   '.yarnrc.yml',
@@ -24,14 +38,14 @@ const readOnlyWhereThere = [
   '.zprofile',
   '.zshenv',
   '.zlogin',
-  '.github/workflows',
-  '.gitlab-ci.yml',
 ]
 
 export interface ProtectedPlaces {
   readonly readOnly: readonly Place[]
   readonly pinned: readonly string[]
   readonly missing: readonly string[]
+  /** What is not there and is obeyed later, and cannot be kept from coming to be: it is told when it did. */
+  readonly unkept: readonly string[]
   /** Files that stand there while commands run. */
   readonly made: readonly MadeFile[]
   /** Git folders, in which `commondir` must not come to be: it would lead git to another config. */
@@ -47,12 +61,15 @@ export function protectedPlaces(root: string, plain: ReadonlySet<string> = new S
   const readOnly = readOnlyWhereThere.flatMap((name) => placeAt(join(root, name)))
   // Where `.git` is broken, git takes the folder itself for a repository; with a `commondir` that is a folder it gives up.
   const common = isGit ? [] : [join(root, 'commondir')]
-  const missing = [...neverMade.map((name) => join(root, name)), ...common].filter((path) => kindOf(path) === undefined)
+  const notThere = neverMade.map((name) => join(root, name)).filter((path) => kindOf(path) === undefined)
+  const missing = [...notThere.filter(canBeKept), ...common.filter((path) => kindOf(path) === undefined)]
+  const others = readOnlyWhereThere.map((name) => join(root, name)).filter((path) => !isThere(path))
   const places = [...readOnly, ...git.readOnly, ...common.flatMap(placeAt)]
-  const within = [...git.folders, ...[...places, ...git.made].map(({ path }) => path), ...git.missing]
+  const within = [...git.folders, ...[...places, ...git.made].map(({ path }) => path), ...missing, ...git.missing]
   return {
     readOnly: places,
     missing: [...new Set([...missing, ...git.missing])],
+    unkept: [...new Set([...notThere, ...others])].filter((path) => !missing.includes(path)),
     made: [...new Map(git.made.map((file) => [file.path, file])).values()],
     pinned: [
       ...new Set([
@@ -63,4 +80,10 @@ export function protectedPlaces(root: string, plain: ReadonlySet<string> = new S
     gitFolders: git.withoutCommon,
     plain: isGit ? [] : [root],
   }
+}
+
+/** The folder that it would lie in is one, or can be made: below a link nothing is mounted. */
+function canBeKept(path: string): boolean {
+  const parent = dirname(path)
+  return !isThere(parent) || (realPath(parent) === parent && kindOf(parent) === 'folder')
 }

@@ -13,6 +13,7 @@ import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
 import { describe, type DeniedPatterns, type Described, pathOf } from './describe.ts'
 import type { PlainCommand, SandboxDescription } from './description.ts'
 import { isGitFolder } from './git-places.ts'
+import { isThere } from './on-disk.ts'
 import { type ProxyOptions, serveProxy } from './proxy.ts'
 import { findBubblewrap } from './find-bubblewrap.ts'
 import { ripgrepPath } from '../tools/ripgrep.ts'
@@ -35,6 +36,8 @@ export interface SandboxOptions {
   readonly denied?: () => DeniedPatterns
   /** Domains that are not reached now, beside those of the settings. */
   readonly deniedDomains?: () => readonly string[]
+  /** Told of a file that came to be while commands ran, and that is obeyed later, outside. */
+  readonly onMade?: (path: string) => void
   /** For tests: how names are resolved and connections opened. */
   readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
 }
@@ -134,6 +137,7 @@ class HeldCommands implements Sandbox {
   /** Folders that were no repositories when they were first looked at, and git folders that had no `commondir`. */
   readonly #plain = new Set<string>()
   readonly #withoutCommon = new Set<string>()
+  readonly #unkept = new Set<string>()
   #hostProxy: Server | undefined
   #hostProxyPort: number | undefined
   #running = 0
@@ -196,6 +200,7 @@ class HeldCommands implements Sandbox {
         : this.#byBubblewrap(command, description, this.#means)
     for (const folder of described.plain) this.#plain.add(folder)
     for (const folder of described.gitFolders) this.#withoutCommon.add(folder)
+    for (const path of described.unkept) this.#unkept.add(path)
     this.#running += 1
     const release = once(() => this.#release())
     return {
@@ -299,6 +304,7 @@ class HeldCommands implements Sandbox {
   #release(): void {
     this.#running -= 1
     this.#restore()
+    this.#tellMade()
     if (this.#running === 0) this.#placeholders.remove()
   }
 
@@ -307,6 +313,15 @@ class HeldCommands implements Sandbox {
     const force = { recursive: true, force: true }
     for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), force)
     for (const folder of this.#plain) if (isGitFolder(folder)) rmSync(join(folder, 'HEAD'), force)
+  }
+
+  #tellMade(): void {
+    for (const path of this.#unkept) {
+      if (!isThere(path)) continue
+      // From now on it is there, and read-only.
+      this.#unkept.delete(path)
+      this.#options.onMade?.(path)
+    }
   }
 
   #remove(): void {

@@ -48,7 +48,13 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
   test('a hook reads stdin, writes the project and /tmp, and tells by its code, stdout and stderr', async () => {
     const world = await makeWorld()
     const command = 'cat > input.json; echo x > "$TMPDIR/x" && cat "$TMPDIR/x"; echo no >&2; exit 2'
-    expect(await runHeld(world, command)).toEqual({ kind: 'exited', exitCode: 2, stdout: 'x\n', stderr: 'no\n' })
+    expect(await runHeld(world, command)).toEqual({
+      kind: 'exited',
+      exitCode: 2,
+      stdout: 'x\n',
+      stderr: 'no\n',
+      isHeld: true,
+    })
     expect(contentOf(join(world.project, 'input.json'))).toBe('{"tool_name":"Write"}\n')
   })
 
@@ -60,6 +66,33 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
       readable: [transcript],
     })
     expect([stdout, contentOf(transcript)]).toEqual(['said\n', 'said\n'])
+  })
+
+  test('a guard that the sandbox kept from writing says that it guarded nothing, and what to do', async () => {
+    const world = await makeWorld()
+    const logging = [
+      `set -e; echo seen >> '${world.home}/log'; exit 2`,
+      `node -e 'require("fs").appendFileSync("${world.home}/log", "x")'`,
+    ]
+    for (const command of logging) {
+      const end = await runHeld(world, command)
+      const { error = '', permission } = answerOf('PreToolUse', end)
+      expect([permission, error]).toEqual([undefined, expect.stringMatching(/^exit code 1: .*read-only file system/is)])
+      expect(error).toContain(
+        '. NOT GUARDED: the hook decided nothing. The sandbox kept it from writing: open the place by',
+      )
+      expect(answerOf('PostToolUse', end).error).toMatch(/\. The sandbox kept it from writing/)
+      expect(answerOf('PreToolUse', { ...end, exitCode: 2 }).permission).toBe('deny')
+    }
+    const open = await runHeld(world, logging[0] ?? '', {
+      settings: { filesystem: { allowWrite: [`${world.home}/log`] } },
+    })
+    expect(open.exitCode).toBe(1)
+    writeFileSync(join(world.home, 'log'), '')
+    const settings = { filesystem: { allowWrite: [`${world.home}/log`] } }
+    expect(answerOf('PreToolUse', await runHeld(world, logging[0] ?? '', { settings })).permission).toBe('deny')
+    const failing = await runHeld(world, 'echo "Permission of nobody" >&2; exit 1')
+    expect(answerOf('PreToolUse', failing)).toEqual({ error: 'exit code 1: Permission of nobody' })
   })
 
   test('what excludedCommands names runs outside', async () => {

@@ -77,6 +77,52 @@ describe.skipIf(!isBubblewrapThere)('What is obeyed later stays as it is (needs 
     expect(existsSync(join(world.project, 'commondir'))).toBe(false)
   })
 
+  test('what is obeyed later and is not there does not come to be, and nothing is left in its place', async () => {
+    const world = await makeWorld()
+    const kept = ['.envrc', '.gitlab-ci.yml', '.husky/pre-commit', '.github/workflows/evil.yml']
+    const plant = `mkdir -p .husky .github/workflows; ${kept.map((name) => `echo x > ${name}`).join('; ')}`
+    const free = await shellIn(world, 'free')
+    await free.run(plant)
+    expect(kept.filter((name) => existsSync(join(world.project, name)))).toEqual(kept)
+    await free.run('rm -rf .envrc .gitlab-ci.yml .husky .github')
+    const { run } = await shellIn(world, 'held')
+    const around = 'mv .github x; mkdir -p .github/workflows; echo x > .github/workflows/evil.yml; rm -rf .envrc .husky'
+    expect(
+      (await run(`(${plant}; ${around}; ${plant}) 2>/dev/null; git status --porcelain | grep -e 'git' -e env`)).text,
+    ).not.toMatch(/\.(?:github|envrc)/)
+    expect(readdirSync(world.project).filter((name) => /^(?:\.envrc|\.gitlab|\.husky|\.github|x$)/.test(name))).toEqual(
+      [],
+    )
+    // What else lies in the folder of workflows is a command's to write.
+    await run('echo x > .github/CODEOWNERS')
+    expect(readdirSync(join(world.project, '.github'))).toEqual(['CODEOWNERS'])
+    await run(plant)
+    expect(readdirSync(join(world.project, '.github'))).toEqual(['CODEOWNERS'])
+  })
+
+  test('a link in the place of the folder of workflows keeps no command from running', async () => {
+    const world = await makeWorld()
+    symlinkSync('packages', join(world.project, '.github'))
+    expect((await (await shellIn(world, 'held')).run('echo held')).text).toBe('held')
+  })
+
+  test('what cannot be kept from coming to be is told when it did, once, and is read-only from then on', async () => {
+    const { project, home } = await makeWorld()
+    const made: string[] = []
+    const workspace = new Workspace({ cwd: project, env: { PATH: process.env['PATH'] } })
+    onTestFinished(() => workspace.dispose())
+    const settings = sandboxSettingsOf([{ enabled: true }])
+    const onMade = (path: string): void => void made.push(path)
+    workspace.sandbox = await openSandbox({ cwd: project, directories: [project], home, settings, onMade })
+    const bash = createBashTool(workspace)
+    await runTool(bash, { command: 'echo harmless > other; cat .npmrc 2>/dev/null; true' })
+    expect(made).toEqual([])
+    await runTool(bash, { command: 'echo script-shell=./evil > .npmrc; echo x > .yarnrc.yml' })
+    expect(made).toEqual([join(project, '.npmrc'), join(project, '.yarnrc.yml')])
+    expect((await runTool(bash, { command: 'echo more >> .npmrc' })).text).toMatch(/Read-only file system/)
+    expect(made).toHaveLength(2)
+  })
+
   test('another config by commondir is not there for a moment', async () => {
     const world = await makeWorld()
     const proof = join(world.outside, 'proof')

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { homeFolder, type Settings } from '@halting/agent'
 import { openSandbox, sandboxSettingsOf } from '@halting/agent/sandbox'
 import type { JsonObject } from '@halting/core'
-import { told } from '../io/figures.ts'
+import { oneLine, told } from '../io/figures.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -35,6 +35,12 @@ export async function holdCommands(
     settings: { ...settings, denyWrite: [...settings.denyWrite, ...ownFolders(env, workspace.cwd)] },
     denied: () => permissions.deniedPlaces(),
     deniedDomains: () => permissions.domains().denied,
+    onMade: (path) =>
+      output.err(
+        told(
+          `a command in the sandbox has made ${oneLine(path, 300)}, which programs obey outside of it: look at it before you go on`,
+        ),
+      ),
     proxy: { onRefused: (host, why) => output.err(told(`the sandbox refused the network: ${host}: ${why}`)) },
   })
 }
