@@ -1,9 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
 import { CallableHook, StopSignal } from '@halting/core'
-import type { Hook, HookContext, JsonObject, StopHook, StopHookInput, StopHookOutcome } from '@halting/core'
+import type {
+  Hook,
+  HookContext,
+  JsonObject,
+  MessageContent,
+  StopHook,
+  StopHookInput,
+  StopHookOutcome,
+} from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import type { EventSource } from './run-hook.ts'
 import type { HookVerdict } from './verdict.ts'
-import { agentFields, batchOf, failureOf, promptOf, toolFields, toolResponse } from './inputs.ts'
+import { agentFields, batchOf, failureOf, handedIn, promptOf, toolFields, toolResponse } from './inputs.ts'
 import { matches, type HookEvent, type ShellHookTable } from './settings.ts'
 
 /** Calls the hooks of an event and gives what they came to; undefined when none is for it. */
@@ -50,6 +59,25 @@ export function coreHooks(options: CoreHooksOptions): readonly Hook[] {
     const prompt = promptOf(context.state())
     return afterPrompt(context, await call('UserPromptSubmit', '', { prompt }, context))
   })
+  const heard = new Set<string>()
+  add(
+    'UserPromptSubmit',
+    'beforeInference',
+    async (context) => {
+      // What was said to a subagent was said by the model.
+      if (context.agentType !== null) return undefined
+      let left = context
+      for (const { id, origin, message } of handedIn(context.state())) {
+        if (heard.has(id)) continue
+        heard.add(id)
+        const { content } = message
+        const verdict = await call('UserPromptSubmit', '', { prompt: textOf(content) }, context)
+        left = afterHandedIn(left, content, origin, verdict) ?? left
+      }
+      return left === context ? undefined : left
+    },
+    'UserPromptSubmit:handed-in',
+  )
   add('SubagentStart', 'beforeAgent', async (context) =>
     spoken(context, 'SubagentStart', await call('SubagentStart', context.agentType ?? '', whoOf(context), context)),
   )
@@ -192,6 +220,28 @@ function afterPrompt(context: HookContext, verdict: HookVerdict | undefined): Ho
   const state = before.withMessages([...before.messages().slice(0, -1), erased])
   const why = `A hook blocked the prompt${block === '' ? '.' : `: ${block}`}`
   return context.withState(withNotes(state, notes).withStopSignal(stopSignal(why)))
+}
+
+/**
+ * A message that came while the run went on is taken out in the same way. What the run was asked before stands: it goes on, but
+ * for a message that was to begin anew after the answer.
+ */
+function afterHandedIn(
+  context: HookContext,
+  content: MessageContent,
+  origin: 'steer' | 'follow_up',
+  verdict: HookVerdict | undefined,
+): HookContext | undefined {
+  if (verdict?.block === undefined) return spoken(context, 'UserPromptSubmit', verdict)
+  const { block, notes, stop } = verdict
+  const before = context.state()
+  const messages = [...before.messages()]
+  const at = messages.findLastIndex((message) => message.role === 'user' && isDeepStrictEqual(message.content, content))
+  if (at !== -1) messages[at] = { role: 'user', content: 'A hook erased this prompt.' }
+  const why = `A hook blocked the prompt${block === '' ? '.' : `: ${block}`}`
+  const state = withNotes(at === -1 ? before : before.withMessages(messages), [...notes, why])
+  const ends = stop ?? (origin === 'follow_up' ? why : undefined)
+  return context.withState(ends === undefined ? state : state.withStopSignal(stopSignal(ends)))
 }
 
 function beforeTool(context: HookContext, verdict: HookVerdict | undefined): HookContext | undefined {

@@ -1,5 +1,5 @@
 import { isJsonObject, isToolResult, isToolUse, textOf } from '@halting/core/adapters'
-import type { AgentState, HookContext, Json, JsonObject } from '@halting/core'
+import type { AgentState, HookContext, Json, JsonObject, TranscriptEntry } from '@halting/core'
 
 /** Fields of an event on a tool call. */
 export function toolFields(call: { readonly name: string; readonly input: unknown; readonly id: string }): JsonObject {
@@ -54,6 +54,23 @@ export function promptOf(state: AgentState): string {
   const last = state.messages().findLast(({ role }) => role === 'user')
   return textOf(last?.content ?? '')
 }
+
+/** What was handed in while the run went on, and that the model has not answered yet. */
+export function handedIn(state: AgentState): readonly (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] {
+  const { transcript } = state
+  const found: (UserEntry & { readonly origin: 'steer' | 'follow_up' })[] = []
+  for (let at = -1; -at <= transcript.length; at--) {
+    const entry = transcript.at(at)
+    // Before a compaction, or a replacement by a hook, nothing stands as it was said.
+    if (entry?.kind === 'assistant' || entry?.kind === 'compact_boundary') break
+    if (entry?.kind !== 'user') continue
+    const { origin } = entry
+    if (origin === 'steer' || origin === 'follow_up') found.push({ ...entry, origin })
+  }
+  return found.toReversed()
+}
+
+type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
 /** What kind of failure of the API ended the run, and its words. */
 export function failureOf(context: HookContext): { readonly error: string; readonly details: string } {

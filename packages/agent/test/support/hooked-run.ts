@@ -19,11 +19,13 @@ interface Hooked extends Partial<QueryOptions> {
   readonly rules?: object
   readonly source?: ShellHooksOptions['source']
   readonly prompt?: string
+  /** While a call runs, the first of them. */
+  readonly meanwhile?: (engine: QueryEngine) => void
 }
 
 /** A run with hooks of settings in a folder of its own, and with one tool; one reply after the other. */
 export async function hookedRun(hooks: object, replies: readonly (ScriptedReply | Error)[], more: Hooked = {}) {
-  const { rules, source = 'startup', prompt = 'go', ...options } = more
+  const { rules, source = 'startup', prompt = 'go', meanwhile, ...options } = more
   const cwd = mkdtempSync(join(tmpdir(), 'halting-hooked-'))
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
   const [ran, notes, lines]: [unknown[], string[], HookLine[]] = [[], [], []]
@@ -53,6 +55,7 @@ export async function hookedRun(hooks: object, replies: readonly (ScriptedReply 
       description: '',
       execute: (input: unknown) => {
         ran.push(input)
+        if (ran.length === 1) meanwhile?.(engine)
         return 'tool output'
       },
     }),
