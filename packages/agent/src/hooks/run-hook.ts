@@ -41,7 +41,7 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
       case 'http':
         return await inTime(hook, signal, (limit) => post(hook, input, surroundings.env, limit))
       case 'prompt':
-        return await inTime(hook, signal, () => askModel(hook.prompt, input, source))
+        return await inTime(hook, signal, () => askModel(hook, input, source))
     }
   } catch (thrown) {
     return thrown instanceof SandboxError ? { ...failed(thrown.message), kind: 'not held' } : failed(messageOf(thrown))
@@ -83,6 +83,7 @@ async function inTime(
 }
 
 type HttpHook = Extract<ShellHook, { readonly type: 'http' }>
+type PromptHook = Extract<ShellHook, { readonly type: 'prompt' }>
 
 /** An answer of 200 to 299 is what a command prints with exit code 0; anything else is a failure that decides nothing. */
 async function post(
@@ -143,12 +144,12 @@ async function readBounded({ body }: Response): Promise<string> {
 const question = `You are a hook of a coding agent: you look at one event and say whether it may go on.
 Answer with one JSON object and nothing else: {"ok": true}, or {"ok": false, "reason": "why not"}.`
 
-/** The run asks, pays and counts: a question is ended with the run, and what it answers after its time decides nothing. */
-async function askModel(prompt: string, input: string, source: EventSource): Promise<HookEnd> {
+/** The run asks, pays and counts: a question is ended with the run, or at the end of the hook's time. */
+async function askModel({ prompt, timeoutMs }: PromptHook, input: string, source: EventSource): Promise<HookEnd> {
   if (source.ask === undefined) return failed('no model may be asked here: only hooks that the run waits for may')
   const filled = prompt.includes('$ARGUMENTS') ? prompt.replaceAll('$ARGUMENTS', () => input) : `${prompt}\n\n${input}`
   const messages = [{ role: 'user', content: `${question}\n\n${filled}` }] as const
-  const reply = await source.ask({ system: '', messages, maxTokens: answerTokens })
+  const reply = await source.ask({ system: '', messages, maxTokens: answerTokens, timeoutMs })
   switch (reply.kind) {
     case 'aborted':
       return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }

@@ -222,6 +222,7 @@ test('prompt: a model says ok or why not; where it cannot be asked nothing is de
     system: '',
     messages: [{ role: 'user', content: expect.stringContaining(`Look: ${JSON.stringify(input)}`) }],
     maxTokens: 1_000,
+    timeoutMs: common.timeoutMs,
   })
 })
 

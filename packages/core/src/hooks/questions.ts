@@ -7,13 +7,19 @@ import type { CompactionReply, CompactionRequest } from '../context/port.ts'
 export type AskModel = (question: HookQuestion) => Promise<CompactionReply>
 
 /** One question: without tools, and without the thinking of the run. */
-export type HookQuestion = Pick<CompactionRequest, 'model' | 'system' | 'messages' | 'maxTokens'>
+export interface HookQuestion extends Pick<CompactionRequest, 'model' | 'system' | 'messages' | 'maxTokens'> {
+  /** It is cut after so many milliseconds, and has failed then (`timeout`). What it may have cost stays reserved. */
+  readonly timeoutMs?: number
+}
 
 /** What was given as a question, without anything beside it. */
 export function questionOf(given: HookQuestion): HookQuestion {
-  const { system, messages, model, maxTokens } = given
-  const cap = typeof maxTokens === 'number' && maxTokens >= 1 ? { maxTokens: Math.floor(maxTokens) } : {}
-  return model === undefined ? { system, messages, ...cap } : { system, messages, model, ...cap }
+  const { system, messages, model, maxTokens, timeoutMs } = given
+  const bounds = {
+    ...(typeof maxTokens === 'number' && maxTokens >= 1 && { maxTokens: Math.floor(maxTokens) }),
+    ...(typeof timeoutMs === 'number' && timeoutMs > 0 && timeoutMs < Infinity && { timeoutMs }),
+  }
+  return model === undefined ? { system, messages, ...bounds } : { system, messages, model, ...bounds }
 }
 
 /** How often a hook may ask in one call. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/adapters/index.ts'
 import {
   CallableHook,
+  ModelError,
   replay,
   resume,
   type HookContext,
@@ -341,4 +342,79 @@ test('killed after every record, what was asked is not paid twice; a replay tell
     expect(accountOf(json(resumed.steps.records) as never).totals.committedUsd).toBe(ended.terminal.committedUsd)
     expect(ended.state.spent.modelUsage['judge']?.nanos).toBe(state.spent.modelUsage['judge']?.nanos)
   }
+})
+
+describe('the time of a question', () => {
+  const asked: CompactionReply[] = []
+  /** A judge that answers never, or only once. */
+  function timed(answers: readonly (ScriptedReply | Error)[], timeoutMs: number, clock = createFakeClock()) {
+    asked.length = 0
+    let calls = 0
+    const signals: AbortSignal[] = []
+    const judge: Model = {
+      ...scriptedModel(() => verdict, { id: 'judge', maxOutputTokens: cap }),
+      call(request, context) {
+        signals.push(context.signal)
+        const answer = answers[calls++]
+        if (answer === undefined) return new Promise(() => undefined)
+        if (answer instanceof Error) return Promise.reject(answer)
+        return scriptedModel(() => answer, { id: 'judge' }).call(request, context)
+      },
+    }
+    const { options } = world(async (context) => {
+      const reply = await context.ask?.({ ...question('may it?'), model: judge, timeoutMs })
+      if (reply !== undefined) asked.push(reply)
+    })
+    return { options: { ...options, models: [judge], clock }, signals, clock }
+  }
+  const kinds = () => asked.map((reply) => (reply.kind === 'failed' ? reply.error.kind : reply.kind))
+
+  test('is kept: the call is aborted at its end, and the run goes on with what it may have cost', async () => {
+    const { options, signals, clock } = timed([], 5_000)
+    const going = begin([], options as never)
+    await until(() => signals.length === 1)
+    expect([clock.now() < 5_000, signals[0]?.aborted]).toEqual([true, false])
+    await clock.advance(5_000)
+    const { terminal, steps } = await going.end()
+    expect([terminal.reason, kinds(), signals.map(({ aborted }) => aborted)]).toEqual([
+      'completed',
+      ['timeout'],
+      [true],
+    ])
+    expect(terminal.committedUsd).toBeGreaterThan(terminal.costUsd)
+    const again = await replay(json(steps.records) as never, options as never)
+    expect(again.terminal).toEqual(terminal)
+    expect(signals).toHaveLength(1)
+  })
+
+  test('is over all attempts, and no figure that is none counts', async () => {
+    const overloaded = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true })
+    const late = timed([overloaded, verdict], 100)
+    const going = begin([], late.options as never)
+    await until(() => going.events.some(({ type }) => type === 'retry'))
+    for (let count = 0; count < 5; count++) {
+      await tick()
+      await late.clock.advance(60_000)
+    }
+    expect([(await going.end()).terminal.reason, kinds(), late.signals.length]).toEqual(['completed', ['timeout'], 1])
+    for (const none of [0, -1, Number.NaN, Infinity]) {
+      const { options, signals } = timed([verdict], none, createFakeClock({ autoAdvance: true }))
+      await run([], options as never)
+      expect([none, kinds(), signals.map(({ aborted }) => aborted)]).toEqual([none, ['answered'], [false]])
+    }
+  })
+
+  test('is not the end of it for one that is answered in time, nor does it hold up an abort', async () => {
+    const quick = timed([verdict], 5_000)
+    expect((await run([], quick.options as never)).terminal.reason).toBe('completed')
+    expect(kinds()).toEqual(['answered'])
+    const { options, signals, clock } = timed([], 500_000)
+    const going = begin([], options as never)
+    await until(() => signals.length === 1)
+    going.loop.abort('user')
+    await tick()
+    // The grace time of a model that heeds no abort.
+    await clock.advance(60_000)
+    expect([(await going.end()).terminal.reason, signals[0]?.aborted]).toEqual(['aborted_tools', true])
+  })
 })

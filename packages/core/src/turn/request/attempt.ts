@@ -16,6 +16,7 @@ import { estimateRequest } from './estimate.ts'
 import { tellFigures } from './tell-figures.ts'
 import { chargeFor, noCharge, unknownCharge, untoldCharge, type Charge } from './charge.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
+import { untilCutOff } from './cut-off.ts'
 import { OwnBlocks } from './own-blocks.ts'
 import { ownReply, type OwnReply } from './own-reply.ts'
 import { reserveRequest } from './reserve.ts'
@@ -49,6 +50,8 @@ export type Attempt =
 export interface RequestPlan extends RequestBounds {
   /** It is made beside the turn: nothing of the run is written, and whoever asks enters it later. */
   readonly isBeside?: true
+  /** Aborted when nobody waits for the answer any more. */
+  readonly cutOff?: AbortSignal
   /** Of its steps; the number of the attempt comes behind it. */
   readonly name: string
   /** What it is about: a step that is found with another digest is a mismatch, not an answer (spec R-STEP-5). */
@@ -153,8 +156,9 @@ class ModelCall {
 
   /** The model's answer, or whatever it gave instead of one. */
   start(): PromiseLike<ModelReply> {
-    const { signal } = this.#run.ports.abort
-    return this.#plan.model.call(this.#request, { signal, emit: (update) => this.#hear(update) })
+    return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
+      this.#plan.model.call(this.#request, { signal, emit: (update) => this.#hear(update) }),
+    )
   }
 
   #hear(given: ModelUpdate): void {

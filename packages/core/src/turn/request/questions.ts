@@ -1,10 +1,12 @@
 import type { AbortCause } from '../../cancel/abort.ts'
 import type { CompactionReply, CompactionRequest } from '../../context/port.ts'
 import type { LoopEvent } from '../../events.ts'
+import type { HookQuestion } from '../../hooks/questions.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { Run } from '../run.ts'
 import { askModel, type Asker } from './ask-model.ts'
 import { chargeOf, type Charge } from './charge.ts'
+import { CutOff } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './question.ts'
 
@@ -75,6 +77,8 @@ class LiveBill extends OpenBill {
   }
 }
 
+type TimedQuestion = CompactionRequest & Pick<HookQuestion, 'timeoutMs'>
+
 /** Whose questions they are, and how many there may be. */
 export interface QuestionsOf {
   readonly run: Run
@@ -119,7 +123,7 @@ export class Questions {
    * Where the driver fails the run breaks, whatever whoever asks makes of the rejection.
    * @param own The name of the question below that of the composite; its number when absent.
    */
-  ask(request: CompactionRequest, own?: string): Promise<CompactionReply> {
+  ask(request: TimedQuestion, own?: string): Promise<CompactionReply> {
     const reply = this.#ask(request, own)
     this.#asking.push(reply)
     reply.catch(this.#breakRun)
@@ -134,7 +138,7 @@ export class Questions {
     return result
   }
 
-  async #ask(request: CompactionRequest, given: string | undefined): Promise<CompactionReply> {
+  async #ask(request: TimedQuestion, given: string | undefined): Promise<CompactionReply> {
     const { run, name, limit, who } = this.#of
     if (this.#isOver) return { kind: 'aborted' }
     const number = ++this.#asked
@@ -143,7 +147,10 @@ export class Questions {
     const model = request.model ?? currentModel(run)
     const own = given ?? String(number)
     const plan = questionPlan(run, request, model, `${name}/${own}`)
-    const asked = await askModel(run, plan, this.#open.asker(`${name}/retry:${own}`))
+    const { timeoutMs } = request
+    const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
+    const timed = cutOff === undefined ? plan : { ...plan, cutOff: cutOff.signal }
+    const asked = await askModel(run, timed, this.#open.asker(`${name}/retry:${own}`)).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
     if (asked.kind === 'failed' && asked.error.contextLimit !== undefined)
       this.refusals.push({ model: model.id, error: asked.error })
