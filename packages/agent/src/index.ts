@@ -81,6 +81,7 @@ export {
   changeTrust,
   isTooBroad,
   readTrust,
+  trustedByClaude,
   trustFile,
   type TrustOwner,
   type TrustRecord,

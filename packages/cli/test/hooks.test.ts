@@ -153,3 +153,22 @@ test('where the budget has no room for its question, a prompt hook decides nothi
   expect(stdout).toContain('A PreToolUse hook failed (prompt): not started: the budget has no room for its question.')
   expect(existsSync(join(cwd, 'a.txt'))).toBe(true)
 })
+
+test('what hooks say to the person, and which failed, is told on stderr in text mode too', async () => {
+  const { cwd, script } = folder([write, done])
+  const hooks = {
+    PreToolUse: on('echo no log >&2; exit 1', 'Write'),
+    PostToolUse: on(`echo '{"systemMessage":"written\\u001b[2J"}'`, 'Write'),
+    Stop: on('exit 3'),
+  }
+  const flags = ['--script', script, '--permission-mode', 'acceptEdits', '--settings', JSON.stringify({ hooks })]
+  const { stdout, stderr } = await run(['-p', 'write', ...flags], { cwd })
+  expect(stdout).toBe('Done.\n')
+  expect(stderr.split('\n').filter((line) => line.startsWith('!'))).toEqual([
+    '! A PreToolUse hook failed (echo no log >&2; exit 1): exit code 1: no log.',
+    '! written',
+    '! A Stop hook failed (exit 3): exit code 3.',
+  ])
+  const { stderr: all } = await run(['-p', 'write', ...flags, '--verbose'], { cwd })
+  expect(all.match(/hook failed/g)).toHaveLength(2)
+})

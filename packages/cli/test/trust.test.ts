@@ -269,6 +269,17 @@ describe('halting trust (spec R-TRUST-8)', () => {
     expect(await halting(['trust', '--revoke'])).toMatchObject({ status: 0, stdout: `Not trusted: ${project}\n` })
   })
 
+  test('the list tells what Claude Code trusts, since it counts', async () => {
+    const projects = { [project]: { hasTrustDialogAccepted: true }, '/': { hasTrustDialogAccepted: true }, [home]: {} }
+    lay(home, { '.claude.json': { projects } })
+    expect((await halting(['trust', '--list'])).stdout).toBe(`            trusted  ${project}  (Claude Code)\n`)
+    expect(JSON.parse((await halting(['trust', '--list', '--json'])).stdout)).toEqual({
+      folders: [{ folder: project, trusted: true, since: '', by: 'Claude Code' }],
+    })
+    await halting(['trust', '--revoke'])
+    expect((await halting(['trust', '--list'])).stdout).toMatch(new RegExp(`revoked  ${project}\n$`))
+  })
+
   test.each(['/', '/tmp', '~'])('%s holds more than projects and is refused', async (folder) => {
     const { status, stderr } = await halting(['trust', folder === '~' ? home : folder])
     expect([status, stderr]).toEqual([2, expect.stringContaining('holds more than projects')])

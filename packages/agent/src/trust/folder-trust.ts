@@ -40,7 +40,7 @@ export async function folderTrust(question: TrustQuestion): Promise<FolderTrust>
       lets: (offer) => !offer.needsNaming || isNamed(offer),
     }
   }
-  const isClaudes = await trustedByClaude(question)
+  const claudes = await trustedByClaude(question)
   for (let at = folder; ; at = dirname(at)) {
     const record = records.get(at)
     if (!isTooBroad(at, question)) {
@@ -50,7 +50,7 @@ export async function folderTrust(question: TrustQuestion): Promise<FolderTrust>
         return { ...common, trusted: true, because: `you trusted it${since(record.since)}`, lets: isNamed }
       if (record !== undefined)
         return { ...common, trusted: true, because: `you trusted ${at}${since(record.since)}`, lets: needsNoName }
-      if (isClaudes(at))
+      if (claudes.has(at))
         return { ...common, trusted: true, because: `Claude Code has ${at} as trusted`, lets: needsNoName }
     }
     if (dirname(at) === at) break

@@ -1,6 +1,6 @@
 import { chmod, open, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
@@ -111,17 +111,16 @@ function recordsIn(text: string): TrustRecords | undefined {
   return records
 }
 
-/** Whether another program of this person trusts the folder, or one around it. */
-export async function trustedByClaude(owner: TrustOwner): Promise<(folder: string) => boolean> {
+/** Which folders another program of this person trusts. Not all of them count (`isTooBroad`). */
+export async function trustedByClaude(owner: TrustOwner): Promise<ReadonlySet<string>> {
   const { env, home } = owner
   const path = join(env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : home, '.claude.json')
   const read = await readOwn(path)
   const content = read.kind === 'read' ? parsed(read.text) : undefined
   const projects = isJsonObject(content) && isJsonObject(content['projects']) ? content['projects'] : {}
-  return (folder) => {
-    const project = Object.hasOwn(projects, folder) ? projects[folder] : undefined
-    return isJsonObject(project) && project['hasTrustDialogAccepted'] === true
-  }
+  const isTrusted = ([folder, project]: readonly [string, unknown]): boolean =>
+    isAbsolute(folder) && isJsonObject(project) && project['hasTrustDialogAccepted'] === true
+  return new Set(Object.entries(projects).flatMap((entry) => (isTrusted(entry) ? [entry[0]] : [])))
 }
 
 /** Folders that hold more than projects: who trusts what is inside them trusts downloads, and what others put there. */

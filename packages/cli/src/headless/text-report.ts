@@ -47,6 +47,8 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
   const denials = followDenials(toolbox, asked)
   const changes = followChanges()
   const tellTrouble = isWatched && steps === undefined ? troubleTeller(output, style) : () => undefined
+  // With every step it is told beside them.
+  const tellNote = steps === undefined ? noteTeller(output, style) : () => undefined
   const failure = followFailure()
   let isAnswered = true
   const tell = (text: string, paint: (shown: string) => string = (shown) => shown): void => {
@@ -61,6 +63,7 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
       answer.hear(event)
       steps?.hear(event)
       tellTrouble(event)
+      tellNote(event)
     },
     see(message) {
       failure.see(message)
@@ -137,6 +140,22 @@ function troubleOf(event: LoopEvent): string | undefined {
   if (event.type === 'notice') return event.message
   const news = roomNews(event)
   return news?.kind === 'not compacted' ? news.text : undefined
+}
+
+/** Tells what hooks say to the person, and which of them failed, as it happens: a guard that guarded nothing must not pass unseen. */
+function noteTeller(output: Output, style: Style): (event: LoopEvent) => void {
+  let told = ''
+  const hear = (event: LoopEvent): void => {
+    if (event.type === 'agent') return hear(event.event)
+    if (event.type !== 'message' || event.entry.kind !== 'attachment') return
+    const { attachment } = event.entry
+    if (attachment.type !== 'informational' || attachment.message === told) return
+    told = attachment.message
+    output.err(
+      `${style.yellow(wrapped(`! ${oneLine(told, Infinity)}`, output.isTerminal.stderr ? output.width : Infinity))}\n`,
+    )
+  }
+  return hear
 }
 
 function say(text: string, output: Output): void {

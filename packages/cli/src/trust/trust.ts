@@ -8,6 +8,7 @@ import {
   type Offer,
   projectOffers,
   readTrust,
+  trustedByClaude,
   realPath,
   type TrustOwner,
 } from '@halting/agent'
@@ -73,12 +74,16 @@ function tellTrusted(
 async function list(flags: Flags, owner: TrustOwner, { output }: Program): Promise<number> {
   const { records, problem } = await readTrust(owner)
   if (problem !== undefined) output.err(told(problem))
-  const rows = [...records].map(([folder, { trusted, since }]) => ({ folder, trusted, since }))
+  const own = [...records].map(([folder, { trusted, since }]) => ({ folder, trusted, since, by: 'you' }))
+  const others = [...(await trustedByClaude(owner))].filter(
+    (folder) => !records.has(folder) && !isTooBroad(folder, owner),
+  )
+  const rows = [...own, ...others.map((folder) => ({ folder, trusted: true, since: '', by: 'Claude Code' }))]
   if (wantsJson(flags)) output.out(`${JSON.stringify({ folders: rows })}\n`)
   else if (rows.length === 0) output.out('No folder is trusted.\n')
   else {
-    const line = ({ folder, trusted, since }: (typeof rows)[number]): string =>
-      `${since.slice(0, 10).padEnd(10)}  ${trusted ? 'trusted' : 'revoked'}  ${oneLine(folder, Infinity)}\n`
+    const line = ({ folder, trusted, since, by }: (typeof rows)[number]): string =>
+      `${since.slice(0, 10).padEnd(10)}  ${trusted ? 'trusted' : 'revoked'}  ${oneLine(folder, Infinity)}${by === 'you' ? '' : `  (${by})`}\n`
     output.out(rows.map(line).join(''))
   }
   return problem === undefined ? 0 : 1
