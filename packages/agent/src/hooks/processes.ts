@@ -4,7 +4,7 @@ import { endGroup, markVariable, type ProcessGroup, signalGroup } from '../tools
 /**
  * What the hooks of a session started.
  *
- * P1: a hook that hangs is ended with its group: SIGTERM, then SIGKILL.
+ * P1: a hook that hangs is ended with its group and what left it: SIGTERM, then SIGKILL. The hooks beside it go on.
  * P2: nothing survives `dispose()`, also what left its group (on Linux, where processes can be told by their environment).
  * P3: nothing of a group survives the program's own exit.
  */
@@ -23,16 +23,16 @@ export class HookProcesses {
     this.#graceMs = graceMs
   }
 
-  /** The environment of a hook: the mark beside those of agents around this one. */
-  environment(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  /** The environment of a hook: the mark of all, and its own, beside those of agents around this one. */
+  environment(env: Readonly<Record<string, string | undefined>>, own: string): Record<string, string | undefined> {
     const outer = env[markVariable]
-    return { ...env, [markVariable]: outer === undefined ? this.mark : `${outer},${this.mark}` }
+    return { ...env, [markVariable]: [...(outer === undefined ? [] : [outer]), this.mark, own].join(',') }
   }
 
-  add(groupId: number): ProcessGroup {
+  add(groupId: number, own: string): ProcessGroup {
     if (this.#groups.size === 0) process.once('exit', this.#killAll)
     if (this.#first === 0) this.#first = groupId
-    const group: ProcessGroup = { groupId, mark: this.mark, knownBy: 'group' }
+    const group: ProcessGroup = { groupId, mark: own, knownBy: 'group' }
     this.#groups.add(group)
     return group
   }

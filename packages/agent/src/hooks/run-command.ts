@@ -1,4 +1,5 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StringDecoder } from 'node:string_decoder'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -49,7 +50,8 @@ const progressMs = 1_000
 export async function runCommand(call: CommandCall, processes: HookProcesses): Promise<HookEnd> {
   const { signal, timeoutMs } = call
   if (signal.aborted) return { kind: 'aborted', exitCode: null, stdout: '', stderr: '' }
-  const child = start(call, processes.environment(call.env))
+  const own = randomUUID()
+  const child = start(call, processes.environment(call.env, own))
   const stdout = new Kept(child.stdout, stdoutLimit)
   const stderr = new Kept(child.stderr, stderrLimit)
   const isHeld = call.sandbox !== undefined && !call.sandbox.excludes(call.command)
@@ -61,7 +63,7 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
     stderr: stderr.text + more,
   })
   if (child.pid === undefined) return end('not started', null, await startProblem(child))
-  const group = processes.add(child.pid)
+  const group = processes.add(child.pid, own)
   child.stdin.on('error', () => undefined)
   child.stdin.end(call.input)
   const progress = tellProgress(call, stdout, stderr)

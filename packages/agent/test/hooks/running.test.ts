@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest'
 import { ModelError } from '@halting/core'
 import { answerOf } from '../../src/hooks/answer.ts'
 import { HookProcesses } from '../../src/hooks/processes.ts'
@@ -180,6 +180,21 @@ test('http: the body is what a command prints; anything but 2xx, and silence, de
     server.close()
   }
   expect(answerOf('Stop', await call(hook('/')))).toMatchObject({ error: expect.stringContaining('not started') })
+})
+
+test('one that takes too long is ended alone: those beside it go on, also what left its group', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'halting-beside-'))
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+  const processes = new HookProcesses(100)
+  onTestFinished(() => processes.dispose())
+  const signal = new AbortController().signal
+  const start = (text: string, timeoutMs: number): Promise<HookEnd> =>
+    runCommand({ command: text, input: '{}', cwd, env: { PATH: process.env['PATH'] }, timeoutMs, signal }, processes)
+  const guard = start('sleep 0.8; echo no >&2; exit 2', 10_000)
+  const slow = await start(`(setsid sh -c 'sleep 0.6; touch ${cwd}/escaped' &) ; sleep 30`, 200)
+  expect(slow.kind).toBe('timed out')
+  expect(await guard).toMatchObject({ kind: 'exited', exitCode: 2, stderr: 'no\n' })
+  expect(existsSync(join(cwd, 'escaped'))).toBe(process.platform !== 'linux')
 })
 
 test('prompt: a model says ok or why not; where it cannot be asked nothing is decided, and why is told', async () => {
