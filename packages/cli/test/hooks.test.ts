@@ -172,3 +172,13 @@ test('what hooks say to the person, and which failed, is told on stderr in text 
   const { stderr: all } = await run(['-p', 'write', ...flags, '--verbose'], { cwd })
   expect(all.match(/hook failed/g)).toHaveLength(2)
 })
+
+test.each([
+  ['UserPromptSubmit', 'echo a secret >&2; exit 2', 'A hook blocked the prompt: a secret'],
+  ['PreToolUse', `echo '{"continue":false,"stopReason":"enough"}'`, 'enough'],
+])('why %s ended the run is told in text mode', async (event, command, why) => {
+  const { cwd, script } = folder([write, done])
+  const settings = JSON.stringify({ hooks: { [event]: on(command) } })
+  const { stdout, stderr, status } = await run(['-p', 'write', '--script', script, '--settings', settings], { cwd })
+  expect([status, stdout, stderr]).toEqual([0, expect.any(String), expect.stringContaining(`halting: ${why}\n`)])
+})

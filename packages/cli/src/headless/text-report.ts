@@ -84,6 +84,9 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
         // Where notices are shown it was told as it happened.
         const isTold = isWatched || steps !== undefined
         if (terminal.reason === 'completed' && !isAnswered && !isTold) tell('halting: The model gave an empty answer.')
+        // A hook that took the prompt back, say: no answer tells why there is none.
+        if (terminal.reason === 'stop_requested' && terminal.signal.message !== '')
+          tell(`halting: ${oneLine(terminal.signal.message, Infinity)}`)
         if (isWatched) tell(closingLine(terminal, changes.summary), (shown) => shown.replace('✓', style.green))
       } else {
         const errorKind = failure.kindOf(terminal)
