@@ -92,10 +92,10 @@ export function withoutOthers<File extends SettingsText>(
     if (isManaged(one)) return one
     const { file, result } = one
     let { fields } = result
-    for (const { name, isSet, unlocked } of locks) {
-      if (isSet(fields) === undefined) continue
-      warnings.push(`${name} in ${file.name} does not count: it is an administrator's.`)
-      fields = unlocked(fields)
+    for (const lock of locks) {
+      if (lock.isSet(fields) === undefined) continue
+      warnings.push(`${lock.name} in ${file.name} does not count: it is an administrator's.`)
+      fields = lock.unlocked(fields)
     }
     for (const { lock, by } of closed) {
       const { setting, texts } = lock.taken(fields)

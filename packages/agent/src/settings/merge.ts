@@ -61,7 +61,7 @@ export interface CountingFile {
 
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
 /** By these an administrator alone says which hooks run, and which rules allow. */
-export const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
+const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
 const singleFields = ['apiKeyHelper', 'cleanupPeriodDays', 'fileCheckpointingEnabled', 'model', 'statusLine'] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */

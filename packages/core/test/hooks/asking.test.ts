@@ -371,7 +371,7 @@ describe('the time of a question', () => {
 
   test('is kept: the call is aborted at its end, and the run goes on with what it may have cost', async () => {
     const { options, signals, clock } = timed([], 5_000)
-    const going = begin([], options as never)
+    const going = begin([], options)
     await until(() => signals.length === 1)
     expect([clock.now() < 5_000, signals[0]?.aborted]).toEqual([true, false])
     await clock.advance(5_000)
@@ -382,7 +382,7 @@ describe('the time of a question', () => {
       [true],
     ])
     expect(terminal.committedUsd).toBeGreaterThan(terminal.costUsd)
-    const again = await replay(json(steps.records) as never, options as never)
+    const again = await replay(json(steps.records) as never, options)
     expect(again.terminal).toEqual(terminal)
     expect(signals).toHaveLength(1)
   })
@@ -390,7 +390,7 @@ describe('the time of a question', () => {
   test('is over all attempts, and no figure that is none counts', async () => {
     const overloaded = new ModelError({ kind: 'overloaded', message: 'busy', retryable: true })
     const late = timed([overloaded, verdict], 100)
-    const going = begin([], late.options as never)
+    const going = begin([], late.options)
     await until(() => going.events.some(({ type }) => type === 'retry'))
     for (let count = 0; count < 5; count++) {
       await tick()
@@ -399,17 +399,17 @@ describe('the time of a question', () => {
     expect([(await going.end()).terminal.reason, kinds(), late.signals.length]).toEqual(['completed', ['timeout'], 1])
     for (const none of [0, -1, Number.NaN, Infinity]) {
       const { options, signals } = timed([verdict], none, createFakeClock({ autoAdvance: true }))
-      await run([], options as never)
+      await run([], options)
       expect([none, kinds(), signals.map(({ aborted }) => aborted)]).toEqual([none, ['answered'], [false]])
     }
   })
 
   test('is not the end of it for one that is answered in time, nor does it hold up an abort', async () => {
     const quick = timed([verdict], 5_000)
-    expect((await run([], quick.options as never)).terminal.reason).toBe('completed')
+    expect((await run([], quick.options)).terminal.reason).toBe('completed')
     expect(kinds()).toEqual(['answered'])
     const { options, signals, clock } = timed([], 500_000)
-    const going = begin([], options as never)
+    const going = begin([], options)
     await until(() => signals.length === 1)
     going.loop.abort('user')
     await tick()
