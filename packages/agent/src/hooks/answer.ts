@@ -64,14 +64,14 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
   return text.startsWith('{') ? { error: 'what it printed begins as JSON and is none' } : nothing
 }
 
-/** What the kernel says where the sandbox lets nothing be written, in the words of C, Node and Python. */
+/** What the kernel says of what is read-only or shut in the sandbox, in the words of C, Node and Python. */
 function isRefusedByTheSandbox(stderr: string): boolean {
-  return /read-only file system|\bEROFS\b/i.test(stderr)
+  return /read-only file system|permission denied|operation not permitted|\b(?:EROFS|EACCES|EPERM)\b/i.test(stderr)
 }
 
 function keptBy(event: HookEvent): string {
   const open = guards.has(event) ? 'NOT GUARDED: the hook decided nothing. The' : 'The'
-  return `${open} sandbox kept it from writing: open the place by sandbox.filesystem.allowWrite, or name the hook in sandbox.excludedCommands`
+  return `${open} sandbox may have kept it from a file: open the place by sandbox.filesystem.allowWrite or allowRead, or name the hook in sandbox.excludedCommands`
 }
 
 const guards: ReadonlySet<HookEvent> = new Set<HookEvent>(['PreToolUse', 'PermissionRequest', 'UserPromptSubmit'])

@@ -79,9 +79,9 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
       const { error = '', permission } = answerOf('PreToolUse', end)
       expect([permission, error]).toEqual([undefined, expect.stringMatching(/^exit code 1: .*read-only file system/is)])
       expect(error).toContain(
-        '. NOT GUARDED: the hook decided nothing. The sandbox kept it from writing: open the place by',
+        '. NOT GUARDED: the hook decided nothing. The sandbox may have kept it from a file: open the place by',
       )
-      expect(answerOf('PostToolUse', end).error).toMatch(/\. The sandbox kept it from writing/)
+      expect(answerOf('PostToolUse', end).error).toMatch(/\. The sandbox may have kept it from a file/)
       expect(answerOf('PreToolUse', { ...end, exitCode: 2 }).permission).toBe('deny')
     }
     const open = await runHeld(world, logging[0] ?? '', {
@@ -91,6 +91,8 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
     writeFileSync(join(world.home, 'log'), '')
     const settings = { filesystem: { allowWrite: [`${world.home}/log`] } }
     expect(answerOf('PreToolUse', await runHeld(world, logging[0] ?? '', { settings })).permission).toBe('deny')
+    const shut = await runHeld(world, `cat '${world.home}/.ssh/id'`)
+    expect(answerOf('PreToolUse', shut).error).toMatch(/permission denied\. NOT GUARDED/i)
     const failing = await runHeld(world, 'echo "Permission of nobody" >&2; exit 1')
     expect(answerOf('PreToolUse', failing)).toEqual({ error: 'exit code 1: Permission of nobody' })
   })
