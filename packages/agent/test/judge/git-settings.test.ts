@@ -1,4 +1,4 @@
-// Holds R-RULE-7a and R-RULE-7e of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
+// Holds R-RULE-7a and R-RULE-7f of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,3 @@
-import { messageOf } from '../../errors.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { JsonObject } from '../../json.ts'
 import {
@@ -17,7 +16,7 @@ import {
   recordedAnswer,
   type PermissionDecision,
 } from '../../tools/permission-decision.ts'
-import { allowAll, type PermissionRequest, type Permissions } from '../../tools/permissions.ts'
+import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import type { StepKey } from '../../steps/steps.ts'
 import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
