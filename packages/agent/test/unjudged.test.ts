@@ -59,7 +59,7 @@ test('the denial names the part, the rule that would allow it, and the sandbox',
   expect(await permissions.decide(request)).toEqual({
     behavior: 'deny',
     message:
-      'Not allowed: which files npm run build uses cannot be seen (it takes no operands that are known), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold. The rules Bash(npm run build), Bash(make) would allow it.',
+      'Not allowed: which files npm run build uses cannot be seen (it runs a program), so the deny rules for files cannot be held against it. In a sandbox (--sandbox) they hold. The rules Bash(npm run build), Bash(make) would allow it.',
   })
   expect(permissions.remedyFor(request)).toEqual({ rules: ['Bash(npm run build)', 'Bash(make)'] })
   const allowing = permissionsOf({ allow: ['Bash(npm run build)', 'Bash(make)'] })
@@ -75,7 +75,7 @@ test('explain tells it part by part', () => {
       {
         part: 'make',
         behavior: 'ask',
-        because: 'nothing is known of make: the deny rules for files cannot be held against it without a sandbox',
+        because: 'it runs a program: the deny rules for files cannot be held against it without a sandbox',
         wouldAllow: 'Bash(make)',
       },
     ],
