@@ -39,7 +39,8 @@ export interface NextContent {
  *
  * C1: what a file was, and what a tool makes of it, is on disk before the tool writes. A crash between the two leaves nothing wrong.
  * C2: what cannot be kept never stops the work. It is told; and as every file is compared before it is put back, nothing wrong comes of it.
- * C3: what two calls that run side by side see of one change is kept once.
+ * C3: what two calls that run side by side see of one change is kept once: what is looked at and what goes on record of it is one step, and
+ *     steps follow one another.
  */
 export class FileCheckpoints {
   readonly #options: CheckpointOptions
@@ -52,6 +53,7 @@ export class FileCheckpoints {
   #moment = 0
   #git: GitProject | undefined
   #isOff = false
+  #step: Promise<unknown> = Promise.resolve()
 
   constructor(options: CheckpointOptions) {
     this.#options = options
@@ -68,7 +70,7 @@ export class FileCheckpoints {
 
   /** Runs `save`, which writes this at a real path. */
   async around<T>(call: CallOf, path: string, next: NextContent, save: () => Promise<T>): Promise<T> {
-    await this.#trying(async () => {
+    await this.#inTurn(async () => {
       const { state: before, content } = stateAt(path)
       if (before.kind === 'file' && content !== undefined) await this.#contents.keep(before.sha256, content)
       const mode = next.mode === undefined ? null : next.mode & 0o7777
@@ -84,7 +86,7 @@ export class FileCheckpoints {
 
   /** Runs a command, which may change anything in the folder. */
   async aroundCommand<T>(call: CallOf, command: string, run: () => Promise<T>): Promise<T> {
-    const begun = await this.#trying(async () => {
+    const begun = await this.#inTurn(async () => {
       await this.#contents.open()
       const look = await this.#look()
       const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown(command) }, 'written')
@@ -94,7 +96,7 @@ export class FileCheckpoints {
       return await run()
     } finally {
       if (begun !== undefined)
-        await this.#trying(async () => {
+        await this.#inTurn(async () => {
           const seen = await begun.look.changes()
           const changes = this.#withoutKnown(seen.changes, begun.moment)
           for (const { before } of changes) if (before.kind === 'file') await this.#contents.keepHeld(before.sha256)
@@ -108,7 +110,7 @@ export class FileCheckpoints {
 
   /** A command begins that runs beside the conversation: what it changes, and when, is not known. */
   async background(call: CallOf, command: string): Promise<void> {
-    await this.#trying(async () => {
+    await this.#inTurn(async () => {
       const of = await this.#log.append({ type: 'command_start', ...callOf(call), command: shown(command) }, 'written')
       const unseen = [`a command in the background (${headOf(command, 80)}) may have changed files`]
       await this.#log.append({ type: 'command_end', ...callOf(call), of, changes: [], unseen }, 'written')
@@ -136,6 +138,13 @@ export class FileCheckpoints {
       if (known === undefined || known.at < since) return [change]
       return isSameState(known.after, change.after) ? [] : [{ ...change, before: known.after }]
     })
+  }
+
+  /** Looks and records when those before it have. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
+    const step = this.#step.then(() => this.#trying(work))
+    this.#step = step
+    return step
   }
 
   async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {

@@ -102,6 +102,25 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect(await undo()).toEqual([])
     expect([readFileSync(at('a'), 'utf8'), readFileSync(at('b'), 'utf8')]).toEqual(['a\n', 'b\n'])
   })
+
+  test('commands that end at the same time keep each change once', async () => {
+    open(kind)
+    project.sh('echo a > a; echo b > b')
+    const checkpoints = new FileCheckpoints({ folder: project.folder, cwd: project.cwd })
+    let written = 0
+    const running = ['a', 'b'].map((name) => {
+      const call = { callId: name, toolName: 'Bash', idempotencyKey: `session/run1/tool:1:0:${name}` }
+      return checkpoints.aroundCommand(call, name, async () => {
+        writeFileSync(at(name), 'new\n')
+        written++
+        while (written < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+      })
+    })
+    await Promise.all(running)
+    await checkpoints.dispose()
+    expect(await undo()).toEqual([])
+    expect([readFileSync(at('a'), 'utf8'), readFileSync(at('b'), 'utf8')]).toEqual(['a\n', 'b\n'])
+  })
 })
 
 describe('a folder without git', () => {

@@ -54,7 +54,8 @@ export function openProject(kind: 'git' | 'folder', options: Partial<CheckpointO
     tree: () => treeOf(cwd),
     remove: () => {
       execFileSync('chmod', ['-R', 'u+rwX', base])
-      rmSync(base, { recursive: true, force: true })
+      // What a command left running may write meanwhile.
+      rmSync(base, { recursive: true, force: true, maxRetries: 10 })
     },
   }
 }
