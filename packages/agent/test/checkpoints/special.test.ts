@@ -108,12 +108,14 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     project.sh('echo a > a; echo b > b')
     const checkpoints = new FileCheckpoints({ folder: project.folder, cwd: project.cwd })
     let written = 0
+    let go = (): void => undefined
+    const bothWrote = new Promise<void>((resolve) => (go = resolve))
     const running = ['a', 'b'].map((name) => {
       const call = { callId: name, toolName: 'Bash', idempotencyKey: `session/run1/tool:1:0:${name}` }
-      return checkpoints.aroundCommand(call, name, async () => {
+      return checkpoints.aroundCommand(call, name, () => {
         writeFileSync(at(name), 'new\n')
-        written++
-        while (written < 2) await new Promise((resolve) => setTimeout(resolve, 1))
+        if (++written === 2) go()
+        return bothWrote
       })
     })
     await Promise.all(running)
