@@ -33,7 +33,7 @@ test('with --json it is one object', async () => {
     behavior: 'ask',
     message: 'no rule allows all of it.',
     mode: 'default',
-    parts: [{ part: 'make "$X" *', behavior: 'ask', because: 'nothing is known of make' }],
+    parts: [{ part: 'make "$X" *', behavior: 'ask', because: 'it runs a program' }],
   })
 })
 
