@@ -47,6 +47,9 @@ const onlyDeep = [
   'packages/cli/test/undo.test.ts',
 ]
 
+/** The deep checks do the whole of these beside the tests: `npm run explore`. */
+const neverDeep = ['packages/core/test/explorer/explore-*.test.ts']
+
 export default defineConfig({
   test: {
     // More than cores: many tests wait for a process. Left to itself, Vitest keeps one of two cores idle.
@@ -71,14 +74,16 @@ interface ProjectOptions {
 
 function project(name: string, include: string[], options: ProjectOptions): TestProjectInlineConfiguration {
   const { alias, changesProcess = false } = options
+  // Long enough for a machine that is busy: it ends what would take for ever.
+  const longest = isDeep ? 120_000 : 30_000
   return {
     resolve: { alias: [...alias] },
     test: {
       name,
       include,
-      exclude: isDeep ? [] : onlyDeep,
-      // Long enough for a machine that is busy: it ends what would take for ever.
-      testTimeout: isDeep ? 120_000 : 30_000,
+      exclude: isDeep ? neverDeep : onlyDeep,
+      testTimeout: longest,
+      hookTimeout: longest,
       pool: changesProcess ? 'forks' : 'threads',
       isolate: isDeep,
       server: { deps: { external: [/\/under-test-\d+\//] } },

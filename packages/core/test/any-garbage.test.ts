@@ -14,10 +14,10 @@ import {
 import { scriptedModel, transcriptProblems, type ScriptedModel } from '../src/testing/index.ts'
 import { garbage, revoked, throwing } from './support/garbage.ts'
 import { begin, calls, hook, json, type Given } from './support/harness.ts'
-import { isDeep } from './support/deep.ts'
+import { drawn } from './support/deep.ts'
 
 /** `.ci/run` draws all the cases. */
-const numRuns = isDeep ? 3_000 : 200
+const numRuns = drawn(2_000)
 
 /** Fields that some answer has: garbage with one of them gets further than without. */
 const fields = [

@@ -17,7 +17,7 @@ import {
 import { plainContext, type Compaction } from '../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run } from './support/harness.ts'
-import { isDeep } from './support/deep.ts'
+import { drawn } from './support/deep.ts'
 
 const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
 const agent: AgentTool = {
@@ -346,7 +346,7 @@ describe('no run exceeds its certificate', () => {
           transitions.filter((transition) => transition === 'next_turn' || transition === 'user_input').length + 1
         expect(counted).toBeLessThanOrEqual(choice.maxTurns)
       }),
-      { numRuns: isDeep ? 400 : 100 },
+      { numRuns: drawn(600) },
     )
     // The behaviours were not all the same.
     expect(seen.size).toBeGreaterThan(15)

@@ -74,7 +74,7 @@ async function readByteByByte(bytes: Buffer, ask: (url: string, fetch: typeof gl
   return reply
 }
 
-const isSent = (bytes: Buffer): boolean => isDeep || bytes.length < 5_000
+const isSent = (bytes: Buffer): boolean => bytes.length < (isDeep ? 20_000 : 5_000)
 
 describe.each(lineEnds)('the Messages API, with %s', (_name, lineEnd: LineEnd) => {
   test.each(recordings.filter(({ events }) => isSent(bytesOf(events, lineEnd))))(

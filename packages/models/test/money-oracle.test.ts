@@ -8,10 +8,10 @@ import { tieredPrice } from './support/billing-meter.ts'
 import type { Pass } from './support/billing-passes.ts'
 import { anySequence, runSequence } from './support/billing-sequence.ts'
 import type { Came, Sequence, Settled } from './support/billing-sequence.ts'
-import { isDeep } from './support/deep.ts'
+import { drawn } from './support/deep.ts'
 
 const prices = createPrices({ tiered: tieredPrice })
-const numRuns = Number(process.env['HALTING_MONEY_RUNS'] ?? (isDeep ? 10_000 : 400))
+const numRuns = Number(process.env['HALTING_MONEY_RUNS'] ?? drawn(4_000))
 const seed = Number(process.env['HALTING_MONEY_SEED'] ?? 20_261_122)
 
 /** Nothing was told that core would have to judge. */

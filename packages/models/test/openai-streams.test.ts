@@ -9,7 +9,7 @@ import { cutsOf, isDeep } from './support/deep.ts'
 
 const lineEnds = { lf: '\n', crlf: '\r\n' } as const
 /** Above this every byte over a real connection would take minutes. */
-const smallBytes = isDeep ? 2_000 : 700
+const smallBytes = isDeep ? 1_000 : 700
 
 describe('in process, every stream gives the reply that its chunks say', () => {
   test.each(chatRecordings)('$name, wherever it is cut, with LF and with CRLF', ({ chunks, reply }) => {

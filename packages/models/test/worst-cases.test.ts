@@ -100,7 +100,7 @@ describe('a quarter of a megabyte of a stream', () => {
   )
 
   const seven = (index: number): string => index.toString(36)
-  const many = Array.from({ length: isDeep ? 20_000 : 5_000 }, (_, index) => index)
+  const many = Array.from({ length: 5_000 }, (_, index) => index)
   const request = requestOf()
   const chunkOf = (delta: JsonObject): JsonObject => ({ choices: [{ index: 0, delta }] })
 

@@ -175,7 +175,7 @@ describe.skipIf(!isBubblewrapThere)('Hooks are held (needs bubblewrap)', () => {
 
   const sample = escapes.filter(
     ({ needs }, index) =>
-      (needs === undefined || (needs === 'python' && isPythonThere)) && index % (isDeep ? 3 : 9) === 0,
+      (needs === undefined || (needs === 'python' && isPythonThere)) && index % (isDeep ? 6 : 9) === 0,
   )
   test.each(sample)('no way leads out by a hook: $name', async ({ command, worked }) => {
     const world = await makeWorld()

@@ -8,7 +8,7 @@ import { CommandMaker } from './fuzz-grammar.ts'
 import { bashCall } from './support.ts'
 import { canary, isBubblewrapThere, makeWorld, removeWorld, runAsOne, runMany, together } from './world.ts'
 
-const count = Number(process.env['HALTING_FUZZ'] ?? (isDeep ? 6_000 : 300))
+const count = Number(process.env['HALTING_FUZZ'] ?? (isDeep ? 3_000 : 300))
 const seed = Number(process.env['HALTING_SEED'] ?? 1)
 const world = makeWorld()
 const outerHome = process.env['HOME']

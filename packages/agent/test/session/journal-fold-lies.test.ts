@@ -2,16 +2,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { HaltingError, loop, startRun } from '@halting/core'
-import { scriptedModel } from '@halting/core/testing'
-import { createMemorySteps, foldRun, foldSession, type StepRecord } from '@halting/core/steps'
+import { HaltingError } from '@halting/core'
+import { foldRun, foldSession, type StepRecord } from '@halting/core/steps'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/session/journal-codec.ts'
 import { foldMark } from '../../src/session/journal-fold.ts'
 import { lineOf } from '../../src/session/journal-line.ts'
 import { readJournal, readToGoOn, type ReadJournal } from '../../src/session/read-journal.ts'
+import { place, recordsOfLooking } from './support/looking-run.ts'
 
-const place = { sessionId: '11111111-2222-4333-8444-555555555555', cwd: '/project', version: '0.1.0' }
 let folder: string
 let lines: readonly string[]
 /** The numbers of the lines that are folds. */
@@ -20,18 +19,9 @@ let folds: readonly number[]
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'halting-lies-'))
   const replies = Array.from({ length: 12 }, (_, n) => ({ text: `Turn ${n} ä😀`, toolCalls: [{ name: 'Look' }] }))
-  const steps = createMemorySteps()
-  const Look = {
-    name: 'Look',
-    description: '',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    execute: () => ({ content: 'seen ä😀' }),
-  } as const
-  const model = scriptedModel([...replies, 'done'], { contextWindow: 1_000_000 })
-  await loop(startRun({ prompt: 'Go.', sessionId: place.sessionId }), { model, tools: [Look], steps }).terminal
+  const records = await recordsOfLooking([...replies, 'done'])
   // Without its end, and with an open turn.
-  lines = linesOf(steps.records.slice(0, -2))
+  lines = linesOf(records.slice(0, -2))
   folds = lines.flatMap((line, index) => (line.startsWith(foldMark.slice(1)) ? [index] : []))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

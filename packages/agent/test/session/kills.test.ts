@@ -11,10 +11,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseJournal } from '../../src/session/read-journal.ts'
 import type { Orders } from './torture/moments.ts'
 import { bundleChild, killClasses, randomOf, torment, type KillClass, type Tormented } from './torture/tormentor.ts'
+import { isDeep } from '../support/deep.ts'
 
 // `HALTING_KILLS=5000` for as many as one likes.
-const isDeep = process.env['HALTING_DEEP'] === '1'
-const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 300 : 18))
+const wanted = Number(process.env['HALTING_KILLS'] ?? (isDeep ? 90 : 18))
 const perClass = Math.ceil(wanted / killClasses.length)
 const killsOfSession = 30
 const turns = 60
@@ -126,7 +126,7 @@ test(
 
 test('a budget that is too small for the work holds over kills', async () => {
   const random = randomOf(77)
-  let left = isDeep ? 40 : 4
+  let left = isDeep ? 12 : 4
   const maxBudgetUsd = 0.06
   const tormented = await torment(
     child,

@@ -2,36 +2,24 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loop, startRun } from '@halting/core'
-import { scriptedModel } from '@halting/core/testing'
-import { createMemorySteps, trajectoryOf, type StepRecord } from '@halting/core/steps'
+import { trajectoryOf, type StepRecord } from '@halting/core/steps'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/session/journal-codec.ts'
 import { readJournal } from '../../src/session/read-journal.ts'
+import { place, recordsOfLooking } from './support/looking-run.ts'
 
-const place = { sessionId: '11111111-2222-4333-8444-555555555555', cwd: '/project', version: '0.1.0' }
 let folder: string
 let records: readonly StepRecord[]
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'halting-intents-'))
-  const steps = createMemorySteps()
-  const Look = {
-    name: 'Look',
-    description: '',
-    inputSchema: { type: 'object' },
-    readOnly: true,
-    execute: () => ({ content: 'seen ä😀' }),
-  } as const
   const call = (id: string): { name: string; id: string } => ({ name: 'Look', id })
   const replies = [
     { text: 'One ä😀', toolCalls: [call('a'), call('b"\\c')] },
     { text: 'Two', toolCalls: [call('d'), call('e')] },
     'done',
   ]
-  const model = scriptedModel(replies, { contextWindow: 1_000_000 })
-  await loop(startRun({ prompt: 'Go.', sessionId: place.sessionId }), { model, tools: [Look], steps }).terminal
-  records = steps.records
+  records = await recordsOfLooking(replies)
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

@@ -6,9 +6,8 @@ import { expect, test } from 'vitest'
 import { JournalEncoder } from '../../src/session/journal-codec.ts'
 import { parseJournal } from '../../src/session/read-journal.ts'
 
-const isWhole = process.env['HALTING_DEEP'] === '1'
 /** Of each scenario. */
-const mostPaths = isWhole ? 40 : 12
+const mostPaths = 12
 
 /** The records as a file has them. */
 async function throughLines(records: readonly StepRecord[]): Promise<readonly StepRecord[]> {

@@ -18,7 +18,7 @@ import {
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/steps/index.ts'
 import { calls, hook, json, reader, tool } from '../support/harness.ts'
-import { isDeep } from '../support/deep.ts'
+import { drawn } from '../support/deep.ts'
 
 const dollarsATimes = 1_000
 const honest: Prices = {
@@ -192,7 +192,7 @@ test('no limit is overshot at any moment, whoever spends, whatever services, pri
       expect(terminal.costUsd).toBeLessThanOrEqual(terminal.committedUsd)
       expect(json(state.spent)).toEqual(state.spent)
     }),
-    { numRuns: isDeep ? 120 : 40 },
+    { numRuns: drawn(300) },
   )
 })
 
@@ -211,6 +211,6 @@ test('no limit is overshot over a crash at any record', async () => {
       expect(state.spent.totalTokens).toBeLessThanOrEqual(plan.maxTokens)
       expect(json(state.spent)).toEqual(state.spent)
     }),
-    { numRuns: isDeep ? 120 : 40 },
+    { numRuns: drawn(300) },
   )
 })

@@ -6,7 +6,7 @@ import { plainContext } from '../../src/adapters/index.ts'
 import { Ledger } from '../../src/steps/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run, tool, until } from '../support/harness.ts'
-import { isDeep } from '../support/deep.ts'
+import { drawn } from '../support/deep.ts'
 
 const prices = dollarATokenPrices
 /** What the first request's input can be billed for: 1,000 around it, 16 and 2 bytes for the prompt. */
@@ -243,7 +243,7 @@ test('no budget is overshot, whatever the model, the tools and the network do', 
         expect(terminal.costUsd).toBeLessThanOrEqual(terminal.committedUsd)
       },
     ),
-    { numRuns: isDeep ? 150 : 40 },
+    { numRuns: drawn(300) },
   )
 })
 

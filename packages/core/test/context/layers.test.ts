@@ -24,11 +24,11 @@ import {
   transcripts,
   viewOf,
 } from '../support/conversations.ts'
-import { isDeep } from '../support/deep.ts'
+import { drawn } from '../support/deep.ts'
 
 // What is drawn with HALTING_DEEP takes its time.
 vi.setConfig({ testTimeout: 300_000 })
-const numRuns = isDeep ? 300 : 30
+const numRuns = drawn(300)
 
 /** How full the window is, in percent of the conversation. */
 const windows = fc.record({

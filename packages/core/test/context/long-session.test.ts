@@ -156,14 +156,14 @@ describe('the same, killed in the middle and resumed', () => {
     ['with summaries alone', { clearResults: false }],
     ['with full summaries alone', { clearResults: false, collapse: false }],
   ])('comes to its end, and asks nothing twice that was paid: %s', { timeout }, async (_name, layers) => {
-    const wanted = isDeep ? 300 : 60
+    const wanted = isDeep ? 150 : 60
     const prompt = binding.join('\n')
     const begun = () => world(wanted, { tells: 'both' }, layers)
     const records = await killedAfter(Infinity, begun().options, { prompt })
     const whole = begun()
     const state = await runOn(whole, { prompt, transcript: Transcript.empty() })
     expect(state.spent.compactions).toBeGreaterThanOrEqual(layers.clearResults === false ? 3 : 0)
-    const kills = isDeep ? 30 : 6
+    const kills = isDeep ? 12 : 6
     for (let kill = 1; kill <= kills; kill++) {
       const { model, options } = begun()
       const left = await killedAfter(Math.floor((records.length * kill) / (kills + 1)), options, { prompt })

@@ -10,11 +10,11 @@ import { blockingLimitOf, windowFigures } from '../../src/context/window.ts'
 import { isToolResult, type ContentBlock, type ModelMessage } from '../../src/messages.ts'
 import { scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { plainTokensOf, transcripts } from '../support/conversations.ts'
-import { isDeep } from '../support/deep.ts'
+import { drawn } from '../support/deep.ts'
 
 // What is drawn with HALTING_DEEP takes its time.
 vi.setConfig({ testTimeout: 300_000 })
-const numRuns = isDeep ? 1000 : 200
+const numRuns = drawn(1_500)
 const summary: ModelMessage = { role: 'user', content: 'a summary' }
 
 describe('where a conversation may be cut', () => {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { explore, scenarios, type Exploration, type Scenario } from '@halting/core/testing'
 import { describe, expect, test } from 'vitest'
-import { isDeep } from '../support/deep.ts'
 
 // Every scenario is explored, with kills after a sample of the records; of large scenarios some paths are drawn. `npm run explore` goes all
 // paths with all kills. What came out of a whole scenario is held against `golden.json`: how many paths
@@ -15,9 +14,9 @@ export const golden = JSON.parse(
 })[]
 
 /** So many paths of a large scenario. */
-const somePaths = isDeep ? 30 : 10
+const somePaths = 10
 /** A path with more kills than these is too long to be killed for somebody who waits. */
-const mostKillsOnPath = isDeep ? Infinity : 300
+const mostKillsOnPath = 300
 
 const goldenOf = (name: string) => golden.find(({ scenario }) => scenario === name)
 

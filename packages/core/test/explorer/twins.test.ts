@@ -3,9 +3,7 @@ import * as fc from 'fast-check'
 import { explorePaths } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { differences, oneState, replies, twoPrompts, type Decisions, type Name, type Schedule } from './twins.ts'
-import { isDeep } from '../support/deep.ts'
-
-/** `.ci/run` draws all the cases. */
+import { drawn, isWhole } from '../support/deep.ts'
 
 /** One goes on until it ends, then the other, but for the places of this path where the other one takes its turn. */
 function switching(decisions: Decisions): Schedule {
@@ -31,7 +29,7 @@ function alternating(decisions: Decisions): Schedule {
   }
 }
 
-/** A part of the tests draws on the schedule alone: all else is plain. */
+/** Drawn on the schedule alone: all else is plain. */
 function scheduleAlone(decisions: Decisions): Decisions {
   return {
     choose: (label, options) =>
@@ -46,7 +44,7 @@ test.each([
   let paths = 0
   await explorePaths(1, async (path) => {
     paths++
-    const found = await differences(make, isDeep ? path : scheduleAlone(path), schedule(path))
+    const found = await differences(make, isWhole ? path : scheduleAlone(path), schedule(path))
     expect(found, `path ${path.describe()}`).toEqual([])
   })
   // As many as there are places where the other one could have gone on.
@@ -60,7 +58,7 @@ test('two runs at once are each what they are alone, in any schedule', { timeout
       fc.infiniteStream(fc.boolean()),
       fc.array(fc.tuple(fc.constantFrom('left', 'right'), fc.nat(60), fc.nat(4)), { maxLength: 2 }),
       fc.array(fc.nat(replies.length - 1), { minLength: 8, maxLength: 8 }),
-      async (make, stream, outside, drawn) => {
+      async (make, stream, outside, answers) => {
         const decisions: Decisions = {
           choose(label, options) {
             const [name, what, number] = label.split(' ')
@@ -69,7 +67,7 @@ test('two runs at once are each what they are alone, in any schedule', { timeout
               return options[found?.[2] ?? 0] as (typeof options)[number]
             }
             const request = Number(/model:(\d)/.exec(label)?.[1] ?? 0) % 4
-            return options[drawn[(name === 'left' ? 0 : 4) + request] ?? 0] as (typeof options)[number]
+            return options[answers[(name === 'left' ? 0 : 4) + request] ?? 0] as (typeof options)[number]
           },
         }
         const schedule: Schedule = (waiting) =>
@@ -77,6 +75,6 @@ test('two runs at once are each what they are alone, in any schedule', { timeout
         expect(await differences(make, decisions, schedule)).toEqual([])
       },
     ),
-    { numRuns: isDeep ? 1_000 : 50 },
+    { numRuns: drawn(600) },
   )
 })

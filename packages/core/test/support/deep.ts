@@ -1,3 +1,10 @@
-// `.ci/run` sets HALTING_DEEP=1: random tests draw all their cases. Without it, for somebody who waits, a part.
+// How much is drawn at random: a tenth for somebody who waits, a third with HALTING_DEEP=1, as `.ci/run` sets it, and all with HALTING_DEEP=all.
 
-export const isDeep = process.env['HALTING_DEEP'] === '1'
+const depth = process.env['HALTING_DEEP']
+
+/** What takes long is tried too. */
+export const isDeep: boolean = depth === '1' || depth === 'all'
+export const isWhole: boolean = depth === 'all'
+
+/** How many of so many cases are drawn. */
+export const drawn = (count: number): number => (isWhole ? count : Math.ceil(count / (isDeep ? 3 : 10)))

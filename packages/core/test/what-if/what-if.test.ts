@@ -5,7 +5,7 @@ import { accountOf, suggestLimits, trajectoryOf, whatIf, type Trajectory } from 
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, json, reader, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
-import { isDeep } from '../support/deep.ts'
+import { drawn } from '../support/deep.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 
@@ -60,7 +60,7 @@ const live = async (options: LoopOptions) => {
   return { terminal, records: json(steps.records) as never as readonly StepRecord[] }
 }
 
-const seeds = Array.from({ length: isDeep ? 400 : 60 }, (_, seed) => seed)
+const seeds = Array.from({ length: drawn(400) }, (_, seed) => seed)
 
 describe('what other limits would have made of a run is what they make of it', () => {
   test.each(seeds)('seed %i', async (seed) => {

@@ -1,0 +1,20 @@
+import { loop, startRun } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { createMemorySteps, type StepRecord } from '@halting/core/steps'
+
+export const place = { sessionId: '11111111-2222-4333-8444-555555555555', cwd: '/project', version: '0.1.0' }
+
+/** The records of a run whose one tool, Look, has seen characters of two and of four bytes. */
+export async function recordsOfLooking(replies: readonly ScriptedReply[]): Promise<readonly StepRecord[]> {
+  const steps = createMemorySteps()
+  const Look = {
+    name: 'Look',
+    description: '',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    execute: () => ({ content: 'seen ä😀' }),
+  } as const
+  const model = scriptedModel(replies, { contextWindow: 1_000_000 })
+  await loop(startRun({ prompt: 'Go.', sessionId: place.sessionId }), { model, tools: [Look], steps }).terminal
+  return steps.records
+}
