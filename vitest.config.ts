@@ -14,7 +14,6 @@ const withBuiltCore = [
 /** What a test of core looks into, too. */
 const ofCore = [{ find: /^(?:\.\.\/)+src\/(.*)\.ts$/, replacement: `${core}/$1.js` }, ...withBuiltCore]
 
-/** Each file in a module graph of its own, as the deep checks want it. What files leave to each other is then seen in one of the two. */
 const isDeep = process.env['HALTING_DEEP'] === '1'
 
 /** What takes long and has smaller tests beside it: the deep checks run it, and `HALTING_DEEP=1 npx vitest run FILE`. */
@@ -85,7 +84,8 @@ function project(name: string, include: string[], options: ProjectOptions): Test
       testTimeout: longest,
       hookTimeout: longest,
       pool: changesProcess ? 'forks' : 'threads',
-      isolate: isDeep,
+      // To load the modules for each file anew takes as long as its tests.
+      isolate: false,
       server: { deps: { external: [/\/under-test-\d+\//] } },
     },
   }

@@ -175,7 +175,7 @@ describe('nothing survives its stop', () => {
 
   test('what runs ends with the program, also when nobody disposed', async () => {
     const cwd = temporaryFolder()
-    await programLeaving('sleep 1000 & echo $! > left.pid; exec sleep 1000', cwd)
+    await programLeaving('sleep 1000 & echo $! > new.pid; mv new.pid left.pid; exec sleep 1000', cwd)
     const id = await numberIn(join(cwd, 'left.pid'))
     // The signal was sent before the program was gone; that it took effect may be seen a little later.
     await until(() => !runs(id))

@@ -1,12 +1,25 @@
 // Holds R-RULE-7a and R-RULE-7f of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { codingTools, temporaryFolder } from '../support/harness.ts'
 import { judged } from './support.ts'
 
 const git = (cwd: string, ...args: readonly string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' })
+
+/** Made once: of what a test does, to make a repository takes longest. */
+const template = mkdtempSync(join(tmpdir(), 'halting-git-'))
+afterAll(() => rmSync(template, { recursive: true, force: true }))
+git(template, 'init', '-q')
+git(template, 'config', 'user.email', 'a@example.org')
+git(template, 'config', 'user.name', 'A')
+writeFileSync(join(template, '.gitattributes'), '*.txt filter=f diff=d\n')
+writeFileSync(join(template, 'a.txt'), 'one\n')
+git(template, 'add', '.')
+git(template, 'commit', '-qm', 'one')
+writeFileSync(join(template, 'a.txt'), 'two\n')
 
 /** A repository with a change, and a script that leaves a mark when something runs it. */
 function repository(): { readonly cwd: string; readonly mark: string; readonly evil: string } {
@@ -14,14 +27,7 @@ function repository(): { readonly cwd: string; readonly mark: string; readonly e
   const mark = join(temporaryFolder(), 'mark')
   const evil = join(temporaryFolder(), 'evil')
   writeFileSync(evil, `#!/bin/sh\ntouch ${mark}\ncat >/dev/null 2>&1 </dev/null\n`, { mode: 0o755 })
-  git(cwd, 'init', '-q')
-  git(cwd, 'config', 'user.email', 'a@example.org')
-  git(cwd, 'config', 'user.name', 'A')
-  writeFileSync(join(cwd, '.gitattributes'), '*.txt filter=f diff=d\n')
-  writeFileSync(join(cwd, 'a.txt'), 'one\n')
-  git(cwd, 'add', '.')
-  git(cwd, 'commit', '-qm', 'one')
-  writeFileSync(join(cwd, 'a.txt'), 'two\n')
+  cpSync(template, cwd, { recursive: true })
   return { cwd, mark, evil }
 }
 
@@ -71,10 +77,9 @@ describe('a setting of the repository that names a program', () => {
     const { cwd, mark, evil } = repository()
     git(cwd, 'config', key, evil)
     const { use } = codingTools({}, { cwd })
-    for (const command of lines) {
-      if (judged(command, { cwd }) === 'allow') await use('Bash', { command })
-      expect([key, command, existsSync(mark)]).toEqual([key, command, false])
-    }
+    const command = lines.filter((line) => judged(line, { cwd }) === 'allow').join('\n')
+    if (command !== '') await use('Bash', { command })
+    expect([key, command, existsSync(mark)]).toEqual([key, command, false])
   })
 
   test('is one that does its harm when git is run as it is', () => {
