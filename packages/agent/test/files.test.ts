@@ -144,9 +144,42 @@ describe('Read', () => {
 
   test('an input that is wrong is told what is right, all of it at once', async () => {
     const { use } = codingTools()
-    expect((await use('Read', { path: 'x', offset: 0 })).text).toBe(
-      'Read: file_path is missing: a string that is not empty and has no NUL in it; offset must be a whole number, 1 or more; there is no field path. The fields are: file_path, offset?, limit?.',
+    expect((await use('Read', { path: 'x', offset: -1 })).text).toBe(
+      'Read: file_path is missing: a string that is not empty and has no NUL in it; offset must be a whole number, 0 or more; there is no field path. The fields are: file_path, offset?, limit?.',
     )
+  })
+})
+
+describe('an input that plainly means another is taken as that', () => {
+  const cases: readonly (readonly [string, unknown, string])[] = [
+    [
+      'a number as text',
+      { file_path: 'three', offset: '2', limit: ' 1 ' },
+      '     2\tb\n\n[Lines 2 to 2, 3 in all. Go on with offset 3.]',
+    ],
+    ['an offset of 0, and no limit', { file_path: 'three', offset: 0, limit: 0 }, '     1\ta\n     2\tb\n     3\tc'],
+    ['null for what may be absent', { file_path: 'three', offset: 3, limit: null }, '     3\tc'],
+    ['the whole input as JSON', '{"file_path":"three","offset":3}', '     3\tc'],
+  ]
+  test.each(cases)('%s', async (_name, input, text) => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'three'), 'a\nb\nc\n')
+    expect(await use('Read', input)).toMatchObject({ isError: false, text })
+  })
+
+  test('words for yes and no, a choice in capitals, an empty text for no answer', async () => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'three'), 'a\nB\nc\n')
+    const input = { pattern: 'b', '-i': 'True', '-n': 'false', output_mode: ' Content', glob: '', path: null }
+    expect(await use('Grep', input)).toMatchObject({ isError: false, text: 'three:B' })
+  })
+
+  test('what is not plain is refused, in one line', async () => {
+    const { use } = codingTools()
+    for (const offset of ['three', '1e3', '0x10', '', [], {}, true, '1.5', '99999999999999999999']) {
+      const { text, isError } = await use('Read', { file_path: 'three', offset })
+      expect([text, isError]).toEqual([expect.stringMatching(/^Read: offset must be [^\n]*$/), true])
+    }
   })
 })
 

@@ -20,10 +20,10 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
   const form = inputForm<BashInput>('Bash', {
     command: filledText('The command for bash'),
     timeout: optional(
-      wholeNumber(`Milliseconds after which it is ended; ${limits.bashTimeoutMs} when absent`, {
-        minimum: 1,
-        maximum: limits.bashMaxTimeoutMs,
-      }),
+      wholeNumber(
+        `Milliseconds after which it is ended; ${limits.bashTimeoutMs} when absent, ${limits.bashMaxTimeoutMs} at most`,
+        { minimum: 0 },
+      ),
     ),
     description: optional(text('What it does, in five to ten words, for the person who watches')),
     run_in_background: optional(flag('Start it and go on at once; read it with TaskOutput, end it with TaskStop')),
@@ -72,11 +72,17 @@ async function run(input: BashInput, workspace: Workspace, { signal }: ToolConte
   const started = start(input.command, workspace)
   if (started.kind === 'failed') return started.result
   const { shell } = started
-  const timeoutMs = Math.min(input.timeout ?? workspace.limits.bashTimeoutMs, workspace.limits.bashMaxTimeoutMs)
+  const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
+  // 0 means what comes without it.
+  const timeoutMs = Math.min(input.timeout || bashTimeoutMs, bashMaxTimeoutMs)
   const cut = cutShort(shell, signal, timeoutMs)
   const end = await shell.ended
   const reason = await cut.settled()
-  return toldResult(end, shell, reason, timeoutMs, workspace)
+  const lowered =
+    input.timeout !== undefined && input.timeout > bashMaxTimeoutMs
+      ? `The timeout was lowered to ${bashMaxTimeoutMs} ms, the longest.`
+      : undefined
+  return toldResult({ end, shell, reason, timeoutMs, lowered }, workspace)
 }
 
 type Started =
@@ -124,15 +130,20 @@ function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): 
   }
 }
 
-function toldResult(
-  end: ShellEnd,
-  shell: ShellCommand,
-  reason: CutReason,
-  timeoutMs: number,
-  workspace: Workspace,
-): ToolOutput {
+interface Ended {
+  readonly end: ShellEnd
+  readonly shell: ShellCommand
+  readonly reason: CutReason
+  readonly timeoutMs: number
+  /** Says that the timeout was more than there is. */
+  readonly lowered: string | undefined
+}
+
+function toldResult({ end, shell, reason, timeoutMs, lowered }: Ended, workspace: Workspace): ToolOutput {
   const output = shell.output.toString().replace(/\n+$/, '')
-  const notes = [outcomeOf(end, reason, timeoutMs), directoryNote(end, workspace)].filter((note) => note !== undefined)
+  const notes = [outcomeOf(end, reason, timeoutMs), lowered, directoryNote(end, workspace)].filter(
+    (note) => note !== undefined,
+  )
   const isError = reason !== undefined || end.kind !== 'exited' || end.exitCode !== 0
   const shown = output === '' && !isError ? ['(no output)'] : output === '' ? [] : [output]
   const details: Json = {

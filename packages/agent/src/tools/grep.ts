@@ -45,7 +45,7 @@ export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
     '-C': optional(wholeNumber('Lines to show around each match, with content', { minimum: 0 })),
     '-n': optional(flag('Show line numbers, with content; true when absent')),
     '-i': optional(flag('Upper and lower case are the same')),
-    head_limit: optional(wholeNumber('Only the first lines or files of the output', { minimum: 1 })),
+    head_limit: optional(wholeNumber('Only the first lines or files of the output; 0 for all', { minimum: 0 })),
     multiline: optional(flag('Patterns may span lines, and . matches line ends')),
   })
   return {
@@ -98,7 +98,7 @@ async function search(input: GrepInput, workspace: Workspace, { signal, callId }
   const root = searchRoot(input.path, workspace, callId)
   if (root.kind === 'refused') return failed(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
-  const taken = new TakenLines(mode, root, input.head_limit ?? Number.POSITIVE_INFINITY, workspace)
+  const taken = new TakenLines(mode, root, input.head_limit || Number.POSITIVE_INFINITY, workspace)
   const args = [...argumentsOf(input, mode), '--', ...(root.isDirectory ? ['./'] : [])]
   const end = await runRipgrep({ args, ...whereOf(root), signal }, (text) => taken.take(text))
   if (end.kind === 'aborted') return failed('Interrupted before the search was done.')

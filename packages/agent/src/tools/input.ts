@@ -1,4 +1,5 @@
 import type { InputCheck, Json, JsonObject } from '@halting/core'
+import { coercedInput, jsonOf } from '@halting/core/adapters'
 
 // Written by hand: importing zod costs 55 to 75 ms here, and these few forms need none of it.
 
@@ -20,14 +21,16 @@ export interface InputForm<Input> {
   validate(input: unknown): InputCheck<Input>
 }
 
-/** Makes the form of a tool's input. Every problem is told at once, each with what is right. */
+/** Makes the form of a tool's input. What is plainly meant is taken as it is meant; every problem is told at once, each with what is right. */
 export function inputForm<Input>(toolName: string, fields: Fields<Input>): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
   const required = [...known].filter(([, field]) => field.required).map(([name]) => name)
   const properties = Object.fromEntries([...known].map(([name, field]): [string, Json] => [name, field.schema]))
+  const schema: JsonObject = { type: 'object', properties, required, additionalProperties: false }
   return {
-    schema: { type: 'object', properties, required, additionalProperties: false },
-    validate(input) {
+    schema,
+    validate(given) {
+      const input = problemsOf(given, known).length === 0 ? given : coercedInput(schema, jsonOf(given))
       const problems = problemsOf(input, known)
       // True: every field was found by its own check to be what `Input` says, and there are no others.
       if (problems.length === 0) return { valid: true, input: input as Input }
@@ -68,17 +71,13 @@ export function filledText(description: string): Field<string, true> {
   }
 }
 
-export function wholeNumber(
-  description: string,
-  { minimum, maximum = Number.MAX_SAFE_INTEGER }: { readonly minimum: number; readonly maximum?: number },
-): Field<number, true> {
-  const isBounded = maximum < Number.MAX_SAFE_INTEGER
+/** It has no upper bound: what is more than a tool does is lowered by the tool, which says so. */
+export function wholeNumber(description: string, { minimum }: { readonly minimum: number }): Field<number, true> {
   return {
     required: true,
-    schema: { type: 'integer', description, minimum, ...(isBounded ? { maximum } : {}) },
-    expected: `a whole number, ${minimum} or more${isBounded ? ` and at most ${maximum}` : ''}`,
-    accepts: (value): value is number =>
-      Number.isSafeInteger(value) && Number(value) >= minimum && Number(value) <= maximum,
+    schema: { type: 'integer', description, minimum },
+    expected: `a whole number, ${minimum} or more`,
+    accepts: (value): value is number => Number.isSafeInteger(value) && Number(value) >= minimum,
   }
 }
 

@@ -25,8 +25,8 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
   const { limits } = workspace
   const form = inputForm<ReadInput>('Read', {
     file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
-    offset: optional(wholeNumber('The first line to read, counted from 1', { minimum: 1 })),
-    limit: optional(wholeNumber(`How many lines; ${limits.readLines} when absent`, { minimum: 1 })),
+    offset: optional(wholeNumber('The first line to read, counted from 1', { minimum: 0 })),
+    limit: optional(wholeNumber(`How many lines; ${limits.readLines} when absent`, { minimum: 0 })),
   })
   return {
     name: 'Read',
@@ -160,10 +160,11 @@ async function readText(
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const { limits } = workspace
-  const firstLine = input.offset ?? 1
+  // 0 means what comes without it.
+  const firstLine = input.offset || 1
   const range = {
     firstLine,
-    maxLines: input.limit ?? limits.readLines,
+    maxLines: input.limit || limits.readLines,
     lineCharacters: limits.lineCharacters,
     maxCharacters: limits.readCharacters,
   }

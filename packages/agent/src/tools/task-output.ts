@@ -21,7 +21,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
     task_id: filledText('The id that Bash returned for run_in_background'),
     block: optional(flag('Wait for its end first; true when absent')),
     timeout: optional(
-      wholeNumber(`Milliseconds to wait at most; ${defaultWaitMs} when absent`, { minimum: 0, maximum: longestWaitMs }),
+      wholeNumber(`Milliseconds to wait; ${defaultWaitMs} when absent, ${longestWaitMs} at most`, { minimum: 0 }),
     ),
   })
   return {
@@ -34,10 +34,15 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
     async execute({ task_id: id, block = true, timeout = defaultWaitMs }, { signal }): Promise<ToolOutput> {
       const task = workspace.tasks.get(id)
       if (task === undefined) return unknownTask(id, workspace)
-      if (block && task.state === 'running') await endOrTimeout(task, timeout, signal)
+      const isLowered = timeout > longestWaitMs
+      if (block && task.state === 'running') await endOrTimeout(task, Math.min(timeout, longestWaitMs), signal)
       const output = task.shell.output.toString().replace(/\n+$/, '')
       const state = stateOf(task)
-      return { content: `${state}\n${output === '' ? '(no output yet)' : output}`, details: { task_id: id, state } }
+      const note = isLowered ? `\nThe timeout was lowered to ${longestWaitMs} ms, the longest.` : ''
+      return {
+        content: `${state}\n${output === '' ? '(no output yet)' : output}${note}`,
+        details: { task_id: id, state },
+      }
     },
   }
 }

@@ -205,6 +205,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'testi
   adapters: [
     'abortCauseOf',
     'addUsage',
+    'coercedInput',
     'compileSchema',
     'contextLayers',
     'contextUsage',

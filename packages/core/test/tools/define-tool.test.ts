@@ -38,7 +38,7 @@ describe('a tool made by tool()', () => {
     expect(await answers(read, { path: '/a' }, { path: 'a' }, {})).toEqual([
       'read a',
       'Invalid input for Read: path must begin with /.',
-      'Invalid input for Read: path is missing.',
+      'Invalid input for Read: path is missing. Its fields are path.',
     ])
   })
 
@@ -100,9 +100,9 @@ describe.each([
 
   test('is kept: the JSON Schema first, then the schema itself', async () => {
     const read = tool({ ...named, input, execute: () => 'done' })
-    expect(await answers(read, { path: 1 }, { path: 'a', tags: ['x', 2] })).toEqual([
-      'Invalid input for Read: path must be string, not number.',
-      'Invalid input for Read: tags[1] must be string, not number.',
+    expect(await answers(read, { path: {} }, { path: 'a', tags: ['x', {}] })).toEqual([
+      'Invalid input for Read: path must be string, not object. Its fields are path, limit?, tags?.',
+      'Invalid input for Read: tags[1] must be string, not object. Its fields are path, limit?, tags?.',
     ])
     expect(read.validate?.({ path: 'a', limit: 'many' })).toEqual({ valid: false, message: ofTheLibrary })
   })

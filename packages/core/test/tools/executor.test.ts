@@ -155,13 +155,13 @@ describe('a call that cannot run', () => {
   test('with invalid input is answered with what is right, and is not run', async () => {
     const ran: unknown[] = []
     const schema = { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] }
-    const result = await run([calls({ name: 'Read', input: { path: 7 } }), calls('Read'), 'done'], {
+    const result = await run([calls({ name: 'Read', input: { path: { a: 7 } } }), calls('Read'), 'done'], {
       tools: [reader('Read', (input) => (ran.push(input), 'x'), { schema })],
     })
     expect([resultTexts(result), ran]).toEqual([
       [
-        `Invalid input for Read: path must be string, not number. Nothing was run. Its input schema is ${JSON.stringify(schema)}`,
-        `Invalid input for Read: path is missing. Nothing was run. Its input schema is ${JSON.stringify(schema)}`,
+        `Invalid input for Read: path must be string, not object. Its fields are path. Nothing was run.`,
+        `Invalid input for Read: path is missing. Its fields are path. Nothing was run.`,
       ],
       [],
     ])
@@ -179,11 +179,11 @@ describe('a call that cannot run', () => {
     ])
     const refuses = checked((() => ({ valid: false, message: 'offset is 1-based' })) as never)
     expect(resultTexts(await run([calls('Check'), 'done'], { tools: [refuses] }))).toEqual([
-      'Invalid input for Check: offset is 1-based. Nothing was run. Its input schema is {"type":"object"}',
+      'Invalid input for Check: offset is 1-based. Nothing was run.',
     ])
     const throws = checked((() => { throw new Error('check bug') })) // prettier-ignore
     expect(resultTexts(await run([calls('Check'), 'done'], { tools: [throws] }))).toEqual([
-      'Invalid input for Check: check bug. Nothing was run. Its input schema is {"type":"object"}',
+      'Invalid input for Check: check bug. Nothing was run.',
     ])
   })
 })

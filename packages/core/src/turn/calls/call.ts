@@ -11,6 +11,7 @@ export type InspectedCall = ValidCall | InvalidCall
 
 export interface ValidCall {
   readonly kind: 'valid'
+  /** With its input in the form that the schema wants: what rules and hooks judge. */
   readonly call: ToolUseBlock
   /** Place in the message. */
   readonly index: number

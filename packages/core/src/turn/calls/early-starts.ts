@@ -10,7 +10,8 @@ import type { InspectedCall } from './call.ts'
 export class EarlyStarts {
   readonly #limit: number
   readonly #look: (call: ToolUseBlock, index: number) => InspectedCall | undefined
-  #calls: InspectedCall[] | undefined
+  /** Each beside the call as the model made it: what is known of it may have its input in another form. */
+  #calls: { readonly made: ToolUseBlock; readonly looked: InspectedCall }[] | undefined
   #isOver = false
 
   /** `look` starts the call when rules alone allow it, else it may say what it came to know. */
@@ -24,14 +25,14 @@ export class EarlyStarts {
     if (this.#isOver) return
     const index = this.#calls?.length ?? 0
     const looked = index < this.#limit ? this.#look(call, index) : undefined
-    if (looked !== undefined) (this.#calls ??= []).push(looked)
+    if (looked !== undefined) (this.#calls ??= []).push({ made: call, looked })
     this.#isOver = looked?.kind !== 'valid' || looked.started === undefined
   }
 
   /** What is known of the call in this place of the message. */
   find(call: ToolUseBlock, index: number): InspectedCall | undefined {
-    const looked = this.#calls?.[index]
-    return looked !== undefined && isSame(looked.call, call) ? looked : undefined
+    const known = this.#calls?.[index]
+    return known !== undefined && isSame(known.made, call) ? known.looked : undefined
   }
 }
 

@@ -1,7 +1,8 @@
 import { messageOf } from '../../errors.ts'
 import { disregard } from '../../eventually.ts'
-import { jsonOf, mutableCopyOf, type Json } from '../../json.ts'
+import { deepFreeze, isJsonObject, jsonOf, mutableCopyOf, type Json } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
+import { coercedInput } from '../../tools/coerce-input.ts'
 import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
@@ -15,11 +16,19 @@ export function inspectCall(run: Run, call: ToolUseBlock, index: number): Inspec
 
 /**
  * Checks the call's input against the tool's schema, then by the tool's own check. From here on the tool has a copy of its own:
- * what it changes in it changes nothing on the transcript.
+ * what it changes in it changes nothing on the transcript. An input that plainly means one that fits is that one, for everybody who judges the
+ * call (spec R-TOOL-2a).
  */
-export function inspectInput(tool: AnyTool, call: ToolUseBlock, index: number): InspectedCall {
-  const checked = checkInput(tool, call.input)
-  if (!checked.valid) return { kind: 'invalid', call, index, message: invalidMessage(tool, checked.message) }
+export function inspectInput(tool: AnyTool, made: ToolUseBlock, index: number): InspectedCall {
+  // Inputs come as JSON: replies, hooks and rules are made so where they enter.
+  const { input: given, problems } = fittingInput(tool, made.input as Json)
+  const call = given === made.input ? made : { ...made, input: given }
+  const checked =
+    problems.length > 0 ? { valid: false as const, message: problems.join('; ') } : checkInput(tool, given)
+  if (!checked.valid) {
+    const fields = problems.length > 0 ? fieldsOf(tool) : ''
+    return { kind: 'invalid', call: made, index, message: invalidMessage(tool, checked.message + fields) }
+  }
   const { input } = checked
   const readOnly = isReadOnly(tool, input)
   const parallelSafe = isAgentTool(tool) ? tool.concurrencySafe === true : readOnly && tool.concurrencySafe !== false
@@ -28,11 +37,17 @@ export function inspectInput(tool: AnyTool, call: ToolUseBlock, index: number): 
   return { kind: 'valid', call, index, tool, taken, input, readOnly, parallelSafe, said: undefined, started: undefined }
 }
 
-function checkInput(tool: AnyTool, given: unknown): InputCheck<unknown> {
+/** What fits stays as it is. */
+function fittingInput(tool: AnyTool, given: Json): { readonly input: Json; readonly problems: readonly string[] } {
   const problems = schemaProblems(tool.inputSchema, given)
-  if (problems.length > 0) return { valid: false, message: problems.join('; ') }
-  // Inputs come as JSON: replies, hooks and rules are made so where they enter.
-  const input = mutableCopyOf(given as Json)
+  if (problems.length === 0) return { input: given, problems }
+  const input = coercedInput(tool.inputSchema, given)
+  if (input === given) return { input, problems }
+  return { input: deepFreeze(input), problems: schemaProblems(tool.inputSchema, input) }
+}
+
+function checkInput(tool: AnyTool, given: Json): InputCheck<unknown> {
+  const input = mutableCopyOf(given)
   if (tool.validate === undefined) return { valid: true, input }
   try {
     return checkOf(tool.validate(input), input)
@@ -51,8 +66,18 @@ function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
   return { valid: false, message: 'its check gave no answer ({ valid, input } or { valid, message })' }
 }
 
+/** One line, whatever the problem quotes: the schema was told with the tool. */
 function invalidMessage(tool: AnyTool, problem: string): string {
-  return `Invalid input for ${tool.name}: ${problem}. Nothing was run. Its input schema is ${JSON.stringify(tool.inputSchema)}`
+  const line = problem.replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ').replace(/\.$/, '')
+  return `Invalid input for ${tool.name}: ${line}. Nothing was run.`
+}
+
+/** The names of the fields, where there are few enough to be read. */
+function fieldsOf({ inputSchema: { properties, required } }: AnyTool): string {
+  const names = isJsonObject(properties) ? Object.keys(properties) : []
+  if (names.length === 0 || names.length > 30) return ''
+  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  return `. Its fields are ${names.map((name) => (needed.includes(name) ? name : `${name}?`)).join(', ')}`
 }
 
 function unknownTool(name: string, { context }: Run): string {

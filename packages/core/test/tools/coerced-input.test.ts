@@ -1,0 +1,124 @@
+// Holds rules of docs/spec.md: R-TOOL-2, R-TOOL-2a.
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Permissions } from '../../src/index.ts'
+import { coercedInput, schemaProblems } from '../../src/adapters/index.ts'
+import type { Json, JsonObject } from '../../src/json.ts'
+import { calls, hook, results, resultTexts, run, tool } from '../support/harness.ts'
+
+const schema: JsonObject = {
+  type: 'object',
+  properties: {
+    path: { type: 'string', minLength: 1 },
+    note: { type: 'string' },
+    count: { type: 'integer' },
+    ratio: { type: 'number' },
+    all: { type: 'boolean' },
+    mode: { type: 'string', enum: ['content', 'count', 'Strange', 'strange'] },
+    names: { type: 'array', items: { type: 'string' } },
+    counts: { type: 'array', items: { type: 'integer' } },
+    place: { type: 'object', properties: { line: { type: 'integer' } } },
+    either: { type: ['integer', 'null'] },
+    any: {},
+  },
+  required: ['path'],
+}
+
+describe('what is plainly meant', () => {
+  const cases: readonly (readonly [Json, Json])[] = [
+    [{ count: '3' }, { count: 3 }],
+    [{ count: ' -12 ' }, { count: -12 }],
+    [{ count: '3.0' }, { count: 3 }],
+    [{ ratio: '0.25' }, { ratio: 0.25 }],
+    [{ all: 'true' }, { all: true }],
+    [{ all: 'False' }, { all: false }],
+    [{ path: 404 }, { path: '404' }],
+    [{ path: true }, { path: 'true' }],
+    [{ count: null, path: 'a' }, { path: 'a' }],
+    [{ names: null, all: null }, {}],
+    [{ either: null }, { either: null }],
+    [{ either: '7' }, { either: 7 }],
+    [{ mode: 'Content ' }, { mode: 'content' }],
+    [{ names: 'one' }, { names: ['one'] }],
+    [{ names: '["one","two"]' }, { names: ['one', 'two'] }],
+    [{ names: [1, 'two'] }, { names: ['1', 'two'] }],
+    [{ counts: 3 }, { counts: [3] }],
+    [{ counts: ['1', 2] }, { counts: [1, 2] }],
+    [{ place: '{"line":"3"}' }, { place: { line: 3 } }],
+    ['{"path":"a","count":"3"}', { path: 'a', count: 3 }],
+  ]
+  test.each(cases)('%j is %j', (given, meant) => expect(coercedInput(schema, given)).toEqual(meant))
+})
+
+describe('what is not plain stays as it is', () => {
+  const cases: readonly Json[] = [
+    { count: 'three' }, { count: '' }, { count: '1e3' }, { count: '0x10' }, { count: '007' }, { count: '1.5' },
+    { count: '99999999999999999999' }, { count: true }, { count: [3] }, { count: {} }, { all: 'yes' }, { all: 1 },
+    { path: ['a'] }, { path: {} }, { path: null }, { path: '' }, { note: '' }, { mode: 'STRANGE' }, { mode: 'other' },
+    { names: {} }, { names: '[1' }, { place: 'somewhere' }, { any: '3' }, { any: null }, { unknown: '3' }, { unknown: null },
+    7, null, 'text', [],
+  ] // prettier-ignore
+  test.each(cases.map((given) => [given]))('%j', (given) => expect(coercedInput(schema, given)).toBe(given))
+})
+
+test('what fits stays the very same, and what is coerced once is not coerced again', () => {
+  fc.assert(
+    fc.property(fc.object({ key: fc.constantFrom(...Object.keys(schema['properties'] ?? {})) }), (given) => {
+      const value: Json = JSON.parse(JSON.stringify(given))
+      const taken = coercedInput(schema, value)
+      if (schemaProblems(schema, value).length === 0) expect(taken).toEqual(value)
+      expect(coercedInput(schema, taken)).toEqual(taken)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+describe('in a run', () => {
+  const rules = (judged: unknown[]): Permissions => ({
+    denies: ({ call }) => void judged.push(['denies', call.input]),
+    decide: ({ call }) => (judged.push(['decides', call.input]), { behavior: 'allow' }),
+  })
+
+  test('rules, hooks and the tool all have the input as it is meant; the transcript has it as it was said', async () => {
+    const judged: unknown[] = []
+    const sees = hook(['beforeToolUse', 'afterToolUse'], ({ trigger, toolCall }) => {
+      judged.push([trigger, toolCall?.input])
+      return undefined
+    })
+    const counts = { ...tool('Count', (input) => JSON.stringify(input)), inputSchema: schema }
+    const result = await run([calls({ name: 'Count', input: { path: 'a', count: '3', all: null } }), 'done'], {
+      tools: [counts],
+      permissions: rules(judged),
+      hooks: [sees],
+    })
+    const meant = { path: 'a', count: 3 }
+    expect(resultTexts(result)).toEqual([JSON.stringify(meant)])
+    expect(judged).toEqual(expect.arrayContaining([['denies', meant], ['beforeToolUse', meant], ['decides', meant], ['afterToolUse', meant]])) // prettier-ignore
+    expect(judged.filter((entry) => !JSON.stringify(entry).includes(JSON.stringify(meant)))).toEqual([])
+    expect(JSON.stringify(result.state.transcript.messages())).toContain('"count":"3"')
+  })
+
+  test('an early start is taken over, also where the input was coerced', async () => {
+    let ran = 0
+    const counts = { ...tool('Count', () => `${++ran}`, { readOnly: true }), inputSchema: schema }
+    const result = await run([calls({ name: 'Count', input: { path: 'a', count: '3' } }), 'done'], { tools: [counts] })
+    expect([resultTexts(result), ran]).toEqual([['1'], 1])
+  })
+
+  test('a refusal is one line that says what is wrong and names the fields', async () => {
+    const result = await run(
+      [calls({ name: 'Count', input: { path: { 'a\nb': 1 }, count: 'x\ny' } }, { name: 'Says', input: {} }), 'done'],
+      {
+        tools: [
+          { ...tool('Count', 'ran'), inputSchema: schema },
+          { ...tool('Says', 'ran'), validate: () => ({ valid: false, message: 'one\n  two.' }) },
+        ],
+      },
+    )
+    expect(resultTexts(result)).toEqual([
+      'Invalid input for Count: path must be string, not object; count must be integer, not string. Its fields are path, note?, count?, ratio?, all?, mode?, names?, counts?, place?, either?, any?. Nothing was run.',
+      'Invalid input for Says: one two. Nothing was run.',
+    ])
+    expect(results(result).every(({ is_error }) => is_error === true)).toBe(true)
+  })
+})
