@@ -26,6 +26,40 @@ describe('what a command says comes back whole', () => {
     expect(await codingTools().use('Bash', { command: 'true' })).toMatchObject({ text: '(no output)', isError: false })
   })
 
+  test('exit code 1 of grep, diff and test is an answer, of one command or the last of a pipe', async () => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'a'), 'one\n')
+    writeFileSync(join(cwd, 'b'), 'two\n')
+    const answers = [
+      ['grep three a', 'no match'], ['grep three a 2>/dev/null', 'no match'], ['cat a | sort | grep -c three', 'no match'],
+      ['timeout 10 egrep three a', 'no match'], ["LC_ALL=C fgrep three <<< 'a'", 'no match'], ['diff a b', 'they differ'],
+      ['diff -q a b 2>&1', 'they differ'], ['cmp a b', 'they differ'], ['test -d a', 'it is false'], ['[ 1 = 2 ]', 'it is false'],
+      ['[[ 1 = 2 ]]', 'it is false'], ['git diff --no-index a b', 'they differ'], ['time grep three a', 'no match'],
+    ] as const // prettier-ignore
+    for (const [command, answer] of answers) {
+      const { text, isError, details } = await use('Bash', { command })
+      expect([command, isError, details['exitCode']]).toEqual([command, false, 1])
+      expect(text.endsWith(`Exit code 1: ${answer}.`)).toBe(true)
+    }
+  })
+
+  test('of other commands, of lists, and where it may have another cause, it is an error', async () => {
+    const { use, cwd } = codingTools()
+    writeFileSync(join(cwd, 'a'), 'one\n')
+    const errors = [
+      'false', 'cat a && grep three a', 'false; grep three a', 'true || grep x a; false', 'grep three a | false', 'grep three < missing',
+      'grep three a > /nowhere/at/all', '! grep one a', 'f() { return 1; }; f', '(grep three a)', 'g=grep; $g three a',
+      'bash -c "grep three a"', 'echo a | xargs false', 'git rev-parse --verify -q nothing', 'exit 1',
+    ] // prettier-ignore
+    for (const command of errors) {
+      const { text, isError } = await use('Bash', { command })
+      expect([command, isError]).toEqual([command, true])
+      expect(text).toMatch(/Exit code \d+$/)
+    }
+    expect(await use('Bash', { command: 'grep three missing' })).toMatchObject({ isError: true })
+    expect(await use('Bash', { command: 'grep "[" a' })).toMatchObject({ isError: true })
+  })
+
   test('a signal that ends the shell is named', async () => {
     expect(await codingTools().use('Bash', { command: 'kill -KILL $$' })).toMatchObject({
       text: 'The shell was ended by SIGKILL.',

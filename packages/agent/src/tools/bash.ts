@@ -1,5 +1,6 @@
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
+import { answerOfExitOne } from '../shell/exit-answer.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
@@ -82,7 +83,8 @@ async function run(input: BashInput, workspace: Workspace, { signal }: ToolConte
     input.timeout !== undefined && input.timeout > bashMaxTimeoutMs
       ? `The timeout was lowered to ${bashMaxTimeoutMs} ms, the longest.`
       : undefined
-  return toldResult({ end, shell, reason, timeoutMs, lowered }, workspace)
+  const answer = reason === undefined && end.exitCode === 1 ? answerOfExitOne(input.command) : undefined
+  return toldResult({ end, shell, reason, timeoutMs, lowered, answer }, workspace)
 }
 
 type Started =
@@ -137,14 +139,17 @@ interface Ended {
   readonly timeoutMs: number
   /** Says that the timeout was more than there is. */
   readonly lowered: string | undefined
+  /** What the exit code says, where it is an answer and no failure. */
+  readonly answer: string | undefined
 }
 
-function toldResult({ end, shell, reason, timeoutMs, lowered }: Ended, workspace: Workspace): ToolOutput {
+function toldResult({ end, shell, reason, timeoutMs, lowered, answer }: Ended, workspace: Workspace): ToolOutput {
   const output = shell.output.toString().replace(/\n+$/, '')
-  const notes = [outcomeOf(end, reason, timeoutMs), lowered, directoryNote(end, workspace)].filter(
+  const notes = [outcomeOf(end, reason, timeoutMs, answer), lowered, directoryNote(end, workspace)].filter(
     (note) => note !== undefined,
   )
-  const isError = reason !== undefined || end.kind !== 'exited' || end.exitCode !== 0
+  const isFine = end.exitCode === 0 || answer !== undefined
+  const isError = reason !== undefined || end.kind !== 'exited' || !isFine
   const shown = output === '' && !isError ? ['(no output)'] : output === '' ? [] : [output]
   const details: Json = {
     stdout: output,
@@ -152,18 +157,25 @@ function toldResult({ end, shell, reason, timeoutMs, lowered }: Ended, workspace
     interrupted: reason === 'aborted',
     timedOut: reason === 'timed out',
     exitCode: end.exitCode,
+    ...(answer !== undefined && { returnCodeInterpretation: answer }),
   }
   return { content: [...shown, ...notes].join('\n'), isError, details }
 }
 
-function outcomeOf(end: ShellEnd, reason: CutReason, timeoutMs: number): string | undefined {
+function outcomeOf(
+  end: ShellEnd,
+  reason: CutReason,
+  timeoutMs: number,
+  answer: string | undefined,
+): string | undefined {
   if (reason === 'aborted') return 'Interrupted: the command and all that it started were ended before it was done.'
   if (reason === 'timed out') {
     return `Timed out after ${timeoutMs} ms: the command and all that it started were ended. Set timeout higher, or run_in_background.`
   }
   if (end.kind === 'not started') return `bash could not be started: ${end.detail ?? 'unknown'}`
   if (end.kind === 'killed') return `The shell was ended by ${end.detail ?? 'a signal'}.`
-  return end.exitCode === 0 ? undefined : `Exit code ${end.exitCode}`
+  if (end.exitCode === 0) return undefined
+  return answer === undefined ? `Exit code ${end.exitCode}` : `Exit code ${end.exitCode}: ${answer}.`
 }
 
 function directoryNote({ directory }: ShellEnd, workspace: Workspace): string | undefined {

@@ -66,7 +66,7 @@ test('what fits stays the very same, and what is coerced once is not coerced aga
     fc.property(fc.object({ key: fc.constantFrom(...Object.keys(schema['properties'] ?? {})) }), (given) => {
       const value: Json = JSON.parse(JSON.stringify(given))
       const taken = coercedInput(schema, value)
-      if (schemaProblems(schema, value).length === 0) expect(taken).toEqual(value)
+      expect(schemaProblems(schema, value).length === 0 ? taken : value).toEqual(value)
       expect(coercedInput(schema, taken)).toEqual(taken)
     }),
     { numRuns: 500 },

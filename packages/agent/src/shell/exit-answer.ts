@@ -1,0 +1,75 @@
+import type { Command, PipelineNode, Redirection } from 'unbash'
+import { parse } from 'unbash'
+import { shellWords } from './words.ts'
+import { formsOf } from './wrappers.ts'
+
+const longestCommand = 50_000
+
+/**
+ * What exit code 1 of a command line says, where it is an answer and no failure: of grep, diff, test and their like. Only for one command, or the
+ * last of one pipe: after a list nobody knows whose code it is.
+ */
+export function answerOfExitOne(command: string): string | undefined {
+  if (command.length > longestCommand) return undefined
+  const last = lastCommandOf(command)
+  if (last === undefined) return undefined
+  if (last.type === 'TestCommand') return isFalse
+  // A redirect that fails also gives 1.
+  if (last.type !== 'Command' || last.name === undefined || !last.redirects.every(cannotFail)) return undefined
+  const [name, ...args] = namesOf(last)
+  if (name === 'git') return answerOfGit(args)
+  return name !== undefined && Object.hasOwn(answers, name) ? answers[name] : undefined
+}
+
+const noMatch = 'no match'
+const differ = 'they differ'
+const isFalse = 'it is false'
+
+const answers: Readonly<Record<string, string>> = {
+  grep: noMatch,
+  egrep: noMatch,
+  fgrep: noMatch,
+  zgrep: noMatch,
+  rg: noMatch,
+  diff: differ,
+  cmp: differ,
+  test: isFalse,
+  '[': isFalse,
+}
+
+function lastCommandOf(command: string): Exclude<PipelineNode, { readonly type: 'Pipeline' }> | undefined {
+  try {
+    const { commands, errors } = parse(command)
+    const [statement] = commands
+    if (commands.length !== 1 || statement === undefined || statement.background === true) return undefined
+    if (errors !== undefined && errors.length > 0) return undefined
+    const { command: whole } = statement
+    if (whole.type === 'AndOr') return undefined
+    if (whole.type !== 'Pipeline') return whole
+    return whole.prefixes.some(({ type }) => type === 'Negation') ? undefined : whole.commands.at(-1)
+  } catch {
+    return undefined
+  }
+}
+
+function cannotFail(redirect: Redirection): boolean {
+  if (redirect.type !== 'Redirect') return true
+  const to = redirect.target?.text ?? ''
+  return to === '/dev/null' || (/^[<>]&$/.test(redirect.operator) && /^[12]$/.test(to))
+}
+
+/** The words of the command, without its wrappers; nothing where one is not known. */
+function namesOf({ name, args }: Command): readonly string[] {
+  const words = name === undefined ? [] : [name, ...args].flatMap((part) => shellWords(part))
+  const inner = formsOf(words).at(-1) ?? []
+  // Its own exit codes tell of those of many commands.
+  if (words[0]?.kind !== 'literal' || inner[0]?.kind !== 'literal' || words.some(({ value }) => value === 'xargs'))
+    return []
+  return inner.map(({ value }) => value)
+}
+
+function answerOfGit([command, ...args]: readonly string[]): string | undefined {
+  if (command === 'grep') return noMatch
+  const tells = command === 'diff' && args.some((arg) => /^--(?:exit-code|quiet|no-index)$/.test(arg))
+  return tells ? differ : undefined
+}
