@@ -325,8 +325,8 @@ describe('Edit', () => {
     expect((await use('Edit', { file_path: 'file.txt', old_string: 'x', new_string: 'x' })).text).toMatch(
       /are the same/,
     )
-    expect((await use('Edit', { file_path: 'file.txt', old_string: '', new_string: 'x' })).text).toMatch(
-      /old_string is empty/,
+    expect((await use('Edit', { file_path: 'file.txt', old_string: '', new_string: 'y' })).text).toMatch(
+      /is there and is not empty, and old_string is/,
     )
   })
 

@@ -6,7 +6,7 @@ import { isImage } from '../tools/image.ts'
 import { readLines } from '../tools/line-reader.ts'
 import { numberedLines } from '../tools/numbered-lines.ts'
 import { type InPlace, openInPlace } from '../open-in-place.ts'
-import { createReadTool, startOf } from '../tools/read.ts'
+import { createReadTool, isBinary, startOf } from '../tools/read.ts'
 import { codeOf } from '../tools/result.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { todoListOf } from './todo-list.ts'
@@ -87,7 +87,7 @@ async function carriedText(
 ): Promise<CarriedText | undefined> {
   const path = seen.realPath
   const start = await startOf(file)
-  if (start.includes(0) || isPdf(start) || isImage(path, start)) return undefined
+  if (isBinary(start) || isPdf(start) || isImage(path, start)) return undefined
   const { editBytes, lineCharacters } = workspace.limits
   const firstLine = stats.size <= room ? 1 : seen.firstLine
   const range = { firstLine, maxLines: Infinity, lineCharacters, maxCharacters: room }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
+import { encodingOf } from './text-encoding.ts'
 
 /** Part of a text file, as lines without their ends. */
 export interface LinesRead {
@@ -35,7 +36,7 @@ export async function readLines(
 ): Promise<LinesRead> {
   const taker = new LineTaker(range)
   const hash = createHash('sha256')
-  const decoder = new StringDecoder('utf8')
+  let decoder: Decoder | undefined
   const buffer = Buffer.alloc(chunkBytes)
   for (;;) {
     signal.throwIfAborted()
@@ -43,13 +44,27 @@ export async function readLines(
     if (bytesRead === 0) break
     const bytes = buffer.subarray(0, bytesRead)
     if (hashes) hash.update(bytes)
+    decoder ??= decoderOf(bytes)
     taker.take(decoder.write(bytes))
     if (!hashes && taker.hasMore) return { lines: taker.lines, lineCount: undefined, hasMore: true, hash: undefined }
   }
-  taker.take(decoder.end())
+  taker.take(decoder?.end() ?? '')
   taker.finish()
   const { lines, hasMore, lineCount } = taker
   return { lines, lineCount, hasMore, hash: hashes ? hash.digest('base64') : undefined }
+}
+
+interface Decoder {
+  write(bytes: Buffer): string
+  end(): string
+}
+
+/** By the first bytes of the file. What is no text in its encoding becomes the sign for that. */
+function decoderOf(start: Uint8Array): Decoder {
+  const encoding = encodingOf(start)
+  if (encoding === 'utf-8') return new StringDecoder('utf8')
+  const decoder = new TextDecoder(encoding, { ignoreBOM: true })
+  return { write: (bytes) => decoder.decode(bytes, { stream: true }), end: () => decoder.decode() }
 }
 
 /** Splits chunks into lines and keeps those of a range. A line that is too long is kept as its head and its length. */

@@ -10,6 +10,7 @@ import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { codeOf, failed } from './result.ts'
+import { encodingOf } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface ReadInput {
@@ -60,12 +61,17 @@ async function readFound(
   const start = await startOf(found.file)
   if (isImage(path, start)) return readImageFile(found, workspace)
   if (isPdf(start)) return describePdf(found, workspace)
-  if (start.includes(0)) {
+  if (isBinary(start)) {
     return failed(
       `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
     )
   }
   return readText(input, found, workspace, signal)
+}
+
+/** Zeros are no text, but for UTF-16. */
+export function isBinary(start: Uint8Array): boolean {
+  return start.includes(0) && encodingOf(start) === 'utf-8'
 }
 
 /** A file that is open. It is the one that was judged: what stands at its path later does not matter. */

@@ -15,6 +15,8 @@ export function replaceIn(
   text: string,
   { oldText, newText, all }: { readonly oldText: string; readonly newText: string; readonly all: boolean },
 ): Replaced {
+  // Nothing is replaced in nothing: the new text is all of it.
+  if (oldText === '' && text === '') return { kind: 'replaced', text: newText, count: 1, firstLine: 1 }
   const plain = toPlainEnds(text)
   const plainOld = toPlainEnds(oldText)
   const places = placesOf(plain, plainOld)
@@ -42,6 +44,7 @@ function toPlainEnds(text: string): string {
 }
 
 function placesOf(text: string, part: string): readonly number[] {
+  if (part === '') return []
   const places: number[] = []
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) places.push(at)
   return places

@@ -6,6 +6,7 @@ import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts
 import { holdFolder, type InPlace, named, openInPlace, PathMovedError } from '../open-in-place.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
+import { decodedText, encodedText, encodingOf, type TextEncoding } from './text-encoding.ts'
 
 /** What stands at a path. */
 export type LoadedFile =
@@ -14,16 +15,17 @@ export type LoadedFile =
       readonly kind: 'text'
       readonly text: string
       readonly hasMark: boolean
+      readonly encoding: TextEncoding
       readonly seen: SeenFile
       readonly mode: number
+      /** Names of it; beyond the first they are hard links. */
+      readonly names: number
     }
   /** It is there and cannot be taken as text; says why. */
   | { readonly kind: 'not text'; readonly why: string; readonly seen: SeenFile; readonly mode: number }
   | { readonly kind: 'not a file'; readonly why: string }
 
-const byteOrderMark = '\uFEFF'
-
-/** Reads a whole file as UTF-8, strictly: a byte that would not survive the way back makes it no text. */
+/** Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. */
 export async function loadFile(path: string, largestBytes: number): Promise<LoadedFile> {
   const found = await openIfThere(path)
   if (found === undefined) return { kind: 'absent' }
@@ -46,13 +48,9 @@ async function loaded(
   }
   const bytes = await file.readFile()
   const seen = seenFile(stats, hashOf(bytes))
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-    const hasMark = text.startsWith(byteOrderMark)
-    return { kind: 'text', text: hasMark ? text.slice(1) : text, hasMark, seen, mode }
-  } catch {
-    return { kind: 'not text', why: 'is not UTF-8 text', seen, mode }
-  }
+  const decoded = decodedText(bytes)
+  if (decoded !== undefined) return { kind: 'text', ...decoded, seen, mode, names: stats.nlink }
+  return { kind: 'not text', why: `is not ${encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16'} text`, seen, mode }
 }
 
 async function openIfThere(path: string): Promise<InPlace | undefined> {
@@ -66,6 +64,8 @@ async function openIfThere(path: string): Promise<InPlace | undefined> {
 
 export interface SaveOptions {
   readonly hasMark?: boolean
+  /** UTF-8 when absent. */
+  readonly encoding?: TextEncoding
   readonly mode?: number
   /** Who keeps what the file was, and for which call. */
   readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
@@ -78,9 +78,9 @@ export interface SaveOptions {
 export async function saveFile(
   path: string,
   text: string,
-  { hasMark = false, mode, keeping }: SaveOptions = {},
+  { hasMark = false, encoding = 'utf-8', mode, keeping }: SaveOptions = {},
 ): Promise<SeenFile> {
-  const bytes = Buffer.from(hasMark ? byteOrderMark + text : text, 'utf8')
+  const bytes = encodedText({ text, encoding, hasMark })
   const save = (): Promise<SeenFile> => replaceFile(path, bytes, mode)
   if (keeping?.checkpoints === undefined) return save()
   return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode }, save)

@@ -1,0 +1,188 @@
+import { headOf } from '@halting/core/adapters'
+import { redactedMark } from '../redact/mark.ts'
+import { numberedLines } from './numbered-lines.ts'
+import { closestLines } from './similar-lines.ts'
+
+/** Texts beyond this are not looked through: it would take seconds. */
+const longestText = 1_000_000
+const longestOld = 100_000
+const mostLines = 12
+const lineCharacters = 200
+const snippetCharacters = 2000
+
+/** Says why a text that was to be replaced is not in a file: the place that is most like it, and what differs there. Bounded. */
+export function whyNotFound(fileText: string, oldString: string): string {
+  // Line ends of either kind match each other.
+  const [text, oldText] = [fileText.replaceAll('\r\n', '\n'), oldString.replaceAll('\r\n', '\n')]
+  if (oldText.includes(redactedMark) && !text.includes(redactedMark))
+    return `old_string has ${redactedMark} where the file has a secret that was not shown. Take lines without it.`
+  if (text.length > longestText || oldText.length > longestOld)
+    return 'It must match exactly, spaces and indentation too, without line numbers. Read the place again.'
+  const near = foldedPlace(text, oldText) ?? similarPlace(text, oldText)
+  if (near === undefined) return 'Nothing in the file is like it. Read the file, or search it with Grep.'
+  const lines = text.split(near.ends)
+  return [
+    near.why,
+    shownLines(lines, near),
+    ...difference(lines, oldText, near),
+    'Take the text as the file has it.',
+  ].join('\n')
+}
+
+interface Near {
+  /** The first line, counted from 0. */
+  readonly line: number
+  readonly count: number
+  readonly why: string
+  /** What ends the lines that are counted. */
+  readonly ends: '\n' | RegExp
+}
+
+interface Fold {
+  readonly what: string
+  /** Of both texts; lines stay lines. */
+  readonly both?: (text: string) => string
+  /** Of what was to be replaced alone. */
+  readonly old?: (text: string) => string
+}
+
+const spaces: Fold = {
+  what: 'white space',
+  both: (text) => text.replace(/[^\S\n]+/g, ' ').replace(/^ | $/gm, ''),
+}
+const lookAlikes: Fold = {
+  what: 'characters that look alike (quotes, dashes, spaces, accents)',
+  both: (text) =>
+    text
+      .normalize('NFKC')
+      .replace(/[\u2018\u2019\u201A\u201B\u2032\u02BC\u0060\u00B4]/g, "'")
+      .replace(/[\u201C\u201D\u201E\u201F\u2033\u00AB\u00BB]/g, '"')
+      .replace(/[\u2010-\u2015\u2212\u00AD\uFE58\uFE63]/g, '-')
+      .replace(/[\u200B-\u200F\u2060\uFEFF]/g, '')
+      .replace(/[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g, ' '),
+}
+const letterCase: Fold = { what: 'upper and lower case', both: (text) => text.toLowerCase() }
+const escapes: Fold = {
+  what: 'escapes (old_string has \\n, \\t, \\" or \\\\ as two characters, or the other way round)',
+  both: (text) =>
+    text
+      .replaceAll('\\\\', '\\')
+      .replace(/\\(["'`$])/g, '$1')
+      .replaceAll('\\t', '\t'),
+  old: (text) => text.replaceAll('\\n', '\n'),
+}
+const lineNumbers: Fold = {
+  what: 'the line numbers of Read, which are no part of the file',
+  old: (text) => text.replace(/^ {0,6}\d+(?:\t|\u2192)/gm, ''),
+}
+const lineEnds: Fold = {
+  what: 'line ends (the file has carriage returns alone)',
+  both: (text) => text.replaceAll('\r', '\n'),
+}
+const outerSpace: Fold = { what: 'white space around it', old: (text) => text.trim() }
+
+/** In this order: the first that makes them the same says what differs. */
+const folds: readonly (readonly Fold[])[] = [
+  [lineNumbers],
+  [spaces],
+  [outerSpace],
+  [lookAlikes],
+  [letterCase],
+  [escapes],
+  [lineEnds],
+  [lineNumbers, spaces],
+  [spaces, outerSpace],
+  [spaces, lookAlikes],
+  [spaces, escapes],
+  [lineNumbers, spaces, lookAlikes, outerSpace],
+  [spaces, lookAlikes, letterCase, outerSpace],
+]
+
+/** The place where the two are the same once something about them is left out of account. */
+function foldedPlace(text: string, oldText: string): Near | undefined {
+  for (const fold of folds) {
+    const old = fold.reduce((folded, { both = same, old: ofOld = same }) => both(ofOld(folded)), oldText)
+    if (old.trim() === '') continue
+    const whole = fold.reduce((folded, { both = same }) => both(folded), text)
+    const at = whole.indexOf(old)
+    if (at === -1) continue
+    const line = lineAt(whole, at)
+    const more = whole.indexOf(old, at + old.length) === -1 ? '' : ' It is the first of several such places.'
+    const what = fold.map((each) => each.what).join(' and ')
+    const count = old.split('\n').length
+    const isPrefix = fold.length === 1 && fold[0] === lineNumbers
+    const why = isPrefix
+      ? `old_string has ${what}. Without them it is ${linesOf(line, count)}:${more}`
+      : `The nearest place is ${linesOf(line, count)}; what differs is ${what}.${more}`
+    return { line, count, why, ends: fold.includes(lineEnds) ? /[\r\n]/ : '\n' }
+  }
+  return undefined
+}
+
+const same = (text: string): string => text
+
+function similarPlace(text: string, oldText: string): Near | undefined {
+  const old = oldText.replace(/\n$/, '').split('\n')
+  const found = closestLines(text.split('\n'), old)
+  if (found === undefined) return undefined
+  const { line, sameLines } = found
+  const told = old.length === 1 ? 'it is like old_string' : `${sameLines} of its ${old.length} lines are the same`
+  return { line, count: old.length, why: `The nearest place is ${linesOf(line, old.length)}: ${told}.`, ends: '\n' }
+}
+
+function linesOf(line: number, count: number): string {
+  return count === 1 ? `line ${line + 1}` : `lines ${line + 1} to ${line + count}`
+}
+
+function lineAt(text: string, place: number): number {
+  let line = 0
+  for (let at = text.indexOf('\n'); at !== -1 && at < place; at = text.indexOf('\n', at + 1)) line += 1
+  return line
+}
+
+function shownLines(lines: readonly string[], { line, count }: Near): string {
+  const shown = lines.slice(line, line + Math.min(count, mostLines))
+  const rest = count > mostLines ? `\n[... ${count - mostLines} more lines]` : ''
+  return headOf(numberedLines(shown, line + 1, lineCharacters), snippetCharacters) + rest
+}
+
+/** The first line that differs, with what cannot be seen made visible. */
+function difference(lines: readonly string[], oldText: string, { line, count }: Near): readonly string[] {
+  const old = oldText.split('\n')
+  for (let index = 0; index < Math.min(count, old.length); index += 1) {
+    const [has, wanted] = [lines[line + index] ?? '', old[index] ?? '']
+    if (isThere(has, wanted, index === 0, index === old.length - 1)) continue
+    const [file, given] = around(has, wanted)
+    return [`Line ${line + index + 1} of the file has ${file}, old_string has ${given}.`]
+  }
+  return []
+}
+
+/** The first line of what was to be replaced may be the end of one in the file, and the last the beginning of one. */
+function isThere(has: string, wanted: string, isFirst: boolean, isLast: boolean): boolean {
+  if (isFirst && isLast) return has.includes(wanted)
+  return isFirst ? has.endsWith(wanted) : isLast ? has.startsWith(wanted) : has === wanted
+}
+
+const shownAround = 60
+
+/** Both from shortly before where they part. */
+function around(has: string, wanted: string): readonly [string, string] {
+  let at = 0
+  while (at < has.length && at < wanted.length && has[at] === wanted[at]) at += 1
+  const start = Math.max(0, at - 20)
+  const show = (line: string): string => {
+    const part = headOf(line.slice(start), shownAround)
+    const cut = start + part.length < line.length ? '...' : ''
+    return `${start > 0 ? '...' : ''}${visible(part)}${cut}`
+  }
+  return [show(has), show(wanted)]
+}
+
+/** In quotes, with all that is not plain ASCII as its number. */
+function visible(text: string): string {
+  return JSON.stringify(text).replace(
+    /[\u007F-\uFFFF]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,67 @@
+/** How a text file is written as bytes. */
+export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be'
+
+export interface WrittenText {
+  readonly text: string
+  readonly encoding: TextEncoding
+  /** It begins with a byte order mark, which is no part of `text`. */
+  readonly hasMark: boolean
+}
+
+const mark = '\uFEFF'
+
+/** The encoding that the first bytes of a file tell: a mark, or zeros in every second place, as Latin letters in UTF-16 have them. */
+export function encodingOf(start: Uint8Array): TextEncoding {
+  const [first, second, third, fourth] = start
+  // Four bytes a character begin the same way, and are not read.
+  if (first === 0xff && second === 0xfe && (third !== 0 || fourth !== 0)) return 'utf-16le'
+  if (first === 0xfe && second === 0xff) return 'utf-16be'
+  return encodingByZeros(start.subarray(0, 4096))
+}
+
+function encodingByZeros(start: Uint8Array): TextEncoding {
+  const zeros: [number, number] = [0, 0]
+  for (const [at, byte] of start.entries()) if (byte === 0) zeros[at % 2 === 0 ? 0 : 1] += 1
+  const [even, odd] = zeros
+  const encoding = odd > even ? 'utf-16le' : 'utf-16be'
+  const isLikely =
+    start.length >= 4 && Math.max(even, odd) >= start.length / 4 && Math.min(even, odd) < start.length / 32
+  return isLikely && isPlainText(start, encoding) ? encoding : 'utf-8'
+}
+
+/** Numbers of two bytes look like UTF-16, too. Text has no control characters. */
+function isPlainText(start: Uint8Array, encoding: TextEncoding): boolean {
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(start, { stream: true })
+    return !/[^\P{Cc}\t\n\v\f\r]/u.test(text)
+  } catch {
+    return false
+  }
+}
+
+/** Decodes strictly: undefined where the bytes would not come back the same. */
+export function decodedText(bytes: Uint8Array): WrittenText | undefined {
+  const encoding = encodingOf(bytes)
+  try {
+    const whole = new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes)
+    const hasMark = whole.startsWith(mark)
+    return { text: hasMark ? whole.slice(1) : whole, encoding, hasMark }
+  } catch {
+    return undefined
+  }
+}
+
+export function encodedText({ text, encoding, hasMark }: WrittenText): Buffer {
+  const bytes = Buffer.from(hasMark ? mark + text : text, encoding === 'utf-8' ? 'utf8' : 'utf16le')
+  return encoding === 'utf-16be' ? bytes.swap16() : bytes
+}
+
+/** Half a character would become another one on the way to disk. */
+export function isWritable(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
+}
+
+/** For people and models: `UTF-16 (little-endian)`. */
+export function nameOfEncoding(encoding: TextEncoding): string {
+  return { 'utf-8': 'UTF-8', 'utf-16le': 'UTF-16 (little-endian)', 'utf-16be': 'UTF-16 (big-endian)' }[encoding]
+}

@@ -1,0 +1,168 @@
+// Holds rules of docs/spec.md: R-HAND-3 to R-HAND-5.
+import { linkSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { codingTools, type Harness } from './support/harness.ts'
+
+async function withFile(content: string | Buffer): Promise<Harness & { readonly path: string }> {
+  const harness = codingTools()
+  const path = join(harness.cwd, 'file')
+  writeFileSync(path, content)
+  await harness.use('Read', { file_path: 'file' })
+  return { ...harness, path }
+}
+
+async function miss(content: string, old: string): Promise<string> {
+  const { use, path } = await withFile(content)
+  const { text, isError } = await use('Edit', { file_path: 'file', old_string: old, new_string: 'something else' })
+  expect(isError).toBe(true)
+  expect(readFileSync(path, 'utf8')).toBe(content)
+  expect(text.startsWith(`${path}: old_string is not in the file. `)).toBe(true)
+  return text.slice(`${path}: old_string is not in the file. `.length)
+}
+
+const program = 'function first() {\n\treturn "one"\n}\n\nfunction second() {\n\treturn “two”\n}\n'
+
+describe('what is not there is told with the nearest place and what differs', () => {
+  const cases: readonly (readonly [string, string, string, readonly string[]])[] = [
+    ['spaces for a tab', program, '{\n    return "one"\n}', ['lines 1 to 3; what differs is white space.', '     2\t\treturn "one"', 'Line 2 of the file has "\\treturn \\"one\\"", old_string has "    return \\"one\\"".']], // prettier-ignore
+    ['space at the end of a line', 'a = 1  \nb = 2\n', 'a = 1\nb = 2', ['lines 1 to 2; what differs is white space', 'Line 1 of the file has "a = 1  ", old_string has "a = 1".']], // prettier-ignore
+    ['a line end too much', 'a\nb', 'b\n', ['line 2; what differs is white space around it']],
+    ['straight quotes for curly ones', program, '\treturn "two"', ['line 6; what differs is characters that look alike', 'Line 6 of the file has "\\treturn \\u201ctwo\\u201d"']], // prettier-ignore
+    ['a space that does not break', 'price: 10\u00A0€\n', 'price: 10 €', ['line 1; what differs is']],
+    ['an accent of two characters', 'cafe\u0301 open\n', 'café open', ['line 1; what differs is characters that look alike', 'has "caf\\u00e9 open"']], // prettier-ignore
+    ['a long dash', 'a – b\n', 'a - b', ['line 1; what differs is characters that look alike']],
+    ['upper case', 'const Name = 1\n', 'const name = 1', ['line 1; what differs is upper and lower case']],
+    ['the line numbers of Read', program, '     1\tfunction first() {\n     2\t\treturn "one"', ['old_string has the line numbers of Read, which are no part of the file. Without them it is lines 1 to 2:']], // prettier-ignore
+    ['line numbers, and spaces for the tab', program, '     2\t    return "one"\n     3\t}', ['lines 2 to 3', 'the line numbers of Read', 'white space']], // prettier-ignore
+    ['line ends as two characters', 'one\ntwo\n', 'one\\ntwo', ['lines 1 to 2; what differs is escapes']],
+    ['quotes with a backslash', 'say("hi")\n', 'say(\\"hi\\")', ['line 1; what differs is escapes']],
+    [
+      'carriage returns alone',
+      'one\rtwo\rthree',
+      'two\nthree',
+      ['lines 2 to 3; what differs is line ends', '     2\ttwo'],
+    ],
+    ['another word', program, 'function first() {\n\treturn "uno"\n}', ['lines 1 to 3: 2 of its 3 lines are the same.', 'Line 2 of the file has "\\treturn \\"one\\"", old_string has "\\treturn \\"uno\\"".']], // prettier-ignore
+    ['a line that is like it', 'let a = 1\nconst total = sum(items) + tax\nlet b = 2\n', 'const total = sum(item) + taxes', ['line 2: it is like old_string']], // prettier-ignore
+    ['a line left out', 'one line\ntwo line\nthree line\nfour line\n', 'one line\nthree line\nfour line', ['2 of its 3 lines are the same']], // prettier-ignore
+    [
+      'in a file with CRLF',
+      'if (a) {\r\n\tb()\r\n}\r\n',
+      'if (a) {\n  b()\n}',
+      ['lines 1 to 3; what differs is white space'],
+    ],
+    [
+      'twice',
+      'x  y\n\nx  y\n',
+      'x y',
+      ['line 1; what differs is white space. It is the first of several such places.'],
+    ],
+    ['the mark of a secret', 'key=abc\n', 'key=[REDACTED]', ['old_string has [REDACTED] where the file has a secret']],
+    [
+      'nothing like it',
+      program,
+      'zzzz qqqq',
+      ['Nothing in the file is like it. Read the file, or search it with Grep.'],
+    ],
+    ['an empty file', '', 'a', ['Nothing in the file is like it.']],
+  ]
+  test.each(cases)('%s', async (_name, content, old, told) => {
+    const text = await miss(content, old)
+    for (const part of told) expect(text).toContain(part)
+  })
+
+  test('bounded, whatever is in the file and in old_string, and soon', async () => {
+    const long = `${'x'.repeat(50)} ${'y'.repeat(100_000)}\n`.repeat(9)
+    const started = performance.now()
+    expect((await miss(long, `${'x'.repeat(50)}  ${'y'.repeat(90_000)}`)).length).toBeLessThan(4000)
+    expect((await miss('ab \n'.repeat(240_000), `${'ab\n'.repeat(1000)}c`)).length).toBeLessThan(4000)
+    expect((await miss('ab\n'.repeat(2_000_000), 'abc')).length).toBeLessThan(500)
+    expect(performance.now() - started).toBeLessThan(20_000)
+  })
+
+  test('nothing breaks it', async () => {
+    const unit = fc.constantFrom('a', 'b', ' ', '\t', '\n', '\r', '\r\n', '1', '“', '"', '\\', '\\n', '😀', '\uFEFF')
+    const texts = fc.array(unit, { maxLength: 30 }).map((units) => units.join(''))
+    const harness = codingTools()
+    await fc.assert(
+      fc.asyncProperty(texts, texts, async (content, old) => {
+        writeFileSync(join(harness.cwd, 'file'), content)
+        await harness.use('Read', { file_path: 'file' })
+        const { text, isError } = await harness.use('Edit', { file_path: 'file', old_string: old, new_string: 'ZZ', replace_all: true }) // prettier-ignore
+        const plain = (given: string): string => given.replaceAll('\r\n', '\n')
+        expect([content, old, isError, text]).toEqual([content, old, old === '' ? content.replace('\uFEFF', '') !== '' : !plain(content.replace(/^\uFEFF/, '')).includes(plain(old)), text]) // prettier-ignore
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('an empty old_string', () => {
+  test('makes a new file, with the folders above it', async () => {
+    const { use, cwd } = codingTools()
+    const edit = { file_path: 'a/b/new', old_string: '', new_string: 'one\ntwo\n' }
+    expect(await use('Edit', edit)).toMatchObject({ isError: false, text: `Created ${cwd}/a/b/new (2 lines).` })
+    expect(readFileSync(join(cwd, 'a/b/new'), 'utf8')).toBe('one\ntwo\n')
+  })
+
+  test('fills an empty file that was read, and changes no other', async () => {
+    const { use, path } = await withFile('')
+    const edit = { file_path: 'file', old_string: '', new_string: 'text\n' }
+    expect(await use('Edit', edit)).toMatchObject({ isError: false })
+    expect(readFileSync(path, 'utf8')).toBe('text\n')
+    expect(await use('Edit', edit)).toMatchObject({ isError: true })
+    expect(readFileSync(path, 'utf8')).toBe('text\n')
+  })
+})
+
+describe('a file keeps its form', () => {
+  const big = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16()
+  const forms: readonly (readonly [string, (text: string) => Buffer])[] = [
+    ['UTF-8 with a mark', (text) => Buffer.from(`\uFEFF${text}`)],
+    ['UTF-16, little end first, with a mark', (text) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+    ['UTF-16, big end first, with a mark', (text) => big(`\uFEFF${text}`)],
+    ['UTF-16, little end first', (text) => Buffer.from(text, 'utf16le')],
+    ['UTF-16, big end first', (text) => big(text)],
+  ]
+  test.each(forms)('%s: read, edited, written', async (_name, bytesOf) => {
+    const { use, path } = await withFile(bytesOf('first line\r\nzwölf 😀\r\nlast\r\n'))
+    expect(await use('Read', { file_path: 'file' })).toMatchObject({
+      isError: false,
+      text: '     1\tfirst line\n     2\tzwölf 😀\n     3\tlast',
+    })
+    const edit = { file_path: 'file', old_string: 'zwölf 😀\nlast', new_string: 'drei\nend 🎉' }
+    expect(await use('Edit', edit)).toMatchObject({ isError: false })
+    expect(readFileSync(path)).toEqual(bytesOf('first line\r\ndrei\r\nend 🎉\r\n'))
+    const written = await use('Write', { file_path: 'file', content: 'all new\n' })
+    expect(written.isError).toBe(false)
+    expect(readFileSync(path)).toEqual(bytesOf('all new\n'))
+    expect(written.text).toMatch(/as before\.|now with LF\./)
+  })
+
+  test('its mode stays, and of hard links the others keep what it was, which is said', async () => {
+    const { use, path, cwd } = await withFile('one\n')
+    linkSync(path, join(cwd, 'other'))
+    const { text } = await use('Edit', { file_path: 'file', old_string: 'one', new_string: 'two' })
+    expect(text).toContain('It had 2 names (hard links): only this one has the change.')
+    expect([readFileSync(path, 'utf8'), readFileSync(join(cwd, 'other'), 'utf8')]).toEqual(['two\n', 'one\n'])
+    expect(statSync(path).nlink).toBe(1)
+  })
+
+  test('half a character is written nowhere', async () => {
+    const { use, path } = await withFile('one\n')
+    expect((await use('Edit', { file_path: 'file', old_string: 'one', new_string: '\uD83D' })).text).toMatch(/half a/)
+    expect((await use('Write', { file_path: 'file', content: 'a\uDE00' })).text).toMatch(/half a character/)
+    expect(readFileSync(path, 'utf8')).toBe('one\n')
+  })
+
+  test('UTF-16 that is none stays as it is', async () => {
+    const bytes = Buffer.concat([Buffer.from('\uFEFFab', 'utf16le'), Buffer.from([0x3d, 0xd8, 0x41])])
+    const { use, path } = await withFile(bytes)
+    expect((await use('Edit', { file_path: 'file', old_string: 'ab', new_string: 'x' })).text).toMatch(
+      /not UTF-16 text/,
+    )
+    expect(readFileSync(path)).toEqual(bytes)
+  })
+})
