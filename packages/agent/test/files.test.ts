@@ -186,7 +186,10 @@ describe('an input that plainly means another is taken as that', () => {
 describe('Write', () => {
   test.runIf(existsSync('/proc'))('where no folder can be made says so, and does not try for ever', async () => {
     const { use } = codingTools()
-    await expect(use('Write', { file_path: '/proc/no-such-folder/in/it', content: 'x' })).rejects.toThrow('ENOENT')
+    expect(await use('Write', { file_path: '/proc/no-such-folder/in/it', content: 'x' })).toMatchObject({
+      isError: true,
+      text: '/proc/no-such-folder/in/it could not be written: it is gone, or no folder can be made there (ENOENT).',
+    })
   })
 
   test('creates a file and the folders above it', async () => {

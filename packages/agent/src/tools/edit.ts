@@ -5,8 +5,8 @@ import { numberedLines } from './numbered-lines.ts'
 import { whyNotFound } from './nearest-place.ts'
 import { changeOf } from './patch.ts'
 import { type Replaced, replaceIn } from './replace.ts'
-import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
+import { tellingFailures } from './telling-failures.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import { isShownIn } from './shown.ts'
 import { isWritable } from './text-encoding.ts'
@@ -49,7 +49,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
     readOnly: false,
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return refusingMoved(() => {
+      return tellingFailures({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context.callId)
         return workspace.files.inTurn(real, () => edit(path, real, input, { workspace, context }))
       })

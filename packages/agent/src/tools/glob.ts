@@ -1,12 +1,12 @@
 import { isAbsolute, resolve } from 'node:path'
 import type { Tool, ToolOutput } from '@halting/core'
 import { bracesExpanded, fitsPath, globPattern } from '../glob-pattern.ts'
-import { shownPath } from '../paths.ts'
 import { filledText, inputForm, optional } from './input.ts'
-import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
-import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
+import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { type Root, searchRoot } from './search-root.ts'
+import { shownName } from './shown-name.ts'
+import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface GlobInput {
@@ -38,7 +38,7 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
     },
     readOnly: true,
     execute: ({ pattern, path }, { signal, callId }) =>
-      refusingMoved(async () => {
+      tellingFailures({ path: path ?? workspace.cwd, doing: 'searched' }, async () => {
         const root = searchRoot(path, workspace, callId)
         if (root.kind === 'refused') return failed(root.why)
         if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
@@ -76,27 +76,31 @@ async function find(
   let rest = ''
   // Not by ripgrep's --glob, which would bring back what .gitignore leaves out.
   const args = ['--files', '--null', '--sortr=modified']
-  const end = await runRipgrep({ args: [...args, ...withoutVersionControl], cwd: real, signal }, (text) => {
-    const names = (rest + text).split('\0')
-    rest = names.pop() ?? ''
-    for (const name of names) {
-      if (!isMatch(name)) continue
-      const file = resolve(root, name)
-      if (workspace.hides(file)) continue
-      count += 1
-      const shown = shownPath(file, workspace.cwd)
-      characters += shown.length + 1
-      if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
-    }
-    return 'more'
-  })
+  const end = await runRipgrep(
+    { args: [...args, ...withoutVersionControl], cwd: real, signal, limitMs: workspace.limits.searchMs },
+    (text) => {
+      const names = (rest + text).split('\0')
+      rest = names.pop() ?? ''
+      for (const name of names) {
+        if (!isMatch(name)) continue
+        const file = resolve(root, name)
+        if (workspace.hides(file)) continue
+        count += 1
+        const shown = shownName(file, workspace.cwd)
+        characters += shown.length + 1
+        if (files.length < globFiles && characters <= searchCharacters) files.push(shown)
+      }
+      return 'more'
+    },
+  )
   if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
-  if (end.kind === 'failed') return failed(`Glob failed: ${end.why}`)
+  if (end.kind === 'failed' && count === 0) return failed(`Glob failed: ${end.why}`)
+  const problem = searchNote(end, workspace.limits.searchMs)
   const details = { filenames: files, numFiles: count, truncated: count > files.length }
-  if (count === 0) return { content: `No file below ${root} matches ${pattern}.`, details }
+  if (count === 0) return { content: `No file below ${root} matches ${pattern}.${problem}`, details }
   const note =
     count > files.length
       ? `\n\n[${files.length} of ${count} files, the ones changed last. Narrow the pattern to see others.]`
       : ''
-  return { content: files.join('\n') + note, details }
+  return { content: files.join('\n') + note + problem, details }
 }

@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
-import { shownPath } from '../paths.ts'
 import { filledText, flag, inputForm, oneOf, optional, wholeNumber } from './input.ts'
-import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
-import { runRipgrep, withoutVersionControl } from './ripgrep.ts'
+import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
 import { type Root, searchRoot } from './search-root.ts'
+import { shownName } from './shown-name.ts'
+import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
 export type GrepMode = 'files_with_matches' | 'content' | 'count'
@@ -56,7 +56,10 @@ export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    execute: (input, context) => refusingMoved(() => search(input, workspace, context)),
+    execute: (input, context) =>
+      tellingFailures({ path: input.path ?? workspace.cwd, doing: 'searched' }, () =>
+        search(input, workspace, context),
+      ),
   }
 }
 
@@ -100,20 +103,32 @@ async function search(input: GrepInput, workspace: Workspace, { signal, callId }
   const mode = input.output_mode ?? 'files_with_matches'
   const taken = new TakenLines(mode, root, input.head_limit || Number.POSITIVE_INFINITY, workspace)
   const args = [...argumentsOf(input, mode), '--', ...(root.isDirectory ? ['./'] : [])]
-  const end = await runRipgrep({ args, ...whereOf(root), signal }, (text) => taken.take(text))
+  const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
+    taken.take(text),
+  )
   if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
   if (end.kind === 'failed' && taken.lines.length === 0) return failed(`Grep failed: ${end.why}`)
   const { lines, isCut } = taken
   const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
-  if (lines.length === 0) return { content: 'No match.', details }
+  const problem = searchNote(end, workspace.limits.searchMs)
+  if (lines.length === 0) return { content: `No match.${problem}`, details }
   return {
-    content: lines.join('\n') + (isCut ? '\n\n[There is more. Narrow the search, or raise head_limit.]' : ''),
+    content: lines.join('\n') + (isCut ? '\n\n[There is more. Narrow the search, or raise head_limit.]' : '') + problem,
     details,
   }
 }
 
 function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly file?: string } {
   return isDirectory ? { cwd: real } : { cwd: dirname(real), file: real }
+}
+
+/** Lines in which ripgrep puts no NUL behind the name: between groups, and about files of bytes. */
+const namelessLine =
+  /^(?:--|([^\0\n]*): (?:binary file matches|WARNING: stopped searching binary file after match) \(found .* around offset \d+\))$/
+
+function lineAt(text: string, start: number): string {
+  const end = text.indexOf('\n', start)
+  return end === -1 || end - start > 5000 ? '' : text.slice(start, end)
 }
 
 /** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
@@ -136,8 +151,8 @@ class TakenLines {
   }
 
   take(text: string): 'more' | 'enough' {
-    const records = (this.#rest + text).split(this.#mode === 'files_with_matches' ? '\0' : '\n')
-    this.#rest = records.pop() ?? ''
+    const { records, rest } = this.#recordsIn(this.#rest + text)
+    this.#rest = rest
     for (const record of records) {
       const line = this.#shown(record)
       if (line === undefined) continue
@@ -150,10 +165,29 @@ class TakenLines {
     return 'more'
   }
 
+  /** A line each, or a name alone. A name may have line ends of its own: it ends with a NUL. */
+  #recordsIn(text: string): { readonly records: readonly string[]; readonly rest: string } {
+    const records: string[] = []
+    let start = 0
+    for (;;) {
+      const isNameless = this.#mode === 'content' && namelessLine.test(lineAt(text, start))
+      const nameEnd = isNameless ? start : text.indexOf('\0', start)
+      const end = this.#mode === 'files_with_matches' || nameEnd === -1 ? nameEnd : text.indexOf('\n', nameEnd)
+      if (end === -1) return { records, rest: text.slice(start) }
+      records.push(text.slice(start, end))
+      start = end + 1
+    }
+  }
+
   /** `path NUL rest`, for a match `path:rest`; undefined when the path is hidden. */
   #shown(record: string): string | undefined {
     if (this.#mode === 'files_with_matches') return this.#path(record)
     const end = record.indexOf('\0')
+    const binary = namelessLine.exec(record)?.[1]
+    if (end === -1 && binary !== undefined) {
+      const path = this.#path(binary)
+      return path === undefined ? undefined : `${path}: ${record.slice(binary.length + 2)}`
+    }
     // A separator between groups of lines.
     if (end === -1) return record === '--' && this.lines.length > 0 && this.lines.at(-1) !== '--' ? record : undefined
     const path = this.#path(record.slice(0, end))
@@ -167,6 +201,6 @@ class TakenLines {
     const file = isDirectory ? resolve(path, name) : path
     if (this.#workspace.hides(file)) return undefined
     this.files.add(file)
-    return shownPath(file, this.#workspace.cwd)
+    return shownName(file, this.#workspace.cwd)
   }
 }

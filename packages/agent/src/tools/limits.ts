@@ -14,6 +14,10 @@ export interface Limits {
   /** Files larger than this are neither edited nor hashed. */
   readonly editBytes: number
   readonly globFiles: number
+  /** Bytes of a file that one Read goes through. */
+  readonly readBytes: number
+  /** How long one Grep or Glob may take. */
+  readonly searchMs: number
   readonly bashOutputCharacters: number
   readonly bashTimeoutMs: number
   readonly bashMaxTimeoutMs: number
@@ -33,6 +37,8 @@ export const defaultLimits: Limits = Object.freeze({
   imageFileBytes: 64 * 1024 * 1024,
   editBytes: 64 * 1024 * 1024,
   globFiles: 100,
+  readBytes: 1024 * 1024 * 1024,
+  searchMs: 60_000,
   bashOutputCharacters: 30_000,
   bashTimeoutMs: 120_000,
   bashMaxTimeoutMs: 600_000,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { headOf } from '@halting/core/adapters'
 import type { FileHandle } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
-import { encodingOf } from './text-encoding.ts'
+import { encodingOf, type TextEncoding } from './text-encoding.ts'
 
 /** Part of a text file, as lines without their ends. */
 export interface LinesRead {
@@ -11,6 +12,9 @@ export interface LinesRead {
   /** More lines follow the ones returned. */
   readonly hasMore: boolean
   readonly hash: string | undefined
+  readonly encoding: TextEncoding
+  /** The file goes on, and was not read any further. */
+  readonly wasCut: boolean
 }
 
 export interface LineRange {
@@ -25,6 +29,13 @@ export interface LineRange {
 
 const chunkBytes = 64 * 1024
 
+interface ReadLinesOptions {
+  readonly hashes: boolean
+  readonly signal: AbortSignal
+  /** A file may grow while it is read, or be larger than it says. */
+  readonly mostBytes?: number
+}
+
 /**
  * Reads a range of lines in bounded memory. Goes on to the end of the file for its hash and line count when `hashes` is
  * true, and stops after the range when it is not.
@@ -32,11 +43,13 @@ const chunkBytes = 64 * 1024
 export async function readLines(
   file: FileHandle,
   range: LineRange,
-  { hashes, signal }: { readonly hashes: boolean; readonly signal: AbortSignal },
+  { hashes, signal, mostBytes = Infinity }: ReadLinesOptions,
 ): Promise<LinesRead> {
   const taker = new LineTaker(range)
   const hash = createHash('sha256')
   let decoder: Decoder | undefined
+  let encoding: TextEncoding = 'utf-8'
+  let total = 0
   const buffer = Buffer.alloc(chunkBytes)
   for (;;) {
     signal.throwIfAborted()
@@ -44,14 +57,20 @@ export async function readLines(
     if (bytesRead === 0) break
     const bytes = buffer.subarray(0, bytesRead)
     if (hashes) hash.update(bytes)
-    decoder ??= decoderOf(bytes)
+    if (decoder === undefined) encoding = encodingOf(bytes)
+    decoder ??= decoderOf(encoding)
     taker.take(decoder.write(bytes))
-    if (!hashes && taker.hasMore) return { lines: taker.lines, lineCount: undefined, hasMore: true, hash: undefined }
+    total += bytesRead
+    const wasCut = total > mostBytes
+    if (wasCut || (!hashes && taker.hasMore)) {
+      if (wasCut) taker.finish()
+      return { lines: taker.lines, lineCount: undefined, hasMore: taker.hasMore, hash: undefined, encoding, wasCut }
+    }
   }
   taker.take(decoder?.end() ?? '')
   taker.finish()
   const { lines, hasMore, lineCount } = taker
-  return { lines, lineCount, hasMore, hash: hashes ? hash.digest('base64') : undefined }
+  return { lines, lineCount, hasMore, hash: hashes ? hash.digest('base64') : undefined, encoding, wasCut: false }
 }
 
 interface Decoder {
@@ -59,9 +78,8 @@ interface Decoder {
   end(): string
 }
 
-/** By the first bytes of the file. What is no text in its encoding becomes the sign for that. */
-function decoderOf(start: Uint8Array): Decoder {
-  const encoding = encodingOf(start)
+/** What is no text in its encoding becomes the sign for that. */
+function decoderOf(encoding: TextEncoding): Decoder {
   if (encoding === 'utf-8') return new StringDecoder('utf8')
   const decoder = new TextDecoder(encoding, { ignoreBOM: true })
   return { write: (bytes) => decoder.decode(bytes, { stream: true }), end: () => decoder.decode() }
@@ -121,7 +139,7 @@ class LineTaker {
 
 function cutLine(kept: string, length: number, lineCharacters: number): string {
   if (length > lineCharacters + 1) {
-    return `${kept.slice(0, lineCharacters)} [... ${length - lineCharacters} characters of this line left out]`
+    return `${headOf(kept, lineCharacters)} [... ${length - lineCharacters} characters of this line left out]`
   }
   return kept.endsWith('\r') ? kept.slice(0, -1) : kept
 }

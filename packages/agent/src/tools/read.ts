@@ -2,15 +2,16 @@ import type { Stats } from 'node:fs'
 import { type FileHandle, readdir } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
 import type { Tool, ToolOutput } from '@halting/core'
-import { isPdf, pdfPagesOf } from '@halting/core/adapters'
-import { openInPlace, PathMovedError } from '../open-in-place.ts'
+import { imageFactsOf, isPdf, pdfPagesOf } from '@halting/core/adapters'
+import { openInPlace } from '../open-in-place.ts'
 import { hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { codeOf, failed } from './result.ts'
-import { encodingOf } from './text-encoding.ts'
+import { tellingFailures } from './telling-failures.ts'
+import { encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface ReadInput {
@@ -38,15 +39,17 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    async execute(input, context) {
+    execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      const found = await regularFile(path, workspace, context.callId)
-      if (found.kind === 'refused') return found.result
-      try {
-        return await readFound(input, found, workspace, context.signal)
-      } finally {
-        await found.file.close()
-      }
+      return tellingFailures({ path, doing: 'read' }, async () => {
+        const found = await regularFile(path, workspace, context.callId)
+        if (found.kind === 'refused') return found.result
+        try {
+          return await readFound(input, found, workspace, context.signal)
+        } finally {
+          await found.file.close()
+        }
+      })
     },
   }
 }
@@ -95,12 +98,10 @@ async function regularFile(path: string, workspace: Workspace, callId: string): 
       return refused(`${path} is a directory. Use Glob, or ls in Bash, to see what is in it.`)
     return refused(`${path} is not a regular file (a device, pipe or socket), which Read does not open.`)
   } catch (thrown) {
-    if (thrown instanceof PathMovedError) return refused(thrown.message)
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
       return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${await similarNames(path)}`)
     }
-    if (code === 'EACCES' || code === 'EPERM') return refused(`${path} may not be read by this user (${code}).`)
     throw thrown
   }
 }
@@ -134,6 +135,10 @@ async function readImageFile({ path, real, file, stats }: FoundFile, workspace: 
   if (stats.size > imageFileBytes)
     return failed(`${path} has ${stats.size} bytes, ${imageFileBytes} at most. Make a smaller copy and read that.`)
   const bytes = await file.readFile()
+  if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined)
+    return failed(
+      `${path} cannot be shown as an image. It is damaged or cut off: it does not tell its width and height.`,
+    )
   const image = await workspace.fitImage(bytes)
   if (image.kind === 'refused') return failed(`${path} cannot be shown as an image. ${image.why}`)
   workspace.files.saw(real, seenFile(stats, hashOf(bytes)))
@@ -174,7 +179,11 @@ async function readText(
     lineCharacters: limits.lineCharacters,
     maxCharacters: limits.readCharacters,
   }
-  const read = await readLines(file, range, { hashes: stats.size <= limits.editBytes, signal })
+  const read = await readLines(file, range, {
+    hashes: stats.size <= limits.editBytes,
+    signal,
+    mostBytes: limits.readBytes,
+  })
   workspace.files.saw(real, seenFile(stats, read.hash), firstLine)
   const details = {
     type: 'text',
@@ -186,13 +195,25 @@ async function readText(
   if (read.lines.length > 0) {
     // The lines are cut already.
     const shown = numberedLines(read.lines, firstLine, Number.POSITIVE_INFINITY)
-    return { content: shown + moreNote(read, firstLine), details }
+    return { content: shown + moreNote(read, firstLine) + bytesNote(read), details }
   }
+  if (read.wasCut)
+    return failed(`${path} was not read to its end: line ${firstLine} lies beyond ${limits.readBytes} bytes. ${byPart}`)
   if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details }
   return failed(`${path} has ${read.lineCount} lines; there is no line ${firstLine}. Read it with a lower offset.`)
 }
 
-function moreNote({ lines, lineCount, hasMore }: LinesRead, firstLine: number): string {
+const byPart = 'Use Bash with a program for it, such as tail.'
+
+/** What the lines do not show as it is. */
+function bytesNote({ lines, encoding }: LinesRead): string {
+  if (!lines.some((line) => line.includes('\uFFFD'))) return ''
+  const name = encoding === 'utf-8' ? 'UTF-8' : nameOfEncoding(encoding)
+  return `\n\n[\uFFFD stands for bytes that are no ${name} text. With such bytes Edit does not change the file.]`
+}
+
+function moreNote({ lines, lineCount, hasMore, wasCut }: LinesRead, firstLine: number): string {
+  if (wasCut && !hasMore) return `\n\n[The file goes on and was not read to its end. ${byPart}]`
   if (!hasMore) return ''
   const next = firstLine + lines.length
   const total = lineCount === undefined ? 'more' : `${lineCount} in all`

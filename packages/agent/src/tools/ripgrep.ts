@@ -10,6 +10,8 @@ export type RipgrepEnd =
   /** Nothing could be searched: a bad pattern, a bad type, no such path. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' }
+  /** It took too long, and was ended. */
+  | { readonly kind: 'out of time' }
 
 const longestProblems = 2000
 
@@ -20,6 +22,7 @@ export async function runRipgrep(
     readonly cwd: string
     readonly file?: string
     readonly signal: AbortSignal
+    readonly limitMs: number
   },
   take: (text: string) => 'more' | 'enough',
 ): Promise<RipgrepEnd> {
@@ -29,7 +32,7 @@ export async function runRipgrep(
       kind: 'failed',
       why: 'ripgrep is not installed for this platform (@vscode/ripgrep). Use grep or find in Bash.',
     }
-  const { signal } = options
+  const { signal, limitMs } = options
   if (signal.aborted) return { kind: 'aborted' }
   // The folder or file that was judged is held, and searched, whatever stands at its path by then.
   const folder = await holdFolder(options.cwd)
@@ -50,10 +53,16 @@ export async function runRipgrep(
     let problems = ''
     let hasEnough = false
     const kill = (): void => void child.kill('SIGKILL')
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      kill()
+    }, limitMs)
     signal.addEventListener('abort', kill, { once: true })
     const settle = (end: RipgrepEnd): void => {
+      clearTimeout(timer)
       signal.removeEventListener('abort', kill)
-      resolve(signal.aborted ? { kind: 'aborted' } : end)
+      resolve(signal.aborted ? { kind: 'aborted' } : isLate && !hasEnough ? { kind: 'out of time' } : end)
     }
     const decoder = new StringDecoder('utf8')
     child.stdout?.on('data', (chunk: Buffer) => {
@@ -67,7 +76,9 @@ export async function runRipgrep(
     child.once('error', (error) => settle({ kind: 'failed', why: `ripgrep could not be started: ${error.message}` }))
     child.once('close', (exitCode) => {
       // 0: found, 1: nothing found, 2: problems, possibly beside results.
-      const isFine = exitCode === 0 || exitCode === 1 || hasEnough
+      // Some of it could not be read: the rest was searched.
+      const isPartly = exitCode === 2 && /^rg: .*\(os error \d+\)/.test(problems)
+      const isFine = exitCode === 0 || exitCode === 1 || hasEnough || isPartly
       settle(
         isFine
           ? { kind: 'done', problems }
@@ -81,6 +92,18 @@ export async function runRipgrep(
     if (file?.kind === 'file') await file.file.close()
     await folder.close()
   }
+}
+
+const longestProblem = 300
+
+/** What stands below results that may not be all. */
+export function searchNote(end: RipgrepEnd, limitMs: number): string {
+  if (end.kind === 'out of time') return `\n\n[The search was ended after ${limitMs} ms: there may be more. Narrow it.]`
+  const problems = end.kind === 'done' ? end.problems : end.kind === 'failed' ? end.why : ''
+  const [first = '', ...more] = problems.trim().split('\n')
+  if (first === '') return ''
+  const others = more.length === 0 ? '' : ` (and ${more.length} more)`
+  return `\n\n[Not all could be searched: ${headOf(first.replace(/^rg: /, ''), longestProblem)}${others}]`
 }
 
 /** What the search is told of the file: on Linux the descriptor that it gets, elsewhere the name in its folder. */

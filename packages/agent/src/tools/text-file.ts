@@ -86,11 +86,16 @@ export async function saveFile(
   return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode }, save)
 }
 
+const longestPath = 4000
+
 /** In the folder that is at the path now, whatever comes to stand there meanwhile. */
 async function replaceFile(path: string, bytes: Uint8Array, mode: number | undefined): Promise<SeenFile> {
+  // Part by part it could be made, and nobody could open it by its path.
+  if (Buffer.byteLength(path) > longestPath)
+    throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
   const folder = await holdFolder(dirname(path), { makes: true })
   const name = basename(path)
-  const temporary = folder.pathOf(`.${name.slice(0, 100)}.${randomUUID()}.tmp`)
+  const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
     const stats = await written(temporary, bytes, mode)
     await folder.check()

@@ -2,8 +2,8 @@ import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { redactedMark } from '../redact/mark.ts'
 import { filledText, inputForm, text } from './input.ts'
 import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
-import { refusingMoved } from './refusing-moved.ts'
 import { failed } from './result.ts'
+import { tellingFailures } from './telling-failures.ts'
 import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
 import { isShownIn } from './shown.ts'
 import { isWritable, nameOfEncoding } from './text-encoding.ts'
@@ -38,7 +38,7 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     readOnly: false,
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
-      return refusingMoved(() => {
+      return tellingFailures({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context.callId)
         return workspace.files.inTurn(real, () => write(path, real, input.content, { workspace, context }))
       })

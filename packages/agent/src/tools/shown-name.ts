@@ -1,0 +1,12 @@
+import { shownPath } from '../paths.ts'
+
+/** Characters that end a line, cannot be seen, or turn what stands behind them. */
+const unseen = /[\p{Cc}\u2028\u2029\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu
+
+/** A path in a list with one on each line: as JSON where it would not be read as it is. */
+export function shownName(path: string, from: string): string {
+  const shown = shownPath(path, from)
+  if (shown.search(unseen) === -1) return shown
+  const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(shown).replace(unseen, escaped)
+}
