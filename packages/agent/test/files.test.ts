@@ -244,7 +244,9 @@ describe('Write', () => {
     utimesSync(path, atime, mtime)
     expect(await use('Write', { file_path: 'file.txt', content: 'c' })).toMatchObject({
       isError: true,
-      text: `${path} has changed since it was read. Read it again, then write it.`,
+      text: expect.stringContaining(
+        `${path} has changed since it was read. Read it again, then write it. What changed:`,
+      ),
     })
     expect(readFileSync(path, 'utf8')).toBe('bbbb')
   })
@@ -341,7 +343,9 @@ describe('Edit', () => {
     expect((await use('Edit', edit)).text).toBe(`${cwd}/x was not read. Read it first, then edit it.`)
     await use('Read', { file_path: 'x' })
     await use('Bash', { command: 'echo more >> x' })
-    expect((await use('Edit', edit)).text).toBe(`${cwd}/x has changed since it was read. Read it again, then edit it.`)
+    expect((await use('Edit', edit)).text).toBe(
+      `${cwd}/x has changed since it was read. Read it again, then edit it. What changed:\n@@ -1,1 +1,1 @@\n-mine\n\\ No newline at end of file\n+minemore`,
+    )
     expect(readFileSync(join(cwd, 'x'), 'utf8')).toBe('minemore\n')
   })
 

@@ -1,6 +1,5 @@
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
-import { answerOfExitOne } from '../shell/exit-answer.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
@@ -83,8 +82,14 @@ async function run(input: BashInput, workspace: Workspace, { signal }: ToolConte
     input.timeout !== undefined && input.timeout > bashMaxTimeoutMs
       ? `The timeout was lowered to ${bashMaxTimeoutMs} ms, the longest.`
       : undefined
-  const answer = reason === undefined && end.exitCode === 1 ? answerOfExitOne(input.command) : undefined
+  const answer = reason === undefined && end.exitCode === 1 ? await answerOf(input.command) : undefined
   return toldResult({ end, shell, reason, timeoutMs, lowered, answer }, workspace)
+}
+
+/** Loaded when used: most commands end with 0. */
+async function answerOf(command: string): Promise<string | undefined> {
+  const { answerOfExitOne } = await import('../shell/exit-answer.ts')
+  return answerOfExitOne(command)
 }
 
 type Started =

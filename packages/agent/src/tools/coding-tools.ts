@@ -1,5 +1,6 @@
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { createBashTool } from './bash.ts'
+import { tellingChanges } from './telling-changes.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
@@ -15,7 +16,7 @@ import { createWriteTool } from './write.ts'
  */
 export function createCodingTools(where: WorkspaceOptions | Workspace): readonly AnyLeafTool[] {
   const workspace = where instanceof Workspace ? where : new Workspace(where)
-  return [
+  const tools: readonly AnyLeafTool[] = [
     createReadTool(workspace),
     createWriteTool(workspace),
     createEditTool(workspace),
@@ -25,4 +26,5 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createTaskOutputTool(workspace),
     createTaskStopTool(workspace),
   ]
+  return tools.map((tool) => tellingChanges(tool, workspace))
 }

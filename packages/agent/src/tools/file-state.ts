@@ -15,7 +15,13 @@ export interface LastSeen {
   readonly file: SeenFile
   /** Counted from 1. */
   readonly firstLine: number
+  /** All of it, where it is small: to tell later what changed. */
+  readonly text: string | undefined
 }
+
+/** Characters of one text that is kept, and of all. */
+const largestText = 64 * 1024
+const mostTexts = 4 * 1024 * 1024
 
 export type Freshness = 'fresh' | 'never read' | 'changed'
 
@@ -31,12 +37,45 @@ export class FileStates {
   readonly #seen = new Map<string, LastSeen>()
   readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
   readonly #turns = new Map<string, Promise<unknown>>()
+  /** In which form a changed file was told. */
+  readonly #told = new Map<string, string>()
+  #textCharacters = 0
 
-  saw(realPath: string, file: SeenFile, firstLine: number = 1): void {
+  /** Somebody looks at them to tell what changed. */
+  isLookedAt: boolean = false
+
+  saw(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): void {
+    this.#told.delete(realPath)
+    this.#textCharacters -= this.#seen.get(realPath)?.text?.length ?? 0
     // The newest stand last.
     this.#seen.delete(realPath)
     this.#carried.delete(realPath)
-    this.#seen.set(realPath, { realPath, file, firstLine })
+    const kept = text !== undefined && text.length <= largestText ? text : undefined
+    this.#seen.set(realPath, { realPath, file, firstLine, text: kept })
+    this.#textCharacters += kept?.length ?? 0
+    this.#forgetTexts()
+  }
+
+  /** The oldest go first. */
+  #forgetTexts(): void {
+    for (const [path, seen] of this.#seen) {
+      if (this.#textCharacters <= mostTexts) return
+      if (seen.text === undefined) continue
+      this.#textCharacters -= seen.text.length
+      this.#seen.set(path, { ...seen, text: undefined })
+    }
+  }
+
+  /** True the first time that a file is found in this form since it was seen. */
+  tells(realPath: string, form: string): boolean {
+    if (this.#told.get(realPath) === form) return false
+    this.#told.set(realPath, form)
+    return true
+  }
+
+  /** What the model saw of a file, where it is kept. */
+  textOf(realPath: string): string | undefined {
+    return this.#seen.get(realPath)?.text
   }
 
   /** Files that were read or written, the newest first. */

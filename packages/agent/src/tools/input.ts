@@ -103,3 +103,8 @@ export function oneOf<Choice extends string>(description: string, choices: reado
 export function optional<Value>(field: Field<Value, true>): Field<Value, false> {
   return { ...field, required: false }
 }
+
+/** Half a character would become another one on the way to disk. */
+export function isWritable(given: string): boolean {
+  return !/\p{Surrogate}/u.test(given)
+}

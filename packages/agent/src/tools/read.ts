@@ -11,7 +11,7 @@ import { type LinesRead, readLines } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
 import { codeOf, failed } from './result.ts'
 import { tellingFailures } from './telling-failures.ts'
-import { encodingOf, nameOfEncoding } from './text-encoding.ts'
+import { decodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface ReadInput {
@@ -184,7 +184,7 @@ async function readText(
     signal,
     mostBytes: limits.readBytes,
   })
-  workspace.files.saw(real, seenFile(stats, read.hash), firstLine)
+  workspace.files.saw(real, seenFile(stats, read.hash), firstLine, await keptText(file, stats, read.hash))
   const details = {
     type: 'text',
     filePath: path,
@@ -202,6 +202,16 @@ async function readText(
   if (read.lineCount === 0) return { content: `${path} is there and is empty.`, details }
   return failed(`${path} has ${read.lineCount} lines; there is no line ${firstLine}. Read it with a lower offset.`)
 }
+
+/** A small file whole, as it was when it was read. */
+async function keptText(file: FileHandle, { size }: Stats, hash: string | undefined): Promise<string | undefined> {
+  if (hash === undefined || size === 0 || size > keptBytes) return undefined
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0)
+  const bytes = buffer.subarray(0, bytesRead)
+  return hashOf(bytes) === hash ? decodedText(bytes)?.text : undefined
+}
+
+const keptBytes = 64 * 1024
 
 const byPart = 'Use Bash with a program for it, such as tail.'
 

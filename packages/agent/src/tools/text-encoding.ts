@@ -56,11 +56,6 @@ export function encodedText({ text, encoding, hasMark }: WrittenText): Buffer {
   return encoding === 'utf-16be' ? bytes.swap16() : bytes
 }
 
-/** Half a character would become another one on the way to disk. */
-export function isWritable(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text)
-}
-
 /** For people and models: `UTF-16 (little-endian)`. */
 export function nameOfEncoding(encoding: TextEncoding): string {
   return { 'utf-8': 'UTF-8', 'utf-16le': 'UTF-16 (little-endian)', 'utf-16be': 'UTF-16 (big-endian)' }[encoding]

@@ -1,0 +1,172 @@
+import { dirname, resolve } from 'node:path'
+import type { ToolContext, ToolOutput } from '@halting/core'
+import { headOf } from '@halting/core/adapters'
+import { failed } from './result.ts'
+import { runRipgrep, searchNote, withoutVersionControl } from './ripgrep.ts'
+import { type Root, searchRoot } from './search-root.ts'
+import { shownName } from './shown-name.ts'
+import type { Workspace } from './workspace.ts'
+
+export type GrepMode = 'files_with_matches' | 'content' | 'count'
+
+export interface GrepInput {
+  readonly pattern: string
+  readonly path?: string
+  readonly glob?: string
+  readonly type?: string
+  readonly output_mode?: GrepMode
+  readonly '-A'?: number
+  readonly '-B'?: number
+  readonly '-C'?: number
+  readonly '-n'?: boolean
+  readonly '-i'?: boolean
+  readonly head_limit?: number
+  readonly multiline?: boolean
+}
+
+const longestLine = 500
+
+function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
+  const around = (name: '-A' | '-B' | '-C'): readonly string[] =>
+    input[name] === undefined ? [] : [name, String(input[name])]
+  const shape: Readonly<Record<GrepMode, readonly string[]>> = {
+    files_with_matches: ['--files-with-matches', '--sortr=modified'],
+    count: ['--count', '--with-filename', '--sort=path'],
+    content: [
+      '--with-filename',
+      '--no-heading',
+      // One order for one tree: parallel search would shuffle the files.
+      '--sort=path',
+      `--max-columns=${longestLine}`,
+      '--max-columns-preview',
+      input['-n'] === false ? '--no-line-number' : '--line-number',
+      ...around('-A'),
+      ...around('-B'),
+      ...around('-C'),
+    ],
+  }
+  return [
+    '--null',
+    ...shape[mode],
+    ...(input['-i'] === true ? ['--ignore-case'] : []),
+    ...(input.multiline === true ? ['--multiline', '--multiline-dotall'] : []),
+    ...(input.glob === undefined ? [] : [`--glob=${input.glob}`]),
+    ...withoutVersionControl,
+    ...(input.type === undefined ? [] : [`--type=${input.type}`]),
+    '--regexp',
+    input.pattern,
+  ]
+}
+
+/** The work of Grep. */
+export async function searchFiles(
+  input: GrepInput,
+  workspace: Workspace,
+  { signal, callId }: ToolContext,
+): Promise<ToolOutput> {
+  const root = searchRoot(input.path, workspace, callId)
+  if (root.kind === 'refused') return failed(root.why)
+  const mode = input.output_mode ?? 'files_with_matches'
+  const taken = new TakenLines(mode, root, input.head_limit || Number.POSITIVE_INFINITY, workspace)
+  const args = [...argumentsOf(input, mode), '--', ...(root.isDirectory ? ['./'] : [])]
+  const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
+    taken.take(text),
+  )
+  if (end.kind === 'aborted') return failed('Interrupted before the search was done.')
+  if (end.kind === 'failed' && taken.lines.length === 0) return failed(`Grep failed: ${end.why}`)
+  const { lines, isCut } = taken
+  const details = { mode, numLines: lines.length, numFiles: taken.files.size, truncated: isCut }
+  const problem = searchNote(end, workspace.limits.searchMs)
+  if (lines.length === 0) return { content: `No match.${problem}`, details }
+  return {
+    content: lines.join('\n') + (isCut ? '\n\n[There is more. Narrow the search, or raise head_limit.]' : '') + problem,
+    details,
+  }
+}
+
+function whereOf({ real, isDirectory }: Root): { readonly cwd: string; readonly file?: string } {
+  return isDirectory ? { cwd: real } : { cwd: dirname(real), file: real }
+}
+
+/** Lines in which ripgrep puts no NUL behind the name: between groups, and about files of bytes. */
+const namelessLine =
+  /^(?:--|([^\0\n]*): (?:binary file matches|WARNING: stopped searching binary file after match) \(found .* around offset \d+\))$/
+
+function lineAt(text: string, start: number): string {
+  const end = text.indexOf('\n', start)
+  return end === -1 || end - start > 5000 ? '' : text.slice(start, end)
+}
+
+/** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
+class TakenLines {
+  readonly lines: string[] = []
+  readonly files = new Set<string>()
+  isCut = false
+  readonly #mode: GrepMode
+  readonly #root: Root
+  readonly #maxLines: number
+  readonly #workspace: Workspace
+  #rest = ''
+  #characters = 0
+
+  constructor(mode: GrepMode, root: Root, maxLines: number, workspace: Workspace) {
+    this.#mode = mode
+    this.#root = root
+    this.#maxLines = maxLines
+    this.#workspace = workspace
+  }
+
+  take(text: string): 'more' | 'enough' {
+    const { records, rest } = this.#recordsIn(this.#rest + text)
+    this.#rest = rest
+    for (const record of records) {
+      const line = this.#shown(record)
+      if (line === undefined) continue
+      this.isCut =
+        this.lines.length >= this.#maxLines || this.#characters + line.length > this.#workspace.limits.searchCharacters
+      if (this.isCut) return 'enough'
+      this.lines.push(line)
+      this.#characters += line.length + 1
+    }
+    return 'more'
+  }
+
+  /** A line each, or a name alone. A name may have line ends of its own: it ends with a NUL. */
+  #recordsIn(text: string): { readonly records: readonly string[]; readonly rest: string } {
+    const records: string[] = []
+    let start = 0
+    for (;;) {
+      const isNameless = this.#mode === 'content' && namelessLine.test(lineAt(text, start))
+      const nameEnd = isNameless ? start : text.indexOf('\0', start)
+      const end = this.#mode === 'files_with_matches' || nameEnd === -1 ? nameEnd : text.indexOf('\n', nameEnd)
+      if (end === -1) return { records, rest: text.slice(start) }
+      records.push(text.slice(start, end))
+      start = end + 1
+    }
+  }
+
+  /** `path NUL rest`, for a match `path:rest`; undefined when the path is hidden. */
+  #shown(record: string): string | undefined {
+    if (this.#mode === 'files_with_matches') return this.#path(record)
+    const end = record.indexOf('\0')
+    const binary = namelessLine.exec(record)?.[1]
+    if (end === -1 && binary !== undefined) {
+      const path = this.#path(binary)
+      return path === undefined ? undefined : `${path}: ${record.slice(binary.length + 2)}`
+    }
+    // A separator between groups of lines.
+    if (end === -1) return record === '--' && this.lines.length > 0 && this.lines.at(-1) !== '--' ? record : undefined
+    const path = this.#path(record.slice(0, end))
+    const line = headOf(record.slice(end + 1).replace(/\r$/, ''), longestLine * 2)
+    const separator = /^\d+-/.test(line) ? '-' : ':'
+    return path === undefined ? undefined : path + separator + line
+  }
+
+  #path(name: string): string | undefined {
+    const { path, isDirectory } = this.#root
+    const file = isDirectory ? resolve(path, name) : path
+    if (this.#workspace.hides(file)) return undefined
+    this.files.add(file)
+    return shownName(file, this.#workspace.cwd)
+  }
+}

@@ -1,0 +1,29 @@
+import type { ToolContext, ToolOutput } from '@halting/core'
+import type { AnyLeafTool } from '@halting/core/adapters'
+import type { Workspace } from './workspace.ts'
+
+/**
+ * The tool, whose results also tell which files have changed on disk since the model saw them: by a person, by another program, by a command of its
+ * own (spec R-HAND-7).
+ */
+export function tellingChanges(tool: AnyLeafTool, workspace: Workspace): AnyLeafTool {
+  return {
+    ...tool,
+    async execute(input: never, context: ToolContext) {
+      const output = await tool.execute(input, context)
+      // Loaded when used: where nothing was read nothing is told.
+      if (workspace.files.newestFirst.length === 0) return output
+      const { changesNote } = await import('./changed-files.ts')
+      const note = await changesNote(workspace)
+      return note === '' ? output : withNote(output, note)
+    },
+  }
+}
+
+function withNote(given: ToolOutput | string, note: string): ToolOutput {
+  const output = typeof given === 'string' ? { content: given } : given
+  const { content } = output
+  return typeof content === 'string'
+    ? { ...output, content: `${content}\n\n${note}` }
+    : { ...output, content: [...content, { type: 'text', text: note }] }
+}

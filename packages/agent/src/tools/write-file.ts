@@ -1,0 +1,96 @@
+import type { ToolContext, ToolOutput } from '@halting/core'
+import { redactedMark } from '../redact/mark.ts'
+import { changeOf, creationOf, type FileChange, lineCountOf } from './patch.ts'
+import { failed } from './result.ts'
+import { isShownIn } from './shown.ts'
+import { nameOfEncoding } from './text-encoding.ts'
+import { type LoadedFile, loadFile, saveFile } from './text-file.ts'
+import type { Workspace } from './workspace.ts'
+
+/** For whom a file is written. */
+export interface Where {
+  readonly workspace: Workspace
+  readonly context: ToolContext
+}
+
+/** The work of Write. */
+export async function writeFile(
+  path: string,
+  real: string,
+  content: string,
+  { workspace, context }: Where,
+): Promise<ToolOutput> {
+  const keeping = { checkpoints: workspace.checkpoints, call: context }
+  const existing = await loadFile(real, workspace.limits.editBytes)
+  if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
+  if (existing.kind === 'absent') return createFile(path, real, content, { workspace, context })
+  const freshness = workspace.files.freshness(real, existing.seen, isShownIn(context))
+  if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
+  if (freshness === 'changed') {
+    const { whatChanged } = await import('./changed-files.ts')
+    const what = await whatChanged(real, existing, workspace)
+    return failed(`${path} has changed since it was read. Read it again, then write it.${what}`)
+  }
+  if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
+    return failed(
+      `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
+    )
+  if (existing.kind !== 'text') {
+    workspace.files.saw(real, await saveFile(real, content, { mode: existing.mode, keeping }), 1, content)
+    const details = { type: 'update', filePath: path, ...untold }
+    return { content: `Updated ${path} (${linesOf(content)}).`, details }
+  }
+  const { encoding, mode } = existing
+  // The model does not see the mark, so it can neither keep nor drop it.
+  const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
+  workspace.files.saw(real, await saveFile(real, content, { mode, encoding, hasMark, keeping }), 1, content)
+  const change = await changeOf(path, existing.text, content)
+  return {
+    content: `Updated ${path} (${linesOf(content)}).${formNote(existing, content)}${namesNote(existing)}`,
+    details: { type: 'update', filePath: path, ...change },
+  }
+}
+
+/** Makes a file that is not there. */
+export async function createFile(
+  path: string,
+  real: string,
+  content: string,
+  { workspace, context }: Where,
+): Promise<ToolOutput> {
+  const keeping = { checkpoints: workspace.checkpoints, call: context }
+  workspace.files.saw(real, await saveFile(real, content, { keeping }), 1, content)
+  const details = { type: 'create', filePath: path, ...creationOf(content) }
+  return { content: `Created ${path} (${linesOf(content)}).`, details }
+}
+
+type ExistingText = Extract<LoadedFile, { readonly kind: 'text' }>
+
+/** What a reader of lines does not see. */
+function formNote({ text, encoding, hasMark }: ExistingText, content: string): string {
+  const kept = [...(encoding === 'utf-8' ? [] : [nameOfEncoding(encoding)]), ...(hasMark ? ['a byte order mark'] : [])]
+  const isPlainNow = text.includes('\r\n') && content.includes('\n') && !content.includes('\r\n')
+  return (
+    (kept.length === 0 ? '' : ` It has ${kept.join(' and ')}, as before.`) +
+    (isPlainNow ? ' Its lines ended with CRLF, and now with LF.' : '')
+  )
+}
+
+/** The file is replaced and not written over, so that nobody sees a part of it: its other names keep what it was. */
+export function namesNote({ names }: ExistingText): string {
+  return names > 1 ? ` It had ${names} names (hard links): only this one has the change.` : ''
+}
+
+/** The model saw the mark and not the secret, so a mark more than the file had stands for one. */
+function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
+  if (redact === undefined || redact(text) === text) return false
+  return content.split(redactedMark).length > text.split(redactedMark).length
+}
+
+/** What was there was no text. */
+const untold: FileChange = { structuredPatch: [], linesAdded: null, linesRemoved: null }
+
+function linesOf(content: string): string {
+  const count = lineCountOf(content)
+  return count === 1 ? '1 line' : `${count} lines`
+}

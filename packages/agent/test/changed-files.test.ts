@@ -1,0 +1,95 @@
+// Holds rule R-HAND-7 of docs/spec.md.
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { codingTools, type Harness } from './support/harness.ts'
+
+const note = '[Changed on disk since you saw it, not by Edit or Write: read again before you rely on it.'
+
+async function withRead(files: Readonly<Record<string, string>>): Promise<Harness> {
+  const harness = codingTools()
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(harness.cwd, name), content)
+    await harness.use('Read', { file_path: name })
+  }
+  writeFileSync(join(harness.cwd, 'other'), 'other\n')
+  return harness
+}
+
+describe('a file that changed behind the back of the agent', () => {
+  test('is told with the next result, with what changed, and once', async () => {
+    const { use, cwd } = await withRead({ a: 'one\ntwo\nthree\nfour\n' })
+    writeFileSync(join(cwd, 'a'), 'one\n2\nthree\nfour\n')
+    expect((await use('Read', { file_path: 'other' })).text).toBe(
+      `     1\tother\n\n${note}\na:\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three]`,
+    )
+    expect((await use('Read', { file_path: 'other' })).text).toBe('     1\tother')
+    writeFileSync(join(cwd, 'a'), 'nothing\n')
+    expect((await use('Glob', { pattern: 'other' })).text).toContain(note)
+    expect((await use('Grep', { pattern: 'other' })).text).toBe('other')
+  })
+
+  test('by a command of its own, too', async () => {
+    const { use } = await withRead({ a: 'one\n' })
+    expect((await use('Bash', { command: 'echo two >> a' })).text).toBe(
+      `(no output)\n\n${note}\na:\n@@ -1,1 +1,2 @@\n one\n+two]`,
+    )
+  })
+
+  test('is not told where the model made the change, where it reads it, and where it was only touched', async () => {
+    const { use, cwd } = await withRead({ a: 'one\n', b: 'one\n', c: 'one\n' })
+    const edited = await use('Edit', { file_path: 'a', old_string: 'one', new_string: 'two' })
+    const written = await use('Write', { file_path: 'b', content: 'two\n' })
+    utimesSync(join(cwd, 'c'), 1, 1)
+    const looked = await use('Read', { file_path: 'other' })
+    expect([edited.text, written.text, looked.text].filter((text) => text.includes(note))).toEqual([])
+    writeFileSync(join(cwd, 'a'), 'three\n')
+    expect((await use('Read', { file_path: 'a' })).text).toBe('     1\tthree')
+  })
+
+  test('that is gone, a folder, or somewhere else', async () => {
+    const { use, cwd } = await withRead({ a: '1', b: '2', c: '3' })
+    rmSync(join(cwd, 'a'))
+    rmSync(join(cwd, 'b'))
+    mkdirSync(join(cwd, 'b'))
+    renameSync(join(cwd, 'c'), join(cwd, 'd'))
+    const { text } = await use('Read', { file_path: 'other' })
+    expect(text).toBe(
+      `     1\tother\n\n${note}\nc is gone, or no file any more\nb is gone, or no file any more\na is gone, or no file any more]`,
+    )
+    expect((await use('Read', { file_path: 'other' })).text).toBe('     1\tother')
+  })
+
+  test('of many, and of long changes, a bounded part is told', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `f${index}`)
+    const { use, cwd } = await withRead(
+      Object.fromEntries(names.map((name) => [name, `${'x'.repeat(300)}\n`.repeat(100)])),
+    )
+    for (const name of names) writeFileSync(join(cwd, name), `${'y'.repeat(300)}\n`.repeat(100))
+    const { text } = await use('Read', { file_path: 'other' })
+    expect(text).toMatch(/f39:\n@@[^]*\[\.\.\. more\]\nf38:[^]*\nf30\nand 30 more\]$/)
+    expect(text.length).toBeLessThan(6000)
+  })
+
+  test('beside others that run at the same time, one result tells it', async () => {
+    const { use, cwd } = await withRead({ a: 'one\n' })
+    writeFileSync(join(cwd, 'a'), 'two!\n')
+    const results = await Promise.all(Array.from({ length: 10 }, () => use('Read', { file_path: 'other' })))
+    expect(results.filter(({ text }) => text.includes(note))).toHaveLength(1)
+  })
+
+  test('an edit that did not know of it is told what changed, and that once', async () => {
+    const { use, cwd } = await withRead({ a: 'one\n' })
+    writeFileSync(join(cwd, 'a'), 'two two\n')
+    const edit = { file_path: 'a', old_string: 'one', new_string: 'three' }
+    expect((await use('Edit', edit)).text).toBe(
+      `${cwd}/a has changed since it was read. Read it again, then edit it. What changed:\n@@ -1,1 +1,1 @@\n-one\n+two two`,
+    )
+  })
+
+  test('an image, and what is too large to be kept, are told by name', async () => {
+    const { use, cwd } = await withRead({ a: 'x'.repeat(100_000) })
+    writeFileSync(join(cwd, 'a'), 'y')
+    expect((await use('Read', { file_path: 'other' })).text).toBe(`     1\tother\n\n${note}\na]`)
+  })
+})
