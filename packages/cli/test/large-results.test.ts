@@ -54,3 +54,31 @@ test('a large result is a file of the session, which the agent may search and re
   expect(found?.content).toContain('12345')
   expect([found?.is_error, denied?.is_error]).toEqual([undefined, true])
 })
+
+test('of output beyond the bound of Bash all is a file that Read opens, and nothing else is left', async () => {
+  const config = mkdtempSync(join(tmpdir(), 'halting-config-'))
+  onTestFinished(() => rmSync(config, { recursive: true, force: true }))
+  const session = join(config, 'projects', here().replaceAll(/[^a-zA-Z0-9]/g, '-'), sessionId)
+  const replies = script([{ content: [call('Bash', { command: 'seq 1 200000' })] }, { content: 'Done.' }])
+  const args = [
+    '-p',
+    'hi',
+    '--verbose',
+    '--output-format',
+    'stream-json',
+    '--session-id',
+    sessionId,
+    '--script',
+    replies,
+  ]
+  const { stdout } = await run([...args, '--allowedTools', 'Bash(seq *)'], { env: { HALTING_CONFIG_DIR: config } })
+  const whole = Array.from({ length: 200_000 }, (_, index) => `${index + 1}\n`).join('')
+  const [name = ''] = readdirSync(join(session, 'tool-results'))
+  expect(readFileSync(join(session, 'tool-results', name), 'utf8')).toBe(whole)
+  const user = linesOf(stdout).find(({ type }) => type === 'user')
+  const text = JSON.stringify(user?.['message'])
+  expect(text).toContain(`characters left out ...]`)
+  expect(text).toContain(`[The whole output is in ${join(session, 'tool-results', name)}: search it, or read the part`)
+  expect(text.length).toBeLessThan(40_000)
+  expect(readdirSync(session)).not.toContain('tool-output')
+})

@@ -132,7 +132,7 @@ async function isJournal(path: string): Promise<boolean> {
 }
 
 /** What a session keeps beside its file; a run that keeps no session has large results all the same. */
-const ours: ReadonlySet<string> = new Set(['tool-results', 'payloads', 'files', 'answers.json'])
+const ours: ReadonlySet<string> = new Set(['tool-results', 'tool-output', 'payloads', 'files', 'answers.json'])
 
 async function removeLeftover(folder: string, before: number): Promise<void> {
   if ((await stateOf(folder))?.isDirectory() !== true || !(await isFolderOld(folder, before))) return

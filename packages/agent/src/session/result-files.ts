@@ -29,6 +29,8 @@ export interface ResultFilesOptions extends SessionPlace {
 
 /** Keeps large results as files of the session. */
 export interface ResultFiles extends LargeResults {
+  /** Where tools may write what is to be kept here: beside, so that nothing reads it before hooks have seen the result. */
+  readonly spoolFolder: string
   readonly directory: string
   /** For `PermissionOptions.readableFolders`: the folder as written and as it is found. */
   readonly readableFolders: readonly string[]
@@ -49,13 +51,16 @@ export function createResultFiles(options: ResultFilesOptions): ResultFiles {
   return {
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     directory,
+    spoolFolder: join(folder.base, ...folder.parts.slice(0, -1), 'tool-output'),
     readableFolders: endsOf(folder),
     async save(result, { signal }) {
       const name = fileName(result)
-      const bytes = Buffer.byteLength(result.text)
+      const path = join(directory, name)
       await inTime(async () => {
         await makeFolders(folder)
-        await room.take(name, bytes, () => writeWhole(join(directory, name), result.text, signal))
+        if (result.spooled !== undefined)
+          return takeOver(result.spooled, path, (bytes, move) => room.take(name, bytes, move))
+        await room.take(name, Buffer.byteLength(result.text), () => writeWhole(path, result.text, signal))
       })
       return join(directory, name)
     },
@@ -120,6 +125,18 @@ async function writeWhole(path: string, text: string, signal: AbortSignal): Prom
     await rm(draft, { force: true })
     throw thrown
   }
+}
+
+/** What a tool has written beside is moved here. Again after a crash: it may be here already. */
+async function takeOver(
+  spooled: string,
+  path: string,
+  take: (bytes: number, move: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const there = await lstat(spooled).catch(() => undefined)
+  if (there === undefined && (await lstat(path).catch(() => undefined))?.isFile() === true) return
+  if (there?.isFile() !== true || there.nlink !== 1) throw new Error('what was written of it is gone')
+  await take(there.size, () => rename(spooled, path))
 }
 
 /** What the folder may still take. Counted once, with what earlier processes left there. */

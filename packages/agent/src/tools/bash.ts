@@ -3,7 +3,7 @@ import { SandboxError } from '../sandbox/sandbox-error.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { codeOf, failed } from './result.ts'
-import { type ShellCommand, type ShellEnd, startShellCommand } from './shell-command.ts'
+import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface BashInput {
@@ -34,7 +34,8 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
       'Runs a command in bash and returns its output and exit code. The working directory is kept between calls, ' +
       'variables are not. There is no input to read from. Prefer Read, Edit, Write, Glob and Grep for files. ' +
       `A command is ended after ${limits.bashTimeoutMs} ms unless timeout says otherwise (at most ${limits.bashMaxTimeoutMs}); ` +
-      `output beyond ${limits.bashOutputCharacters} characters loses its middle.`,
+      `of output beyond ${limits.bashOutputCharacters} characters the head and the tail are shown` +
+      (workspace.spoolFolder === undefined ? '.' : ', and the file that has all of it.'),
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: ({ command, run_in_background: isBackground }) => isBackground !== true && isReadOnlyCommand(command),
@@ -57,9 +58,11 @@ async function startInBackground(
   context: ToolContext,
 ): Promise<ToolOutput> {
   await workspace.checkpoints?.background(context, command)
-  const started = start(command, workspace)
+  const started = await start(command, workspace)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
+  // TaskOutput shows its head and tail.
+  started.shell.spool?.drop()
   const { id } = workspace.tasks.add(command, started.shell)
   return {
     content: `Started in the background as ${id}. TaskOutput reads what it writes, TaskStop ends it.`,
@@ -69,7 +72,7 @@ async function startInBackground(
 
 async function run(input: BashInput, workspace: Workspace, { signal }: ToolContext): Promise<ToolOutput> {
   if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
-  const started = start(input.command, workspace)
+  const started = await start(input.command, workspace)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
@@ -96,7 +99,9 @@ type Started =
   | { readonly kind: 'started'; readonly shell: ShellCommand }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
-function start(command: string, workspace: Workspace): Started {
+async function start(command: string, workspace: Workspace): Promise<Started> {
+  // Loaded when used.
+  const { startShellCommand } = await import('./shell-command.ts')
   try {
     return { kind: 'started', shell: startShellCommand(command, workspace, accessOf(command)) }
   } catch (thrown) {
@@ -164,7 +169,8 @@ function toldResult({ end, shell, reason, timeoutMs, lowered, answer }: Ended, w
     exitCode: end.exitCode,
     ...(answer !== undefined && { returnCodeInterpretation: answer }),
   }
-  return { content: [...shown, ...notes].join('\n'), isError, details }
+  const spooled = shell.spool?.end()
+  return { content: [...shown, ...notes].join('\n'), isError, details, ...(spooled !== undefined && { spooled }) }
 }
 
 function outcomeOf(

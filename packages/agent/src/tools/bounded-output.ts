@@ -11,13 +11,15 @@ const noteLength = 80
 export class BoundedOutput {
   readonly limit: number
   readonly #redact: ((text: string) => string) | undefined
+  readonly #overflow: ((text: string) => void) | undefined
   #head = ''
   #tail = ''
   #length = 0
 
-  /** `redact` sees what is held before it is cut: what it takes out is not left by halves. */
-  constructor(limit: number, redact?: (text: string) => string) {
+  /** `redact` sees what is held before it is cut: what it takes out is not left by halves. `overflow` is handed all of it once it is over the limit. */
+  constructor(limit: number, redact?: (text: string) => string, overflow?: (text: string) => void) {
     this.limit = limit
+    this.#overflow = overflow
     this.#redact = redact
   }
 
@@ -27,6 +29,7 @@ export class BoundedOutput {
   }
 
   append(text: string): void {
+    if (this.#length + text.length > this.limit) this.#overflow?.(this.#length <= this.limit ? this.#head + text : text)
     this.#length += text.length
     const room = this.limit - this.#head.length
     if (this.#tail === '' && room > 0) {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { BoundedOutput } from './bounded-output.ts'
+import { OutputSpool } from './output-spool.ts'
 import { gitTurnedOff } from './git-environment.ts'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, type ProcessGroup } from './process-group.ts'
@@ -23,6 +24,8 @@ export interface ShellEnd {
 
 export interface ShellCommand {
   readonly output: BoundedOutput
+  /** All of the output, where it is too long to be shown and somebody keeps it. */
+  readonly spool: OutputSpool | undefined
   readonly ended: Promise<ShellEnd>
   /** Ends the command and all that it started. Resolves when it is gone. */
   end(): Promise<void>
@@ -40,6 +43,8 @@ export interface ShellPlace {
   readonly redact?: (text: string) => string
   /** Holds commands; they run as this program does without one. */
   readonly sandbox?: Sandbox | undefined
+  /** Where all of a long output is written; nowhere when absent. */
+  readonly spoolFolder?: string | undefined
   /** The directory is gone: go back to the root. */
   resetShell(): void
 }
@@ -56,17 +61,19 @@ export function startShellCommand(
   place: ShellPlace,
   access: 'read-only' | 'project' = 'project',
 ): ShellCommand {
-  const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact)
+  const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
+  const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
   const child = spawnShell(prelude + command, { command, place, mark, access })
   const ended = endOf(child, output, place)
-  if (child.pid === undefined) return { output, ended, end: async () => undefined, letGo: () => undefined }
+  if (child.pid === undefined) return { output, spool, ended, end: async () => undefined, letGo: () => undefined }
   const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
   place.processes.add(group)
   let isEnding = false
   return {
     output,
+    spool,
     ended: ended.then((end) => {
       if (!isEnding) place.processes.release(group)
       return end

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { PathMovedError } from '../open-in-place.ts'
 import { absolutePath, isInsideAny, realPath } from '../paths.ts'
@@ -26,6 +27,8 @@ export interface WorkspaceOptions {
   readonly imageLibrary?: () => Promise<Sharp | undefined>
   /** Keeps what files were before the tools change them; nothing does when absent. */
   readonly checkpoints?: FileCheckpoints
+  /** Where all of an output goes that is too long to be shown, such as `ResultFiles.spoolFolder`; nowhere when absent. */
+  readonly spoolFolder?: string
 }
 
 /** What the tools of one session share: directories, what was read, where the shell is, what runs. */
@@ -42,6 +45,7 @@ export class Workspace {
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
   readonly checkpoints: FileCheckpoints | undefined
+  readonly spoolFolder: string | undefined
   /** Holds the commands of the session, where a person wants that. */
   sandbox?: Sandbox
   readonly #judged: (callId: string) => string | undefined
@@ -60,6 +64,7 @@ export class Workspace {
     })
     this.#judged = options.judged ?? (() => undefined)
     this.checkpoints = options.checkpoints
+    this.spoolFolder = options.spoolFolder
     this.#shellDirectory = this.cwd
   }
 
@@ -102,5 +107,7 @@ export class Workspace {
     await this.processes.dispose()
     this.sandbox?.dispose()
     await this.checkpoints?.dispose()
+    // What was not taken over.
+    if (this.spoolFolder !== undefined) await rm(this.spoolFolder, { recursive: true, force: true })
   }
 }

@@ -54,15 +54,16 @@ export function openToolbox(
     ...(rules?.additionalDirectories ?? []),
   ]
   const { checkpoints } = session
+  const resultFiles = createResultFiles({ cwd, sessionId, home: homeFolder(env), env })
   const workspace = new Workspace({
     cwd,
     additionalDirectories,
     env: toolEnvironment(env, [...(flags.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
     judged: (callId) => permissions.judgedPath(callId),
     hides: (path) => permissions.deniesReading(path),
+    spoolFolder: resultFiles.spoolFolder,
     ...(checkpoints !== undefined && { checkpoints }),
   })
-  const resultFiles = createResultFiles({ cwd, sessionId, home: homeFolder(env), env })
   const permissions = createPermissions({
     cwd,
     additionalDirectories,

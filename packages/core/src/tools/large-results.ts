@@ -5,6 +5,8 @@ export interface LargeResult {
   readonly callId: string
   readonly toolName: string
   readonly text: string
+  /** Where the tool has put all of it, if `text` is its head and tail alone: this is what is to be kept. */
+  readonly spooled?: string
   /** The same for every try at keeping this result, also after a crash, and for no other result: the name to keep it under. */
   readonly idempotencyKey: string
 }

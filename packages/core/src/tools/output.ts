@@ -23,9 +23,9 @@ export function resultOfOutput(output: unknown): ToolResult {
 function resultOfObject(output: unknown): ToolResult {
   if (typeof output === 'object' && output !== null && 'content' in output) {
     // Plain JavaScript may give any fields beside it, or none.
-    const { content, isError, details } = output as { readonly [field: string]: unknown }
+    const { content, isError, details, spooled } = output as { readonly [field: string]: unknown }
     if (typeof content === 'string' || Array.isArray(content))
-      return resultOfContent(content, Boolean(isError), details)
+      return withSpooled(resultOfContent(content, Boolean(isError), details), spooled)
   }
   const text = typeof output === 'function' || typeof output === 'symbol' ? '' : plainTextOf(output)
   return text === '' ? noOutput : { status: 'done', content: text, isError: false }
@@ -37,6 +37,13 @@ function resultOfContent(given: string | readonly unknown[], isError: boolean, d
   const status = isError ? 'failed' : 'done'
   const result: ToolResult = { status, content: isSilent ? noOutput.content : shown, isError }
   return details === undefined ? result : { ...result, details: jsonOf(details) }
+}
+
+const longestName = 4_096
+
+function withSpooled(result: ToolResult, spooled: unknown): ToolResult {
+  const isName = typeof spooled === 'string' && spooled !== '' && spooled.length <= longestName
+  return isName ? { ...result, spooled } : result
 }
 
 export function resultOfThrown(thrown: unknown): ToolResult {

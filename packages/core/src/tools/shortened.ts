@@ -4,7 +4,13 @@ import { headOf, tailOf } from '../text.ts'
 type Content = string | readonly ContentBlock[]
 
 /** What became of the whole. */
-export type Whole = { readonly savedAs: string } | { readonly lostBecause: string }
+export type Whole =
+  | {
+      readonly savedAs: string
+      /** It holds more than the text that is shortened. */
+      readonly isMore?: true
+    }
+  | { readonly lostBecause: string }
 
 /** All text of a result, with a line end between its blocks. */
 export function wholeTextOf(content: Content): string {
@@ -38,6 +44,15 @@ export function shortened(content: Content, limit: number, whole: Whole): Conten
   const cut = cutOf(wholeTextOf(content), limit, whole)
   if (typeof content === 'string') return cut.head + cut.note + cut.tail
   return shortenedBlocks(content, cut)
+}
+
+/** The content of which a tool has cut the middle itself, with where the whole is below it. */
+export function withWhole(content: Content, whole: Whole): Content {
+  const note =
+    'savedAs' in whole
+      ? `[The whole output is in ${whole.savedAs}: search it, or read the part of it that you need.]`
+      : `[What is left out was not kept: ${whole.lostBecause}.]`
+  return typeof content === 'string' ? `${content}\n${note}` : [...content, { type: 'text', text: note }]
 }
 
 interface Cut {
@@ -88,7 +103,7 @@ function noteOf(length: number, leftOut: number, lines: number, whole: Whole): s
   const inLines = lines === 0 ? '' : ` (${lines} ${lines === 1 ? 'line' : 'lines'})`
   const rest =
     'savedAs' in whole
-      ? `The whole result (${length} characters) is in ${whole.savedAs}: search it, or read the part of it that you need.`
+      ? `The whole result${whole.isMore === true ? '' : ` (${length} characters)`} is in ${whole.savedAs}: search it, or read the part of it that you need.`
       : `They were not kept: ${whole.lostBecause}. If you need them, ask for a smaller part.`
   return `[... ${leftOut} characters${inLines} left out here. ${rest} ...]`
 }

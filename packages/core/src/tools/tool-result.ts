@@ -10,6 +10,8 @@ export type ToolResult = {
   readonly content: string | readonly ContentBlock[]
   readonly isError: boolean
   readonly details?: Json
+  /** Where all of its text is, for `LargeResults.save`. */
+  readonly spooled?: string
   /** The tool threw `AgentStopException`: the signal. */
   readonly stop?: StopSignalJson
   /** The call was cut by an abort. */
@@ -59,7 +61,7 @@ export function withheld({ status, isError }: ToolResult, how: 'broke' | 'was ab
 
 /** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */
 export function replacedResult(
-  { details: _details, error: _error, ...result }: ToolResult,
+  { details: _details, error: _error, spooled: _spooled, ...result }: ToolResult,
   content: string,
 ): ToolResult {
   return { ...result, content }

@@ -8,6 +8,8 @@ export interface ToolOutput {
   readonly isError?: boolean
   /** What a program may want beside the text: `tool_use_result` of the SDK message. Must be JSON. */
   readonly details?: Json
+  /** Where the tool has put all of its text, of which `content` is the head and the tail: handed to `LargeResults.save`, and never shown. */
+  readonly spooled?: string
 }
 
 /** What a tool is handed beside its input. */

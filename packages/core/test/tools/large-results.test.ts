@@ -518,3 +518,41 @@ describe('what is shown', () => {
     )
   })
 })
+
+describe('a result of which the tool has put the whole elsewhere', () => {
+  const spooling = (content = 'head\ntail'): Tool => ({
+    ...tool('Look', () => ({ content, spooled: '/spool/1' })),
+    onUnknownOutcome: 'rerun',
+  })
+
+  test('is handed over with that place, however short it is, and says where the whole is', async () => {
+    const { kept, largeResults } = keeper()
+    const ended = await run([calls({ name: 'Look', id: 'c1' }), 'done'], { tools: [spooling()], largeResults })
+    expect(kept).toEqual([expect.objectContaining({ callId: 'c1', text: 'head\ntail', spooled: '/spool/1' })])
+    expect(textsOf(ended)).toEqual([
+      'head\ntail\n[The whole output is in /kept/c1.txt: search it, or read the part of it that you need.]',
+    ])
+    expect(JSON.stringify(ended.state.transcript.messages())).not.toContain('/spool')
+  })
+
+  test('is shortened too where it is over the limit', async () => {
+    const { largeResults } = keeper()
+    const [shown = ''] = textsOf(await run([calls('Look'), 'done'], { tools: [spooling(long)], largeResults }))
+    expect(shown.length).toBeLessThanOrEqual(600)
+    expect(shown).toMatch(/The whole result is in \/kept\//)
+  })
+
+  test('is not handed over where a hook put another result in its place', async () => {
+    const { kept, largeResults } = keeper()
+    const replaces = hook('afterToolUse', (context) => context.withToolOutput('redacted'))
+    const ended = await run([calls('Look'), 'done'], { tools: [spooling()], largeResults, hooks: [replaces] })
+    expect([textsOf(ended), kept]).toEqual([['redacted'], []])
+  })
+
+  test('says why the rest was not kept, and is as it is where nothing keeps results', async () => {
+    const lost = keeper({ save: () => Promise.reject(new Error('the disk is full')) })
+    const ended = await run([calls('Look'), 'done'], { tools: [spooling()], largeResults: lost.largeResults })
+    expect(textsOf(ended)).toEqual(['head\ntail\n[What is left out was not kept: the disk is full.]'])
+    expect(textsOf(await run([calls('Look'), 'done'], { tools: [spooling()] }))).toEqual(['head\ntail'])
+  })
+})

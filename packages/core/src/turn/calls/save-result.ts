@@ -6,7 +6,7 @@ import type { ToolUseBlock } from '../../messages.ts'
 import type { EffectScope } from '../../steps/steps.ts'
 import { headOf } from '../../text.ts'
 import { largeResultLimit, type LargeResults } from '../../tools/large-results.ts'
-import { shortened, textLengthOf, wholeTextOf, type Whole } from '../../tools/shortened.ts'
+import { shortened, textLengthOf, wholeTextOf, withWhole, type Whole } from '../../tools/shortened.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { RecordPosition } from '../record-position.ts'
 import { currentModel } from '../request/current-model.ts'
@@ -44,7 +44,8 @@ export function enterResult(
   const { largeResults } = run.context
   const limit = limitOf(run)
   const isOnRecord = run.ports.steps.peek(run.key(name)) === 'done'
-  const isDue = limit !== undefined && position === 'open' && textLengthOf(result.content) > limit
+  const isOver = limit !== undefined && (result.spooled !== undefined || textLengthOf(result.content) > limit)
+  const isDue = isOver && position === 'open'
   if (!isOnRecord && !isDue) {
     phase.setResult(index, result)
     return undefined
@@ -54,7 +55,7 @@ export function enterResult(
   const step = run.step<SaveRecord>(name, (scope) =>
     largeResults === null || limit === undefined
       ? { limit: Number.MAX_SAFE_INTEGER, whole: { lostBecause: 'nothing keeps results any more' } }
-      : save(run, largeResults, { call, text: wholeTextOf(result.content), limit }, scope),
+      : save(run, largeResults, { call, text: wholeTextOf(result.content), spooled: result.spooled, limit }, scope),
   )
   return after(step, ({ value }) => {
     phase.setShortened(index, shortenedResult(result, value.limit, value.whole), result)
@@ -75,13 +76,22 @@ function limitOf(run: Run): number | undefined {
 }
 
 function shortenedResult(result: ToolResult, limit: number, whole: Whole): ToolResult {
-  const content = shortened(result.content, limit, whole)
-  return content === result.content ? result : { ...result, content }
+  const { spooled, ...shown } = result
+  if (spooled === undefined) {
+    const content = shortened(result.content, limit, whole)
+    return content === result.content ? result : { ...result, content }
+  }
+  if (textLengthOf(result.content) <= limit) return { ...shown, content: withWhole(result.content, whole) }
+  return {
+    ...shown,
+    content: shortened(result.content, limit, 'savedAs' in whole ? { ...whole, isMore: true } : whole),
+  }
 }
 
 interface Saved {
   readonly call: ToolUseBlock
   readonly text: string
+  readonly spooled: string | undefined
   readonly limit: number
 }
 
@@ -89,14 +99,15 @@ interface Saved {
 function save(
   run: Run,
   largeResults: LargeResults,
-  { call, text, limit }: Saved,
+  { call, text, spooled, limit }: Saved,
   { signal, idempotencyKey }: EffectScope,
 ): Eventually<SaveRecord> {
   const { abort } = run.ports
   const lost = (lostBecause: string): SaveRecord => ({ limit, whole: { lostBecause } })
   const cut = (aborted: AbortCause): SaveRecord => ({ ...lost('the run was aborted'), aborted })
   if (abort.cause !== undefined) return cut(abort.cause)
-  const result = { callId: call.id, toolName: call.name, text, idempotencyKey }
+  const about = { callId: call.id, toolName: call.name, text, idempotencyKey }
+  const result = spooled === undefined ? about : { ...about, spooled }
   return run.withGrace(
     () => largeResults.save(result, { signal }),
     (settled: Settled<unknown>) => {

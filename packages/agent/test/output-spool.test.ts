@@ -1,0 +1,53 @@
+// Holds rules R-HAND-8 and R-HAND-8a of docs/spec.md.
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { createResultFiles } from '@halting/agent'
+import { expect, test } from 'vitest'
+import { codingTools, type Harness, temporaryFolder } from './support/harness.ts'
+
+const spooledBy = async ({ use }: Harness, command: string): Promise<string | undefined> =>
+  (await use('Bash', { command })).output.spooled
+
+const never = new AbortController().signal
+
+test('output beyond the bound is written whole, for the person alone, and what is not is not', async () => {
+  const spoolFolder = join(temporaryFolder(), 'a', 'b')
+  const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder })
+  expect([await spooledBy(harness, 'seq 1 100'), existsSync(spoolFolder)]).toEqual([undefined, false])
+  const path = (await spooledBy(harness, 'seq 1 5000; echo ä😀')) ?? ''
+  expect(readFileSync(path, 'utf8')).toBe(`${Array.from({ length: 5000 }, (_, at) => `${at + 1}\n`).join('')}ä😀\n`)
+  expect([lstatSync(path).mode & 0o777, lstatSync(spoolFolder).mode & 0o777]).toEqual([0o600, 0o700])
+  await harness.workspace.dispose()
+  expect(existsSync(spoolFolder)).toBe(false)
+})
+
+test('it is moved to the results of the session, also when that is done again', async () => {
+  const [home, cwd] = [temporaryFolder(), temporaryFolder()]
+  const files = createResultFiles({ cwd, home, env: {}, sessionId: 's' })
+  const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: files.spoolFolder })
+  const spooled = (await spooledBy(harness, 'seq 1 5000')) ?? ''
+  const result = { callId: 'c', toolName: 'Bash', text: 'head and tail', spooled, idempotencyKey: 'k' }
+  const path = await files.save(result, { signal: never })
+  expect(readFileSync(path, 'utf8')).toMatch(/^1\n2\n[^]*\n5000\n$/)
+  expect([await files.save(result, { signal: never }), readdirSync(files.spoolFolder)]).toEqual([path, []])
+  await expect(files.save({ ...result, idempotencyKey: 'other' }, { signal: never })).rejects.toThrow('is gone')
+})
+
+test('secrets are taken out of all of it, and a link in the place of the folder is not followed', async () => {
+  const folder = temporaryFolder()
+  const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'spool') })
+  harness.workspace.redact = (text) => text.replaceAll('secret', '*')
+  const path = (await spooledBy(harness, 'seq 1 1000; echo a secret; seq 1 1000')) ?? ''
+  expect(readFileSync(path, 'utf8')).toContain('\na *\n')
+  mkdirSync(join(folder, 'elsewhere'))
+  symlinkSync('elsewhere', join(folder, 'link'))
+  const linked = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'link') })
+  expect([await spooledBy(linked, 'seq 1 5000'), readdirSync(join(folder, 'elsewhere'))]).toEqual([undefined, []])
+})
+
+test('of output without end the first 64 MiB are written, and it is said', async () => {
+  const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(temporaryFolder(), 'spool') })
+  const path = (await spooledBy(harness, 'yes | head -c 80000000')) ?? ''
+  expect(lstatSync(path).size).toBeLessThan(64 * 1024 * 1024 + 100)
+  expect(readFileSync(path, 'utf8').slice(-60)).toMatch(/\[Only the first 67108864 bytes were kept\.\]\n$/)
+})
