@@ -383,15 +383,15 @@ export class QueryEngine {
   }
 
   #init(runId: string): SdkMessage {
-    const { init, tools } = this.#options
-    const { model, settings } = contextWith(contextOf(this.#options), this.#inForce)
+    const { init } = this.#options
+    const { model, settings, tools } = contextWith(contextOf(this.#options), this.#inForce)
     return {
       type: 'system',
       subtype: 'init',
       ...defaultInit,
       ...init,
       ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
-      tools: (tools ?? []).map(({ name }) => name),
+      tools: [...tools.keys()],
       model: model.id,
       uuid: uuidOf(`${this.sessionId}/${runId}/init`),
       session_id: this.sessionId,

@@ -69,6 +69,11 @@ export interface LoopOptions {
   readonly thinking?: Thinking
   readonly system?: string
   readonly tools?: readonly AnyTool[]
+  /**
+   * Gives further tools by their names, which `Loop.set({ tools })` adds while a run goes on: those of a server that answers late, or that a
+   * search has found. One that is not there (any more) is left out.
+   */
+  readonly moreTools?: (name: string) => AnyTool | undefined
 
   /** Turns that may happen; 1,000 when nothing is said. `Infinity` gives up the promise that the run halts. */
   readonly maxTurns?: number
@@ -144,6 +149,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   thinking: isThinking,
   system: isText,
   tools: isListOf(isAnyTool),
+  moreTools: isFunction,
   maxTurns: isNumber,
   maxBudgetUsd: isNumber,
   maxTotalTokens: isNumber,
@@ -294,6 +300,7 @@ function newContext(options: LoopOptions): RunContext {
     models: modelsOf(options),
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
+    moreTools: options.moreTools ?? null,
     guards: registerGuards(guardsOf(options)),
     cancellation: options.cancellation ?? [],
     hooks: createHookRegistry(options.hooks),

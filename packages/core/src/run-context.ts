@@ -91,6 +91,8 @@ export interface RunContext {
   readonly models: readonly Model[]
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
+  /** Gives the tools that are added while a run goes on; null: there are none. */
+  readonly moreTools: ((name: string) => AnyTool | undefined) | null
   readonly guards: readonly RegisteredGuard[]
   readonly cancellation: readonly CanProvideCancellationSignal[]
   readonly hooks: HookRegistry

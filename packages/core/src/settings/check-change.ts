@@ -1,6 +1,6 @@
 import { plainTextOf } from '../content.ts'
 import { ConfigurationError } from '../errors.ts'
-import { fieldsOf, isNumber, listOf, refuse } from '../given.ts'
+import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../given.ts'
 import type { RunContext } from '../run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
 import { contextWith } from './context-with.ts'
@@ -17,13 +17,15 @@ export function checkedChange(
   change: SettingsChange,
 ): SettingsChange {
   checkNames('A change', 'setting', change, settings)
-  const { model, permissionMode, thinking, limits } = change
+  const { model, permissionMode, thinking, limits, tools } = change
+  if (tools !== undefined && tools !== null) isListOf(isName)('tools', tools)
   if (permissionMode !== undefined && permissionMode !== null) checkMode(context, permissionMode)
   const checked: SettingsChange = {
     ...(model !== undefined && { model }),
     ...(permissionMode !== undefined && { permissionMode }),
     ...(thinking !== undefined && { thinking: thinking === null ? null : checkedThinking(thinking) }),
     ...(limits !== undefined && { limits: recordedLimits(limits) }),
+    ...(tools !== undefined && { tools: tools === null ? null : [...new Set(tools)] }),
   }
   const after = contextWith(context, inForceAfter(inForce, checked, false))
   checkLimits(after.settings)
@@ -37,6 +39,7 @@ const settings: { readonly [name in keyof SettingsChange]-?: true } = {
   permissionMode: true,
   thinking: true,
   limits: true,
+  tools: true,
 }
 const settableLimits: { readonly [name in keyof LimitsChange]-?: true } = {
   maxTurns: true,

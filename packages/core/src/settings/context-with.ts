@@ -1,7 +1,10 @@
 import { ConfigurationError } from '../errors.ts'
 import { any } from '../guards/combinators.ts'
+import { refuse, shown } from '../given.ts'
 import type { Model } from '../model/model.ts'
 import type { RunContext, RunSettings } from '../run-context.ts'
+import { isAnyTool } from '../tools/check-tool.ts'
+import { toolDefinitionsOf } from '../tools/definitions.ts'
 import type { LimitsChange, SettingsInForce } from './settings-change.ts'
 
 /**
@@ -10,7 +13,7 @@ import type { LimitsChange, SettingsInForce } from './settings-change.ts'
  */
 export function contextWith(given: RunContext, inForce: SettingsInForce | null): RunContext {
   if (inForce === null) return given
-  const { model, permissionMode, thinking, limits = {}, permissionUpdates } = inForce
+  const { model, permissionMode, thinking, limits = {}, tools, permissionUpdates } = inForce
   const settings: RunSettings = {
     ...given.settings,
     ...limitsWith(given, limits),
@@ -25,7 +28,25 @@ export function contextWith(given: RunContext, inForce: SettingsInForce | null):
     model: model === undefined ? given.model : modelNamed(given, model),
     settings,
     limits: { ...given.limits, maxTurns: settings.maxTurns },
+    ...(tools !== undefined && toolsWith(given, tools)),
   }
+}
+
+/** Tools of the options go before others of their names. What is gone is left out: whoever calls it all the same is told so. */
+function toolsWith(
+  { tools, moreTools }: RunContext,
+  names: readonly string[],
+): Pick<RunContext, 'tools' | 'toolDefinitions'> {
+  const all = new Map(tools)
+  for (const name of names) {
+    if (all.has(name)) continue
+    const tool = moreTools?.(name) ?? undefined
+    if (tool === undefined) continue
+    isAnyTool(`moreTools(${shown(name)})`, tool)
+    if (tool.name !== name) refuse(`The name of moreTools(${shown(name)})`, shown(name), tool.name)
+    all.set(name, tool)
+  }
+  return { tools: all, toolDefinitions: toolDefinitionsOf(all.values()) }
 }
 
 type SettableLimits = Pick<RunSettings, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'maxDurationMs'>

@@ -24,6 +24,8 @@ export type SettingsChange = {
   readonly permissionMode?: string | null
   readonly thinking?: Thinking | null
   readonly limits?: LimitsChange
+  /** Names of tools beside those of the options, which `moreTools` gives: all of them, in place of those before. */
+  readonly tools?: readonly string[] | null
 }
 
 /** A change as a run takes it: what a person set, or said to a question that is to hold from then on. */
@@ -40,6 +42,7 @@ export type SettingsInForce = {
   readonly permissionMode?: string
   readonly thinking?: Thinking
   readonly limits?: LimitsChange
+  readonly tools?: readonly string[]
   readonly permissionUpdates?: readonly PermissionUpdate[]
 }
 
@@ -56,13 +59,14 @@ export function inForceAfter(
   change: RunChange,
   hasFallenBack: boolean,
 ): SettingsInForce {
-  const { model, isPastFallback, permissionMode, thinking, limits, permissionUpdates: updates } = before ?? {}
+  const { model, isPastFallback, permissionMode, thinking, limits, tools, permissionUpdates: updates } = before ?? {}
   const after = {
     model: change.model === undefined ? model : change.model,
     isPastFallback: change.model === undefined || !hasFallenBack ? isPastFallback : true,
     permissionMode: change.permissionMode === undefined ? permissionMode : change.permissionMode,
     thinking: change.thinking === undefined ? thinking : change.thinking,
     limits: change.limits === undefined ? limits : { ...limits, ...change.limits },
+    tools: change.tools === undefined ? tools : change.tools,
     permissionUpdates:
       change.permissionUpdates === undefined ? updates : [...(updates ?? []), ...change.permissionUpdates],
   }

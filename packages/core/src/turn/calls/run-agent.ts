@@ -124,6 +124,8 @@ function contextOfChild(context: RunContext, child: ChildRun): RunContext {
     ...context,
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
+    // It has what its parent had when it began, and of that what it may use.
+    moreTools: null,
     guards: context.guards.filter(({ guard }) => isForAgents(guard)),
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.

@@ -1,0 +1,95 @@
+// Holds rules of docs/spec.md: R-SET-11 to R-SET-11b, R-SET-2.
+import { expect, test } from 'vitest'
+import { agentTool, ConfigurationError, resume, type AnyTool } from '../../src/index.ts'
+import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
+import { engineOf } from '../support/engine.ts'
+import { begin, calls, json, reader, resultTexts } from '../support/harness.ts'
+
+const late = reader('Late', () => 'late answer')
+const others: ReadonlyMap<string, AnyTool> = new Map([['Late', late]])
+const given = { tools: [reader('Look')], moreTools: (name: string) => others.get(name) }
+const names = (requests: readonly { readonly tools?: readonly { readonly name: string }[] }[]) =>
+  requests.map(({ tools = [] }) => tools.map(({ name }) => name))
+
+test('tools that are added while a run goes on are shown from the next request on, and can be called', async () => {
+  const going = begin(
+    [
+      { ...calls('Look'), before: () => going.loop.set({ tools: ['Late', 'Gone', 'Look'] }) },
+      calls('Late'),
+      { text: 'done' },
+    ],
+    given,
+  )
+  const run = await going.end()
+  const { model, state, steps } = run
+  expect(names(model.requests)).toEqual([['Look'], ['Look', 'Late'], ['Look', 'Late']])
+  expect(resultTexts(run)).toContain('late answer')
+  expect(state.spent.settings).toEqual({ tools: ['Late', 'Gone', 'Look'] })
+  expect(steps.records.some((record) => record.type === 'control' && record.control.settings !== undefined)).toBe(true)
+})
+
+test('they are taken away by a shorter list and by null; a call of one that is gone is told so', async () => {
+  const going = begin(
+    [
+      { ...calls('Look'), before: () => going.loop.set({ tools: ['Late'] }) },
+      { ...calls('Look'), before: () => going.loop.set({ tools: null }) },
+      calls('Late'),
+      { text: 'done' },
+    ],
+    given,
+  )
+  const run = await going.end()
+  const { model } = run
+  expect(names(model.requests)).toEqual([['Look'], ['Look', 'Late'], ['Look'], ['Look']])
+  expect(resultTexts(run).at(-1)).toBe('There is no tool named "Late". There are: Look.')
+})
+
+test('a resume knows which there were without being told', async () => {
+  const clock = createFakeClock({ autoAdvance: true })
+  const going = begin(
+    [{ ...calls('Look'), before: () => going.loop.set({ tools: ['Late'] }) }, calls('Look'), { text: 'done' }],
+    { ...given, clock },
+  )
+  const { steps } = await going.end()
+  const set = steps.records.findIndex((record) => record.type === 'control' && record.control.settings !== undefined)
+  const first = steps.records.findIndex((record, index) => index > set && record.type === 'lap')
+  const kept = steps.records.slice(0, first + 1).map((record) => json(record) as unknown as (typeof steps.records)[0])
+  const model = scriptedModel([{ text: 'done' }])
+  await resume(kept, { ...given, model, clock }).loop.terminal
+  expect(names(model.requests)).toEqual([['Look', 'Late']])
+})
+
+test('a subagent has those that there were when it began', async () => {
+  const tools = [agentTool({ name: 'Agent', description: 'Agent', spawn: () => ({ prompt: 'look' }) }), reader('Look')]
+  const going = begin(
+    [
+      { ...calls('Look'), before: () => going.loop.set({ tools: ['Late'] }) },
+      calls('Agent'),
+      { text: 'found' },
+      { text: 'done' },
+    ],
+    { ...given, tools },
+  )
+  const { model } = await going.end()
+  expect(names(model.requests)[2]).toEqual(['Look', 'Late'])
+})
+
+test('what are no names, and what is no tool or has another name, is an error', async () => {
+  const going = begin([{ text: 'done' }], given)
+  // Plain JavaScript may give anything.
+  expect(() => going.loop.set({ tools: 'Late' as unknown as string[] })).toThrow(ConfigurationError)
+  expect(() => going.loop.set({ tools: [''] })).toThrow(ConfigurationError)
+  await going.end()
+  const strange = begin([{ text: 'done' }], { ...given, moreTools: () => late })
+  expect(() => strange.loop.set({ tools: ['Other'] })).toThrow('The name of moreTools')
+  await strange.end()
+})
+
+test('an engine that begins with some tells of them in init', async () => {
+  const { engine } = engineOf([{ text: 'done' }], given)
+  engine.set({ tools: ['Late'] })
+  const told: unknown[] = []
+  for await (const message of engine.submit('go'))
+    if (message.type === 'system' && message.subtype === 'init') told.push(message.tools)
+  expect(told).toEqual([['Look', 'Late']])
+})
