@@ -37,6 +37,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/sandbox': source('agent/src/sandbox/index.ts'),
   '@halting/agent/foreign': source('agent/src/session/foreign/index.ts'),
   '@halting/agent/hooks': source('agent/src/hooks/index.ts'),
+  '@halting/agent/mcp': source('agent/src/mcp/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
 }
 

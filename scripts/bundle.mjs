@@ -21,6 +21,7 @@ const libraries = {
     'session/foreign/index': 'src/session/foreign/index.ts',
     'hooks/index': 'src/hooks/index.ts',
     'sandbox/index': 'src/sandbox/index.ts',
+    'mcp/index': 'src/mcp/index.ts',
   },
 }
 

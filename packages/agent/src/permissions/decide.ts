@@ -166,7 +166,7 @@ export function suggestionsFor(
 
 function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
   // What a server says of its own tools is no ground to trust them.
-  const isFromServer = call.name.startsWith('mcp__') || call.name.startsWith('Web')
+  const isFromServer = /^(?:mcp__|Web|ReadMcpResource$)/.test(call.name)
   return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
 }
 

@@ -1,6 +1,8 @@
 import { ConfigurationError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest, Permissions } from '@halting/core'
 import { resolve } from 'node:path'
+import { mcpToolName } from '../mcp/names.ts'
 import { absolutePath, bothEnds, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
@@ -113,18 +115,20 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const denies: Permissions['denies'] = (request) => {
     const present = bookFor(request)
     const rule = ruleFor(present.deny, request.call.name, subjectOf(request.call, cwd), present)
-    return rule === undefined ? undefined : `Denied by the rule ${rule.source}. Do not try to get around it.`
+    if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
+    const ofServer = asCallOfServer(request)
+    return ofServer === undefined ? undefined : denies(ofServer)
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): PermissionDecision => {
     noteJudged(judged, request, cwd)
     const current = inMode(bookFor(request), request, modes)
-    const decision = decide(request, current)
+    const decision = decideAlsoOfServer(request, current)
     if (decision.behavior !== 'ask') return decision
     const isDenied = asked === 'deny' || current.mode === 'dontAsk'
     return isDenied ? { behavior: 'deny', message: `Not allowed: ${decision.message}` } : decision
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
-    suggestionsFor(request, inMode(bookFor(request), request, modes), modes)
+    suggestionsFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes), modes)
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
     checkUpdates(updates, cwd)
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
@@ -144,7 +148,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
     },
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
-    remedyFor: (request) => remedyFor(request, inMode(bookFor(request), request, modes)),
+    remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
     suggest,
     keep,
     explain(command) {
@@ -169,6 +173,27 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     decide: (request) => decideAs(request, whenAsked),
     asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, keep },
   }
+}
+
+/** To read a resource is to ask its server: the rules for that server speak about it too. */
+function asCallOfServer(request: PermissionRequest): PermissionRequest | undefined {
+  const { call } = request
+  const { input } = call
+  if (call.name !== 'ReadMcpResource' || !isJsonObject(input) || typeof input['server'] !== 'string') return undefined
+  return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
+}
+
+function decideAlsoOfServer(request: PermissionRequest, book: RuleBook): PermissionDecision {
+  const ofServer = asCallOfServer(request)
+  const decision = decide(request, book)
+  if (ofServer === undefined) return decision
+  const decisions = [decide(ofServer, book), decision]
+  const isAsked = [request, ofServer].some(
+    ({ call }) => ruleFor(book.ask, call.name, subjectOf(call, book.cwd), book) !== undefined,
+  )
+  const order = isAsked ? (['deny', 'ask', 'allow'] as const) : (['deny', 'allow', 'ask'] as const)
+  const found = order.map((behavior) => decisions.find((one) => one.behavior === behavior))
+  return found.find((one) => one !== undefined) ?? decision
 }
 
 function fixedAllow(): ConfigurationError {

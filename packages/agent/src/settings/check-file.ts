@@ -38,6 +38,10 @@ export interface Fields {
   readonly passEnvironment?: readonly string[]
   readonly model?: string
   readonly statusLine?: JsonObject
+  readonly mcpServers?: Readonly<Record<string, JsonObject>>
+  readonly enableAllProjectMcpServers?: boolean
+  readonly enabledMcpjsonServers?: readonly string[]
+  readonly disabledMcpjsonServers?: readonly string[]
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
   readonly ask?: readonly string[]

@@ -34,6 +34,17 @@ export interface Settings {
   /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
   readonly sandbox?: readonly JsonObject[]
   readonly statusLine?: JsonObject
+  /** Servers of the Model Context Protocol, each name once. Not checked yet. */
+  readonly mcpServers?: readonly NamedServer[]
+}
+
+/** A server as a file gives it. */
+export interface NamedServer {
+  readonly name: string
+  readonly server: JsonObject
+  /** Whose it is: only the person's own may name their keys. */
+  readonly scope: 'own' | 'project'
+  readonly from: string
 }
 
 /** Rules with the project of the file that they stand in. */
@@ -113,6 +124,7 @@ export function merged(
     modelPrices.push(fields.modelPrices)
     note('modelPrices', fields.modelPrices, file)
   }
+  const mcpServers = mergedServers(counting, note)
   const permissions = mergedPermissions(counting, warnings, note)
   const hooks = mergedHooks(counting, note)
   return {
@@ -128,6 +140,7 @@ export function merged(
       ...(hasFixedRules && { allowManagedPermissionRulesOnly: true }),
       ...(managedDomains !== undefined && { managedDomains }),
       ...(hooks !== undefined && { hooks }),
+      ...(mcpServers.length > 0 && { mcpServers }),
     },
     origins,
   }
@@ -201,6 +214,24 @@ function directoryProblem(path: string, file: ReadFile): string | undefined {
   // What was trusted was a name: a link of that name would lead wherever the next pull has it lead.
   const real = absolutePath(path, realPath(projectDirectory))
   return isOfProject(file) && realPath(real) !== real ? 'leads through a link' : undefined
+}
+
+/** The most urgent of each name. Whoever disables one of the project's takes it away. */
+function mergedServers(counting: readonly CountingFile[], note: Note): readonly NamedServer[] {
+  const disabled = new Map<string, ReadFile>()
+  for (const { file, fields } of counting)
+    for (const name of fields.disabledMcpjsonServers ?? []) if (!disabled.has(name)) disabled.set(name, file)
+  for (const [name, file] of disabled) note('disabledMcpjsonServers', name, file)
+  const servers = new Map<string, NamedServer>()
+  for (const { file, fields } of counting) {
+    const scope = isOfProject(file) ? 'project' : 'own'
+    for (const [name, server] of Object.entries(fields.mcpServers ?? {})) {
+      if (servers.has(name) || (scope === 'project' && disabled.has(name))) continue
+      servers.set(name, { name, server, scope, from: file.name })
+      note(`mcpServers.${name}`, server, file)
+    }
+  }
+  return [...servers.values()]
 }
 
 /** Hooks of every file. `disableAllHooks` takes away all but an administrator's. */

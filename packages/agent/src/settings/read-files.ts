@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { ConfigurationError } from '@halting/core'
+import { ConfigurationError, type Json } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { SettingsText } from './check-file.ts'
+import { mcpPlaces } from './mcp-files.ts'
 import {
   type PlacesOptions,
   type SettingsLevel,
@@ -34,7 +35,7 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
       return text === undefined ? undefined : readPlace(place, text, cwd)
     }),
   )
-  const files = found.filter((file) => file !== undefined)
+  const files = [...found.filter((file) => file !== undefined), ...(await readMcpFiles(options, isWanted))]
   if (given === undefined) return files
   const flag = await readGiven(given, cwd)
   return [
@@ -42,6 +43,47 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
     flag,
     ...files.filter(({ level }) => level !== 'managed'),
   ]
+}
+
+/** Servers beside the settings, as files of settings that say nothing else. What is wrong with one stops nothing: it is told. */
+async function readMcpFiles(
+  options: PlacesOptions,
+  isWanted: (level: SettingsLevel) => boolean,
+): Promise<readonly ReadFile[]> {
+  const contents = new Map<string, Promise<Pick<ReadFile, 'content' | 'json' | 'problem'> | undefined>>()
+  const files = mcpPlaces(options)
+    .filter(({ level }) => isWanted(level))
+    .map(async ({ path, level, serversIn }): Promise<readonly ReadFile[]> => {
+      const read = contents.get(path) ?? readMcpFile(path, level)
+      const isFirst = !contents.has(path)
+      contents.set(path, read)
+      const file = await read
+      if (file === undefined) return []
+      const common = { level, name: path, projectDirectory: options.cwd, json: file.json }
+      if (file.problem !== undefined) return isFirst ? [{ ...common, content: {}, problem: file.problem }] : []
+      // True: what is in a JSON object is JSON.
+      const servers = serversIn(file.content).filter((value) => value !== undefined) as Json[]
+      return servers.filter(holdsSomething).map((mcpServers) => ({ ...common, content: { mcpServers } }))
+    })
+  return (await Promise.all(files)).flat()
+}
+
+/** Every project that another program knows has an empty one. */
+function holdsSomething(servers: Json): boolean {
+  return !isJsonObject(servers) || Object.keys(servers).length > 0
+}
+
+async function readMcpFile(
+  path: string,
+  level: SettingsLevel,
+): Promise<Pick<ReadFile, 'content' | 'json' | 'problem'> | undefined> {
+  try {
+    const text = await readIfThere(path, level, largestOfOthers)
+    if (text === undefined || !text.includes('"mcpServers"')) return undefined
+    return parse(text, path)
+  } catch (thrown) {
+    return { content: {}, json: '', problem: `No servers are taken from ${path}: ${messageOf(thrown)}` }
+  }
 }
 
 async function readGiven(given: string, cwd: string): Promise<ReadFile> {
@@ -58,15 +100,21 @@ async function readGiven(given: string, cwd: string): Promise<ReadFile> {
 
 /** Nobody writes more by hand. */
 const largestBytes = 1024 * 1024
+/** Another program keeps what it knows of every project in the same file. */
+const largestOfOthers = 16 * 1024 * 1024
 
-async function readIfThere(path: string, level: SettingsLevel = 'flag'): Promise<string | undefined> {
+async function readIfThere(
+  path: string,
+  level: SettingsLevel = 'flag',
+  mostBytes: number = largestBytes,
+): Promise<string | undefined> {
   try {
     // A pipe or a device in its place would hold the program up: already to open one can.
     if (!(await stat(path)).isFile()) throw new Error('it is no file')
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       if (!(await file.stat()).isFile()) throw new Error('it is no file')
-      return await readBounded(file)
+      return await readBounded(file, mostBytes)
     } finally {
       await file.close()
     }
@@ -83,14 +131,17 @@ async function readIfThere(path: string, level: SettingsLevel = 'flag'): Promise
 const pageBytes = 4_096
 
 /** Files of the kernel say that they are empty and never end: the size is what came. */
-async function readBounded(file: FileHandle): Promise<string> {
-  const buffer = Buffer.allocUnsafe(largestBytes + pageBytes)
+async function readBounded(file: FileHandle, mostBytes: number): Promise<string> {
+  // The size that it says is a first guess, so that a small file takes little memory.
+  const guess = Math.min((await file.stat()).size, mostBytes) + pageBytes
+  let buffer = Buffer.allocUnsafe(guess)
   let size = 0
   for (;;) {
+    if (size === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * size, mostBytes + pageBytes))
     const { bytesRead } = await file.read(buffer, size, buffer.length - size)
     if (bytesRead === 0) return buffer.toString('utf8', 0, size)
     size += bytesRead
-    if (size > largestBytes) throw new Error('it is larger than 1 MB')
+    if (size > mostBytes) throw new Error(`it is larger than ${mostBytes / (1024 * 1024)} MB`)
   }
 }
 

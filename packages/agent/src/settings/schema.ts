@@ -178,6 +178,13 @@ export const fieldTable: Readonly<Record<string, Field>> = {
       says('an object, such as {"type": "command", "command": "…"}'),
     ),
   ),
+  mcpServers: passOver(
+    z.record(
+      z.string(),
+      z.looseObject({}, says('an object, such as {"command": "npx", "args": ["-y", "a-server"]}')),
+      says('an object: servers by name'),
+    ),
+  ),
   includeCoAuthoredBy: passOver(truth),
   enableAllProjectMcpServers: passOver(truth),
   enabledMcpjsonServers: passOver(words('the name of a server')),

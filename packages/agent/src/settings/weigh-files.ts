@@ -22,11 +22,12 @@ export async function weighFiles(files: readonly ReadFile[], options: LoadOption
   const isSandboxed = checked.some(
     ({ file, result }) => !isOfProject(file) && result.fields.sandbox?.['enabled'] === true,
   )
+  const letsServer = serversOfPerson(checked)
   const counting = checked.map(({ file, result }) => {
     if (file.problem !== undefined) warnings.push(file.problem)
     warnings.push(...result.warnings)
     const fields = isOfProject(file)
-      ? ofProject(file, result, { trust, isSandboxed }, ignored, warnings)
+      ? ofProject(file, result, { trust, isSandboxed, letsServer }, ignored, warnings)
       : result.fields
     tellProblems(file, result, trust, warnings)
     return { file, result, fields }
@@ -84,17 +85,34 @@ function isOfProject({ level }: Pick<SettingsText, 'level'>): boolean {
   return level === 'project' || level === 'local'
 }
 
+interface Weighed {
+  readonly trust: FolderTrust | undefined
+  readonly isSandboxed: boolean
+  readonly letsServer: (name: string) => boolean
+}
+
+/** Servers of a project's `.mcp.json` that a person lets in by their own settings, wherever they trust the folder. */
+function serversOfPerson(checked: readonly Checked[]): (name: string) => boolean {
+  const own = checked.filter(({ file }) => !isOfProject(file)).map(({ result }) => result.fields)
+  return (name) =>
+    own.some(
+      ({ enableAllProjectMcpServers: all, enabledMcpjsonServers: some }) =>
+        all === true || some?.includes(name) === true,
+    )
+}
+
 /** What counts of a project's file; the rest is put down as ignored. */
 function ofProject(
   file: ReadFile,
   { fields }: CheckedFile,
-  { trust, isSandboxed }: { readonly trust: FolderTrust | undefined; readonly isSandboxed: boolean },
+  { trust, isSandboxed, letsServer: letsOwn }: Weighed,
   ignored: Ignored[],
   warnings: string[],
 ): Fields {
   const lets = (offer: Offer): boolean => trust?.lets(offer) ?? false
+  const letsServer = (name: string): boolean => trust?.trusted === true && letsOwn(name)
   for (const offer of offersOf(fields, file.projectDirectory)) {
-    if (lets(offer)) continue
+    if (lets(offer) || (offer.server !== undefined && letsServer(offer.server))) continue
     const why =
       trust?.trusted === true
         ? offer.setting === 'hooks' || offer.setting === 'apiKeyHelper'
@@ -120,7 +138,7 @@ function ofProject(
     ignored.push({ setting, text: JSON.stringify(value), from: file.name, why, forTrust: false })
     warnings.push(`${setting} in ${file.name} does not count: ${why}.`)
   }
-  return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory })
+  return letIn(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory, letsServer })
 }
 
 /** Fields of which a project's say counts, trusted or not. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject } from '@halting/core'
 import type { Fields } from '../settings/check-file.ts'
 import { tightening } from '../sandbox/sandbox-settings.ts'
 import { namedScripts, type NamedScript } from './hook-scripts.ts'
@@ -15,6 +16,8 @@ export interface Offer {
   readonly needsNaming: boolean
   /** The same for the same content alone: what a project changes later was not what was trusted. */
   readonly id: string
+  /** The name of the server that it is about. */
+  readonly server?: string
 }
 
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
@@ -31,7 +34,7 @@ export const ownOnly = [
 
 /** All that a project's file would have run or loosened. */
 export function offersOf(fields: Fields, projectDirectory: string): readonly Offer[] {
-  const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode } = fields
+  const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode, mcpServers = {} } = fields
   return [
     ...Object.entries(hooks).flatMap(([event, groups]) =>
       groups.flatMap(({ matcher, hooks: handlers }) =>
@@ -43,6 +46,7 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
     ...(defaultMode === undefined ? [] : [offer('permissions.defaultMode', defaultMode)]),
     ...additionalDirectories.map((path) => offer('permissions.additionalDirectories', path)),
     ...Object.entries(env).map(([name, value]) => envOffer(name, value)),
+    ...Object.entries(mcpServers).map(([name, server]) => serverOffer(name, server)),
   ]
 }
 
@@ -65,11 +69,17 @@ export interface Letting {
   readonly isSandboxed: boolean
   /** Where the scripts lie that its hooks name. */
   readonly projectDirectory: string
+  /** Servers that the person's own settings let in from any project that they trust. */
+  readonly letsServer: (name: string) => boolean
 }
 
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
-export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory }: Letting): Fields {
-  const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, others } = fields
+export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
+  const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
+  const { disabledMcpjsonServers } = fields
+  const keptServers = Object.entries(mcpServers ?? {}).filter(
+    ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
+  )
   const keptHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
     const kept = groups.map((group) => ({
       ...group,
@@ -95,6 +105,8 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory }: L
     ...(env && { env: Object.fromEntries(keptEnv) }),
     ...(hooks && { hooks: Object.fromEntries(keptHooks) }),
     ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
+    ...(mcpServers && { mcpServers: Object.fromEntries(keptServers) }),
+    ...(disabledMcpjsonServers && { disabledMcpjsonServers }),
     ...shutting(fields, isSandboxed),
     ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
     others,
@@ -135,6 +147,24 @@ function envOffer(name: string, value: string): Offer {
     text: `${name}=${value}`,
     needsNaming: isDangerousVariable(name),
     id: idOf(['env', name, value]),
+  }
+}
+
+/** A server runs a program, or is told what the model says to it: all of what it says is shown. */
+function serverOffer(name: string, server: JsonObject): Offer {
+  const { command, args, url, type: _, ...rest } = server
+  const words = [command, ...(Array.isArray(args) ? args : args === undefined ? [] : [args])]
+  const runs = command === undefined ? [url] : words
+  const shown = runs
+    .filter((part) => part !== undefined)
+    .map((part) => (typeof part === 'string' ? part : JSON.stringify(part)))
+  const others = Object.keys(rest).length === 0 ? '' : ` ${JSON.stringify(rest)}`
+  return {
+    setting: 'mcpServers',
+    text: `${name}: ${shown.join(' ')}${others}`,
+    needsNaming: false,
+    id: idOf(['mcpServer', name, server]),
+    server: name,
   }
 }
 

@@ -55,9 +55,9 @@ function reportOf({ files, origins, ignored, trust, warnings }: RunSettings): Re
 /** Values of variables may be secrets, and so may headers. */
 function shown(setting: string, value: unknown): unknown {
   if (setting.startsWith('env.')) return '(set)'
-  if (!setting.startsWith('hooks.')) return value
+  if (!/^(?:hooks|mcpServers)\./.test(setting)) return value
   const text = JSON.stringify(value, (name, inner: unknown) =>
-    name === 'headers' && typeof inner === 'object' && inner !== null
+    (name === 'headers' || name === 'env') && typeof inner === 'object' && inner !== null
       ? Object.fromEntries(Object.keys(inner).map((header) => [header, '(set)']))
       : inner,
   )
@@ -65,6 +65,7 @@ function shown(setting: string, value: unknown): unknown {
 }
 
 function shownOffer(setting: string, text: string): string {
+  if (setting === 'mcpServers') return text.replace(/ \{".*$/s, ' {…}')
   if (setting === 'hooks') return text.replace(/"headers":\{.*$/s, '"headers":(set)')
   return setting === 'env' ? text.replace(/=.*$/s, '=(set)') : text
 }

@@ -88,6 +88,10 @@ export interface Flags {
 
   readonly sandbox?: boolean
 
+  /** Files with servers, or JSON. */
+  readonly mcpConfig?: readonly string[]
+  readonly strictMcpConfig?: boolean
+
   readonly onAsk?: OnAsk
 
   readonly json?: boolean

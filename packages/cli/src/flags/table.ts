@@ -1,6 +1,7 @@
 import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
 import { fileFlags } from './file-flags.ts'
+import { mcpFlags } from './mcp-flags.ts'
 import { trustFlags } from './trust-flags.ts'
 import { programFlags } from './program-table.ts'
 import { isToolName } from './tool-names.ts'
@@ -353,13 +354,12 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
       'Of a call that a person must allow: deny it, or defer: end with the question, which halting approve or deny answers',
   },
 
+  ...mcpFlags,
   ...programFlags,
 }
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */
-export const laterFlags: readonly string[] = '--mcp-config --strict-mcp-config --agents --permission-prompt-tool'.split(
-  ' ',
-)
+export const laterFlags: readonly string[] = '--agents --permission-prompt-tool'.split(' ')
 
 /** Betas are dated: what looks otherwise is the prompt. */
 function isBetaName(argument: string): boolean {

@@ -9,9 +9,10 @@ import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
 import type { HookSession, SessionHooks } from '../session/hooks.ts'
 import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
-import { openModels } from '../session/models.ts'
+import { type Models, openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
 import { applyEnvironment, settingsFor } from '../session/run-settings.ts'
+import type { SessionServers } from '../session/mcp.ts'
 import { openToolbox, type Toolbox } from '../session/toolbox.ts'
 import { UsageError } from '../usage-error.ts'
 import { type Interruption, watchInterruption } from './interruption.ts'
@@ -45,12 +46,32 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
       const { holdCommands } = await import('../session/sandbox.ts')
       await holdCommands(flags, settings, toolbox, program)
     }
-    const options = await queryOptionsOf(flags, program, toolbox, models)
-    const prompt = piped ?? (await promptOf(written, program, isNew))
-    return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings })
+    const servers = await serversOf(flags, settings, toolbox, program, models)
+    try {
+      const options = await queryOptionsOf(flags, program, toolbox, models)
+      const prompt = piped ?? (await promptOf(written, program, isNew))
+      return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings, servers })
+    } finally {
+      await servers?.end()
+    }
   } finally {
     await models.close()
   }
+}
+
+/** Connects to the servers of the session, where it has some. */
+async function serversOf(
+  flags: Flags,
+  settings: Settings,
+  toolbox: Toolbox,
+  program: Program,
+  { model }: Pick<Models, 'model'>,
+): Promise<SessionServers | undefined> {
+  if (flags.mcpConfig === undefined && settings.mcpServers === undefined) return undefined
+  const { openServers, serverEntries } = await import('../session/mcp.ts')
+  const entries = await serverEntries(flags, settings, program, toolbox.workspace.env)
+  if (entries.length === 0) return undefined
+  return openServers({ entries, toolbox, settings, program, contextWindow: flags.contextWindow ?? model.contextWindow })
 }
 
 /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
@@ -72,6 +93,7 @@ interface Called {
   readonly prompt: string
   readonly chosen: ChosenSession
   readonly settings: Settings
+  readonly servers: SessionServers | undefined
 }
 
 /** The session is written by this process alone until all of the run is on disk. */
@@ -84,6 +106,7 @@ async function runInSession({
   prompt,
   chosen,
   settings,
+  servers,
 }: Called): Promise<number> {
   const { output, env, argv } = program
   const journal = await openSession(chosen, program)
@@ -92,7 +115,8 @@ async function runInSession({
   const interruption = watchInterruption(output)
   let hasBegun = false
   try {
-    const { ask, afterwards } = await askOf(prompt, journal, chosen, program)
+    const { ask, afterwards } = await askOf(prompt, journal, chosen, program, servers, interruption.signal)
+    const init = { ...options.init, ...(await servers?.begin()) }
     const { sessionId } = chosen
     const style = styleFor(output.isTerminal.stderr, env)
     const isKept = journal !== undefined
@@ -106,8 +130,8 @@ async function runInSession({
     }
     const session = journal === undefined ? {} : { session: journal }
     const hooks = await hooksOf({ flags, program, toolbox, chosen, journal, settings }, options)
-    const all = { ...options, ...hooks?.options, ...session }
-    const disposal = disposalOf(toolbox, hooks)
+    const all = { ...options, ...servers?.options, ...hooks?.options, ...session, init }
+    const disposal = disposalOf(toolbox, hooks, servers)
     const watching = hooks?.watch(watcher) ?? watcher
     const exitCode = await runPrompt(ask, all, disposal, withHooks(interruption, hooks), watching)
     await afterwards?.()
@@ -125,11 +149,16 @@ async function hooksOf(session: HookSession, options: QueryOptions): Promise<Ses
 }
 
 /** The last hooks run held too: before the sandbox is gone, and when no command is left. */
-function disposalOf({ workspace }: Toolbox, hooks: SessionHooks | undefined): Disposal {
+function disposalOf(
+  { workspace }: Toolbox,
+  hooks: SessionHooks | undefined,
+  servers: SessionServers | undefined,
+): Disposal {
   return {
+    begun: (engine) => servers?.attach(engine),
     async dispose() {
       try {
-        await workspace.processes.dispose()
+        await Promise.all([workspace.processes.dispose(), servers?.end()])
         await hooks?.end()
       } finally {
         await workspace.dispose()
@@ -154,6 +183,8 @@ async function askOf(
   journal: SessionJournal | undefined,
   { sessionId }: ChosenSession,
   program: Program,
+  servers: SessionServers | undefined,
+  signal: AbortSignal,
 ): Promise<Ask> {
   if (prompt === '' && journal !== undefined) {
     const { goOn } = await import('../session/go-on.ts')
@@ -163,7 +194,8 @@ async function askOf(
     program.output.err(
       told('the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'),
     )
-  return { ask: (engine) => engine.submit(prompt) }
+  const content = prompt.startsWith('/mcp__') ? await servers?.prompt(prompt, signal) : undefined
+  return { ask: (engine) => engine.submit(content ?? prompt) }
 }
 
 /** What was written as an argument, and then what was piped in. A session that goes on needs none. */

@@ -15,6 +15,8 @@ export interface Watcher {
 
 /** Ends what a run started. */
 export interface Disposal {
+  /** The engine is there, and nothing was asked yet. */
+  begun?(engine: QueryEngine): void
   dispose(): Promise<void>
 }
 
@@ -32,6 +34,7 @@ export async function runPrompt(
     onEvent: (event) => watcher.hear(event),
   })
   try {
+    disposal.begun?.(engine)
     for await (const message of ask(engine)) watcher.see(message)
     const { lastTerminal } = engine
     if (lastTerminal === undefined) throw new Error('The run ended without a terminal. Please report this.')

@@ -1,0 +1,118 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
+
+/** A program that is started, and talked to over its stdin and stdout. */
+export interface StdioServer {
+  readonly type: 'stdio'
+  readonly command: string
+  readonly args: readonly string[]
+  /** Beside the environment that every server gets. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A server that is reached by HTTP: streamable HTTP, or the older form with events alone. */
+export interface HttpServer {
+  readonly type: 'http' | 'sse'
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A server in this process: what the SDKs call an `McpServer`, or anything else that connects to a transport. */
+export interface InProcessServer {
+  readonly type: 'sdk'
+  readonly instance: McpInstance
+}
+
+/** The part of a server of the SDKs that is used here. */
+export interface McpInstance {
+  // The SDKs' own type of a transport has changed between their versions.
+  connect(transport: never): Promise<void>
+  close?(): Promise<void>
+}
+
+export type McpServerConfig = StdioServer | HttpServer | InProcessServer
+
+/** A server by its name, or why it cannot be connected to. */
+export interface McpServerEntry {
+  readonly name: string
+  readonly server: McpServerConfig | { readonly problem: string }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads a server as files give it, with `${VAR}` and `${VAR:-default}` put in. What is wrong is a value: the other servers run. */
+export function readMcpServer(given: JsonObject, env: Environment): McpServerEntry['server'] {
+  const { type, command, url } = given
+  try {
+    const kind = kindOf(type, command, url)
+    const expand = (text: string): string => expanded(text, env)
+    if (kind === 'stdio') {
+      return {
+        type: kind,
+        command: expand(filled('command', command)),
+        args: texts('args', given['args'] ?? []).map(expand),
+        env: mapped('env', given['env'] ?? {}, expand),
+      }
+    }
+    const address = expand(filled('url', url))
+    if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
+      return { problem: 'its url must begin with http:// or https://' }
+    return { type: kind, url: address, headers: mapped('headers', given['headers'] ?? {}, expand) }
+  } catch (thrown) {
+    if (thrown instanceof Misread) return { problem: thrown.message }
+    throw thrown
+  }
+}
+
+class Misread extends Error {}
+
+const kinds: Readonly<Record<string, 'stdio' | 'http' | 'sse'>> = {
+  stdio: 'stdio',
+  http: 'http',
+  'streamable-http': 'http',
+  streamableHttp: 'http',
+  sse: 'sse',
+}
+
+function kindOf(type: unknown, command: unknown, url: unknown): 'stdio' | 'http' | 'sse' {
+  if (type === undefined) {
+    if (command !== undefined) return 'stdio'
+    if (url !== undefined) return 'http'
+    throw new Misread('it has neither a command nor a url')
+  }
+  const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined
+  if (kind !== undefined) return kind
+  throw new Misread(`its type ${JSON.stringify(type)} is not one of stdio, http, sse`)
+}
+
+function filled(field: string, value: unknown): string {
+  if (typeof value === 'string' && value.trim() !== '' && !value.includes('\0')) return value
+  throw new Misread(`its ${field} must be a text that is not empty`)
+}
+
+function texts(field: string, value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string' && !one.includes('\0'))) return value
+  throw new Misread(`its ${field} must be a list of texts`)
+}
+
+function mapped(field: string, value: unknown, expand: (text: string) => string): Readonly<Record<string, string>> {
+  if (!isJsonObject(value)) throw new Misread(`its ${field} must be an object of texts`)
+  const entries = Object.entries(value).map(([name, text]) => {
+    if (!/^[^=\0\r\n]+$/.test(name)) throw new Misread(`its ${field} has a name that cannot be set`)
+    if (typeof text !== 'string' && typeof text !== 'number' && typeof text !== 'boolean')
+      throw new Misread(`its ${field}.${name} must be a text`)
+    if (String(text).includes('\0')) throw new Misread(`its ${field}.${name} must be a text without NUL`)
+    return [name, expand(String(text))] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function expanded(text: string, env: Environment): string {
+  return text.replace(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_whole, name: string, otherwise: string | undefined) => {
+    const value = env[name]
+    // As in a shell: `:-` stands in for what is empty too.
+    if (value !== undefined && (value !== '' || otherwise === undefined)) return value
+    if (otherwise !== undefined) return otherwise
+    throw new Misread(`the variable ${name} is not set; \${${name}:-default} says what to take then`)
+  })
+}

@@ -1,0 +1,223 @@
+import {
+  Client,
+  InMemoryTransport,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import type { Prompt, Tool as ServerTool, Transport } from '@modelcontextprotocol/client'
+import { messageOf } from '@halting/core/adapters'
+import { boundedFetch } from './bounded-fetch.ts'
+import type { McpServerConfig } from './config.ts'
+import type { McpLimits } from './limits.ts'
+import { type StdioPlace, StdioTransport } from './stdio-transport.ts'
+
+/** What a server asks a person, by way of the tool that it runs. */
+export interface ElicitationRequest {
+  readonly message: string
+  /** JSON Schema of what it wants to know. */
+  readonly requestedSchema?: unknown
+}
+
+export interface ElicitationAnswer {
+  readonly action: 'accept' | 'decline' | 'cancel'
+  readonly content?: { readonly [field: string]: string | number | boolean | readonly string[] }
+}
+
+export interface ConnectionPlace extends StdioPlace {
+  readonly directories: readonly string[]
+  readonly limits: McpLimits
+  readonly version: string
+  /** Asks a person; without it every question is declined. */
+  readonly elicit?: ((request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>) | undefined
+}
+
+export type { ServerTool }
+
+/** What a server offers, as it said last. */
+export interface Offered {
+  readonly tools: readonly ServerTool[]
+  readonly prompts: readonly Prompt[]
+  readonly hasResources: boolean
+}
+
+/** A server that is connected. */
+export interface Connection {
+  readonly client: Client
+  readonly offered: Offered
+  /** Asks anew what it offers. */
+  look(signal: AbortSignal): Promise<Offered>
+  /** Resolves when nothing of the connection is left. */
+  close(): Promise<void>
+}
+
+export interface ConnectionEvents {
+  /** It is gone, by its own doing. */
+  onGone(problem: string): void
+  onListChanged(): void
+}
+
+/** A server that wants to know who is asking, and cannot be told so here. */
+export class NeedsSignIn extends Error {}
+
+/** Connects and asks what there is, all within the time for that. @throws Error in words for a person */
+export async function connect(
+  server: McpServerConfig,
+  place: ConnectionPlace,
+  events: ConnectionEvents,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(place.limits.connectMs)])
+  const { transport, stdio, opened } = transportTo(server, place)
+  const client = clientFor(place)
+  let isReady = false
+  let isClosed = false
+  const close = async (): Promise<void> => {
+    isClosed = true
+    // One that hangs while it is closed holds nobody up; a process is ended in any case.
+    await Promise.race([client.close().catch(() => undefined), wait(place.killGraceMs)])
+    await stdio?.close()
+    if (server.type === 'sdk')
+      await Promise.race([server.instance.close?.().catch(() => undefined), wait(place.killGraceMs)])
+  }
+  Object.assign(client, {
+    onclose: () => {
+      if (isReady && !isClosed) events.onGone(stdio?.problem ?? 'the connection ended')
+    },
+    // What breaks a connection ends it, and is told then.
+    onerror: () => undefined,
+  })
+  try {
+    const options = { signal: inTime, timeout: place.limits.connectMs }
+    await unlessAborted(
+      (async () => {
+        await opened?.()
+        await client.connect(transport, options)
+      })(),
+      inTime,
+    )
+    const look = (within: AbortSignal): Promise<Offered> =>
+      unlessAborted(offeredBy(client, place.limits, within), within)
+    const offered = await look(inTime)
+    for (const method of listChanged) client.setNotificationHandler(method, () => events.onListChanged())
+    isReady = true
+    return { client, offered, look, close }
+  } catch (thrown) {
+    const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, limits: place.limits })
+    await close()
+    throw problem
+  }
+}
+
+const listChanged = [
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+] as const
+
+function clientFor({ version, directories, elicit }: ConnectionPlace): Client {
+  const client = new Client(
+    { name: 'halting', version },
+    {
+      capabilities: { roots: {}, elicitation: {} },
+      // What a server promises of its results is not what the model reads them by. A schema of theirs is not run as code.
+      jsonSchemaValidator: {
+        getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+      },
+      listMaxPages: 50,
+    },
+  )
+  client.setRequestHandler('roots/list', () => ({
+    roots: directories.map((path) => ({ uri: new URL(`file://${encodeURI(path)}`).href })),
+  }))
+  client.setRequestHandler('elicitation/create', async (request, { mcpReq }) => {
+    const { params } = request
+    if (elicit === undefined || !('requestedSchema' in params)) return { action: 'decline' as const }
+    const { message, requestedSchema } = params
+    const { action, content } = await elicit({ message, requestedSchema }, mcpReq.signal)
+    // A copy, which the client may write to.
+    return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
+  })
+  return client
+}
+
+interface Way {
+  readonly transport: Transport
+  readonly stdio?: StdioTransport
+  /** Has the other end listen. */
+  readonly opened?: () => Promise<void>
+}
+
+function transportTo(server: McpServerConfig, place: ConnectionPlace): Way {
+  if (server.type === 'stdio') {
+    const stdio = new StdioTransport(server, place)
+    return { transport: stdio, stdio }
+  }
+  if (server.type === 'sdk') {
+    const [ours, theirs] = InMemoryTransport.createLinkedPair()
+    // It is a transport for either version of the SDK.
+    return { transport: ours, opened: () => server.instance.connect(theirs as never) }
+  }
+  const options = { requestInit: { headers: { ...server.headers } }, fetch: boundedFetch(place.messageBytes) }
+  const url = new URL(server.url)
+  const transport =
+    server.type === 'sse' ? new SSEClientTransport(url, options) : new StreamableHTTPClientTransport(url, options)
+  return { transport }
+}
+
+async function offeredBy(client: Client, limits: McpLimits, signal: AbortSignal): Promise<Offered> {
+  const options = { signal, timeout: limits.connectMs, cacheMode: 'bypass' } as const
+  const capabilities = client.getServerCapabilities() ?? {}
+  const [tools, prompts] = await Promise.all([
+    capabilities.tools === undefined ? [] : client.listTools(undefined, options).then((list) => list.tools),
+    // Tools are what a server is for: without its prompts it is as good.
+    capabilities.prompts === undefined
+      ? []
+      : client.listPrompts(undefined, options).then(
+          (list) => list.prompts,
+          () => [],
+        ),
+  ])
+  return {
+    tools: tools.slice(0, limits.tools),
+    prompts: prompts.slice(0, limits.tools),
+    hasResources: capabilities.resources !== undefined,
+  }
+}
+
+function problemOf(
+  thrown: unknown,
+  {
+    stdio,
+    isLate,
+    limits,
+  }: { readonly stdio: StdioTransport | undefined; readonly isLate: boolean; readonly limits: McpLimits },
+): Error {
+  const { code, status } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Readonly<
+    Record<string, unknown>
+  >
+  const words = messageOf(thrown)
+  if ([status, code].some((one) => one === 401 || one === 403) || /unauthorized/i.test(words))
+    return new NeedsSignIn('it wants to know who is asking: give it a header with a token')
+  const said = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
+  if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${said}`)
+  if (isLate || /timed out/i.test(words))
+    return new Error(`it did not answer within ${limits.connectMs / 1_000} s (MCP_TIMEOUT)${said}`)
+  if (code === 'ENOENT') return new Error('there is no such program')
+  return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${said}`)
+}
+
+/** Nobody is waited for longer than the signal says, whatever the other side does. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref()
+  })
+}

@@ -1,0 +1,14 @@
+// `@halting/agent/mcp`: servers of the Model Context Protocol. An entry of its own, so that a run without servers loads none of it.
+export {
+  type HttpServer,
+  type InProcessServer,
+  type McpInstance,
+  type McpServerConfig,
+  type McpServerEntry,
+  readMcpServer,
+  type StdioServer,
+} from './config.ts'
+export type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
+export { defaultMcpLimits, type McpLimits } from './limits.ts'
+export type { McpStatus } from './server-handle.ts'
+export { type McpOptions, McpServers, type McpServerStatus } from './servers.ts'

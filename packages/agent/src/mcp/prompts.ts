@@ -1,0 +1,63 @@
+import type { ContentBlock } from '@halting/core'
+import { validServerName } from './names.ts'
+import { type McpContent, shownBlocks } from './results.ts'
+import type { ServerHandle } from './server-handle.ts'
+import type { ServerToolOptions } from './server-tool.ts'
+
+export function promptNamesOf({ name, offered }: ServerHandle): readonly string[] {
+  return offered.prompts.map((prompt) => `mcp__${validServerName(name)}__${prompt.name}`)
+}
+
+/** @throws Error that says what is wrong with the command */
+export async function promptNamed(
+  text: string,
+  handles: readonly ServerHandle[],
+  options: ServerToolOptions,
+  signal: AbortSignal,
+): Promise<string | readonly ContentBlock[] | undefined> {
+  const [, server = '', name = '', rest = ''] = /^\/mcp__([\w-]+?)__(\S+)\s*(.*)$/s.exec(text.trim()) ?? []
+  const handle = handles.find((one) => validServerName(one.name) === server)
+  if (handle === undefined) return undefined
+  const { client } = await handle.connected(signal)
+  const prompt = handle.offered.prompts.find((one) => one.name === name)
+  if (prompt === undefined) throw new Error(`The server ${handle.name} has no prompt ${name}. ${listOf(handle)}`)
+  const wanted = prompt.arguments ?? []
+  const given = wordsOf(rest)
+  const missing = wanted.slice(given.length).find(({ required }) => required === true)
+  if (missing !== undefined)
+    throw new Error(
+      `/mcp__${server}__${name} needs ${wanted.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(' ')}.`,
+    )
+  // The last argument takes all the words that are left.
+  const values = wanted.map(
+    ({ name: field }, index) =>
+      [field, index === wanted.length - 1 ? given.slice(index).join(' ') : given[index]] as const,
+  )
+  const filled = values.flatMap(([field, value]) =>
+    value === undefined || value === '' ? [] : [[field, value] as const],
+  )
+  const { messages } = await client.getPrompt(
+    { name, arguments: Object.fromEntries(filled) },
+    { signal, timeout: options.limits.connectMs },
+  )
+  const several = messages.length > 1
+  const content = messages.flatMap(({ role, content: block }): readonly McpContent[] =>
+    several && block.type === 'text' ? [{ ...block, text: `${role}: ${block.text}` }] : [{ ...block }],
+  )
+  const blocks = await shownBlocks(content, options)
+  if (blocks.length === 0) throw new Error(`The prompt ${name} of the server ${handle.name} is empty.`)
+  const [only] = blocks
+  return blocks.length === 1 && only?.type === 'text' ? only.text : blocks
+}
+
+function listOf({ offered }: ServerHandle): string {
+  const names = offered.prompts.map(({ name }) => name)
+  return names.length === 0 ? 'It has none.' : `It has: ${names.join(', ').slice(0, 1_000)}.`
+}
+
+/** Parted by blanks; what is in quotes is one. */
+function wordsOf(text: string): readonly string[] {
+  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, plain]) => double ?? single ?? plain ?? '',
+  )
+}

@@ -1,0 +1,115 @@
+import { messageOf } from '@halting/core/adapters'
+import type { Tool, ToolContext, ToolOutput } from '@halting/core'
+import { filledText, inputForm, optional } from '../tools/input.ts'
+import { shownResources } from './results.ts'
+import type { ServerHandle } from './server-handle.ts'
+import type { ServerToolOptions } from './server-tool.ts'
+
+interface ListInput {
+  readonly server?: string
+}
+
+interface ReadInput {
+  readonly server: string
+  readonly uri: string
+}
+
+/** Lines of one list. */
+const mostResources = 200
+
+/** Which resources servers have. */
+export function createListResources(
+  servers: () => readonly ServerHandle[],
+  options: ServerToolOptions,
+): Tool<ListInput> {
+  const form = inputForm<ListInput>('ListMcpResources', {
+    server: optional(filledText('The server whose resources to list; all when left out')),
+  })
+  return {
+    name: 'ListMcpResources',
+    description: 'Lists the resources that servers (MCP) offer: files, records, pages. ReadMcpResource reads one.',
+    inputSchema: form.schema,
+    readOnly: true,
+    validate: (input) => form.validate(input),
+    async execute({ server }, context) {
+      const asked = servers().filter(
+        ({ name, offered }) => offered.hasResources && (server === undefined || name === server),
+      )
+      if (asked.length === 0) return noServer(server, servers())
+      const lists = await Promise.all(asked.map((each) => listed(each, context, options)))
+      return lists.join('\n')
+    },
+  }
+}
+
+async function listed(server: ServerHandle, { signal }: ToolContext, options: ServerToolOptions): Promise<string> {
+  try {
+    const { client } = await server.connected(signal)
+    const timing = { signal, timeout: options.limits.connectMs, cacheMode: 'bypass' } as const
+    const [{ resources }, templates] = await Promise.all([
+      client.listResources(undefined, timing),
+      client.listResourceTemplates(undefined, timing).then(
+        ({ resourceTemplates }) => resourceTemplates,
+        () => [],
+      ),
+    ])
+    const rows = [
+      ...resources.map(({ uri, name, mimeType, description }) => row([uri, name, mimeType, description])),
+      ...templates.map(({ uriTemplate, name, mimeType, description }) =>
+        row([uriTemplate, name, mimeType, description]),
+      ),
+    ]
+    const left = rows.length - mostResources
+    const more = left > 0 ? [`... and ${left} more`] : []
+    return [`${server.name}: ${rows.length} resources`, ...rows.slice(0, mostResources), ...more].join('\n')
+  } catch (thrown) {
+    if (signal.aborted) throw thrown
+    return `${server.name}: ${messageOf(thrown).slice(0, 500)}`
+  }
+}
+
+function row(parts: readonly (string | undefined)[]): string {
+  const shown = parts.filter((part) => part !== undefined).map((part) => part.replace(/\s+/g, ' ').slice(0, 200))
+  return `  ${shown.join(' | ')}`
+}
+
+/** What one resource holds. */
+export function createReadResource(
+  servers: () => readonly ServerHandle[],
+  options: ServerToolOptions,
+): Tool<ReadInput> {
+  const form = inputForm<ReadInput>('ReadMcpResource', {
+    server: filledText('The server that has it'),
+    uri: filledText('Its URI, as ListMcpResources gives it'),
+  })
+  return {
+    name: 'ReadMcpResource',
+    description: 'Reads a resource of a server (MCP) by its URI.',
+    inputSchema: form.schema,
+    readOnly: true,
+    validate: (input) => form.validate(input),
+    async execute({ server, uri }, { signal }): Promise<ToolOutput> {
+      const handle = servers().find(({ name }) => name === server)
+      if (handle === undefined) return { content: noServer(server, servers()), isError: true }
+      try {
+        const { client } = await handle.connected(signal)
+        const { contents } = await client.readResource(
+          { uri },
+          { signal, timeout: options.limits.toolMs, cacheMode: 'bypass' },
+        )
+        return { content: contents.length === 0 ? '(it holds nothing)' : await shownResources(contents, options) }
+      } catch (thrown) {
+        if (signal.aborted) throw thrown
+        return { content: messageOf(thrown).slice(0, 1_000), isError: true }
+      }
+    },
+  }
+}
+
+function noServer(server: string | undefined, servers: readonly ServerHandle[]): string {
+  const names = servers.filter(({ offered }) => offered.hasResources).map(({ name }) => name)
+  const there = names.length === 0 ? 'No server offers resources.' : `Servers with resources: ${names.join(', ')}.`
+  return server === undefined
+    ? there
+    : `There is no server ${JSON.stringify(server.slice(0, 100))} with resources. ${there}`
+}

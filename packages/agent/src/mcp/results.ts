@@ -1,0 +1,134 @@
+import { jsonOf } from '@halting/core/adapters'
+import type { ContentBlock, Json, ToolOutput } from '@halting/core'
+import type { FitImage } from '../media/fit-image.ts'
+import { charactersPerToken, type McpLimits } from './limits.ts'
+
+/** What of a server's answer is read; the client has looked at its shape. */
+export interface McpContent {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+export interface ShowOptions {
+  readonly limits: Pick<McpLimits, 'outputTokens' | 'imagesOfResult'>
+  readonly fitImage: FitImage
+}
+
+/** What a tool of a server came to, as the model is shown it. */
+export async function outputOfCall(
+  result: {
+    readonly content?: readonly McpContent[]
+    readonly structuredContent?: unknown
+    readonly isError?: boolean | undefined
+  },
+  options: ShowOptions,
+): Promise<ToolOutput> {
+  const { content = [], structuredContent, isError } = result
+  const blocks = await shownBlocks(content, options)
+  // A server says the same in its text; one that does not is shown the data itself.
+  const isSaid = structuredContent === undefined || blocks.length > 0
+  const all = isSaid ? blocks : bounded([textBlock(JSON.stringify(structuredContent, undefined, 2))], options)
+  const details = detailsOf(structuredContent)
+  const [only] = all
+  return {
+    content:
+      all.length === 0 ? '(the tool gave nothing back)' : all.length === 1 && only?.type === 'text' ? only.text : all,
+    ...(isError === true && { isError }),
+    ...(details !== undefined && { details }),
+  }
+}
+
+/** Blocks of a server as blocks of a message, within the bound for one result. */
+export async function shownBlocks(
+  content: readonly McpContent[],
+  options: ShowOptions,
+): Promise<readonly ContentBlock[]> {
+  const blocks: ContentBlock[] = []
+  let images = 0
+  for (const block of content) {
+    const shown = await shownBlock(block, options.fitImage)
+    if (shown.type === 'image' && ++images > options.limits.imagesOfResult) continue
+    if (shown.type !== 'text' || shown.text !== '') blocks.push(shown)
+  }
+  const left = images - options.limits.imagesOfResult
+  if (left > 0) blocks.push(textBlock(`[${left} more images are not shown]`))
+  return bounded(blocks, options)
+}
+
+async function shownBlock(block: McpContent, fitImage: FitImage): Promise<ContentBlock> {
+  switch (block.type) {
+    case 'text':
+      return textBlock(textOf(block['text']))
+    case 'image':
+      return imageBlock(textOf(block['data']), fitImage)
+    case 'audio':
+      return textBlock(`[audio (${textOf(block['mimeType'])}), not shown]`)
+    case 'resource_link': {
+      const { uri, name, title, description, mimeType } = block
+      const about = [title ?? name, mimeType, description].filter((part) => part !== undefined).map(textOf)
+      return textBlock(`[resource ${textOf(uri)}: ${about.join(', ').slice(0, 1_000)}]`)
+    }
+    case 'resource':
+      return resourceBlock(block['resource'], fitImage)
+    default:
+      return textBlock(`[${block.type.slice(0, 40)}: not shown]`)
+  }
+}
+
+/** What a resource holds, with the address that it has. */
+async function resourceBlock(resource: unknown, fitImage: FitImage): Promise<ContentBlock> {
+  const { uri, text, blob, mimeType } = (typeof resource === 'object' && resource !== null ? resource : {}) as Readonly<
+    Record<string, unknown>
+  >
+  if (typeof text === 'string') return textBlock(`[resource ${textOf(uri)}]\n${text}`)
+  if (typeof blob !== 'string') return textBlock(`[resource ${textOf(uri)}: it holds nothing]`)
+  if (textOf(mimeType).startsWith('image/')) return imageBlock(blob, fitImage)
+  return textBlock(
+    `[resource ${textOf(uri)}: ${Math.ceil((blob.length * 3) / 4)} bytes of ${textOf(mimeType) || 'data'}, not shown]`,
+  )
+}
+
+async function imageBlock(data: string, fitImage: FitImage): Promise<ContentBlock> {
+  const fitted = await fitImage(Buffer.from(data, 'base64'))
+  return fitted.kind === 'image' ? fitted.block : textBlock(`[an image that cannot be shown: ${fitted.why}]`)
+}
+
+/** What resources hold, within the bound for one result. */
+export async function shownResources(
+  resources: readonly unknown[],
+  options: ShowOptions,
+): Promise<readonly ContentBlock[]> {
+  const blocks: ContentBlock[] = []
+  for (const resource of resources.slice(0, options.limits.imagesOfResult))
+    blocks.push(await resourceBlock(resource, options.fitImage))
+  const left = resources.length - blocks.length
+  return bounded([...blocks, ...(left > 0 ? [textBlock(`[${left} more parts are not shown]`)] : [])], options)
+}
+
+/** Head and tail of what is too long: the end of an output says how it went. */
+function bounded(blocks: readonly ContentBlock[], { limits }: ShowOptions): readonly ContentBlock[] {
+  const most = Math.floor(limits.outputTokens * charactersPerToken)
+  const length = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0)
+  if (length <= most) return blocks
+  const whole = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
+  const note = `\n\n[... ${whole.length - most} characters left out here: a result of a server has at most ${limits.outputTokens} tokens (MAX_MCP_OUTPUT_TOKENS). Ask for a smaller part. ...]\n\n`
+  const half = Math.floor(most / 2)
+  const shown = `${whole.slice(0, most - half)}${note}${half === 0 ? '' : whole.slice(-half)}`
+  return [textBlock(shown), ...blocks.filter((block) => block.type !== 'text')]
+}
+
+function textBlock(text: string): ContentBlock & { readonly type: 'text'; readonly text: string } {
+  return { type: 'text', text }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+const mostDetails = 100_000
+
+function detailsOf(structuredContent: unknown): Json | undefined {
+  if (structuredContent === undefined) return undefined
+  const text = JSON.stringify(structuredContent)
+  return text.length > mostDetails ? undefined : { structuredContent: jsonOf(structuredContent) }
+}

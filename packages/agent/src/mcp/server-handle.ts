@@ -1,0 +1,149 @@
+import { messageOf } from '@halting/core/adapters'
+import type { McpServerConfig } from './config.ts'
+import {
+  connect,
+  type Connection,
+  type ConnectionPlace,
+  NeedsSignIn,
+  type Offered,
+  unlessAborted,
+} from './connection.ts'
+
+export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth'
+
+const nothing: Offered = { tools: [], prompts: [], hasResources: false }
+
+/** Changes of lists are taken up together, and not more often than this. */
+const gatherMs = 200
+const mostLooks = 500
+
+/**
+ * One server over the life of a session: it is connected to, and again when it is gone.
+ *
+ * N1: `settled` resolves in bounded time, whatever the server does.
+ * N2: nothing is left after `end()`.
+ * N3: each try is later than the one before, and there are so many; then it has failed for good.
+ */
+export class ServerHandle {
+  readonly name: string
+  /** The first try is over. */
+  readonly settled: Promise<void>
+  status: McpStatus = 'pending'
+  /** Why it is not connected. */
+  problem: string | undefined
+  offered: Offered = nothing
+  readonly #server: McpServerConfig
+  readonly #place: ConnectionPlace
+  readonly #onChange: () => void
+  readonly #ending = new AbortController()
+  #connection: Connection | undefined
+  #connecting: Promise<void>
+  #tries = 0
+  #since = 0
+  #looks = 0
+  #isLooking = false
+
+  constructor(name: string, server: McpServerConfig, place: ConnectionPlace, onChange: () => void) {
+    this.name = name
+    this.#server = server
+    this.#place = place
+    this.#onChange = onChange
+    this.#connecting = this.#connect('failed')
+    this.settled = this.#connecting
+  }
+
+  /** The connection; one that is being made again is waited for. @throws Error that says why there is none */
+  async connected(signal: AbortSignal): Promise<Connection> {
+    if (this.#connection === undefined && this.status === 'pending') await unlessAborted(this.#connecting, signal)
+    if (this.#connection !== undefined) return this.#connection
+    throw new Error(`The server ${this.name} is not connected: ${this.problem ?? this.status}.`)
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort(new Error('the session is over'))
+    await this.#connecting
+    await this.#connection?.close()
+  }
+
+  /** Never rejects. */
+  async #connect(whenWrong: 'failed' | 'again'): Promise<void> {
+    const { signal } = this.#ending
+    try {
+      const events = {
+        onGone: (problem: string) => this.#gone(problem),
+        onListChanged: () => void this.#look(),
+      }
+      const connection = await connect(this.#server, this.#place, events, signal)
+      if (signal.aborted) return await connection.close()
+      this.#connection = connection
+      this.#since = performance.now()
+      this.offered = connection.offered
+      this.#become('connected')
+    } catch (thrown) {
+      if (signal.aborted) return
+      if (thrown instanceof NeedsSignIn) this.#become('needs-auth', thrown.message)
+      else if (whenWrong === 'failed') this.#become('failed', messageOf(thrown))
+      else this.#again(messageOf(thrown))
+    }
+  }
+
+  #become(status: McpStatus, problem?: string): void {
+    this.status = status
+    this.problem = problem
+    this.#onChange()
+  }
+
+  #gone(problem: string): void {
+    const { signal } = this.#ending
+    if (signal.aborted) return
+    if (performance.now() - this.#since > this.#place.limits.stableMs) this.#tries = 0
+    const connection = this.#connection
+    this.#connection = undefined
+    void connection?.close()
+    this.#again(problem)
+  }
+
+  #again(problem: string): void {
+    const delay = this.#place.limits.reconnectMs[this.#tries++]
+    if (delay === undefined) {
+      // What is gone for good is not shown any more.
+      this.offered = nothing
+      this.#become('failed', problem)
+      return
+    }
+    this.#connecting = this.#after(delay).then(() => (this.#ending.signal.aborted ? undefined : this.#connect('again')))
+    this.#become('pending', problem)
+  }
+
+  #after(ms: number): Promise<void> {
+    const { signal } = this.#ending
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms).unref()
+      signal.addEventListener('abort', done, { once: true })
+    })
+  }
+
+  /** Takes up changed lists. A list that cannot be had is as it was. */
+  async #look(): Promise<void> {
+    if (this.#isLooking || this.#looks >= mostLooks) return
+    this.#isLooking = true
+    this.#looks += 1
+    await this.#after(gatherMs)
+    this.#isLooking = false
+    const connection = this.#connection
+    const { signal } = this.#ending
+    if (connection === undefined || signal.aborted) return
+    try {
+      const within = AbortSignal.any([signal, AbortSignal.timeout(this.#place.limits.connectMs)])
+      this.offered = await connection.look(within)
+      this.#onChange()
+    } catch {
+      // It is told of when somebody calls it.
+    }
+  }
+}

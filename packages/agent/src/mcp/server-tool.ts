@@ -1,0 +1,95 @@
+import type { CallToolResult } from '@modelcontextprotocol/client'
+import { messageOf } from '@halting/core/adapters'
+import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
+import type { ServerTool } from './connection.ts'
+import type { McpLimits } from './limits.ts'
+import { outputOfCall, type ShowOptions } from './results.ts'
+import type { ServerHandle } from './server-handle.ts'
+import { shownSchemaOf } from './tool-schema.ts'
+
+export interface ServerToolOptions extends ShowOptions {
+  readonly limits: McpLimits
+}
+
+/** A tool of a server, as a tool of the loop. */
+export function serverTool(
+  name: string,
+  { name: ownName, description, inputSchema, annotations, title }: ServerTool,
+  server: ServerHandle,
+  options: ServerToolOptions,
+): Tool {
+  const shown = shownSchemaOf(inputSchema)
+  const said = description ?? annotations?.title ?? title ?? `${ownName} of the server ${server.name}`
+  const note = shown.kind === 'any object' ? ' (Its input schema cannot be shown; the server checks the input.)' : ''
+  return {
+    name,
+    description: cut(said, options.limits.descriptionCharacters) + note,
+    inputSchema: shown.schema,
+    // What the server says of it decides what runs beside others. Whether it runs is for the rules (spec R-MCP-6).
+    readOnly: annotations?.readOnlyHint === true,
+    execute: (input, context) => call(server, ownName, input, context, options),
+  }
+}
+
+const progressMs = 250
+
+async function call(
+  server: ServerHandle,
+  name: string,
+  input: { readonly [name: string]: unknown },
+  { signal, progress }: ToolContext,
+  options: ServerToolOptions,
+): Promise<ToolOutput> {
+  const { limits } = options
+  let told = 0
+  try {
+    const { client } = await server.connected(signal)
+    const result: CallToolResult = await client.callTool(
+      // A copy that the client may change.
+      { name, arguments: { ...input } },
+      {
+        signal,
+        timeout: limits.toolMs,
+        onprogress(how) {
+          const now = performance.now()
+          if (now - told < progressMs) return
+          told = now
+          progress(progressOf(how))
+        },
+      },
+    )
+    return await outputOfCall(result, options)
+  } catch (thrown) {
+    if (signal.aborted) throw thrown
+    return { content: problemOf(server, thrown, limits), isError: true }
+  }
+}
+
+function progressOf({
+  progress,
+  total,
+  message,
+}: {
+  readonly progress: number
+  readonly total?: number | undefined
+  readonly message?: string | undefined
+}): Json {
+  return {
+    progress,
+    ...(total !== undefined && { total }),
+    ...(message !== undefined && { message: cut(message, 500) }),
+  }
+}
+
+function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): string {
+  const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
+  if (/timed out/i.test(words))
+    return `The server ${server.name} did not answer within ${limits.toolMs / 1_000} s (MCP_TOOL_TIMEOUT). What it had begun may be done, or go on.`
+  if (server.status !== 'connected' && server.problem !== undefined)
+    return `The server ${server.name} is gone: ${cut(server.problem, 500)}. What it had begun may be done or not.`
+  return words
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)} [...]`
+}

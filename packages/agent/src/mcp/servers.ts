@@ -1,0 +1,272 @@
+import { homedir } from 'node:os'
+import type { AnyTool, ContentBlock, Tool } from '@halting/core'
+import { createFitImage, type FitImage } from '../media/fit-image.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { ProcessTable } from '../tools/process-table.ts'
+import type { McpServerEntry } from './config.ts'
+import type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
+import { charactersPerToken, type McpLimits, mcpLimitsFrom } from './limits.ts'
+import { uniqueToolName, validServerName } from './names.ts'
+import { promptNamed, promptNamesOf } from './prompts.ts'
+import { createListResources, createReadResource } from './resource-tools.ts'
+import { type McpStatus, ServerHandle } from './server-handle.ts'
+import { serverTool, type ServerToolOptions } from './server-tool.ts'
+import { createToolSearch } from './tool-search.ts'
+
+export interface McpOptions {
+  /** In the order in which they are told; each name once. */
+  readonly servers: readonly McpServerEntry[]
+  readonly cwd: string
+  /** What a server is told that the work is about; the cwd when absent. */
+  readonly directories?: readonly string[]
+  /** The environment that servers get beside their own; that of this process when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly limits?: Partial<McpLimits>
+  /** Holds the processes of servers. */
+  readonly sandbox?: Sandbox | undefined
+  readonly fitImage?: FitImage
+  /** The model's window, in tokens: tools that take more than a tenth of it are found by a search. */
+  readonly contextWindow?: number
+  /** Tools that are not to be shown, such as those that a bare deny rule takes away. */
+  readonly hides?: (toolName: string) => boolean
+  /** Asks a person what a server wants to know; without it every such question is declined. */
+  readonly elicit?: (server: string, request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>
+  /** What servers are told of this program. */
+  readonly version?: string
+}
+
+/** A server as `system/init` tells of it. */
+export interface McpServerStatus {
+  readonly name: string
+  readonly status: McpStatus
+  /** Why it is not connected. */
+  readonly problem?: string
+  readonly tools: number
+}
+
+/** A part of the window; what takes more is found by a search. */
+const mostOfWindow = 0.1
+const usualWindow = 200_000
+
+/**
+ * The servers of a session: connected to at once, each on its own.
+ *
+ * Q1: no server holds up another, and none the session: every wait has a bound.
+ * Q2: `names` says what the model is shown now; `tool` gives each of these, and nothing else.
+ * Q3: nothing of any server is left after `dispose`.
+ */
+export class McpServers {
+  readonly #options: McpOptions
+  readonly #limits: McpLimits
+  readonly #processes: ProcessTable
+  readonly #handles: readonly ServerHandle[]
+  readonly #broken: readonly { readonly name: string; readonly problem: string }[]
+  readonly #listeners = new Set<() => void>()
+  readonly #toolOptions: ServerToolOptions
+  #tools: ReadonlyMap<string, Tool> = new Map()
+  /** Of the tools that there are, those that the model is shown where it must search. */
+  readonly #shown = new Set<string>()
+  #isSearching = false
+  /** What was told last. */
+  #told = '[]'
+  readonly #own: ReadonlyMap<string, AnyTool>
+
+  constructor(options: McpOptions) {
+    const { servers, cwd, directories = [cwd], env = process.env, sandbox, fitImage = createFitImage() } = options
+    this.#options = options
+    this.#limits = mcpLimitsFrom(env, options.limits)
+    this.#toolOptions = { limits: this.#limits, fitImage }
+    this.#processes = new ProcessTable(this.#limits.killGraceMs)
+    const { usable, broken } = sorted(servers)
+    this.#broken = broken
+    const { killGraceMs, messageBytes } = this.#limits
+    this.#handles = usable.map(
+      ({ name, server }) =>
+        new ServerHandle(
+          name,
+          server,
+          {
+            cwd,
+            env: { HOME: homedir(), ...env },
+            processes: this.#processes,
+            killGraceMs,
+            messageBytes,
+            sandbox,
+            directories,
+            limits: this.#limits,
+            version: options.version ?? '0',
+            ...(options.elicit !== undefined && {
+              elicit: (request: ElicitationRequest, signal: AbortSignal) =>
+                options.elicit?.(name, request, signal) ?? Promise.resolve({ action: 'decline' as const }),
+            }),
+          },
+          () => this.#changed(),
+        ),
+    )
+    const search = createToolSearch(
+      this.#handles.map(({ name }) => name),
+      () => [...this.#tools.values()],
+      (names) => this.#show(names),
+    )
+    this.#own = new Map<string, AnyTool>(
+      [
+        search,
+        createListResources(() => this.#handles, this.#toolOptions),
+        createReadResource(() => this.#handles, this.#toolOptions),
+      ].map((tool) => [tool.name, tool]),
+    )
+  }
+
+  /**
+   * Resolves when every server has answered or failed; else two seconds after the first that answered, and after five in any case.
+   * What comes later is told to `onChange`.
+   */
+  async ready(): Promise<void> {
+    const { waitMs, waitAfterFirstMs } = this.#limits
+    const all = Promise.all(this.#handles.map(({ settled }) => settled))
+    const timers: NodeJS.Timeout[] = []
+    const after = (ms: number): Promise<void> =>
+      new Promise((resolve) => {
+        timers.push(setTimeout(resolve, ms))
+      })
+    const first = Promise.any(
+      this.#handles.map(async ({ settled }, index) => {
+        await settled
+        if (this.#handles[index]?.status !== 'connected') throw new Error('not connected')
+      }),
+    ).then(
+      () => after(Math.min(waitAfterFirstMs, waitMs)),
+      () => undefined,
+    )
+    await Promise.race([all, first, after(waitMs)])
+    for (const timer of timers) clearTimeout(timer)
+  }
+
+  /** Resolves when the first try at every server is over. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#handles.map(({ settled }) => settled))
+  }
+
+  get statuses(): readonly McpServerStatus[] {
+    const told = this.#handles.map(({ name, status, problem, offered }) => ({
+      name,
+      status,
+      ...(problem !== undefined && { problem }),
+      tools: offered.tools.length,
+    }))
+    const broken = this.#broken.map(({ name, problem }) => ({ name, status: 'failed' as const, problem, tools: 0 }))
+    const order = new Map(this.#options.servers.map(({ name }, index) => [name, index]))
+    return [...told, ...broken].toSorted((one, other) => (order.get(one.name) ?? 0) - (order.get(other.name) ?? 0))
+  }
+
+  /** Names of the tools that the model is shown, for `set({ tools })`. */
+  get names(): readonly string[] {
+    const all = [...this.#tools.keys()]
+    const tools = this.#isSearching ? all.filter((name) => this.#shown.has(name)) : all
+    const hasResources = this.#handles.some(({ offered }) => offered.hasResources)
+    return [
+      ...(this.#isSearching ? ['ToolSearch'] : []),
+      ...(hasResources ? ['ListMcpResources', 'ReadMcpResource'] : []),
+      ...tools,
+    ].filter((name) => this.#options.hides?.(name) !== true)
+  }
+
+  /** The tool of a name, for the option `moreTools`. */
+  readonly tool = (name: string): AnyTool | undefined => this.#own.get(name) ?? this.#tools.get(name)
+
+  /** Calls back when `names`, or a tool of them, has changed. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Prompts of the servers, as commands without their slash. */
+  get promptNames(): readonly string[] {
+    return this.#handles.flatMap((handle) => promptNamesOf(handle))
+  }
+
+  /**
+   * What a prompt such as `/mcp__server__name word "two words"` stands for; undefined where it names no server. A server that is not there
+   * yet is waited for.
+   * @throws Error that says what is wrong with it
+   */
+  async prompt(text: string, signal: AbortSignal): Promise<string | readonly ContentBlock[] | undefined> {
+    return promptNamed(text, this.#handles, this.#toolOptions, signal)
+  }
+
+  /** Ends every connection and every process. Resolves when nothing is left. */
+  async dispose(): Promise<void> {
+    this.#listeners.clear()
+    await Promise.all(this.#handles.map((handle) => handle.end()))
+    await this.#processes.dispose()
+  }
+
+  #show(names: readonly string[]): void {
+    for (const name of names) this.#shown.add(name)
+    this.#tell()
+  }
+
+  #changed(): void {
+    const tools = new Map<string, Tool>()
+    for (const handle of this.#handles) {
+      const seen = new Set<string>()
+      for (const offered of handle.offered.tools) {
+        // A server that says a name twice means one of them.
+        if (seen.has(offered.name)) continue
+        seen.add(offered.name)
+        const name = uniqueToolName(handle.name, offered.name, (taken) => tools.has(taken))
+        if (tools.has(name)) continue
+        tools.set(name, serverTool(name, offered, handle, this.#toolOptions))
+      }
+    }
+    // What it has seen stays, also where it must search from now on.
+    if (!this.#isSearching && isLarge(tools.values(), this.#options.contextWindow)) {
+      this.#isSearching = true
+      for (const name of this.#tools.keys()) this.#shown.add(name)
+    }
+    this.#tools = tools
+    this.#tell()
+  }
+
+  /** A server that comes back with what it had is no news. */
+  #tell(): void {
+    const shown = this.names.map((name) => {
+      const tool = this.tool(name)
+      return [name, tool?.description, tool?.inputSchema]
+    })
+    const now = JSON.stringify(shown)
+    if (now === this.#told) return
+    this.#told = now
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function isLarge(tools: Iterable<AnyTool>, window: number = usualWindow): boolean {
+  let characters = 0
+  for (const { name, description, inputSchema } of tools)
+    characters += JSON.stringify({ name, description, input_schema: inputSchema }).length
+  return characters / charactersPerToken > window * mostOfWindow
+}
+
+type Usable = McpServerEntry & { readonly server: Exclude<McpServerEntry['server'], { readonly problem: string }> }
+
+function sorted(servers: readonly McpServerEntry[]): {
+  readonly usable: readonly Usable[]
+  readonly broken: readonly { readonly name: string; readonly problem: string }[]
+} {
+  const usable: Usable[] = []
+  const broken: { name: string; problem: string }[] = []
+  const taken = new Map<string, string>()
+  for (const { name, server } of servers) {
+    const valid = validServerName(name)
+    const other = taken.get(valid)
+    if ('problem' in server) broken.push({ name, problem: server.problem })
+    else if (valid === '') broken.push({ name, problem: 'its name has no letter or digit in it' })
+    else if (other !== undefined) broken.push({ name, problem: `in names of tools it cannot be told from ${other}` })
+    else {
+      taken.set(valid, name)
+      usable.push({ name, server })
+    }
+  }
+  return { usable, broken }
+}

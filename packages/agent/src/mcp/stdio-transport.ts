@@ -1,0 +1,190 @@
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { StringDecoder } from 'node:string_decoder'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import type { Sandbox } from '../sandbox/sandbox.ts'
+import { endGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
+import type { ProcessTable } from '../tools/process-table.ts'
+import type { StdioServer } from './config.ts'
+import { Flood } from './flood.ts'
+
+export interface StdioPlace {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly processes: ProcessTable
+  readonly killGraceMs: number
+  readonly messageBytes: number
+  readonly sandbox?: Sandbox | undefined
+}
+
+/** Of what a server says on stderr so much is kept, from the end: to tell why it ended. */
+const stderrKept = 2_000
+/** A server that is asked to leave, by the end of its stdin, has so long before it is told to. */
+const leaveMs = 150
+
+/**
+ * A server's process, in a group of its own.
+ *
+ * M1: lines longer than a message may be, and more lines than anybody asked for, end the connection.
+ * M2: `close` resolves when nothing of the server runs any more.
+ * M3: a server that cannot be held by the sandbox, where there is one, is not started.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  readonly #server: StdioServer
+  readonly #place: StdioPlace
+  readonly #flood = new Flood()
+  #child: Piped | undefined
+  #group: ProcessGroup | undefined
+  #parts: Buffer[] = []
+  #length = 0
+  #stderr = ''
+  #problem: string | undefined
+  #isClosed = false
+
+  constructor(server: StdioServer, place: StdioPlace) {
+    this.#server = server
+    this.#place = place
+  }
+
+  /** Why the connection ended, where the server's own doing ended it. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** The last of what it said on stderr, in one line. */
+  get lastWords(): string {
+    return this.#stderr.trim().replace(/\s+/g, ' ').slice(-300)
+  }
+
+  async start(): Promise<void> {
+    const mark = randomUUID()
+    const child = startServer(this.#server, this.#place, mark)
+    this.#child = child
+    const { pid } = child
+    if (pid === undefined) {
+      this.#isClosed = true
+      throw await new Promise<Error>((resolve) => child.once('error', resolve))
+    }
+    this.#group = { groupId: pid, mark, knownBy: 'group' }
+    this.#place.processes.add(this.#group)
+    child.on('error', (error) => this.onerror?.(error))
+    child.once('exit', (code, signal) => this.#exited(code, signal))
+    child.stdin.on('error', () => undefined)
+    child.stdout.on('data', (chunk: Buffer) => this.#take(chunk))
+    child.stdout.on('error', () => undefined)
+    const decoder = new StringDecoder('utf8')
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + decoder.write(chunk)).slice(-stderrKept)
+    })
+    child.stderr.on('error', () => undefined)
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const child = this.#child
+    if (child === undefined || this.#isClosed) throw new Error('The server is gone.')
+    // A server that does not read holds nobody up: the answer is waited for, and that has a bound.
+    child.stdin.write(`${JSON.stringify(message)}\n`)
+  }
+
+  async close(): Promise<void> {
+    const wasClosed = this.#isClosed
+    this.#isClosed = true
+    const [child, group] = [this.#child, this.#group]
+    if (child !== undefined && group !== undefined) {
+      child.stdin.end()
+      if (child.exitCode === null && child.signalCode === null) await exitWithin(child, leaveMs)
+      await this.#place.processes.end(group)
+      for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy()
+    }
+    if (!wasClosed) this.onclose?.()
+  }
+
+  #exited(code: number | null, signal: string | null): void {
+    const group = this.#group
+    if (group !== undefined && !this.#isClosed) {
+      this.#place.processes.release(group)
+      // What it started ends with it: nobody can ask it for anything any more.
+      void endGroup({ ...group, knownBy: 'mark' }, this.#place.killGraceMs)
+    }
+    this.#fail(`it ended (${signal ?? `exit code ${code}`})`)
+  }
+
+  #fail(problem: string): void {
+    if (this.#isClosed) return
+    this.#problem ??= problem
+    void this.close()
+  }
+
+  #take(chunk: Buffer): void {
+    let rest = chunk
+    for (let end = rest.indexOf(10); end !== -1 && !this.#isClosed; end = rest.indexOf(10)) {
+      this.#parts.push(rest.subarray(0, end))
+      rest = rest.subarray(end + 1)
+      const line = Buffer.concat(this.#parts).toString('utf8')
+      this.#parts = []
+      this.#length = 0
+      this.#line(line)
+    }
+    if (this.#isClosed || rest.length === 0) return
+    this.#parts.push(rest)
+    this.#length += rest.length
+    if (this.#length > this.#place.messageBytes) this.#fail('it sent a message that is too large')
+  }
+
+  #line(line: string): void {
+    if (line.trim() === '') return
+    const message = messageIn(line)
+    const kind = message === undefined ? 'noise' : 'id' in message && !('method' in message) ? 'answer' : 'unasked'
+    if (!this.#flood.lets(kind)) return this.#fail('it floods: it sends more than anybody asked for')
+    if (message !== undefined) this.onmessage?.(message)
+  }
+}
+
+type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
+
+/** Some servers write what is meant for people to stdout: it is passed over. */
+function messageIn(line: string): JSONRPCMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    const isMessage = typeof value === 'object' && value !== null && 'jsonrpc' in value && value.jsonrpc === '2.0'
+    // The client looks at the rest of it.
+    return isMessage ? (value as JSONRPCMessage) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws SandboxError for a server that cannot be held. */
+function startServer({ command, args, env }: StdioServer, place: StdioPlace, mark: string): Piped {
+  const { cwd, sandbox } = place
+  const outer = place.env[markVariable]
+  const all = { ...place.env, ...env, [markVariable]: outer === undefined ? mark : `${outer},${mark}` }
+  const own = ['pipe', 'pipe', 'pipe'] as const
+  if (sandbox === undefined) return spawn(command, args, { cwd, detached: true, env: all, stdio: [...own] })
+  const held = sandbox.sandboxed(
+    { file: command, args, directory: cwd, env: all, firstDescriptor: own.length },
+    sandbox.describe('project'),
+  )
+  let child: Piped | undefined
+  try {
+    const stdio = [...own, ...held.descriptors]
+    // The first three are pipes, which the types do not know of a longer list.
+    child = spawn(held.file, held.args, { cwd, detached: true, env: held.env, stdio }) as Piped
+    return child
+  } finally {
+    held.started(child)
+  }
+}
+
+function exitWithin(child: ChildProcess, limitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limitMs)
+    child.once('exit', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

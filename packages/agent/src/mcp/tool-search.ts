@@ -1,0 +1,65 @@
+import type { AnyTool, Tool } from '@halting/core'
+import { filledText, inputForm, optional, wholeNumber } from '../tools/input.ts'
+
+interface ToolSearchInput {
+  readonly query: string
+  readonly max_results?: number
+}
+
+const mostFound = 20
+const usualFound = 5
+
+/** Finds tools that are not shown to the model, and has them shown from its next message on. */
+export function createToolSearch(
+  servers: readonly string[],
+  all: () => readonly AnyTool[],
+  show: (names: readonly string[]) => void,
+): Tool<ToolSearchInput> {
+  const form = inputForm<ToolSearchInput>('ToolSearch', {
+    query: filledText('Words of what the tool should do, or select:NAME,NAME for tools by their full names'),
+    max_results: optional(
+      wholeNumber(`How many at most, ${usualFound} when left out`, { minimum: 1, maximum: mostFound }),
+    ),
+  })
+  return {
+    name: 'ToolSearch',
+    description: `Finds further tools, which are too many to be listed here. They come from these servers: ${servers.join(', ').slice(0, 1_000)}. What is found can be called by its name from your next message on.`,
+    inputSchema: form.schema,
+    readOnly: true,
+    concurrencySafe: true,
+    validate: (input) => form.validate(input),
+    execute({ query, max_results: most = usualFound }) {
+      const found = search(query, all()).slice(0, query.startsWith('select:') ? mostFound : most)
+      show(found.map(({ name }) => name))
+      if (found.length === 0)
+        return `No tool fits ${JSON.stringify(query.slice(0, 200))}. Try other words. The servers are: ${servers.join(', ').slice(0, 1_000)}.`
+      return [
+        'You can call these from your next message on:',
+        ...found.map(({ name, description }) => `${name}: ${firstOf(description)}`),
+      ].join('\n')
+    },
+  }
+}
+
+function firstOf(description: string): string {
+  const line = description.replace(/\s+/g, ' ').trim()
+  return line.length <= 300 ? line : `${line.slice(0, 300)} [...]`
+}
+
+/** By name where names are given; else those first that have most of the words, in their name rather than in what they say. */
+function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
+  const [, names] = /^select:(.*)$/s.exec(query.trim()) ?? []
+  if (names !== undefined) {
+    const wanted = new Set(names.split(',').map((name) => name.trim()))
+    return tools.filter(({ name }) => wanted.has(name))
+  }
+  const words = query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []
+  const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)
+  return scored.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool)
+}
+
+function scoreOf({ name, description }: AnyTool, words: readonly string[]): number {
+  const inName = name.toLowerCase()
+  const said = description.toLowerCase()
+  return words.reduce((sum, word) => sum + (inName.includes(word) ? 3 : 0) + (said.includes(word) ? 1 : 0), 0)
+}

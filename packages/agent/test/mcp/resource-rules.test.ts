@@ -1,0 +1,44 @@
+// Holds rules of docs/spec.md: R-MCP-8a.
+import { expect, test } from 'vitest'
+import { createPermissions } from '../../src/index.ts'
+
+function decided(options: {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly ask?: readonly string[]
+}) {
+  const permissions = createPermissions({ cwd: '/work', env: {}, ...options })
+  const request = {
+    call: { type: 'tool_use', id: '1', name: 'ReadMcpResource', input: { server: 'my db', uri: 'x://y' } },
+    tool: { name: 'ReadMcpResource', description: '', inputSchema: {}, readOnly: true, execute: () => '' },
+    readOnly: true,
+  } as const
+  return {
+    behavior: decisionOf(permissions.decide(request)),
+    denied: permissions.denies(request),
+    remedy: permissions.remedyFor(request),
+  }
+}
+
+/** These rules answer at once. */
+function decisionOf(decision: unknown): unknown {
+  return (decision as { readonly behavior?: unknown }).behavior
+}
+
+test('to read a resource is to ask its server: rules for the server hold', () => {
+  expect(decided({})).toEqual({
+    behavior: 'ask',
+    denied: undefined,
+    remedy: { rules: ['mcp__my_db__ReadMcpResource'] },
+  })
+  expect(decided({ allow: ['mcp__my_db'] }).behavior).toBe('allow')
+  expect(decided({ allow: ['mcp__my_db__ReadMcpResource'] }).behavior).toBe('allow')
+  expect(decided({ allow: ['ReadMcpResource'] }).behavior).toBe('allow')
+  expect(decided({ allow: ['mcp__other'] }).behavior).toBe('ask')
+  expect(decided({ allow: ['ReadMcpResource'], deny: ['mcp__my_db'] })).toMatchObject({
+    behavior: 'deny',
+    denied: 'Denied by the rule mcp__my_db. Do not try to get around it.',
+  })
+  expect(decided({ allow: ['mcp__my_db'], ask: ['ReadMcpResource'] }).behavior).toBe('ask')
+  expect(decided({ allow: ['ReadMcpResource'], ask: ['mcp__my_db'] }).behavior).toBe('ask')
+})
