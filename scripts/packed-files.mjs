@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 660 * kilobyte, unpacked: 2_500 * kilobyte },
+    mostBytes: { packed: 660 * kilobyte, unpacked: 2_550 * kilobyte },
   },
   halting: {
     holds: [
@@ -41,6 +41,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 650 * kilobyte, unpacked: 2_700 * kilobyte },
+    mostBytes: { packed: 830 * kilobyte, unpacked: 3_650 * kilobyte },
   },
 }

@@ -76,7 +76,6 @@ export {
 export { type KeeperOptions, settingsKeeper } from './settings/keep-permissions.ts'
 export { loadSettings, projectOffers } from './settings/settings.ts'
 export type { NamedServer, Origin, PermissionSettings, Settings } from './settings/merge.ts'
-export { ownMcpFile, projectMcpFile } from './settings/mcp-files.ts'
 export type { HookGroup, HookHandler, HookSettings } from './settings/hook-settings.ts'
 export type { SettingSource } from './settings/places.ts'
 export { folderTrust, type FolderTrust, type TrustQuestion } from './trust/folder-trust.ts'

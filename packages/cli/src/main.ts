@@ -37,6 +37,10 @@ function workingDirectory(): string {
 async function dispatch(program: Program): Promise<number> {
   const [command, ...others] = program.argv
   if (isCommand(command)) {
+    if (command === 'mcp') {
+      const { mcp } = await import('./mcp/mcp.ts')
+      return mcp(others, program)
+    }
     const read = parsed(others, command)
     return serveProgramFlags(read.flags, program) ?? runCommand(command, read, program)
   }
@@ -148,7 +152,11 @@ async function runPrompt(flags: Flags, words: readonly string[], program: Progra
   return headless(flags, words, program)
 }
 
-async function runCommand(command: Command, { flags, words }: Parsed, program: Program): Promise<number> {
+async function runCommand(
+  command: Exclude<Command, 'mcp'>,
+  { flags, words }: Parsed,
+  program: Program,
+): Promise<number> {
   switch (command) {
     case 'approve':
     case 'deny': {

@@ -49,6 +49,7 @@ describe('what the table reads', () => {
       '--disallowed-tools': ['Bash', { disallowedTools: ['Bash'] }],
       '--tools': ['Read,Grep', { tools: ['Read', 'Grep'] }],
       '--add-dir': ['a b, c', { addDir: ['a b, c'] }],
+      '--mcp-config': ['a, b.json', { mcpConfig: ['a, b.json'] }],
     } as const
     for (const [flag, [value, flags]] of Object.entries(given)) {
       expect(parseFlags([flag, value, 'hi'])).toEqual({ flags, words: ['hi'] })
@@ -90,6 +91,7 @@ describe('what the table reads', () => {
       '--no-session-persistence': 'noSessionPersistence',
       '--dangerously-skip-permissions': 'dangerouslySkipPermissions',
       '--sandbox': 'sandbox',
+      '--strict-mcp-config': 'strictMcpConfig',
     }
     for (const [flag, name] of Object.entries(switches)) {
       expect(parseFlags([flag, 'hi'])).toEqual({ flags: { [name]: true }, words: ['hi'] })
@@ -222,10 +224,10 @@ test.each([
 test('a flag of a later version is never silently ignored', async () => {
   for (const flag of laterFlags)
     expect(() => parseFlags([flag, 'x'])).toThrow(`${flag} is not available yet in this version.`)
-  expect(await run(['-p', '--mcp-config', 'abc', 'hi'])).toEqual({
+  expect(await run(['-p', '--agents', 'abc', 'hi'])).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'halting: --mcp-config is not available yet in this version.\n',
+    stderr: 'halting: --agents is not available yet in this version.\n',
   })
 })
 

@@ -8,7 +8,9 @@ export {
   readMcpServer,
   type StdioServer,
 } from './config.ts'
+export { changeMcpServers, mcpFile, type McpScope, mcpScopes, mcpServersOf } from '../settings/mcp-edit.ts'
 export type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
 export { defaultMcpLimits, type McpLimits } from './limits.ts'
+export { validServerName } from './names.ts'
 export type { McpStatus } from './server-handle.ts'
 export { type McpOptions, McpServers, type McpServerStatus } from './servers.ts'

@@ -10,6 +10,7 @@ const commands = [
   'demo',
   'deny',
   'doctor',
+  'mcp',
   'models',
   'permissions',
   'replay',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { redactedTool, redactSecrets, type Settings } from '@halting/agent'
-import { type McpServerEntry, McpServers, readMcpServer } from '@halting/agent/mcp'
+import { type McpServerEntry, McpServers, type McpServerStatus, readMcpServer } from '@halting/agent/mcp'
 import { isAgentTool, isJsonObject, messageOf } from '@halting/core/adapters'
 import type { AnyTool, JsonObject, QueryEngine, QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
@@ -61,6 +61,8 @@ export interface SessionServers {
   attach(engine: QueryEngine): void
   /** What a prompt stands for. @throws UsageError for one that its server does not have */
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
+  /** How each is once it has answered or failed. */
+  settled(): Promise<readonly McpServerStatus[]>
   end(): Promise<void>
 }
 
@@ -123,6 +125,10 @@ export function openServers({ entries, toolbox, settings, program, contextWindow
       } catch (thrown) {
         throw new UsageError(messageOf(thrown))
       }
+    },
+    async settled() {
+      await servers.settled()
+      return servers.statuses
     },
     end: () => servers.dispose(),
   }

@@ -1,0 +1,98 @@
+import { type McpScope, mcpScopes } from '@halting/agent/mcp'
+import { nearest } from '../flags/nearest.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** What stands behind `halting mcp`. Read by itself: what belongs to a server's command looks like flags too. */
+export interface McpArguments {
+  readonly words: readonly string[]
+  readonly scope?: McpScope
+  readonly transport?: 'stdio' | 'http' | 'sse'
+  readonly env: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly json: boolean
+  readonly trust: boolean
+}
+
+const transports = ['stdio', 'http', 'sse'] as const
+
+/** @throws UsageError */
+export function readMcpArguments(argv: readonly string[]): McpArguments {
+  const left = [...argv]
+  const words: string[] = []
+  const env: Record<string, string> = {}
+  const headers: Record<string, string> = {}
+  const found: { scope?: McpScope; transport?: (typeof transports)[number]; json: boolean; trust: boolean } = {
+    json: false,
+    trust: false,
+  }
+  for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
+    if (argument === '--') {
+      words.push(...left.splice(0))
+      break
+    }
+    if (!argument.startsWith('-')) {
+      words.push(argument)
+      // What follows the command of a server is the command's own.
+      if (words[0] === 'add' && words.length === 3 && !isAddress(argument)) {
+        if (left[0] === '--') left.shift()
+        words.push(...left.splice(0))
+      }
+      continue
+    }
+    const [, flag = argument, inline] = /^(--[^=]+)=(.*)$/s.exec(argument) ?? []
+    const value = (): string => {
+      const given = inline ?? left.shift()
+      if (given === undefined) throw new UsageError(`${flag} needs a value.`)
+      return given
+    }
+    switch (flag) {
+      case '-s':
+      case '--scope':
+        found.scope = oneOf(flag, value(), mcpScopes)
+        break
+      case '-t':
+      case '--transport':
+        found.transport = oneOf(flag, value(), transports)
+        break
+      case '-e':
+      case '--env':
+        pair(flag, value(), '=', env)
+        break
+      case '-H':
+      case '--header':
+        pair(flag, value(), ':', headers)
+        break
+      case '--json':
+        found.json = true
+        break
+      case '--trust':
+        found.trust = true
+        break
+      default: {
+        const meant = nearest(flag, ['--scope', '--transport', '--env', '--header', '--json', '--trust'])
+        throw new UsageError(
+          `halting mcp has no flag ${flag}.${meant === undefined ? '' : ` Did you mean ${meant}?`} What belongs to the server goes behind --.`,
+        )
+      }
+    }
+  }
+  return { ...found, words, env, headers }
+}
+
+export function isAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text)
+}
+
+function oneOf<Choice extends string>(flag: string, given: string, choices: readonly Choice[]): Choice {
+  const choice = choices.find((each) => each === given)
+  if (choice !== undefined) return choice
+  throw new UsageError(`${flag} takes ${choices.join(', ')}, not "${given}".`)
+}
+
+function pair(flag: string, given: string, mark: '=' | ':', into: Record<string, string>): void {
+  const at = given.indexOf(mark)
+  const name = given.slice(0, at).trim()
+  // A value may be a key: it is not repeated.
+  if (at < 1 || name === '') throw new UsageError(`${flag} takes NAME${mark === '=' ? '=VALUE' : ': VALUE'}.`)
+  into[name] = mark === ':' ? given.slice(at + 1).trim() : given.slice(at + 1)
+}

@@ -1,0 +1,238 @@
+import { homeFolder } from '@halting/agent'
+import {
+  changeMcpServers,
+  mcpFile,
+  type McpScope,
+  mcpScopes,
+  type McpServerStatus,
+  mcpServersOf,
+  readMcpServer,
+  validServerName,
+} from '@halting/agent/mcp'
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
+import { oneLine, told } from '../io/figures.ts'
+import { styleFor } from '../io/style.ts'
+import type { Program } from '../program.ts'
+import { openServers, serverEntries } from '../session/mcp.ts'
+import { type RunSettings, settingsFor } from '../session/run-settings.ts'
+import { openToolbox } from '../session/toolbox.ts'
+import { UsageError } from '../usage-error.ts'
+import { isAddress, type McpArguments, readMcpArguments } from './arguments.ts'
+
+const usage = [
+  'halting mcp list [--json]            the servers of this folder, and whether they answer',
+  'halting mcp get NAME [--json]        one of them',
+  'halting mcp add [FLAGS] NAME COMMAND [ARGUMENT …], or NAME URL',
+  '    --scope local (you, here; the default), project (.mcp.json), user (you, everywhere)',
+  '    --transport stdio|http|sse, -e NAME=VALUE, --header "NAME: VALUE"; what belongs to the server goes behind --',
+  'halting mcp add-json [--scope SCOPE] NAME JSON',
+  'halting mcp remove [--scope SCOPE] NAME',
+].join('\n')
+
+/** `halting mcp`: the servers of the Model Context Protocol that sessions in this folder have. */
+export async function mcp(argv: readonly string[], program: Program): Promise<number> {
+  if (argv.length === 0 || argv.some((argument) => argument === '--help' || argument === '-h')) {
+    program.output.out(`${usage}\n`)
+    return argv.length === 0 ? 2 : 0
+  }
+  const given = readMcpArguments(argv)
+  const [what, ...words] = given.words
+  switch (what) {
+    case 'list':
+      return list(given, program)
+    case 'get':
+      return get(given, nameIn(words, 1, 'get NAME'), program)
+    case 'add':
+      return add(given, words, program)
+    case 'add-json':
+      return addJson(given, words, program)
+    case 'remove':
+      return remove(given, nameIn(words, 1, 'remove NAME'), program)
+    default:
+      throw new UsageError(`halting mcp takes list, get, add, add-json or remove. halting mcp --help tells more.`)
+  }
+}
+
+function nameIn(words: readonly string[], most: number, form: string): string {
+  const [name] = words
+  if (name === undefined || words.length > most) throw new UsageError(`It is: halting mcp ${form}.`)
+  return name
+}
+
+interface Row {
+  readonly name: string
+  readonly server: JsonObject
+  readonly from: string
+  readonly status: McpServerStatus | undefined
+}
+
+async function list({ json, trust }: McpArguments, program: Program): Promise<number> {
+  const { output, env } = program
+  const run = await settingsFor({ ...(trust && { trust }) }, program)
+  for (const warning of run.warnings) output.err(told(oneLine(warning, Infinity)))
+  const rows = await rowsOf(run, program)
+  if (json) output.out(`${JSON.stringify({ servers: rows.map(shownRow) })}\n`)
+  else if (rows.length === 0) output.out('There are no servers here. halting mcp add NAME COMMAND adds one.\n')
+  else {
+    const style = styleFor(output.isTerminal.stdout, env)
+    for (const { name, server, from, status } of rows)
+      output.out(
+        `${style.bold(oneLine(name, 60))}: ${oneLine(wayTo(server), 200)}  ${howItIs(status)}  ${style.dim(oneLine(from, 200))}\n`,
+      )
+  }
+  return 0
+}
+
+async function get({ json, trust }: McpArguments, name: string, program: Program): Promise<number> {
+  const { output } = program
+  const run = await settingsFor({ ...(trust && { trust }) }, program)
+  const [row] = await rowsOf(run, program, name)
+  if (row === undefined) {
+    const waiting = run.ignored.find(({ setting, text }) => setting === 'mcpServers' && text.startsWith(`${name}: `))
+    const why =
+      waiting === undefined
+        ? ''
+        : ` ${waiting.from} has it, and it does not count: ${waiting.why}. halting trust shows it.`
+    throw new UsageError(`There is no server ${oneLine(name, 60)}.${why}`)
+  }
+  if (json) output.out(`${JSON.stringify(shownRow(row))}\n`)
+  else {
+    const { server, from, status } = row
+    const values = Object.entries(shownServer(server)).map(
+      ([field, value]) => `  ${field}: ${oneLine(typeof value === 'string' ? value : JSON.stringify(value), 300)}\n`,
+    )
+    output.out(`${oneLine(name, 60)}  ${howItIs(status)}\n${values.join('')}  from: ${oneLine(from, 300)}\n`)
+  }
+  return row.status?.status === 'connected' ? 0 : 1
+}
+
+/** Connects to each, as a session would, and lets it go again. */
+async function rowsOf(run: RunSettings, program: Program, only?: string): Promise<readonly Row[]> {
+  const { settings, env } = run
+  const wanted = (settings.mcpServers ?? []).filter(({ name }) => only === undefined || name === only)
+  if (wanted.length === 0) return []
+  const { flags } = run
+  const toolbox = openToolbox(flags, program.cwd, env, settings)
+  const inside = { ...program, env }
+  if (settings.sandbox !== undefined) {
+    const { holdCommands } = await import('../session/sandbox.ts')
+    await holdCommands(flags, settings, toolbox, inside)
+  }
+  const entries = await serverEntries({}, { mcpServers: wanted }, inside, toolbox.workspace.env)
+  const servers = openServers({ entries, toolbox, settings, program: inside, contextWindow: undefined })
+  try {
+    const statuses = new Map((await servers.settled()).map((status) => [status.name, status]))
+    return wanted.map(({ name, server, from }) => ({ name, server, from, status: statuses.get(name) }))
+  } finally {
+    await servers.end()
+    await toolbox.workspace.dispose()
+  }
+}
+
+function howItIs(status: McpServerStatus | undefined): string {
+  if (status === undefined) return 'unknown'
+  const { status: how, problem, tools } = status
+  return how === 'connected'
+    ? `connected, ${tools} tools`
+    : `${how}${problem === undefined ? '' : ` (${oneLine(problem, 300)})`}`
+}
+
+function wayTo({ command, args, url }: JsonObject): string {
+  if (typeof url === 'string') return url
+  return [command, ...(Array.isArray(args) ? args : [])].filter((part) => typeof part === 'string').join(' ')
+}
+
+/** Values of variables and headers may be keys. */
+function shownServer(server: JsonObject): JsonObject {
+  const hidden = Object.entries(server).map(([field, value]) => {
+    if ((field !== 'env' && field !== 'headers') || !isJsonObject(value)) return [field, value] as const
+    return [field, Object.fromEntries(Object.keys(value).map((name) => [name, '(set)']))] as const
+  })
+  return Object.fromEntries(hidden)
+}
+
+function shownRow({ name, server, from, status }: Row): object {
+  return {
+    name,
+    server: shownServer(server),
+    from,
+    status: status?.status ?? 'failed',
+    tools: status?.tools ?? 0,
+    problem: status?.problem ?? null,
+  }
+}
+
+async function add(given: McpArguments, [name, target, ...args]: readonly string[], program: Program): Promise<number> {
+  if (name === undefined || target === undefined)
+    throw new UsageError(
+      'It is: halting mcp add NAME COMMAND [ARGUMENT …], or halting mcp add NAME URL. halting mcp --help tells more.',
+    )
+  const transport = given.transport ?? (isAddress(target) ? 'http' : 'stdio')
+  const { env, headers } = given
+  if (transport === 'stdio' && Object.keys(headers).length > 0)
+    throw new UsageError('--header belongs to a server with a URL.')
+  if (transport !== 'stdio' && (args.length > 0 || Object.keys(env).length > 0))
+    throw new UsageError('A server with a URL takes --header, and neither arguments nor variables.')
+  const server: JsonObject =
+    transport === 'stdio'
+      ? { type: transport, command: target, args, env }
+      : { type: transport, url: target, ...(Object.keys(headers).length > 0 && { headers }) }
+  return keep(given.scope ?? 'local', name, server, program)
+}
+
+async function addJson(given: McpArguments, words: readonly string[], program: Program): Promise<number> {
+  const [name, json] = words
+  if (name === undefined || json === undefined || words.length > 2)
+    throw new UsageError('It is: halting mcp add-json NAME JSON.')
+  let server: unknown
+  try {
+    server = JSON.parse(json)
+  } catch {
+    throw new UsageError('What is given as JSON is none.')
+  }
+  if (!isJsonObject(server))
+    throw new UsageError('The JSON must be an object, such as {"command": "npx", "args": ["-y", "a-server"]}.')
+  return keep(given.scope ?? 'local', name, server, program)
+}
+
+async function keep(scope: McpScope, name: string, server: JsonObject, program: Program): Promise<number> {
+  const { output } = program
+  if (!/^[\w-]{1,60}$/.test(name) || validServerName(name) === '')
+    throw new UsageError('The name of a server has letters, digits, - and _, and at most 60 of them.')
+  // Variables are put in when it is started; they need not be set here.
+  const read = readMcpServer(server, new Proxy({}, { get: () => 'http://variable' }))
+  if ('problem' in read) throw new UsageError(`It is no server: ${read.problem}.`)
+  const owner = ownerOf(program)
+  await changeMcpServers(scope, owner, (servers) => {
+    if (Object.hasOwn(servers, name))
+      throw new UsageError(
+        `${mcpFile(scope, owner)} has a server ${name}. halting mcp remove --scope ${scope} ${name} takes it away.`,
+      )
+    return { ...servers, [name]: server }
+  })
+  output.out(`Added ${name} to ${mcpFile(scope, owner)}\n`)
+  if (scope === 'project')
+    output.err(told('servers of a project count where its folder is trusted with them: halting trust.'))
+  return 0
+}
+
+async function remove({ scope }: McpArguments, name: string, program: Program): Promise<number> {
+  const owner = ownerOf(program)
+  const having: McpScope[] = []
+  for (const each of scope === undefined ? mcpScopes : [scope])
+    if (Object.hasOwn(await mcpServersOf(each, owner), name)) having.push(each)
+  const [found, ...others] = having
+  if (found === undefined)
+    throw new UsageError(
+      `There is no server ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.`,
+    )
+  if (others.length > 0) throw new UsageError(`${name} is in the scopes ${having.join(', ')}: say which with --scope.`)
+  await changeMcpServers(found, owner, ({ [name]: _, ...left }) => left)
+  program.output.out(`Removed ${name} from ${mcpFile(found, owner)}\n`)
+  return 0
+}
+
+function ownerOf({ cwd, env }: Program): { readonly cwd: string; readonly env: Program['env']; readonly home: string } {
+  return { cwd, env, home: homeFolder(env) }
+}
