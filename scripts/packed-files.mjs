@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 660 * kilobyte, unpacked: 2_550 * kilobyte },
+    mostBytes: { packed: 690 * kilobyte, unpacked: 2_650 * kilobyte },
   },
   halting: {
     holds: [

@@ -35,7 +35,7 @@ async function told(
 ) {
   const { status, stdout, stderr } = await run(
     ['--verbose', '--output-format', 'stream-json', '--script', script(replies), ...args],
-    { cwd: project, env: { HALTING_CONFIG_DIR: config, ...env } },
+    { cwd: project, env: { HALTING_CONFIG_DIR: config, HALTING_MCP_WAIT_MS: '60000', ...env } },
   )
   const lines = (stdout === '' ? [] : linesOf(stdout)) as readonly Line[]
   const init = lines.find(({ subtype }) => subtype === 'init') ?? {}
@@ -87,7 +87,7 @@ test('servers that are no good are named, and the run goes on without them', asy
   const { status, init, stderr } = await told(
     ['-p', 'hi', '--mcp-config', given({ dead: one('dead'), silent: one('silent', note), good: one('good'), odd: {} })],
     [{ content: 'Done.' }],
-    { HALTING_MCP_WAIT_MS: '2000' },
+    { HALTING_MCP_WAIT_MS: '8000' },
   )
   expect([status, init['mcp_servers']]).toEqual([
     0,

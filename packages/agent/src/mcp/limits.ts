@@ -44,11 +44,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** The defaults, then what the environment says, then what the caller says. */
 export function mcpLimitsFrom(env: Environment, chosen: Partial<McpLimits> = {}): McpLimits {
+  const waitMs = env['HALTING_MCP_WAIT_MS'] === '0' ? 0 : positive(env['HALTING_MCP_WAIT_MS'])
   const said = {
     connectMs: positive(env['MCP_TIMEOUT']),
     toolMs: positive(env['MCP_TOOL_TIMEOUT']),
     outputTokens: positive(env['MAX_MCP_OUTPUT_TOKENS']),
-    waitMs: env['HALTING_MCP_WAIT_MS'] === '0' ? 0 : positive(env['HALTING_MCP_WAIT_MS']),
+    // Who says how long knows what they wait for.
+    waitMs,
+    waitAfterFirstMs: waitMs,
   }
   const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
   return { ...defaultMcpLimits, ...given, ...chosen }

@@ -131,6 +131,9 @@ function call(id, { name, arguments: input, _meta }) {
         method: 'notifications/progress',
         params: { progressToken: _meta?.progressToken, progress: n, total: 3, message: `step ${n}` },
       })
+    // A client hears of it while it waits.
+    setTimeout(() => text('done'), 100)
+    return
   }
   if (mode === 'elicit') {
     say({
