@@ -20,6 +20,7 @@ const libraries = {
     index: 'src/index.ts',
     'session/foreign/index': 'src/session/foreign/index.ts',
     'hooks/index': 'src/hooks/index.ts',
+    'instructions/index': 'src/instructions/index.ts',
     'sandbox/index': 'src/sandbox/index.ts',
     'mcp/index': 'src/mcp/index.ts',
   },

@@ -4,6 +4,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { counted, elapsed, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { briefingOf } from '../session/briefing.ts'
 import { describeModels } from '../session/models.ts'
 import { forecastText } from './forecast-text.ts'
 import { queryOptionsOf } from '../session/options.ts'
@@ -18,7 +19,7 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const toolbox = openToolbox(flags, cwd, env, settings)
   const models = await describeModels(run, cwd)
   for (const warning of models.warnings) output.err(told(warning))
-  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models)
+  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models, await briefingOf(run, program, toolbox))
   const bounds = certificate(options)
   const likely = forecast(options)
   output.out(

@@ -3,6 +3,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { briefingOf } from '../session/briefing.ts'
 import { describeModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
 import { settingsFor } from '../session/run-settings.ts'
@@ -17,7 +18,7 @@ export async function context(given: Flags, [prompt]: readonly string[], program
   const toolbox = openToolbox(flags, cwd, env, settings)
   const models = await describeModels(run, cwd)
   for (const warning of models.warnings) output.err(told(warning))
-  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models)
+  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models, await briefingOf(run, program, toolbox))
   const usage = contextUsage(options, prompt === undefined ? {} : { prompt })
   const style = styleFor(output.isTerminal.stdout, env)
   output.out(wantsJson(flags) ? `${JSON.stringify(usage)}\n` : usageText(usage, output.width, style))

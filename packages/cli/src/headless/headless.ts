@@ -1,16 +1,18 @@
-import type { QueryOptions } from '@halting/core'
+import type { QueryOptions, SdkMessage } from '@halting/core'
 import type { SessionJournal, Settings } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { briefingOf } from '../session/briefing.ts'
 import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
 import type { HookSession, SessionHooks } from '../session/hooks.ts'
 import { chooseSession, type ChosenSession, closeSession, openSession } from '../session/kept-session.ts'
 import { type Models, openModels } from '../session/models.ts'
 import { queryOptionsOf } from '../session/options.ts'
+import type { Briefing } from '../session/read-briefing.ts'
 import { applyEnvironment, settingsFor } from '../session/run-settings.ts'
 import type { SessionServers } from '../session/mcp.ts'
 import { openToolbox, type Toolbox } from '../session/toolbox.ts'
@@ -48,7 +50,9 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
     }
     const servers = await serversOf(flags, settings, toolbox, program, models)
     try {
-      const options = await queryOptionsOf(flags, program, toolbox, models)
+      const briefing = await briefingOf(run, program, toolbox)
+      tellBriefing(briefing, flags, output)
+      const options = await queryOptionsOf(flags, program, toolbox, models, briefing)
       const prompt = piped ?? (await promptOf(written, program, isNew))
       return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings, servers })
     } finally {
@@ -72,6 +76,12 @@ async function serversOf(
   const entries = await serverEntries(flags, settings, program, toolbox.workspace.env)
   if (entries.length === 0) return undefined
   return openServers({ entries, toolbox, settings, program, contextWindow: flags.contextWindow ?? model.contextWindow })
+}
+
+function tellBriefing(briefing: Briefing | undefined, flags: Flags, output: Program['output']): void {
+  for (const line of briefing?.warnings ?? []) output.err(told(line))
+  if (flags.verbose !== true) return
+  for (const line of briefing?.read ?? []) output.err(told(line))
 }
 
 /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
@@ -116,7 +126,7 @@ async function runInSession({
   let hasBegun = false
   try {
     const { ask, afterwards } = await askOf(prompt, journal, chosen, program, servers, interruption.signal)
-    const init = { ...options.init, ...(await servers?.begin()) }
+    const init = withServers(options.init, await servers?.begin())
     const { sessionId } = chosen
     const style = styleFor(output.isTerminal.stderr, env)
     const isKept = journal !== undefined
@@ -126,6 +136,9 @@ async function runInSession({
       hear(event) {
         hasBegun = true
         report.hear(event)
+      },
+      see(message) {
+        if (!isOfBriefing(message)) report.see(message)
       },
     }
     const session = journal === undefined ? {} : { session: journal }
@@ -140,6 +153,11 @@ async function runInSession({
     interruption.release()
     await closeSession(journal, hasBegun, chosen)
   }
+}
+
+/** The program's own hook is no hook of a person's. */
+function isOfBriefing(message: SdkMessage): boolean {
+  return message.type === 'system' && 'hook_id' in message && message.hook_id === 'halting:folder'
 }
 
 async function hooksOf(session: HookSession, options: QueryOptions): Promise<SessionHooks | undefined> {

@@ -7,6 +7,7 @@ import type { QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
+import type { Briefing } from './read-briefing.ts'
 import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
 import type { Models } from './models.ts'
@@ -24,11 +25,15 @@ export async function queryOptionsOf(
   { env, cwd }: Pick<Program, 'env' | 'cwd'>,
   toolbox: Toolbox,
   models: Omit<Models, 'close' | 'warnings'>,
+  briefing?: Briefing,
 ): Promise<QueryOptions> {
-  const { workspace, permissions, tools, sessionId, resultFiles } = toolbox
+  const { workspace, permissions, sessionId, resultFiles } = toolbox
   const { model, fallbackModel, compactModel, prices, apiKeySource, loaded } = models
   const { settings } = loaded
   const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
+  const told = briefing?.tools(toolbox.tools) ?? toolbox.tools
+  const tools = settings.redactSecrets === true ? await redacted({ ...toolbox, tools: told }) : told
+  const { redact = (shown: string) => shown } = workspace
   const names = tools.map(({ name }) => name)
   const ours = (): string =>
     systemPrompt({
@@ -44,8 +49,11 @@ export async function queryOptionsOf(
   return {
     model,
     ...(fallbackModel === undefined ? {} : { fallbackModel }),
-    system: [own, appended, schema?.instruction].filter((part) => part !== undefined && part !== '').join('\n\n'),
-    tools: settings.redactSecrets === true ? await redacted(toolbox) : tools,
+    system: [own, redact(briefing?.system ?? ''), appended, schema?.instruction]
+      .filter((part) => part !== undefined && part !== '')
+      .join('\n\n'),
+    tools,
+    ...(briefing !== undefined && { hooks: briefing.hooks, userContext: redactedEntries(briefing.entries, redact) }),
     permissions,
     prices,
     largeResults: resultFiles,
@@ -57,8 +65,12 @@ export async function queryOptionsOf(
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
     includeHookEvents: flags.includeHookEvents ?? false,
-    init: { cwd, permissionMode: permissions.mode, apiKeySource, ...trustInit(loaded) },
+    init: { cwd, permissionMode: permissions.mode, apiKeySource, ...trustInit(loaded), ...briefing?.init },
   }
+}
+
+function redactedEntries(entries: Briefing['entries'], redact: (shown: string) => string): Briefing['entries'] {
+  return Object.fromEntries(Object.entries(entries).map(([name, text]) => [name, redact(text)]))
 }
 
 /** Nothing that a tool shows has a secret of a known form: not to the model, not to hooks, not on disk. */

@@ -70,7 +70,8 @@ export function applyEnvironment({ settings }: RunSettings): void {
     if (!decidedBefore.has(name)) process.env[name] = value
 }
 
-function trustedBy({ trust, settingSources: sources }: Flags, env: Program['env']): string | undefined {
+/** What trusts the folder for this run. */
+export function trustedBy({ trust, settingSources: sources }: Flags, env: Program['env']): string | undefined {
   if (trust === true) return '--trust'
   if (env['HALTING_TRUST_FOLDER'] === '1') return 'HALTING_TRUST_FOLDER=1'
   return sources?.includes('project') === true ? '--setting-sources' : undefined

@@ -23,6 +23,8 @@ export interface SdkInitInfo {
   readonly apiKeySource: string
   readonly claude_code_version: string
   readonly capabilities?: readonly string[]
+  /** Files of instructions that the model is shown. Ours. */
+  readonly instructions?: readonly string[]
   /** Whether the folder is trusted, and what of its settings does not count because of that. Ours. */
   readonly trust?: {
     readonly folder: string

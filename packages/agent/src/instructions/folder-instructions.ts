@@ -1,0 +1,90 @@
+import { dirname } from 'node:path'
+import { type AnyTool, type AgentState, type ToolContext, type ToolOutput } from '@halting/core'
+import { isAgentTool, isJsonObject, type AnyLeafTool } from '@halting/core/adapters'
+import { absolutePath, isInside, realPath } from '../paths.ts'
+import { readPlaces, type ReadingRules } from './instruction-files.ts'
+import { blockOf, markOf } from './instruction-text.ts'
+import { type BriefingPlaces, counts, foldersAround, type InstructionPlace, placesIn } from './places.ts'
+
+/** Fields that name the one file that a call is about, by tool. */
+const fileFields: { readonly [tool: string]: string } = {
+  Read: 'file_path',
+  Edit: 'file_path',
+  Write: 'file_path',
+  NotebookEdit: 'notebook_path',
+}
+
+/** Characters that instructions add to a result. */
+const mostCharacters = 12_000
+
+/**
+ * Has the instructions of a folder told with the result of the first call on a file in it (spec R-INSTR-5). The conversation itself tells what was
+ * told: after a resume nothing is told twice, and after a compaction that left it out it is told again.
+ */
+export function tellingFolders(
+  options: BriefingPlaces & ReadingRules,
+  isRead: ReadonlySet<string>,
+): (tool: AnyTool) => AnyTool {
+  const told = new Map<string, string>()
+  return (tool) => {
+    const field = fileFields[tool.name]
+    if (field === undefined || isAgentTool(tool)) return tool
+    return withFolders(tool, async (input, context) => {
+      const given = isJsonObject(input) ? input[field] : undefined
+      if (typeof given !== 'string') return ''
+      const path = absolutePath(given, options.cwd)
+      const moment = momentOf(context.state)
+      const places = placesBelow(path, options).filter((place) => {
+        const real = realPath(place.path)
+        if (real === realPath(path) || isRead.has(real) || told.get(place.path) === moment) return false
+        return !isShown(markOf(place.path), context.state)
+      })
+      if (places.length === 0) return ''
+      const { files } = await readPlaces(places, options, isRead, mostCharacters)
+      for (const file of files) told.set(file.path, moment)
+      return files.length === 0 ? '' : `Instructions for this folder:\n\n${files.map(blockOf).join('\n\n')}`
+    })
+  }
+}
+
+function withFolders(
+  tool: AnyLeafTool,
+  instructions: (input: unknown, context: ToolContext) => Promise<string>,
+): AnyTool {
+  return {
+    ...tool,
+    async execute(input: never, context: ToolContext) {
+      const given = await tool.execute(input, context)
+      const output: ToolOutput = typeof given === 'string' ? { content: given } : given
+      if (output.isError === true) return given
+      const text = await instructions(input, context)
+      if (text === '') return given
+      const { content } = output
+      return {
+        ...output,
+        content: typeof content === 'string' ? `${content}\n\n${text}` : [...content, { type: 'text', text }],
+      }
+    },
+  }
+}
+
+/** Those of the folders between the working directory and the file. */
+function placesBelow(path: string, options: BriefingPlaces): readonly InstructionPlace[] {
+  const { cwd } = options
+  if (!isInside(path, cwd)) return []
+  return foldersAround(dirname(path))
+    .filter((folder) => folder !== cwd && isInside(folder, cwd))
+    .flatMap((folder) => placesIn(folder))
+    .filter(({ level }) => counts(level, options))
+}
+
+/** Calls of one message see the same state: what one of them told is not in it. */
+function momentOf(state: AgentState): string {
+  return `${state.agentId} ${state.executionId} ${state.transcript.length}`
+}
+
+function isShown(mark: string, state: AgentState): boolean {
+  // Quotes stand otherwise in JSON.
+  const written = JSON.stringify(mark).slice(1, -1)
+  return state.messages().some(({ content }) => JSON.stringify(content).includes(written))
+}

@@ -1,0 +1,30 @@
+import type { InstructionFile } from './instruction-files.ts'
+
+/** A file of instructions as the model is shown it. */
+export function blockOf({ path, text, importedBy, isCut }: InstructionFile): string {
+  const by = importedBy === undefined ? '' : ` imported-by="${attribute(importedBy)}"`
+  const rest = isCut ? `\n[There is more: it was cut here. Read ${oneLine(path)} for all of it.]` : ''
+  return `${markOf(path)}${by}>\n${text}${rest}\n</instructions>`
+}
+
+/** By what a block is found again in a conversation. */
+export function markOf(path: string): string {
+  return `<instructions from="${attribute(path)}"`
+}
+
+/** All of it for the system prompt; '' for nothing. */
+export function instructionText(files: readonly InstructionFile[]): string {
+  if (files.length === 0) return ''
+  return [
+    'People wrote these instructions for work in this folder. Keep to them. What the user says goes before them, and of two that disagree the later one counts.',
+    ...files.map(blockOf),
+  ].join('\n\n')
+}
+
+function attribute(path: string): string {
+  return oneLine(path).replaceAll('"', '&quot;')
+}
+
+function oneLine(path: string): string {
+  return path.replaceAll(/\p{Cc}/gu, '?')
+}

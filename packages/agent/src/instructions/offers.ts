@@ -1,0 +1,29 @@
+import { createHash } from 'node:crypto'
+import { folderTrust } from '../trust/folder-trust.ts'
+import type { Offer } from '../trust/offers.ts'
+import type { TrustOwner } from '../trust/trust-store.ts'
+
+/** Whether what a folder brings counts; nobody looks before it matters. */
+export interface BriefingTrust {
+  lets(offer: Offer): Promise<boolean>
+}
+
+/** `once`: what trusts the folder for this run, such as `--trust`. */
+export function briefingTrust(owner: TrustOwner & { readonly once?: string | undefined }): BriefingTrust {
+  let asked: ReturnType<typeof folderTrust> | undefined
+  return {
+    async lets(offer) {
+      asked ??= folderTrust(owner)
+      return (await asked).lets(offer)
+    },
+  }
+}
+
+/** One thing that a text of the project would have read or run: it is known again by exactly this. */
+export function briefingOffer(setting: 'imports' | 'commands', text: string, ...of: readonly string[]): Offer {
+  const id = createHash('sha256')
+    .update(JSON.stringify([setting, text, ...of]))
+    .digest('hex')
+    .slice(0, 32)
+  return { setting, text, needsNaming: false, id }
+}

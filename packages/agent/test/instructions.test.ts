@@ -1,0 +1,224 @@
+// Holds R-INSTR-1 to R-INSTR-6 of docs/spec.md.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { AgentState } from '@halting/core'
+import { createReadTool, Workspace } from '../src/index.ts'
+import { blockOf, gitSummary, instructionText, readInstructions, tellingFolders } from '../src/instructions/index.ts'
+import { importsIn } from '../src/instructions/imports.ts'
+
+let home = ''
+let cwd = ''
+
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'instructions-')))
+  cwd = join(home, 'work/app')
+  mkdirSync(cwd, { recursive: true })
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(join(home, path)), { recursive: true })
+  writeFileSync(join(home, path), text)
+}
+
+const trusted = { lets: async () => true }
+const untrusted = { lets: async () => false }
+const rules = { trust: untrusted, mayRead: () => true }
+
+function read(options: Partial<Parameters<typeof readInstructions>[0]> = {}) {
+  return readInstructions({ cwd, home, env: {}, ...rules, ...options })
+}
+
+async function shown(options: Parameters<typeof read>[0] = {}): Promise<readonly string[]> {
+  const { files } = await read(options)
+  return files.map(({ path, text }) => `${path.slice(home.length + 1)}: ${text}`)
+}
+
+test('R-INSTR-1: the person’s own files come first, then those from the outermost folder to the working directory', async () => {
+  put('.halting/AGENTS.md', 'mine')
+  put('.claude/CLAUDE.md', 'mine too')
+  put('work/AGENTS.md', 'outer')
+  put('work/app/AGENTS.md', 'inner')
+  put('work/app/CLAUDE.md', 'inner for one')
+  put('work/app/.claude/CLAUDE.md', 'in its folder')
+  put('work/app/CLAUDE.local.md', 'for me here')
+  put('work/app/below/AGENTS.md', 'below')
+  const all = [
+    '.halting/AGENTS.md: mine',
+    '.claude/CLAUDE.md: mine too',
+    'work/AGENTS.md: outer',
+    'work/app/AGENTS.md: inner',
+    'work/app/CLAUDE.md: inner for one',
+    'work/app/.claude/CLAUDE.md: in its folder',
+    'work/app/CLAUDE.local.md: for me here',
+  ]
+  expect(await shown()).toEqual(all)
+  expect(await shown({ sources: ['user'] })).toEqual(all.slice(0, 2))
+  expect(await shown({ sources: ['project'] })).toEqual(all.slice(2, 6))
+  expect(await shown({ sources: [] })).toEqual([])
+})
+
+test('R-INSTR-1: the same under two names is shown once', async () => {
+  put('work/app/AGENTS.md', 'Use tabs.')
+  symlinkSync('AGENTS.md', join(cwd, 'CLAUDE.md'))
+  put('work/AGENTS.md', 'Use tabs.\n')
+  expect(await shown()).toEqual(['work/AGENTS.md: Use tabs.'])
+})
+
+test('R-INSTR-2: imports are followed five deep, in a ring once, and not in code', async () => {
+  put('work/app/AGENTS.md', 'See @one.md, and `@not.md`.\n```\n@neither.md\n```\n@ann said so. a@b.c')
+  for (const [at, name] of ['one', 'two', 'three', 'four', 'five', 'six'].entries())
+    put(`work/app/${name}.md`, `${name} @${['two', 'three', 'four', 'five', 'six', 'one'][at]}.md`)
+  put('work/app/not.md', 'not')
+  put('work/app/neither.md', 'neither')
+  const { files, notes } = await read()
+  expect(files.map(({ path }) => path.slice(cwd.length + 1))).toEqual(
+    ['AGENTS', 'one', 'two', 'three', 'four', 'five'].map((name) => `${name}.md`),
+  )
+  expect(files[1]?.importedBy).toBe(join(cwd, 'AGENTS.md'))
+  expect(notes).toEqual([`${join(cwd, 'five.md')} imports six.md, deeper than 5 files: it is not read.`])
+})
+
+test('R-INSTR-2: what is not there is told', async () => {
+  put('work/app/AGENTS.md', '@docs/gone.md')
+  expect((await read()).notes).toEqual([`${join(cwd, 'AGENTS.md')} imports docs/gone.md, which is not there.`])
+})
+
+test.each([
+  ['~/secret.md', 'an own file'],
+  ['../../secret.md', 'a path upward'],
+  ['linked.md', 'a link'],
+])('R-INSTR-3: %s (%s) is brought in by a trusted folder alone', async (path) => {
+  put('secret.md', 'secret')
+  symlinkSync(join(home, 'secret.md'), join(cwd, 'linked.md'))
+  put('work/app/AGENTS.md', `@${path}`)
+  const { files, waiting } = await read()
+  expect(files.map(({ text }) => text)).toEqual([`@${path}`])
+  expect(waiting).toEqual([{ path: join(home, 'secret.md'), by: join(cwd, 'AGENTS.md') }])
+  expect((await read({ trust: trusted })).files.map(({ text }) => text)).toEqual([`@${path}`, 'secret'])
+})
+
+test('R-INSTR-3: a file of instructions that is a link out of the folder is an import, too', async () => {
+  put('secret.md', 'secret')
+  symlinkSync(join(home, 'secret.md'), join(cwd, 'AGENTS.md'))
+  expect(await shown()).toEqual([])
+  expect(await shown({ trust: trusted })).toEqual(['work/app/AGENTS.md: secret'])
+})
+
+test('R-INSTR-3: the person’s own files import from anywhere', async () => {
+  put('notes.md', 'notes')
+  put('.claude/CLAUDE.md', '@~/notes.md')
+  expect(await shown()).toEqual(['.claude/CLAUDE.md: @~/notes.md', 'notes.md: notes'])
+})
+
+test('R-INSTR-4: deny rules hold, for links too', async () => {
+  put('work/app/key.md', 'key')
+  symlinkSync('key.md', join(cwd, 'AGENTS.md'))
+  put('work/app/CLAUDE.md', '@key.md')
+  const { files, notes } = await read({ mayRead: (path) => !path.endsWith('key.md') })
+  expect(files.map(({ text }) => text)).toEqual(['@key.md'])
+  expect(notes).toEqual([`${join(cwd, 'AGENTS.md')} is not read: a rule denies it.`])
+})
+
+test('R-INSTR-4: what is long is cut, and told; what is nearer has room first', async () => {
+  for (const folder of ['work', 'work/app']) {
+    for (const name of ['AGENTS.md', 'CLAUDE.md']) put(`${folder}/${name}`, `${folder}/${name} ${'x'.repeat(50_000)}`)
+  }
+  const { files, notes } = await read()
+  expect(files.map(({ text }) => text.length)).toEqual([0, 20_000, 40_000, 40_000])
+  expect(notes).toContain(`${join(home, 'work/AGENTS.md')} is too long: nothing of it is shown.`)
+  expect(files.map(blockOf)[3]).toContain(`Read ${join(cwd, 'CLAUDE.md')} for all of it.`)
+})
+
+test('R-INSTR-4: what is no text, and no regular file, is told and does not hold the run up', async () => {
+  execFileSync('mkfifo', [join(cwd, 'AGENTS.md')])
+  put('work/app/CLAUDE.md', 'a\0b')
+  mkdirSync(join(cwd, 'CLAUDE.local.md'))
+  expect(await read()).toEqual({
+    files: [],
+    notes: [
+      `${join(cwd, 'AGENTS.md')} is no regular file.`,
+      `${join(cwd, 'CLAUDE.md')} is no text.`,
+      `${join(cwd, 'CLAUDE.local.md')} is no regular file.`,
+    ],
+    waiting: [],
+  })
+})
+
+test('a text is shown with where it is from', async () => {
+  put('work/app/AGENTS.md', '\uFEFFUse tabs.\n')
+  const { files } = await read()
+  expect(instructionText(files)).toContain(
+    `<instructions from="${join(cwd, 'AGENTS.md')}">\nUse tabs.\n</instructions>`,
+  )
+  expect(instructionText([])).toBe('')
+})
+
+test('imports stand behind blanks and brackets, with blanks in them where these are escaped', () => {
+  expect(importsIn('@a.md (@b/c.md) x@d.md @my\\ notes.md\n    - @e.md')).toEqual([
+    'a.md',
+    'b/c.md)',
+    'my notes.md',
+    'e.md',
+  ])
+  expect(importsIn('~~~ts\n@a\n```\n@b\n~~~\n@c ``@d ` @e`` @f')).toEqual(['c', 'f'])
+})
+
+function context(state = AgentState.empty()) {
+  const { signal } = new AbortController()
+  return { callId: 'c', toolName: 'Read', signal, idempotencyKey: 'k', state, progress: () => undefined }
+}
+
+test('R-INSTR-5: those of a folder below are told once, with the result of the first call there', async () => {
+  put('work/app/AGENTS.md', 'root')
+  put('work/app/api/AGENTS.md', 'of the API @more.md')
+  put('work/app/api/more.md', 'more')
+  put('work/app/api/v1/x.ts', 'let x')
+  const { files } = await read()
+  const wrap = tellingFolders({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  const tool = wrap(createReadTool(new Workspace({ cwd })))
+  if (!('execute' in tool)) throw new Error('It is no agent.')
+  // The tool takes what Read takes.
+  const call = (path: string, state?: AgentState) => tool.execute({ file_path: path } as never, context(state))
+  const text = (output: Awaited<ReturnType<typeof call>>) => JSON.stringify(output)
+  const first = text(await call('api/v1/x.ts'))
+  expect(first).toContain('let x')
+  expect(first).toContain('of the API @more.md\\n</instructions>')
+  expect(first).toContain('more\\n</instructions>')
+  expect(first).not.toContain('root')
+  // Beside it in the same message.
+  expect(text(await call('api/v1/x.ts'))).not.toContain('instructions')
+  const later = AgentState.empty().withUserMessage(JSON.parse(first).content)
+  expect(text(await call('api/v1/x.ts', later))).not.toContain('instructions')
+  const compacted = AgentState.empty().withUserMessage('a summary')
+  expect(text(await call('api/v1/x.ts', compacted))).toContain('of the API')
+  expect(text(await call('gone.ts', compacted))).not.toContain('of the API')
+})
+
+test('R-INSTR-6: branch and changes in a few lines, and nothing that the repository names is run', async () => {
+  const env = { PATH: process.env['PATH'], HOME: home }
+  expect(await gitSummary(cwd, env)).toBeUndefined()
+  const git = (...args: string[]) => execFileSync('git', args, { cwd, env, stdio: 'pipe' })
+  git('init', '-q', '-b', 'main')
+  expect(await gitSummary(cwd, env)).toBe('Branch: No commits yet on main\nChanged files: none')
+  put('work/app/a.txt', 'a')
+  git('add', '.')
+  git('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'one')
+  const trap = join(home, 'ran')
+  for (const key of ['filter.x.clean', 'core.fsmonitor']) git('config', key, `touch ${trap}; cat`)
+  put('work/app/.gitattributes', '* filter=x')
+  put('work/app/a.txt', 'b')
+  for (let at = 0; at < 40; at++) put(`work/app/new-${at}\n.txt`, 'x')
+  const told = (await gitSummary(cwd, env))?.split('\n') ?? []
+  expect(told.slice(0, 4)).toEqual([
+    'Branch: main',
+    'Changed files, as git status --short tells them:',
+    ' M a.txt',
+    '?? .gitattributes',
+  ])
+  expect(told.at(-1)).toBe('(and 12 more)')
+  expect(existsSync(trap)).toBe(false)
+})

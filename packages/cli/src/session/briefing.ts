@@ -1,0 +1,23 @@
+import { type BriefingPlaces, hasBriefing, homeFolder } from '@halting/agent'
+import type { Program } from '../program.ts'
+import type { Briefing } from './read-briefing.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** Undefined where nobody wrote anything: then nothing is loaded for it. */
+export async function briefingOf(
+  run: RunSettings,
+  { cwd }: Pick<Program, 'cwd'>,
+  toolbox: Toolbox,
+): Promise<Briefing | undefined> {
+  const places = placesOf(run, cwd)
+  if (!hasBriefing(places)) return undefined
+  const { readBriefing } = await import('./read-briefing.ts')
+  return readBriefing(run, places, toolbox)
+}
+
+function placesOf({ flags, env }: RunSettings, cwd: string): BriefingPlaces {
+  const known = ['user', 'project', 'local'] as const
+  const sources = flags.settingSources && known.filter((source) => flags.settingSources?.includes(source))
+  return { cwd, env, home: homeFolder(env), sources }
+}
