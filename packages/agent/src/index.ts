@@ -3,7 +3,7 @@ export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-chec
 export { firstChangeSince } from './checkpoints/since-message.ts'
 export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'
 export type { ChangedRun, LeftFile } from './checkpoints/take-back.ts'
-export { hasBriefing, type BriefingPlaces } from './instructions/places.ts'
+export { hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
   createFitImage,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { AgentState } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
 import { createReadTool, Workspace } from '../src/index.ts'
 import { blockOf, gitSummary, instructionText, readInstructions, tellingFolders } from '../src/instructions/index.ts'
 import { importsIn } from '../src/instructions/imports.ts'
@@ -183,15 +184,16 @@ test('R-INSTR-5: those of a folder below are told once, with the result of the f
   if (!('execute' in tool)) throw new Error('It is no agent.')
   // The tool takes what Read takes.
   const call = (path: string, state?: AgentState) => tool.execute({ file_path: path } as never, context(state))
-  const text = (output: Awaited<ReturnType<typeof call>>) => JSON.stringify(output)
+  const text = (output: Awaited<ReturnType<typeof call>>) =>
+    typeof output === 'string' ? output : textOf(output.content)
   const first = text(await call('api/v1/x.ts'))
   expect(first).toContain('let x')
-  expect(first).toContain('of the API @more.md\\n</instructions>')
-  expect(first).toContain('more\\n</instructions>')
+  expect(first).toContain('of the API @more.md\n</instructions>')
+  expect(first).toContain('more\n</instructions>')
   expect(first).not.toContain('root')
   // Beside it in the same message.
   expect(text(await call('api/v1/x.ts'))).not.toContain('instructions')
-  const later = AgentState.empty().withUserMessage(JSON.parse(first).content)
+  const later = AgentState.empty().withUserMessage(first)
   expect(text(await call('api/v1/x.ts', later))).not.toContain('instructions')
   const compacted = AgentState.empty().withUserMessage('a summary')
   expect(text(await call('api/v1/x.ts', compacted))).toContain('of the API')

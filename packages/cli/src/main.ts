@@ -187,6 +187,10 @@ async function runCommand(
       const { doctor } = await import('./doctor/doctor.ts')
       return doctor(flags, program)
     }
+    case 'init': {
+      const { init } = await import('./init/init.ts')
+      return init(program)
+    }
     case 'models': {
       const { listModels } = await import('./list-models/list-models.ts')
       return listModels(flags, words, program)

@@ -1,6 +1,6 @@
-// Holds R-INSTR-1 to R-INSTR-7 of docs/spec.md in the program.
+// Holds R-INSTR-5 to R-INSTR-7, R-CMD-1 to R-CMD-5, R-SKILL-1, R-MENTION-1 and R-INIT-1 of docs/spec.md in the program.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
 import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
@@ -71,4 +71,82 @@ test('R-INSTR-6: the state of the repository is told once in a session, and agai
   expect((await lines('again', [says('Two.')], ['--resume', id])).stdout).not.toContain('Branch: ')
   put('new.txt', 'x')
   expect((await lines('again', [says('Three.')], ['--resume', id])).stdout).toContain('?? new.txt')
+})
+
+/** A reply that is given only where the last message of the user holds the text. */
+const ifSaid = (expected: string) => ({ ...says('Heard.'), expect: expected })
+
+test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments and what is piped in', async () => {
+  put('.claude/commands/git/fix.md', '---\ndescription: Fixes.\n---\nFix $1, then $2.')
+  const { init, all } = await lines('/git:fix 12 "the rest"', [ifSaid('Fix 12, then the rest.')])
+  expect(init['slash_commands']).toEqual(['git:fix'])
+  expect(all.at(-1)).toMatchObject({ subtype: 'success', result: 'Heard.' })
+  const piped = await run(['-p', '/git:fix 1 2', '--script', script([ifSaid('Fix 1, then 2.\n\nA log')])], {
+    cwd,
+    stdin: 'A log',
+  })
+  expect(piped).toMatchObject({ status: 0, stdout: 'Heard.\n', stderr: '' })
+  const unknown = await lines('/git:fox', [ifSaid('/git:fox')])
+  expect(unknown.stderr).toContain('there is no command /git:fox: it is sent as it is written. There are /git:fix.')
+})
+
+test('R-CMD-3, R-CMD-4: what a command of the project runs and allows counts where it was trusted', async () => {
+  put('.claude/commands/c.md', '---\nallowed-tools: Bash(touch:*)\n---\nSay !`echo $((6 * 7))`, then touch.')
+  const touch = { content: [call('Bash', { command: 'touch made.txt' })] }
+  const before = await lines('/c', [{ ...touch, expect: '(not run: the folder is not trusted)' }, says('Done.')])
+  expect(before.stderr).toContain('allowed-tools: Bash(touch:*) in ')
+  expect(before.all.at(-1)).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] })
+  const asked = await run(['trust', '--yes'], { cwd })
+  expect(asked.stderr).toContain('commands  !`echo $((6 * 7))` in ')
+  const after = await lines('/c', [{ ...touch, expect: 'Say 42, then touch.' }, says('Done.')])
+  expect(after.all.at(-1)).toMatchObject({ permission_denials: [] })
+  // What comes later was not trusted with it.
+  put('.claude/commands/c.md', 'Say !`echo changed`.')
+  expect((await lines('/c', [ifSaid('Say (not run')])).stderr).toContain('"echo changed": it does not')
+})
+
+test('R-CMD-5: a command may be for a model, and the command line goes first', async () => {
+  put('.claude/commands/c.md', '---\nmodel: claude-haiku-4-5\n---\nSay it.')
+  const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', CLAUDE_CODE_MAX_RETRIES: '0' }
+  const args = ['-p', '/c', '--output-format', 'stream-json', '--verbose']
+  const modelOf = async (...more: readonly string[]) =>
+    linesOf((await run([...args, ...more], { cwd, env })).stdout).find(({ subtype }) => subtype === 'init')?.['model']
+  expect(await modelOf('--trust')).toBe('claude-haiku-4-5')
+  expect(await modelOf('--trust', '--model', 'claude-opus-4-5')).toBe('claude-opus-4-5')
+  expect(await modelOf()).not.toBe('claude-haiku-4-5')
+})
+
+test('R-SKILL-1: a skill is listed, and its text comes when it is used', async () => {
+  put('.claude/skills/deploy/SKILL.md', '---\ndescription: How to deploy.\n---\nRun the pipeline $ARGUMENTS.')
+  const use = { content: [call('Skill', { skill: 'deploy', args: 'twice' })] }
+  const { init, stdout } = await lines('go', [use, says('Done.')])
+  expect(init).toMatchObject({ skills: ['deploy'], slash_commands: ['deploy'] })
+  expect(init['tools']).toContain('Skill')
+  expect(stdout).toContain(`Files of this skill are in ${join(cwd, '.claude/skills/deploy')}.`)
+  expect(stdout).toContain('Run the pipeline twice.')
+  const denied = await lines('go', [says('Done.')], ['--disallowedTools', 'Skill'])
+  expect(denied.init).toMatchObject({ skills: [] })
+  expect(denied.init['tools']).not.toContain('Skill')
+  expect((await lines('go', [says('Done.')], ['--tools', 'Read'])).init['tools']).toEqual(['Read'])
+})
+
+test('R-MENTION-1: a file that is named is brought in, and one that is not there is told', async () => {
+  put('src/a.ts', 'let a = 1')
+  const { all, stderr } = await lines('Explain @src/a.ts and @gone.ts', [ifSaid('let a = 1')])
+  expect(all.at(-1)).toMatchObject({ subtype: 'success' })
+  expect(stderr).toContain('@gone.ts names nothing that is there: it stays as it is written.')
+})
+
+test('R-INIT-1: halting init writes an AGENTS.md, and never over one that is there', async () => {
+  put('package.json', '{ "scripts": { "test": "vitest" } }')
+  const first = await run(['init'], { cwd })
+  expect([first.status, first.stderr]).toEqual([0, ''])
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toContain('`npm test`: `vitest`')
+  put('AGENTS.md', 'Mine.')
+  const second = await run(['init'], { cwd })
+  expect([second.status, second.stderr]).toEqual([
+    2,
+    expect.stringContaining('is there already, and is left as it is.'),
+  ])
+  expect(readFileSync(join(cwd, 'AGENTS.md'), 'utf8')).toBe('Mine.')
 })

@@ -1,10 +1,11 @@
+import { lstatSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { bothEnds, isInside, realPath } from '../paths.ts'
 import type { SettingSource } from '../settings/places.ts'
 import { boundedText } from './bounded-text.ts'
 import { importsIn, spellingsOf } from './imports.ts'
 import { briefingOffer, type BriefingTrust } from './offers.ts'
-import { type BriefingPlaces, type InstructionPlace, instructionPlaces, isOfAnotherUser } from './places.ts'
+import { type BriefingPlaces, type InstructionPlace, instructionPlaces } from './places.ts'
 
 /** A file of instructions as the model is shown it. */
 export interface InstructionFile {
@@ -179,4 +180,15 @@ function importPath(path: string, from: string, home: string): string | undefine
   if (path === '' || path.includes('\0')) return undefined
   if (path.startsWith('~/')) return join(home, path.slice(2))
   return isAbsolute(path) ? path : resolve(from, path)
+}
+
+/** Above the working directory anybody may have put a file, as in a folder for temporary files: another user's is not obeyed. */
+function isOfAnotherUser(path: string): boolean {
+  const own = process.getuid?.()
+  if (own === undefined) return false
+  try {
+    return [lstatSync(path), statSync(path)].some(({ uid }) => uid !== own && uid !== 0)
+  } catch {
+    return false
+  }
 }

@@ -1,4 +1,4 @@
-import { lstatSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configFolder } from '../paths.ts'
 import type { PlacesOptions, SettingSource } from '../settings/places.ts'
@@ -54,10 +54,10 @@ export function foldersAround(folder: string): readonly string[] {
   return parent === folder ? [folder] : [...foldersAround(parent), folder]
 }
 
-type Kind = 'commands' | 'skills'
+export type Kind = 'commands' | 'skills'
 
 /** Folders of commands and of skills, the most urgent first. */
-function foldersOf(
+export function foldersOf(
   kind: Kind,
   options: BriefingPlaces,
 ): readonly { readonly level: SettingSource; readonly path: string }[] {
@@ -71,6 +71,11 @@ function foldersOf(
   const own = new Set(folders.filter(({ level }) => level === 'user').map(({ path }) => path))
   // Who works in their own home has no project there.
   return folders.filter(({ level, path }) => counts(level, options) && (level === 'user' || !own.has(path)))
+}
+
+/** Where the person keeps skills: what these say leads to files beside them. */
+export function ownSkillFolders(options: BriefingPlaces): readonly string[] {
+  return foldersOf('skills', options).flatMap(({ level, path }) => (level === 'user' ? [path] : []))
 }
 
 /** Whether there is anything to read: a run without it loads nothing for it. */
@@ -90,15 +95,4 @@ export function hasBriefing(options: BriefingPlaces): boolean {
       return true
     }
   })
-}
-
-/** Above the working directory anybody may have put a file, as in a folder for temporary files: another user's is not obeyed. */
-export function isOfAnotherUser(path: string): boolean {
-  const own = process.getuid?.()
-  if (own === undefined) return false
-  try {
-    return [lstatSync(path), statSync(path)].some(({ uid }) => uid !== own && uid !== 0)
-  } catch {
-    return false
-  }
 }

@@ -10,6 +10,7 @@ const commands = [
   'demo',
   'deny',
   'doctor',
+  'init',
   'mcp',
   'models',
   'permissions',

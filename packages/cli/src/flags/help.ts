@@ -47,6 +47,7 @@ const usage = `halting: a coding agent that always stops, and says why
   halting permissions COMMAND   what would become of a command of bash: part by part, and by which rule; runs nothing
   halting models [PART]         the models that are known: windows, prices, where a key is found
   halting doctor [flags]        whether a run can begin, and what to do when it cannot
+  halting init                  writes an AGENTS.md for this folder from what lies in it; never over one that is there
   halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`
 
 const exits = `Exit codes: 0 done, 1 failed, 2 not usable as given, 3 a limit, 4 a hook, 5 an approval is needed, 130 Ctrl-C, 143 SIGTERM.

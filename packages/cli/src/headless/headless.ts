@@ -1,4 +1,4 @@
-import type { QueryOptions, SdkMessage } from '@halting/core'
+import type { MessageContent, QueryOptions, SdkMessage } from '@halting/core'
 import type { SessionJournal, Settings } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
@@ -40,7 +40,12 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
   })
   // A run that has no prompt says so before it asks for a key; one that has a prompt does not wait for a pipe to say what it lacks.
   const piped = written.trim() === '' ? await promptOf(written, program, isNew) : undefined
-  const models = await openModels(run, cwd)
+  const briefing = await briefingOf(run, program, toolbox)
+  tellBriefing(briefing, flags, output)
+  const said = piped ?? written
+  const naming = namesSomething.test(said) ? await import('../session/said.ts') : undefined
+  const forModel = (await naming?.withModelOfCommand(said, run, given, briefing, output)) ?? run
+  const models = await openModels(forModel, cwd)
   for (const warning of models.warnings) output.err(told(warning))
   if (!models.keepsFiles) checkpoints?.turnOff()
   try {
@@ -50,11 +55,11 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
     }
     const servers = await serversOf(flags, settings, toolbox, program, models)
     try {
-      const briefing = await briefingOf(run, program, toolbox)
-      tellBriefing(briefing, flags, output)
       const options = await queryOptionsOf(flags, program, toolbox, models, briefing)
       const prompt = piped ?? (await promptOf(written, program, isNew))
-      return await runInSession({ flags, program, toolbox, options, written, prompt, chosen, settings, servers })
+      const content = (await naming?.contentOf(said, prompt, briefing, toolbox, output)) ?? prompt
+      const called = { flags, program, toolbox, options, written, prompt, content, chosen, settings, servers }
+      return await runInSession(called)
     } finally {
       await servers?.end()
     }
@@ -77,6 +82,9 @@ async function serversOf(
   if (entries.length === 0) return undefined
   return openServers({ entries, toolbox, settings, program, contextWindow: flags.contextWindow ?? model.contextWindow })
 }
+
+/** Where a prompt names a command or a file, as far as one can tell without looking. */
+const namesSomething = /^\s*\/|(?:^|[\s(])@\S/
 
 function tellBriefing(briefing: Briefing | undefined, flags: Flags, output: Program['output']): void {
   for (const line of briefing?.warnings ?? []) output.err(told(line))
@@ -101,23 +109,16 @@ interface Called {
   readonly options: QueryOptions
   readonly written: string
   readonly prompt: string
+  /** The prompt as it is sent. */
+  readonly content: MessageContent
   readonly chosen: ChosenSession
   readonly settings: Settings
   readonly servers: SessionServers | undefined
 }
 
 /** The session is written by this process alone until all of the run is on disk. */
-async function runInSession({
-  flags,
-  program,
-  toolbox,
-  options,
-  written,
-  prompt,
-  chosen,
-  settings,
-  servers,
-}: Called): Promise<number> {
+async function runInSession(called: Called): Promise<number> {
+  const { flags, program, toolbox, options, written, prompt, chosen, settings, servers } = called
   const { output, env, argv } = program
   const journal = await openSession(chosen, program)
   // The session of this run is held by now: however old it is, it stays.
@@ -125,7 +126,7 @@ async function runInSession({
   const interruption = watchInterruption(output)
   let hasBegun = false
   try {
-    const { ask, afterwards } = await askOf(prompt, journal, chosen, program, servers, interruption.signal)
+    const { ask, afterwards } = await askOf(called, journal, interruption.signal)
     const init = withServers(options.init, await servers?.begin())
     const { sessionId } = chosen
     const style = styleFor(output.isTerminal.stderr, env)
@@ -153,6 +154,12 @@ async function runInSession({
     interruption.release()
     await closeSession(journal, hasBegun, chosen)
   }
+}
+
+/** What `init` tells with the servers that are there: their prompts are commands beside those that people wrote. */
+function withServers(init: QueryOptions['init'], told: QueryOptions['init']): QueryOptions['init'] {
+  const commands = [...(init?.slash_commands ?? []), ...(told?.slash_commands ?? [])]
+  return told === undefined ? init : { ...init, ...told, slash_commands: commands }
 }
 
 /** The program's own hook is no hook of a person's. */
@@ -197,11 +204,8 @@ function withHooks(interruption: Interruption, hooks: SessionHooks | undefined):
 }
 
 async function askOf(
-  prompt: string,
+  { prompt, content, chosen: { sessionId }, program, servers }: Called,
   journal: SessionJournal | undefined,
-  { sessionId }: ChosenSession,
-  program: Program,
-  servers: SessionServers | undefined,
   signal: AbortSignal,
 ): Promise<Ask> {
   if (prompt === '' && journal !== undefined) {
@@ -212,8 +216,8 @@ async function askOf(
     program.output.err(
       told('the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'),
     )
-  const content = prompt.startsWith('/mcp__') ? await servers?.prompt(prompt, signal) : undefined
-  return { ask: (engine) => engine.submit(content ?? prompt) }
+  const answered = prompt.startsWith('/mcp__') ? await servers?.prompt(prompt, signal) : undefined
+  return { ask: (engine) => engine.submit(answered ?? content) }
 }
 
 /** What was written as an argument, and then what was piped in. A session that goes on needs none. */

@@ -1,5 +1,6 @@
-import { type BriefingPlaces, hasBriefing, homeFolder } from '@halting/agent'
+import { hasBriefing } from '@halting/agent'
 import type { Program } from '../program.ts'
+import { placesOf } from './briefing-places.ts'
 import type { Briefing } from './read-briefing.ts'
 import type { RunSettings } from './run-settings.ts'
 import type { Toolbox } from './toolbox.ts'
@@ -14,10 +15,4 @@ export async function briefingOf(
   if (!hasBriefing(places)) return undefined
   const { readBriefing } = await import('./read-briefing.ts')
   return readBriefing(run, places, toolbox)
-}
-
-function placesOf({ flags, env }: RunSettings, cwd: string): BriefingPlaces {
-  const known = ['user', 'project', 'local'] as const
-  const sources = flags.settingSources && known.filter((source) => flags.settingSources?.includes(source))
-  return { cwd, env, home: homeFolder(env), sources }
 }

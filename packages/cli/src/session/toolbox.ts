@@ -7,6 +7,7 @@ import {
   createResultFiles,
   type FileCheckpoints,
   homeFolder,
+  ownSkillFolders,
   permissionModes,
   type PermissionSettings,
   type ResultFiles,
@@ -18,6 +19,7 @@ import type { AnyTool } from '@halting/core'
 import type { Flags, PermissionModeName } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
+import { placesOf } from './briefing-places.ts'
 import { toolEnvironment } from './tool-environment.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
@@ -67,7 +69,11 @@ export function openToolbox(
   const permissions = createPermissions({
     cwd,
     additionalDirectories,
-    readableFolders: [...resultFiles.readableFolders, ...session.readableFolders],
+    readableFolders: [
+      ...resultFiles.readableFolders,
+      ...session.readableFolders,
+      ...ownSkillFolders(placesOf({ flags, env }, cwd)),
+    ],
     mode: modeOf(flags, rules),
     ...(rules?.disableBypassPermissionsMode === true && {
       modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
@@ -116,7 +122,7 @@ function wantedTools(
   names: readonly string[] = ['default'],
   known: readonly string[],
 ): ReadonlySet<string> | undefined {
-  const stranger = names.find((name) => name !== 'default' && name !== 'none' && !known.includes(name))
+  const stranger = names.find((name) => ![...known, 'default', 'none', 'Skill'].includes(name))
   if (stranger === undefined) return names.includes('default') ? undefined : new Set(names)
   const meant = nearest(stranger, known)
   throw new UsageError(

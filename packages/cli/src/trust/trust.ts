@@ -36,7 +36,9 @@ export async function trust(flags: Flags, [word]: readonly string[], program: Pr
       `${folder} holds more than projects: downloads and other people's files would be trusted with it. Trust the folders of projects in it.`,
     )
   }
-  const offers = await projectOffers({ ...owner, cwd: folder })
+  const { writtenOffers } = await import('@halting/agent/instructions')
+  const place = { ...owner, cwd: folder }
+  const offers = [...(await projectOffers(place)), ...(await writtenOffers(place))]
   const isAsked = flags.yes !== true && !wantsJson(flags) && program.stdin.isTTY && output.isTerminal.stderr
   if (!wantsJson(flags)) output.err(offersText(folder, offers))
   if (isAsked && !(await askTrust({ stdin: program.stdin, stderr: process.stderr }))) {

@@ -1,0 +1,156 @@
+import { type Dirent } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
+import type { SettingSource } from '../settings/places.ts'
+import { boundedText } from './bounded-text.ts'
+import { listField, textField, withFrontMatter } from './frontmatter.ts'
+import type { ReadingRules } from './instruction-files.ts'
+import { type BriefingPlaces, foldersOf } from './places.ts'
+
+/** A text that somebody wrote to be asked for by its name: a command of a person, or a skill. */
+export interface WrittenPrompt {
+  readonly kind: 'command' | 'skill'
+  /** `fix-issue`, `git:commit`. */
+  readonly name: string
+  readonly level: Extract<SettingSource, 'user' | 'project'>
+  readonly path: string
+  readonly description: string
+  readonly argumentHint: string
+  /** Rules that allow what it needs, while it is at work. */
+  readonly allowedTools: readonly string[]
+  readonly model: string
+  readonly body: string
+  readonly isForPerson: boolean
+  readonly isForModel: boolean
+}
+
+export interface WrittenPrompts {
+  readonly all: readonly WrittenPrompt[]
+  readonly notes: readonly string[]
+}
+
+const mostBytes = 256 * 1024
+const mostEntries = 1_000
+const deepest = 6
+
+/** All commands and skills, each name once: those of the project go before the person's, ours before those of others. */
+export async function readWrittenPrompts(
+  options: BriefingPlaces & Pick<ReadingRules, 'mayRead'>,
+): Promise<WrittenPrompts> {
+  const notes: string[] = []
+  const found = new Map<string, WrittenPrompt>()
+  for (const kind of ['commands', 'skills'] as const) {
+    for (const { level, path: folder } of foldersOf(kind, options)) {
+      const files = kind === 'commands' ? await commandFiles(folder, notes) : await skillFiles(folder)
+      for (const { name, path } of files) {
+        const prompt = await readPrompt(
+          { kind, name, path, level: level === 'user' ? 'user' : 'project' },
+          options,
+          notes,
+        )
+        if (prompt !== undefined && !found.has(prompt.name)) found.set(prompt.name, prompt)
+      }
+    }
+  }
+  return { all: [...found.values()], notes }
+}
+
+interface Found {
+  readonly name: string
+  readonly path: string
+}
+
+/** `git/commit.md` is called `git:commit`. */
+async function commandFiles(folder: string, notes: string[]): Promise<readonly Found[]> {
+  const files: Found[] = []
+  let entries = 0
+  const look = async (at: string, depth: number): Promise<void> => {
+    for (const entry of await entriesOf(at)) {
+      if (++entries > mostEntries) return
+      const path = join(at, entry.name)
+      if (isFolder(entry, path)) {
+        if (depth < deepest) await look(path, depth + 1)
+      } else if (entry.name.endsWith('.md')) {
+        const name = relative(folder, path).slice(0, -'.md'.length).replaceAll(sep, ':')
+        if (isName(name)) files.push({ name, path })
+        else notes.push(`${path} is no command: its name has characters that no command has.`)
+      }
+    }
+  }
+  await look(folder, 1)
+  if (entries > mostEntries)
+    notes.push(`${folder} has more than ${mostEntries} entries: not all of its commands are known.`)
+  return files
+}
+
+async function skillFiles(folder: string): Promise<readonly Found[]> {
+  const entries = (await entriesOf(folder)).slice(0, mostEntries)
+  return entries
+    .filter((entry) => isFolder(entry, join(folder, entry.name)) && isName(entry.name))
+    .map(({ name }) => ({ name, path: join(folder, name, 'SKILL.md') }))
+}
+
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  } catch {
+    return []
+  }
+}
+
+function isFolder(entry: Dirent, path: string): boolean {
+  return entry.isDirectory() || (entry.isSymbolicLink() && statOf(path)?.isDirectory() === true)
+}
+
+function isName(name: string): boolean {
+  return /^[\p{L}\p{N}_.:-]{1,100}$/u.test(name)
+}
+
+async function readPrompt(
+  { kind, name, path, level }: Found & { readonly kind: 'commands' | 'skills'; readonly level: 'user' | 'project' },
+  { cwd, mayRead }: BriefingPlaces & Pick<ReadingRules, 'mayRead'>,
+  notes: string[],
+): Promise<WrittenPrompt | undefined> {
+  const read = await boundedText(path, mostBytes)
+  if (read.kind === 'absent') return undefined
+  const why = bothEnds(path).some((end) => !mayRead(end))
+    ? 'is not read: a rule denies it'
+    : level === 'project' && !isInside(realPath(path), realPath(cwd))
+      ? 'is not read: it is a link out of the project'
+      : read.kind === 'unfit'
+        ? read.why
+        : undefined
+  if (why !== undefined || read.kind !== 'text') {
+    notes.push(`${path} ${why}.`)
+    return undefined
+  }
+  if (read.isCut) notes.push(`${path} is too long: the first ${mostBytes} bytes of it count.`)
+  const { fields, body } = withFrontMatter(read.text)
+  const isSkill = kind === 'skills'
+  const given = isSkill ? textField(fields, 'name') : ''
+  return {
+    kind: isSkill ? 'skill' : 'command',
+    name: isName(given) ? given : name,
+    level,
+    path,
+    description: textField(fields, 'description') || firstLine(body),
+    argumentHint: textField(fields, 'argument-hint'),
+    allowedTools: listField(fields, 'allowed-tools'),
+    model: textField(fields, 'model'),
+    body,
+    isForPerson: textField(fields, 'user-invocable') !== 'false',
+    // A command says nothing that the model would choose it by, unless it was described.
+    isForModel: isSkill && textField(fields, 'disable-model-invocation') !== 'true',
+  }
+}
+
+function firstLine(body: string): string {
+  return (
+    body
+      .split('\n')[0]
+      ?.replace(/^#+\s*/, '')
+      .trim() ?? ''
+  )
+}

@@ -1,0 +1,110 @@
+import { dirname } from 'node:path'
+import type { WrittenPrompt } from './commands.ts'
+import { briefingOffer, type BriefingTrust } from './offers.ts'
+
+/** What a command came to. */
+export interface Expanded {
+  readonly text: string
+  /** The text without what commands printed: files are mentioned in what people wrote, and there only. */
+  readonly written: string
+  /** What a person should know. */
+  readonly notes: readonly string[]
+}
+
+export interface Substitution {
+  readonly trust: BriefingTrust
+  /** Runs a command of bash under the rules; why not, where these do not let it. */
+  readonly run: (command: string) => Promise<{ readonly kind: 'ran' | 'refused'; readonly text: string }>
+}
+
+/** `/name arguments`; undefined for what is no command, such as a path. */
+export function commandIn(prompt: string): { readonly name: string; readonly given: string } | undefined {
+  const [, name, given = ''] = /^\/([\p{L}\p{N}_.:-]+)(?:\s+([\s\S]*))?$/u.exec(prompt.trim()) ?? []
+  return name === undefined ? undefined : { name, given: given.trim() }
+}
+
+/** The text of a command or a skill with its arguments, and with what its commands of bash print (spec R-CMD-2, R-CMD-3). */
+export async function expanded(prompt: WrittenPrompt, given: string, how: Substitution): Promise<Expanded> {
+  const notes: string[] = []
+  // What stands in arguments is no command, whatever it looks like.
+  const parts = prompt.body.split(substitution)
+  const texts: string[] = []
+  const written: string[] = []
+  for (const [at, part] of parts.entries()) {
+    if (at % 2 === 1) texts.push(await substituted(prompt, part, how, notes))
+    else {
+      written.push(withArguments(part, given))
+      texts.push(written.at(-1) ?? '')
+    }
+  }
+  const hasPlace = parts.some((part, at) => at % 2 === 0 && placeholder.test(part))
+  const all = texts.join('')
+  const text = given === '' || hasPlace ? all : `${all}\n\nARGUMENTS: ${given}`
+  const base = prompt.kind === 'skill' ? `Files of this skill are in ${dirname(prompt.path)}.\n\n` : ''
+  return { text: base + text, written: `${written.join(' ')}${hasPlace ? '' : ` ${given}`}`, notes }
+}
+
+/** `` !`command` ``, at the beginning or behind a blank. */
+const substitution = /(?<=^|\s)!`([^`\n]+)`/m
+const placeholder = /\$(?:ARGUMENTS\b|\d)/
+
+function withArguments(text: string, given: string): string {
+  const words = wordsOf(given)
+  return text.replaceAll(/\$(?:ARGUMENTS\[(\d+)\]|(ARGUMENTS)\b|(\d+))/g, (_, index, all, position) => {
+    if (all !== undefined) return given
+    if (index !== undefined) return words[Number(index)] ?? ''
+    return Number(position) === 0 ? given : (words[Number(position) - 1] ?? '')
+  })
+}
+
+/** As a shell parts them. */
+function wordsOf(given: string): readonly string[] {
+  return [...given.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, bare]) => double?.replaceAll(/\\(.)/g, '$1') ?? single ?? bare ?? '',
+  )
+}
+
+async function substituted(
+  prompt: WrittenPrompt,
+  command: string,
+  { trust, run }: Substitution,
+  notes: string[],
+): Promise<string> {
+  if (prompt.level === 'project' && !(await trust.lets(commandOffer(prompt, command)))) {
+    notes.push(
+      `${prompt.path} would run "${command}": it does not, because the folder was not trusted with it. halting trust shows it and has it count.`,
+    )
+    return '(not run: the folder is not trusted)'
+  }
+  const { kind, text } = await run(command)
+  if (kind === 'refused') notes.push(`${prompt.path} would run "${command}": it does not. ${text}`)
+  return kind === 'ran' ? text : `(not run: ${text})`
+}
+
+/** What is asked for trust: exactly this command in this file. */
+function commandOffer({ path }: WrittenPrompt, command: string): ReturnType<typeof briefingOffer> {
+  return briefingOffer('commands', `!\`${command}\` in ${path}`)
+}
+
+/** Rules and a model that a file of the project brings count as the rules of its settings do. */
+export function headOffer(
+  { path }: WrittenPrompt,
+  field: 'allowed-tools' | 'model',
+  value: string,
+): ReturnType<typeof briefingOffer> {
+  return briefingOffer('commands', `${field}: ${value} in ${path}`)
+}
+
+/** All that the written prompts of a project would run or loosen. */
+export function promptOffers(prompts: readonly WrittenPrompt[]): readonly ReturnType<typeof briefingOffer>[] {
+  return prompts
+    .filter(({ level }) => level === 'project')
+    .flatMap((prompt) => [
+      ...prompt.body
+        .split(substitution)
+        .filter((_, at) => at % 2 === 1)
+        .map((command) => commandOffer(prompt, command)),
+      ...prompt.allowedTools.map((rule) => headOffer(prompt, 'allowed-tools', rule)),
+      ...(prompt.model === '' ? [] : [headOffer(prompt, 'model', prompt.model)]),
+    ])
+}

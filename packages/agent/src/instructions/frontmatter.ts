@@ -1,0 +1,78 @@
+/** What stands above the text of a command or a skill, by name: a text, or a list of texts. */
+export type FrontMatter = ReadonlyMap<string, string | readonly string[]>
+
+export interface WithFrontMatter {
+  readonly fields: FrontMatter
+  /** The text below. */
+  readonly body: string
+}
+
+/**
+ * Reads the part of YAML that people write there: `name: value`, quotes, lists in brackets or below, and texts over several lines. What is not
+ * understood is passed over: a command is its text.
+ */
+export function withFrontMatter(text: string): WithFrontMatter {
+  const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
+  if (found === null) return { fields: new Map(), body: text.trim() }
+  const [head, inner = ''] = found
+  return { fields: fieldsIn(inner.split(/\r?\n/)), body: text.slice(head.length).trim() }
+}
+
+function fieldsIn(lines: readonly string[]): FrontMatter {
+  const fields = new Map<string, string | readonly string[]>()
+  for (let at = 0; at < lines.length; at++) {
+    const [, name, given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(lines[at] ?? '') ?? []
+    if (name === undefined) continue
+    const below: string[] = []
+    while (/^(?:\s+\S|\s*$|\s*- )/.test(lines[at + 1] ?? 'x')) below.push(lines[++at] ?? '')
+    fields.set(name.toLowerCase(), valueOf(given.trim(), below))
+  }
+  return fields
+}
+
+function valueOf(given: string, below: readonly string[]): string | readonly string[] {
+  const items = below.flatMap((line) => /^\s*- (.*)$/.exec(line)?.[1] ?? [])
+  if (given === '' && items.length > 0) return items.map((item) => plain(item.trim()))
+  if (/^[|>][+-]?$/.test(given)) {
+    const lines = below.map((line) => line.trim())
+    return lines.join(given.startsWith('>') ? ' ' : '\n').trim()
+  }
+  if (/^\[.*\]$/.test(given)) return partsOf(given.slice(1, -1)).map(plain)
+  return plain([given, ...below.map((line) => line.trim())].join(' ').trim())
+}
+
+/** Without the quotes around it. */
+function plain(text: string): string {
+  const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')(?:\s+#.*)?$/.exec(text) ?? []
+  if (double !== undefined) return double.replaceAll(/\\(.)/g, '$1')
+  if (single !== undefined) return single.replaceAll("''", "'")
+  return text.replace(/\s+#.*$/, '')
+}
+
+/** At the commas that stand in no brackets and no quotes: `Bash(git add:*), Read`. */
+function partsOf(text: string): readonly string[] {
+  const parts: string[] = []
+  let [depth, quote, start] = [0, '', 0]
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    if (quote !== '') quote = character === quote ? '' : quote
+    else if (character === '"' || character === "'") quote = character
+    else if (character === '(') depth++
+    else if (character === ')') depth = Math.max(0, depth - 1)
+    else if (character === ',' && depth === 0) {
+      parts.push(text.slice(start, at))
+      start = at + 1
+    }
+  }
+  return [...parts, text.slice(start)].map((part) => part.trim()).filter((part) => part !== '')
+}
+
+export function textField(fields: FrontMatter, name: string): string {
+  const value = fields.get(name) ?? ''
+  return typeof value === 'string' ? value : value.join(', ')
+}
+
+export function listField(fields: FrontMatter, name: string): readonly string[] {
+  const value = fields.get(name) ?? []
+  return typeof value === 'string' ? partsOf(value) : value
+}

@@ -1,0 +1,147 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AgentState, type AnyTool, type ContentBlock, type Permissions } from '@halting/core'
+import { isAgentTool, textOf } from '@halting/core/adapters'
+import { absolutePath, realPath, statOf } from '../paths.ts'
+import { createReadTool } from '../tools/read.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import { spellingsOf } from './imports.ts'
+import { whyNot } from './run-written.ts'
+
+/** `@path` in what a person says, with the lines that are meant. */
+export interface Mention {
+  readonly written: string
+  readonly path: string
+  readonly firstLine?: number
+  readonly lastLine?: number
+}
+
+/** `@src/a.ts`, `@src/a.ts#20-45`, `@"a name with blanks"`: at the beginning, and behind blanks and brackets. */
+export function mentionsIn(prompt: string): readonly Mention[] {
+  const found = new Map<string, Mention>()
+  for (const [, written = '', quoted, bare = ''] of prompt.matchAll(
+    /(?:^|[\s(])(@(?:"([^"\n]+)"(?:#L?\d+(?:-L?\d+)?)?|(\S+)))/g,
+  )) {
+    const given = quoted === undefined ? bare : written.slice(1).replaceAll('"', '')
+    found.set(written, { written, ...withLines(given) })
+  }
+  return [...found.values()].slice(0, mostMentions)
+}
+
+const mostMentions = 20
+
+function withLines(given: string): Omit<Mention, 'written'> {
+  const [, path, first, last] = /^(.+?)#L?(\d+)(?:-L?(\d+))?[.,;:!?)\]}]*$/.exec(given) ?? []
+  if (path === undefined) return { path: given }
+  const firstLine = Math.max(1, Number(first))
+  return { path, firstLine, lastLine: last === undefined ? firstLine : Math.max(firstLine, Number(last)) }
+}
+
+export interface Mentioned {
+  /** What they bring in, behind the prompt. */
+  readonly blocks: readonly ContentBlock[]
+  /** What a person should know: what is not there, and what may not be read. */
+  readonly notes: readonly string[]
+}
+
+const mostCharacters = 100_000
+
+/** Brings in what is mentioned, as Read would show it and under its rules (spec R-MENTION-1). */
+export async function mentioned(
+  prompt: string,
+  workspace: Workspace,
+  permissions: Permissions,
+  signal: AbortSignal,
+): Promise<Mentioned> {
+  const blocks: ContentBlock[] = []
+  const notes: string[] = []
+  const tool: AnyTool = createReadTool(workspace)
+  let left = mostCharacters
+  for (const mention of mentionsIn(prompt)) {
+    const path = placeOf(mention.path, workspace.cwd)
+    if (path === undefined) {
+      notes.push(`${mention.written} names nothing that is there: it stays as it is written.`)
+      continue
+    }
+    const input = { file_path: path, ...rangeOf(mention) }
+    const callId = `mention-${blocks.length + notes.length}`
+    const refusal = await whyNot(
+      { call: { type: 'tool_use', id: callId, name: 'Read', input }, tool, readOnly: true },
+      permissions,
+    )
+    if (refusal !== undefined) {
+      notes.push(`${mention.written} is not brought in: ${refusal}`)
+      continue
+    }
+    if (left <= 0) {
+      notes.push(`${mention.written} is not brought in: there are ${mostCharacters} characters from others already.`)
+      continue
+    }
+    const isFolder = statOf(path)?.isDirectory() === true
+    const content = isFolder ? await listing(path, workspace) : await contentOf(tool, input, callId, signal)
+    if (content.kind === 'failed') {
+      notes.push(`${mention.written} is not brought in: ${content.text}`)
+      continue
+    }
+    const shown = content.blocks.map((block) =>
+      block.type === 'text' ? { ...block, text: cut(block.text, left) } : block,
+    )
+    left -= textOf(shown).length
+    const lines = mention.firstLine === undefined ? '' : `, lines ${mention.firstLine} to ${mention.lastLine}`
+    blocks.push(
+      { type: 'text', text: `The ${isFolder ? 'folder' : 'file'} ${path}${lines}, which the user named:` },
+      ...shown,
+    )
+  }
+  return { blocks, notes }
+}
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}\n[Cut here: use Read for the rest.]`
+}
+
+function placeOf(named: string, cwd: string): string | undefined {
+  return spellingsOf(named)
+    .filter((spelling) => !spelling.includes('\0'))
+    .map((spelling) => absolutePath(spelling, cwd))
+    .find((path) => statOf(path) !== undefined)
+}
+
+function rangeOf({ firstLine, lastLine }: Mention): { readonly offset?: number; readonly limit?: number } {
+  if (firstLine === undefined || lastLine === undefined) return {}
+  return { offset: firstLine, limit: lastLine - firstLine + 1 }
+}
+
+type Content =
+  | { readonly kind: 'shown'; readonly blocks: readonly ContentBlock[] }
+  | { readonly kind: 'failed'; readonly text: string }
+
+async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: AbortSignal): Promise<Content> {
+  if (isAgentTool(tool)) throw new Error('Read is no agent.')
+  const context = {
+    callId,
+    toolName: 'Read',
+    signal,
+    idempotencyKey: callId,
+    state: AgentState.empty(),
+    progress: () => undefined,
+  }
+  // Read takes what stands in `input`.
+  const output = await tool.execute(input as never, context)
+  const { content, isError = false } = typeof output === 'string' ? { content: output } : output
+  const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  return isError ? { kind: 'failed', text: textOf(blocks) } : { kind: 'shown', blocks }
+}
+
+const mostNames = 200
+
+async function listing(path: string, workspace: Workspace): Promise<Content> {
+  const entries = await readdir(path, { withFileTypes: true })
+  const names = entries
+    .filter(({ name }) => !workspace.hides(join(path, name)) && !workspace.hides(realPath(join(path, name))))
+    .map((entry) => entry.name.replaceAll(/\p{Cc}/gu, '?') + (entry.isDirectory() ? '/' : ''))
+    .toSorted()
+  const more = names.length > mostNames ? [`(and ${names.length - mostNames} more)`] : []
+  const text = [...names.slice(0, mostNames), ...more].join('\n')
+  return { kind: 'shown', blocks: [{ type: 'text', text: text === '' ? '(nothing in it)' : text }] }
+}

@@ -1,0 +1,37 @@
+import { AgentState, type Permissions, type PermissionRequest } from '@halting/core'
+import { textOf } from '@halting/core/adapters'
+import { isReadOnlyCommand } from '../shell/read-only.ts'
+import { createBashTool } from '../tools/bash.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import type { Substitution } from './expand-prompt.ts'
+
+/** Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow without a person. */
+export function runWritten(workspace: Workspace, permissions: Permissions, signal: AbortSignal): Substitution['run'] {
+  let calls = 0
+  return async (command) => {
+    const tool = createBashTool(workspace)
+    const id = `written-${++calls}`
+    const call = { type: 'tool_use', id, name: 'Bash', input: { command } } as const
+    const refusal = await whyNot({ call, tool, readOnly: isReadOnlyCommand(command) }, permissions)
+    if (refusal !== undefined) return { kind: 'refused', text: refusal }
+    const context = {
+      callId: id,
+      toolName: 'Bash',
+      signal,
+      idempotencyKey: id,
+      state: AgentState.empty(),
+      progress: () => undefined,
+    }
+    const output = await tool.execute({ command }, context)
+    return { kind: 'ran', text: typeof output === 'string' ? output : textOf(output.content) }
+  }
+}
+
+/** Why a call would not run without a person; undefined when it does. */
+export async function whyNot(request: PermissionRequest, permissions: Permissions): Promise<string | undefined> {
+  const denied = permissions.denies(request)
+  if (denied !== undefined) return denied
+  const decision = await permissions.decide(request)
+  if (!('behavior' in decision)) return 'No rule decides about it.'
+  return decision.behavior === 'allow' ? undefined : decision.message
+}

@@ -1,0 +1,56 @@
+import type { ToolContext } from '@halting/core'
+import type { AnyLeafTool } from '@halting/core/adapters'
+import { filledText, inputForm, optional, text } from '../tools/input.ts'
+import { failed } from '../tools/result.ts'
+import type { WrittenPrompt } from './commands.ts'
+import { type Expanded } from './expand-prompt.ts'
+
+/** Characters of the list of skills, and of one description. */
+const listCharacters = 8_000
+const descriptionCharacters = 300
+
+interface SkillInput {
+  readonly skill: string
+  readonly args?: string
+}
+
+/** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for (spec R-SKILL-1). */
+export function createSkillTool(
+  skills: readonly WrittenPrompt[],
+  expand: (skill: WrittenPrompt, given: string, signal: AbortSignal) => Promise<Expanded>,
+): AnyLeafTool {
+  const form = inputForm<SkillInput>('Skill', {
+    skill: filledText('The name of the skill, as it is listed'),
+    args: optional(text('What the skill is to be used for or on')),
+  })
+  return {
+    name: 'Skill',
+    description:
+      'Gives the text of a skill, which says how a task of its kind is done here. The skills are listed in the system prompt.',
+    inputSchema: form.schema,
+    validate: (input) => form.validate(input),
+    readOnly: true,
+    async execute({ skill: name, args = '' }: SkillInput, { signal }: ToolContext) {
+      const skill = skills.find((each) => each.name === name.replace(/^\//, ''))
+      if (skill === undefined)
+        return failed(`There is no skill ${name}. There are: ${skills.map((each) => each.name).join(', ')}.`)
+      const { text: told, notes } = await expand(skill, args, signal)
+      return { content: [told, ...notes].join('\n\n'), details: { type: 'skill', skill: skill.name, path: skill.path } }
+    },
+  }
+}
+
+/** What the model is told of skills before it uses one; '' for none. */
+export function skillList(skills: readonly WrittenPrompt[]): string {
+  if (skills.length === 0) return ''
+  const lines: string[] = []
+  let left = listCharacters
+  for (const { name, description } of skills) {
+    const short = description.replaceAll(/\s+/g, ' ').slice(0, descriptionCharacters)
+    const line = `- ${name}${short === '' ? '' : `: ${short}`}`
+    left -= line.length
+    // Its name can be used without what it is for.
+    lines.push(left > 0 ? line : `- ${name}`)
+  }
+  return `These skills are there. When one fits what is to be done, get its text with the tool Skill first, and keep to it:\n${lines.join('\n')}`
+}

@@ -1,0 +1,21 @@
+import type { Offer } from '../trust/offers.ts'
+import { readWrittenPrompts } from './commands.ts'
+import { promptOffers } from './expand-prompt.ts'
+import { readInstructions } from './instruction-files.ts'
+import type { BriefingPlaces } from './places.ts'
+
+/** What the instructions, commands and skills of a project would bring in, run or loosen, for the question about trust. */
+export async function writtenOffers(options: BriefingPlaces): Promise<readonly Offer[]> {
+  const offers = new Map<string, Offer>()
+  const trust = {
+    lets: async (offer: Offer) => {
+      offers.set(offer.id, offer)
+      return true
+    },
+  }
+  const projects = { ...options, sources: ['project', 'local'] as const, mayRead: () => true }
+  await readInstructions({ ...projects, trust })
+  const { all } = await readWrittenPrompts(projects)
+  for (const offer of promptOffers(all)) offers.set(offer.id, offer)
+  return [...offers.values()]
+}

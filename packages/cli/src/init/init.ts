@@ -1,0 +1,23 @@
+import { writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { agentsFileFor } from '@halting/agent/instructions'
+import { messageOf } from '@halting/core/adapters'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** `halting init`: an AGENTS.md for this folder, made from what lies in it. Never over one that is there; asks no model. */
+export async function init({ cwd, output }: Program): Promise<number> {
+  const path = join(cwd, 'AGENTS.md')
+  const text = await agentsFileFor(cwd, basename(cwd))
+  try {
+    // Also a link that leads nowhere is there.
+    await writeFile(path, text, { flag: 'wx' })
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')
+      throw new UsageError(`${oneLine(path, 300)} is there already, and is left as it is.`)
+    throw new UsageError(`${oneLine(path, 300)} cannot be written: ${messageOf(thrown)}.`)
+  }
+  output.out(`Written: ${oneLine(path, 300)}. Read it, and put in what only you know.\n`)
+  return 0
+}

@@ -1,0 +1,13 @@
+import { type BriefingPlaces, homeFolder } from '@halting/agent'
+import type { Flags } from '../flags/flags.ts'
+import type { Program } from '../program.ts'
+
+/** Where a session looks for what people wrote for agents. */
+export function placesOf(
+  { flags, env }: { readonly flags: Flags; readonly env: Program['env'] },
+  cwd: string,
+): BriefingPlaces {
+  const known = ['user', 'project', 'local'] as const
+  const sources = flags.settingSources && known.filter((source) => flags.settingSources?.includes(source))
+  return { cwd, env, home: homeFolder(env), sources }
+}

@@ -1,0 +1,84 @@
+import { commandIn, mentioned, type WrittenPrompt } from '@halting/agent/instructions'
+import type { ContentBlock, MessageContent } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Output } from '../io/output.ts'
+import type { Briefing } from './read-briefing.ts'
+import { modelOf, type RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+// Loaded where a prompt begins with a slash or has an @, and only there.
+
+/** What a person said, as it is sent. */
+interface Said {
+  readonly text: string
+  /** Files that it brings in. */
+  readonly blocks: readonly ContentBlock[]
+  readonly notes: readonly string[]
+}
+
+/** The command that a prompt asks for; undefined for none. */
+function writtenFor(prompt: string, briefing: Briefing | undefined): WrittenPrompt | undefined {
+  const command = commandIn(prompt)
+  return command === undefined ? undefined : briefing?.commands.find(({ name }) => name === command.name)
+}
+
+/** With the text of the command that it asks for, and with the files that it mentions (spec R-CMD-1, R-MENTION-1). */
+async function prepareSaid(
+  prompt: string,
+  briefing: Briefing | undefined,
+  { workspace, permissions }: Toolbox,
+  signal: AbortSignal,
+): Promise<Said> {
+  const command = commandIn(prompt)
+  const written = writtenFor(prompt, briefing)
+  const notes: string[] = []
+  let said = { text: prompt, written: prompt }
+  if (command !== undefined && command.name === 'compact') return { text: prompt, blocks: [], notes }
+  if (written !== undefined && briefing !== undefined) {
+    const made = await briefing.expand(written, command?.given ?? '', signal)
+    notes.push(...made.notes)
+    said = made
+  } else if (command !== undefined) {
+    const known = briefing?.commands.map(({ name }) => `/${name}`) ?? []
+    const there = known.length === 0 ? '' : ` There are ${known.slice(0, 20).join(', ')}.`
+    notes.push(`there is no command /${command.name}: it is sent as it is written.${there}`)
+  }
+  const { blocks, notes: more } = await mentioned(said.written, workspace, permissions, signal)
+  return { text: said.text, blocks, notes: [...notes, ...more] }
+}
+
+/** A command may be for a model. What was said on the command line goes before it. */
+export async function withModelOfCommand(
+  said: string,
+  run: RunSettings,
+  { model: given, script }: Flags,
+  briefing: Briefing | undefined,
+  output: Output,
+): Promise<RunSettings> {
+  if (briefing === undefined || given !== undefined || script !== undefined) return run
+  const command = writtenFor(said, briefing)
+  if (command === undefined) return run
+  const notes: string[] = []
+  const wanted = await briefing.modelOf(command, notes)
+  const model = modelOf({ ...(wanted !== undefined && { model: wanted }) }, run.env, (message) => notes.push(message))
+  for (const note of notes) output.err(told(oneLine(note, 500)))
+  return model === undefined ? run : { ...run, flags: { ...run.flags, model } }
+}
+
+/** The prompt with the text of the command that it asks for, and the files that it names. What was piped in beside it is no command. */
+export async function contentOf(
+  said: string,
+  prompt: string,
+  briefing: Briefing | undefined,
+  toolbox: Toolbox,
+  output: Output,
+): Promise<MessageContent> {
+  const { text, blocks, notes } = await prepareSaid(said, briefing, toolbox, new AbortController().signal)
+  for (const note of notes) output.err(told(oneLine(note, 500)))
+  const { redact = (shown: string) => shown } = toolbox.workspace
+  const whole = redact(text + prompt.slice(said.length))
+  if (blocks.length === 0) return whole
+  const shown = blocks.map((block) => (block.type === 'text' ? { ...block, text: redact(block.text) } : block))
+  return [{ type: 'text', text: whole }, ...shown]
+}

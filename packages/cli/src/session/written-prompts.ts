@@ -1,0 +1,60 @@
+import {
+  type BriefingTrust,
+  expanded,
+  type Expanded,
+  headOffer,
+  runWritten,
+  type WrittenPrompt,
+} from '@halting/agent/instructions'
+import { messageOf } from '@halting/core/adapters'
+import type { Toolbox } from './toolbox.ts'
+
+/** The text of a command or skill as it is sent, with the rules that it brings in force from here on. */
+export async function expandWritten(
+  prompt: WrittenPrompt,
+  given: string,
+  trust: BriefingTrust,
+  { workspace, permissions }: Toolbox,
+  signal: AbortSignal,
+): Promise<Expanded> {
+  const notes: string[] = []
+  for (const rule of prompt.allowedTools) {
+    if (!(await lets(prompt, 'allowed-tools', rule, trust))) {
+      notes.push(waiting(prompt, `allowed-tools: ${rule}`))
+      continue
+    }
+    try {
+      permissions.addRules('allow', [rule])
+    } catch (thrown) {
+      notes.push(`allowed-tools in ${prompt.path}: ${messageOf(thrown)}`)
+    }
+  }
+  const made = await expanded(prompt, given, { trust, run: runWritten(workspace, permissions, signal) })
+  return { ...made, notes: [...notes, ...made.notes] }
+}
+
+/** The model that a command is for, where it counts. */
+export async function modelOfWritten(
+  prompt: WrittenPrompt,
+  trust: BriefingTrust,
+  notes: string[],
+): Promise<string | undefined> {
+  const { model } = prompt
+  if (model === '' || model === 'inherit') return undefined
+  if (await lets(prompt, 'model', model, trust)) return model
+  notes.push(waiting(prompt, `model: ${model}`))
+  return undefined
+}
+
+async function lets(
+  prompt: WrittenPrompt,
+  field: 'allowed-tools' | 'model',
+  value: string,
+  trust: BriefingTrust,
+): Promise<boolean> {
+  return prompt.level === 'user' || trust.lets(headOffer(prompt, field, value))
+}
+
+function waiting({ path }: WrittenPrompt, what: string): string {
+  return `${what} in ${path} does not count, because the folder was not trusted with it. halting trust shows it and has it count.`
+}
