@@ -17,9 +17,7 @@ export function createToolSearch(
 ): Tool<ToolSearchInput> {
   const form = inputForm<ToolSearchInput>('ToolSearch', {
     query: filledText('Words of what the tool should do, or select:NAME,NAME for tools by their full names'),
-    max_results: optional(
-      wholeNumber(`How many at most, ${usualFound} when left out`, { minimum: 1, maximum: mostFound }),
-    ),
+    max_results: optional(wholeNumber(`How many, ${mostFound} at most; ${usualFound} when left out`, { minimum: 1 })),
   })
   return {
     name: 'ToolSearch',
@@ -29,7 +27,7 @@ export function createToolSearch(
     concurrencySafe: true,
     validate: (input) => form.validate(input),
     execute({ query, max_results: most = usualFound }) {
-      const found = search(query, all()).slice(0, query.startsWith('select:') ? mostFound : most)
+      const found = search(query, all()).slice(0, query.startsWith('select:') ? mostFound : Math.min(most, mostFound))
       show(found.map(({ name }) => name))
       if (found.length === 0)
         return `No tool fits ${JSON.stringify(query.slice(0, 200))}. Try other words. The servers are: ${servers.join(', ').slice(0, 1_000)}.`

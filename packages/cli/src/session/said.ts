@@ -39,7 +39,7 @@ async function prepareSaid(
     const made = await briefing.expand(written, command?.given ?? '', signal)
     notes.push(...made.notes)
     said = made
-  } else if (command !== undefined) {
+  } else if (command !== undefined && !command.name.startsWith('mcp__')) {
     const known = briefing?.commands.map(({ name }) => `/${name}`) ?? []
     const there = known.length === 0 ? '' : ` There are ${known.slice(0, 20).join(', ')}.`
     notes.push(`there is no command /${command.name}: it is sent as it is written.${there}`)
