@@ -7,6 +7,7 @@ import { createGrepTool } from './grep.ts'
 import { createReadTool } from './read.ts'
 import { createTaskOutputTool } from './task-output.ts'
 import { createTaskStopTool } from './task-stop.ts'
+import { createTodoWriteTool } from './todo-write.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
 
@@ -25,6 +26,7 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createGrepTool(workspace),
     createTaskOutputTool(workspace),
     createTaskStopTool(workspace),
+    createTodoWriteTool(),
   ]
   return tools.map((tool) => tellingChanges(tool, workspace))
 }

@@ -1,0 +1,35 @@
+import type { Json } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Field, Fields } from './input.ts'
+
+/** What a list may hold at most. */
+export interface ListBounds {
+  readonly mostItems: number
+}
+
+/** A list of objects, each with these fields and no others. */
+export function listOf<Item>(
+  description: string,
+  fields: Fields<Item>,
+  { mostItems }: ListBounds,
+): Field<readonly Item[], true> {
+  const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
+  const properties = Object.fromEntries([...known].map(([name, field]): [string, Json] => [name, field.schema]))
+  const required = [...known].filter(([, field]) => field.required).map(([name]) => name)
+  const items = { type: 'object', properties, required, additionalProperties: false }
+  const each = [...known].map(([name, field]) => `${field.required ? name : `${name}?`}: ${field.expected}`).join(', ')
+  const fits = (item: unknown): boolean =>
+    isJsonObject(item) &&
+    Object.keys(item).every((name) => known.has(name)) &&
+    [...known].every(([name, field]) => {
+      const value = item[name]
+      return value === undefined ? !field.required : field.accepts(value)
+    })
+  return {
+    required: true,
+    schema: { type: 'array', description, items, maxItems: mostItems },
+    expected: `a list of ${mostItems} at most, each with ${each}`,
+    accepts: (value): value is readonly Item[] =>
+      Array.isArray(value) && value.length <= mostItems && value.every(fits),
+  }
+}

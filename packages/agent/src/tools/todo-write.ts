@@ -1,0 +1,64 @@
+import type { JsonObject, Tool } from '@halting/core'
+import { headOf } from '@halting/core/adapters'
+import { todosBefore } from '../context/todo-list.ts'
+import { listOf } from './input-list.ts'
+import { filledText, inputForm, oneOf, optional } from './input.ts'
+
+/** One thing to do. */
+export interface Todo {
+  readonly content: string
+  readonly status: 'pending' | 'in_progress' | 'completed'
+  /** What is said while it is being done. */
+  readonly activeForm?: string
+}
+
+export interface TodoWriteInput {
+  readonly todos: readonly Todo[]
+}
+
+const mostTodos = 100
+
+/**
+ * Keeps the list of things to do. The conversation is where it stands: the newest call is the list, also after a resume, and a compaction
+ * carries it over (spec R-CARRY-1a).
+ */
+export function createTodoWriteTool(): Tool<TodoWriteInput> {
+  const form = inputForm<TodoWriteInput>('TodoWrite', {
+    todos: listOf<Todo>(
+      'The whole list: it takes the place of the one before',
+      {
+        content: filledText('What is to be done, such as "Run the tests"'),
+        status: oneOf('How far it is', ['pending', 'in_progress', 'completed']),
+        activeForm: optional(filledText('The same while it is being done, such as "Running the tests"')),
+      },
+      { mostItems: mostTodos },
+    ),
+  })
+  return {
+    name: 'TodoWrite',
+    description:
+      'Keeps the list of things to do, for work of three steps or more. Each call gives the whole list. ' +
+      'One thing is in_progress at a time; it becomes completed when it is done and checked, at once and not in bulk.',
+    inputSchema: form.schema,
+    validate: (input) => form.validate(input),
+    // It changes what the model knows, and nothing else.
+    readOnly: true,
+    execute({ todos }, { state, callId }) {
+      const details: JsonObject = { oldTodos: todosBefore(state.messages(), callId), newTodos: todos.map(wireTodo) }
+      return { content: told(todos), details }
+    },
+  }
+}
+
+/** As programs that read `tool_use_result` know it. */
+function wireTodo({ content, status, activeForm = content }: Todo): JsonObject {
+  return { content, status, activeForm }
+}
+
+function told(todos: readonly Todo[]): string {
+  const open = todos.filter(({ status }) => status !== 'completed')
+  const [next] = [...open.filter(({ status }) => status === 'in_progress'), ...open]
+  if (todos.length === 0) return 'The list is empty now.'
+  if (next === undefined) return `The list is kept: all ${todos.length} done.`
+  return `The list is kept: ${todos.length - open.length} of ${todos.length} done. Go on with: ${headOf(next.content, 200)}`
+}
