@@ -130,22 +130,10 @@ describe('Read', () => {
     expect((await useLess('Read', { file_path: 'file.png' })).text).toMatch(/has \d+ bytes, 100 at most/)
   })
 
-  test('says how many pages a PDF has, and how to read a part of it', async () => {
-    const { use, cwd } = codingTools()
-    writeFileSync(join(cwd, 'two.pdf'), '%PDF-1.4\n<</Type/Page>>\n<</Type/Page>>\n%%EOF')
-    writeFileSync(join(cwd, 'packed.pdf'), '%PDF-1.7\n<</Type/ObjStm>>')
-    const { text, isError } = await use('Read', { file_path: 'two.pdf' })
-    expect([text, isError]).toEqual([
-      `${join(cwd, 'two.pdf')} is a PDF of 2 pages, which Read does not show. Read its text in parts with Bash: pdftotext -f 1 -l 10 FILE - gives pages 1 to 10.`,
-      true,
-    ])
-    expect((await use('Read', { file_path: 'packed.pdf' })).text).toMatch(/is a PDF whose pages cannot be counted/)
-  })
-
   test('an input that is wrong is told what is right, all of it at once', async () => {
     const { use } = codingTools()
     expect((await use('Read', { path: 'x', offset: -1 })).text).toBe(
-      'Read: file_path is missing: a string that is not empty and has no NUL in it; offset must be a whole number, 0 or more; there is no field path. The fields are: file_path, offset?, limit?.',
+      'Read: file_path is missing: a string that is not empty and has no NUL in it; offset must be a whole number, 0 or more; there is no field path. The fields are: file_path, offset?, limit?, pages?.',
     )
   })
 })

@@ -28,7 +28,7 @@ test('TodoWrite says what was on the list before: of the newest call that was no
   const before = [{ content: 'Old', status: 'pending', activeForm: 'Old' }]
   const called = (id: string, todos: unknown): ModelMessage => ({
     role: 'assistant',
-    content: [{ type: 'tool_use', id, name: 'TodoWrite', input: { todos } as never }],
+    content: [{ type: 'tool_use', id, name: 'TodoWrite', input: { todos } }],
   })
   const answered = (id: string, isError: boolean): ModelMessage => ({
     role: 'user',

@@ -40,7 +40,7 @@ function changedAt(text: string, path: readonly string[], value: Json, style: St
   }
 }
 
-interface Span {
+export interface Span {
   readonly start: number
   /** Behind its last character. */
   readonly end: number
@@ -88,19 +88,19 @@ function inline(value: Json): string {
 }
 
 /** What the line begins with on which something stands. */
-function indentAt(text: string, at: number): string {
+export function indentAt(text: string, at: number): string {
   const line = text.slice(text.lastIndexOf('\n', at) + 1, at)
   return /^[ \t]*/.exec(line)?.[0] ?? ''
 }
 
-function skip(text: string, from: number): number {
+export function skip(text: string, from: number): number {
   let at = from
   while (/\s/.test(text[at] ?? '')) at++
   return at
 }
 
 /** The value that begins here. The text is JSON. */
-function spanAt(text: string, start: number): Span {
+export function spanAt(text: string, start: number): Span {
   const first = text[start]
   if (first === '"') return { start, end: endOfText(text, start) }
   if (first !== '{' && first !== '[')
@@ -121,7 +121,7 @@ function endOfText(text: string, from: number): number {
   return at + 1
 }
 
-function membersOf(text: string, { start, end }: Span): readonly Member[] {
+export function membersOf(text: string, { start, end }: Span): readonly Member[] {
   const members: Member[] = []
   let at = skip(text, start + 1)
   while (at < end - 1) {

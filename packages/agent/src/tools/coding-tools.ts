@@ -4,6 +4,7 @@ import { tellingChanges } from './telling-changes.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
+import { createNotebookEditTool } from './notebook-edit.ts'
 import { createReadTool } from './read.ts'
 import { createTaskOutputTool } from './task-output.ts'
 import { createTaskStopTool } from './task-stop.ts'
@@ -27,6 +28,7 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createTaskOutputTool(workspace),
     createTaskStopTool(workspace),
     createTodoWriteTool(),
+    createNotebookEditTool(workspace),
   ]
   return tools.map((tool) => tellingChanges(tool, workspace))
 }

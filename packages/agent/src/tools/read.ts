@@ -2,13 +2,14 @@ import type { Stats } from 'node:fs'
 import { type FileHandle, readdir } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
 import type { Tool, ToolOutput } from '@halting/core'
-import { imageFactsOf, isPdf, pdfPagesOf } from '@halting/core/adapters'
+import { imageFactsOf, isPdf } from '@halting/core/adapters'
 import { openInPlace } from '../open-in-place.ts'
 import { hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
+import { byBash } from './pdf-by-bash.ts'
 import { codeOf, failed } from './result.ts'
 import { tellingFailures } from './telling-failures.ts'
 import { decodedText, encodingOf, nameOfEncoding } from './text-encoding.ts'
@@ -20,21 +21,24 @@ export interface ReadInput {
   readonly offset?: number
   /** How many lines. */
   readonly limit?: number
+  /** Of a PDF: `3`, `1-5` or `10-`. */
+  readonly pages?: string
 }
 
-/** Reads text as numbered lines and images as images, and remembers what was read for Edit and Write. */
+/** Reads text as numbered lines, images as images, notebooks by cell and PDFs as text, and remembers what was read for Edit and Write. */
 export function createReadTool(workspace: Workspace): Tool<ReadInput> {
   const { limits } = workspace
   const form = inputForm<ReadInput>('Read', {
     file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
-    offset: optional(wholeNumber('The first line to read, counted from 1', { minimum: 0 })),
+    offset: optional(wholeNumber('The first line, or cell of a notebook, counted from 1', { minimum: 0 })),
     limit: optional(wholeNumber(`How many lines; ${limits.readLines} when absent`, { minimum: 0 })),
+    pages: optional(filledText('Pages of a PDF, such as 3, 1-5 or 10-; the first 10 when absent, 20 at most')),
   })
   return {
     name: 'Read',
     description:
       'Reads a file. Text comes as numbered lines (the number and the tab after it are not part of the file); ' +
-      `PNG, JPEG, GIF and WebP come as images, made smaller where they must be. ${limits.readLines} lines at most unless limit says otherwise, ` +
+      `PNG, JPEG, GIF and WebP come as images, made smaller where they must be; notebooks (.ipynb) come as cells with their outputs, PDFs as the text of their pages. ${limits.readLines} lines at most unless limit says otherwise, ` +
       `lines cut at ${limits.lineCharacters} characters. A file must be read before Edit or Write may change it.`,
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
@@ -63,7 +67,10 @@ async function readFound(
   const { path } = found
   const start = await startOf(found.file)
   if (isImage(path, start)) return readImageFile(found, workspace)
-  if (isPdf(start)) return describePdf(found, workspace)
+  if (isPdf(start)) return readPdfFile(input, found, workspace, signal)
+  const isNotebook = extname(path).toLowerCase() === '.ipynb'
+  const notebook = isNotebook ? await readNotebookFile(input, found, workspace) : undefined
+  if (notebook !== undefined) return notebook
   if (isBinary(start)) {
     return failed(
       `${path} is a binary file, which Read cannot show. Use Bash with a program for it, such as file or xxd.`,
@@ -154,14 +161,46 @@ async function readImageFile({ path, real, file, stats }: FoundFile, workspace: 
   }
 }
 
-/** A whole PDF may fill the window. Its text is read in parts. */
-async function describePdf({ path, file, stats }: FoundFile, { limits }: Workspace): Promise<ToolOutput> {
-  const pages = stats.size > limits.imageFileBytes ? undefined : pdfPagesOf(await file.readFile())
-  const size = pages === undefined ? 'whose pages cannot be counted' : `of ${pages} ${pages === 1 ? 'page' : 'pages'}`
-  return failed(
-    `${path} is a PDF ${size}, which Read does not show. Read its text in parts with Bash: ` +
-      'pdftotext -f 1 -l 10 FILE - gives pages 1 to 10.',
-  )
+/** Its text, where the library for it is installed. */
+async function readPdfFile(
+  { pages }: ReadInput,
+  { path, file, stats }: FoundFile,
+  { limits, pdfLibrary: library }: Workspace,
+  signal: AbortSignal,
+): Promise<ToolOutput> {
+  const { imageFileBytes } = limits
+  if (stats.size > imageFileBytes)
+    return failed(`${path} is a PDF of ${stats.size} bytes, and Read shows ${imageFileBytes} at most. ${byBash}`)
+  const { readPdf } = await import('./read-pdf.ts')
+  return readPdf(path, await file.readFile(), { pages, maxCharacters: limits.readCharacters, signal, library })
+}
+
+/** Undefined for what is none, for all its name: it is shown as text then. */
+async function readNotebookFile(
+  input: ReadInput,
+  { path, real, file, stats }: FoundFile,
+  { files, fitImage, limits }: Workspace,
+): Promise<ToolOutput | undefined> {
+  if (stats.size > limits.editBytes) return undefined
+  const bytes = await wholeFrom(file, stats.size)
+  const { readNotebook } = await import('./read-notebook.ts')
+  const { offset: firstCell = 1, limit: mostCells = Infinity } = input
+  const range = { firstCell, mostCells, maxCharacters: limits.readCharacters, fitImage }
+  const notebook = await readNotebook(path, new TextDecoder().decode(bytes), range)
+  if (notebook !== undefined && notebook.isError !== true) files.saw(real, seenFile(stats, hashOf(bytes)))
+  return notebook
+}
+
+/** Whatever else is read of the file begins at its start all the same. */
+async function wholeFrom(file: FileHandle, size: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(size)
+  let length = 0
+  while (length < size) {
+    const { bytesRead } = await file.read(bytes, length, size - length, length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return bytes.subarray(0, length)
 }
 
 async function readText(

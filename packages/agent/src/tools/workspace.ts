@@ -4,6 +4,7 @@ import { PathMovedError } from '../open-in-place.ts'
 import { absolutePath, isInsideAny, realPath } from '../paths.ts'
 import { defaultMediaLimits } from '@halting/core/adapters'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
+import type { PdfLibrary } from '../media/pdf-text.ts'
 import type { Sharp } from '../media/sharp.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -25,6 +26,8 @@ export interface WorkspaceOptions {
   readonly judged?: (callId: string) => string | undefined
   /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
+  /** Gives the address of the module that reads PDFs, or undefined for none; `unpdf` where it is installed when absent. */
+  readonly pdfLibrary?: PdfLibrary
   /** Keeps what files were before the tools change them; nothing does when absent. */
   readonly checkpoints?: FileCheckpoints
   /** Where all of an output goes that is too long to be shown, such as `ResultFiles.spoolFolder`; nowhere when absent. */
@@ -42,6 +45,7 @@ export class Workspace {
   readonly tasks: BackgroundTasks = new BackgroundTasks()
   readonly hides: (path: string) => boolean
   readonly fitImage: FitImage
+  readonly pdfLibrary: PdfLibrary | undefined
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
   readonly checkpoints: FileCheckpoints | undefined
@@ -62,6 +66,7 @@ export class Workspace {
       limits: { ...defaultMediaLimits, imageEncodedBytes: this.limits.imageBytes },
       ...(options.imageLibrary !== undefined && { library: options.imageLibrary }),
     })
+    this.pdfLibrary = options.pdfLibrary
     this.#judged = options.judged ?? (() => undefined)
     this.checkpoints = options.checkpoints
     this.spoolFolder = options.spoolFolder

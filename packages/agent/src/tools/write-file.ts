@@ -82,7 +82,7 @@ export function namesNote({ names }: ExistingText): string {
 }
 
 /** The model saw the mark and not the secret, so a mark more than the file had stands for one. */
-function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
+export function losesSecrets(text: string, content: string, redact: Workspace['redact']): boolean {
   if (redact === undefined || redact(text) === text) return false
   return content.split(redactedMark).length > text.split(redactedMark).length
 }

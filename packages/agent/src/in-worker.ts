@@ -1,0 +1,71 @@
+import { Worker } from 'node:worker_threads'
+
+export interface WorkerBounds {
+  readonly signal: AbortSignal
+  readonly mostMs: number
+  readonly mostMegabytes: number
+}
+
+/** What came of work in a thread. */
+export type WorkerEnd =
+  | { readonly kind: 'done'; readonly value: unknown }
+  /** The work said so, or the thread died of it. */
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'late' }
+
+/**
+ * Runs code in a thread that is ended with the signal, after a time, or when it takes too much memory: what strangers wrote may keep a library
+ * busy for ever. `code` is the body of an async function that is given `data` and returns what can be cloned.
+ * @throws the reason of the signal.
+ */
+export async function inWorker(code: string, data: unknown, bounds: WorkerBounds): Promise<WorkerEnd> {
+  const { signal, mostMs, mostMegabytes } = bounds
+  signal.throwIfAborted()
+  const worker = new Worker(`${before}${code}${after}`, {
+    eval: true,
+    workerData: data,
+    resourceLimits: { maxOldGenerationSizeMb: mostMegabytes },
+    // No keys of the person, and no flags of this program.
+    env: {},
+    execArgv: [],
+    stdout: true,
+    stderr: true,
+  })
+  const ended = new Promise<WorkerEnd>((resolve) => {
+    worker.once('message', (message: { readonly value?: unknown; readonly why?: string }) =>
+      resolve(
+        message.why === undefined ? { kind: 'done', value: message.value } : { kind: 'failed', why: message.why },
+      ),
+    )
+    worker.once('error', (error) =>
+      resolve({ kind: 'failed', why: error instanceof Error ? error.message : 'it broke' }),
+    )
+    worker.once('exit', () => resolve({ kind: 'failed', why: 'it ended without an answer' }))
+  })
+  let timer: NodeJS.Timeout | undefined
+  let abort = (): void => undefined
+  const late = new Promise<WorkerEnd>((resolve) => {
+    timer = setTimeout(() => resolve({ kind: 'late' }), mostMs)
+    abort = () => resolve({ kind: 'late' })
+    signal.addEventListener('abort', abort)
+  })
+  try {
+    const end = await Promise.race([ended, late])
+    signal.throwIfAborted()
+    return end
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', abort)
+    await worker.terminate()
+  }
+}
+
+const before = `const { parentPort, workerData: data } = require('node:worker_threads')
+const work = async () => {
+`
+const after = `
+}
+work().then(
+  (value) => parentPort.postMessage({ value }),
+  (error) => parentPort.postMessage({ why: String(error?.message ?? error).slice(0, 500) || 'it failed' }),
+)`

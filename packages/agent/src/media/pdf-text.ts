@@ -1,0 +1,67 @@
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { inWorker } from '../in-worker.ts'
+
+/** Gives the address of the module of `unpdf`; undefined where there is none. */
+export type PdfLibrary = () => string | undefined
+
+/** Text of some pages of a PDF. */
+export type PdfText =
+  | { readonly kind: 'text'; readonly pageCount: number; readonly pages: readonly string[] }
+  /** The library is not installed. */
+  | { readonly kind: 'no library' }
+  | { readonly kind: 'failed'; readonly why: string }
+
+export interface PdfPages {
+  /** Counted from 1. */
+  readonly first: number
+  readonly last: number
+  readonly maxCharacters: number
+  readonly signal: AbortSignal
+  /** Gives where the library is; `unpdf` where it is installed when absent. */
+  readonly library?: PdfLibrary
+}
+
+const mostMs = 30_000
+const mostMegabytes = 1024
+
+/** The text of a PDF by `unpdf`, where that is installed next to this package. In a thread: a PDF may keep its reader busy for ever. */
+export async function pdfText(
+  bytes: Uint8Array,
+  { signal, library: find = installed, ...range }: PdfPages,
+): Promise<PdfText> {
+  const library = find()
+  if (library === undefined) return { kind: 'no library' }
+  const end = await inWorker(code, { library, bytes, ...range }, { signal, mostMs, mostMegabytes })
+  if (end.kind === 'late') return { kind: 'failed', why: `It was not read within ${mostMs / 1000} s.` }
+  if (end.kind === 'failed') return { kind: 'failed', why: `${end.why}.`.replace(/\.\.$/, '.') }
+  // It is what the code below returns.
+  return { kind: 'text', ...(end.value as { pageCount: number; pages: readonly string[] }) }
+}
+
+function installed(): string | undefined {
+  try {
+    const require = createRequire(import.meta.url)
+    return pathToFileURL(require.resolve('unpdf')).href
+  } catch {
+    return undefined
+  }
+}
+
+const code = `
+  const { getDocumentProxy } = await import(data.library)
+  const pdf = await getDocumentProxy(new Uint8Array(data.bytes), { isEvalSupported: false, verbosity: 0 })
+  const pages = []
+  let characters = 0
+  for (let number = data.first; number <= Math.min(data.last, pdf.numPages) && characters <= data.maxCharacters; number++) {
+    const { items } = await (await pdf.getPage(number)).getTextContent()
+    let text = ''
+    for (const item of items) {
+      text += (item.str ?? '') + (item.hasEOL ? '\\n' : '')
+      if (text.length > data.maxCharacters) break
+    }
+    pages.push(text)
+    characters += text.length
+  }
+  return { pageCount: pdf.numPages, pages }
+`

@@ -1,0 +1,69 @@
+import type { JsonObject } from '@halting/core'
+import { indentAt, membersOf, skip, type Span, spanAt } from '../settings/json-edit.ts'
+
+// The text is that of a notebook that was parsed. What is not changed stays as it was written: numbers that JavaScript would round, too.
+
+/** The text with another cell at a place. */
+export function withCell(text: string, place: number, cell: JsonObject): string {
+  const { cells } = cellsOf(text)
+  const old = cells[place]
+  if (old === undefined) throw new RangeError(`there is no cell ${place}`)
+  return text.slice(0, old.start) + rendered(cell, text, indentAt(text, old.start)) + text.slice(old.end)
+}
+
+/** The text with a cell more, which then stands at this place. */
+export function withNewCell(text: string, place: number, cell: JsonObject): string {
+  const { list, cells } = cellsOf(text)
+  const newline = newlineOf(text)
+  const outer = indentAt(text, list.start)
+  const inner = cells[0] === undefined ? outer + unitOf(text) : indentAt(text, cells[0].start)
+  const made = rendered(cell, text, inner)
+  const gap = newline === '' ? '' : newline + inner
+  const before = cells[place - 1]
+  if (before !== undefined) return `${text.slice(0, before.end)},${gap}${made}${text.slice(before.end)}`
+  const [next] = cells
+  if (next !== undefined) return `${text.slice(0, next.start)}${made},${gap}${text.slice(next.start)}`
+  return `${text.slice(0, list.start)}[${gap}${made}${newline === '' ? '' : newline + outer}]${text.slice(list.end)}`
+}
+
+/** The text without the cell at a place. */
+export function withoutCell(text: string, place: number): string {
+  const { cells } = cellsOf(text)
+  const [before, cell, next] = [cells[place - 1], cells[place], cells[place + 1]]
+  if (cell === undefined) throw new RangeError(`there is no cell ${place}`)
+  if (before !== undefined) return text.slice(0, before.end) + text.slice(cell.end)
+  return text.slice(0, cell.start) + text.slice(next?.start ?? cell.end)
+}
+
+function cellsOf(text: string): { readonly list: Span; readonly cells: readonly Span[] } {
+  const whole = spanAt(text, skip(text, 0))
+  // Of a key that stands twice the last counts, as for JSON.parse.
+  const list = membersOf(text, whole).findLast(({ key }) => key === 'cells')?.value
+  if (list === undefined) throw new RangeError('there are no cells')
+  const cells: Span[] = []
+  let at = skip(text, list.start + 1)
+  while (at < list.end - 1) {
+    const cell = spanAt(text, at)
+    cells.push(cell)
+    at = skip(text, skip(text, cell.end) + 1)
+  }
+  return { list, cells }
+}
+
+function rendered(cell: JsonObject, text: string, indent: string): string {
+  const newline = newlineOf(text)
+  if (newline === '') return JSON.stringify(cell)
+  return JSON.stringify(cell, undefined, unitOf(text)).split('\n').join(`${newline}${indent}`)
+}
+
+/** Jupyter indents by one space. */
+function unitOf(text: string): string {
+  return /^[ \t]+(?=")/m.exec(text)?.[0] ?? ' '
+}
+
+/** Empty for a notebook on one line. */
+function newlineOf(text: string): string {
+  const trimmed = text.trimEnd()
+  if (trimmed.includes('\r\n')) return '\r\n'
+  return trimmed.includes('\n') ? '\n' : ''
+}

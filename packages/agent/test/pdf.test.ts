@@ -1,0 +1,96 @@
+// Spec R-PDF-1 to R-PDF-3: Read shows the text of PDFs by page.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { WorkspaceOptions } from '@halting/agent'
+import { codingTools, type Harness } from './support/harness.ts'
+
+/** A PDF with one line of text a page. */
+function pdfOf(lines: readonly string[]): Buffer {
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Kids [${lines.map((_, index) => `${4 + index * 2} 0 R`).join(' ')}] /Count ${lines.length} >>`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+    ...lines.flatMap((line, index) => {
+      const content = line === '' ? '' : `BT /F1 12 Tf 72 720 Td (${line}) Tj ET`
+      return [
+        `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${5 + index * 2} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+        `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+      ]
+    }),
+  ]
+  let text = '%PDF-1.4\n'
+  const places: number[] = []
+  for (const [index, object] of objects.entries()) {
+    places.push(text.length)
+    text += `${index + 1} 0 obj\n${object}\nendobj\n`
+  }
+  const rows = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('')
+  text += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${rows}trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF\n`
+  return Buffer.from(text, 'latin1')
+}
+
+function withPdf(bytes: Buffer, options: Partial<WorkspaceOptions> = {}): Harness {
+  const harness = codingTools({}, options)
+  writeFileSync(join(harness.cwd, 'a.pdf'), bytes)
+  return harness
+}
+
+test('Read shows the pages of a PDF, ten at first, and says how to go on (spec R-PDF-1)', async () => {
+  const { use } = withPdf(pdfOf(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)))
+  const whole = await use('Read', { file_path: 'a.pdf' })
+  expect(whole).toMatchObject({ isError: false, details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 30 } })
+  expect(whole.text).toMatch(/^--- page 1 of 30 ---\nline 1\n--- page 2 of 30 ---\nline 2\n/)
+  expect(whole.text).toMatch(/line 10\n\[Pages 1 to 10, 30 in all\. Go on with pages 11-\.\]$/)
+  const shown = async (pages: string) => (await use('Read', { file_path: 'a.pdf', pages })).text
+  expect(await shown('3')).toBe('--- page 3 of 30 ---\nline 3\n[Pages 3 to 3, 30 in all. Go on with pages 4-.]')
+  expect(await shown('29-30')).toBe('--- page 29 of 30 ---\nline 29\n--- page 30 of 30 ---\nline 30')
+  expect(await shown('1-30')).toMatch(/line 20\n\[Pages 1 to 20, /)
+  expect(await shown('25-')).toMatch(/line 30$/)
+  expect(await shown('31')).toMatch(/has 30 pages, so there is no page 31\.$/)
+  for (const wrong of ['0', '5-3', 'all', '-3', '1,2'])
+    expect(await shown(wrong)).toMatch(/^pages is written as 3, 1-5 or 10-/)
+})
+
+test('a page without text is told, and a page that is too long is cut (spec R-PDF-1)', async () => {
+  expect((await withPdf(pdfOf(['', 'b'])).use('Read', { file_path: 'a.pdf' })).text).toMatch(
+    /^--- page 1 of 2 ---\n\[No text: it may be a picture\..*\n--- page 2 of 2 ---\nb$/,
+  )
+  const harness = codingTools({ readCharacters: 20 })
+  writeFileSync(join(harness.cwd, 'a.pdf'), pdfOf(['x'.repeat(60), 'b']))
+  const { text } = await harness.use('Read', { file_path: 'a.pdf' })
+  expect(text).toBe(
+    `--- page 1 of 2 ---\n${'x'.repeat(20)}\n[... the page is longer than one Read]\n[Pages 1 to 1, 2 in all. Go on with pages 2-.]`,
+  )
+})
+
+test.each([
+  ['nothing behind the mark', '%PDF-1.7\n'],
+  [
+    'pages that are their own parents',
+    '%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [2 0 R] /Count 1 >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n',
+  ],
+])('a PDF that cannot be read is told, and what else can be done (spec R-PDF-2): %s', async (_, content) => {
+  const { text, isError } = await withPdf(Buffer.from(content)).use('Read', { file_path: 'a.pdf' })
+  expect(isError).toBe(true)
+  expect(text).toMatch(/is a PDF that cannot be read\. .* Read its text in parts with Bash: pdftotext/)
+})
+
+test('reading a PDF ends with the signal (spec R-PDF-2)', async () => {
+  const { use } = withPdf(pdfOf(['a']))
+  await expect(use('Read', { file_path: 'a.pdf' }, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough')
+})
+
+test.each([
+  ['%PDF-1.4\n<</Type/Page>>\n<</Type/Page>>\n%%EOF', 'is a PDF of 2 pages.'],
+  ['%PDF-1.7\n<</Type/ObjStm>>', 'is a PDF whose pages cannot be counted.'],
+])(
+  'without the library it is told what to install, and what else can be done (spec R-PDF-3)',
+  async (content, told) => {
+    const { use, cwd } = withPdf(Buffer.from(content), { pdfLibrary: () => undefined })
+    expect(await use('Read', { file_path: 'a.pdf' })).toMatchObject({
+      isError: true,
+      text: `${join(cwd, 'a.pdf')} ${told} Read shows its text where unpdf is installed (npm i unpdf). Read its text in parts with Bash: pdftotext -f 1 -l 10 FILE - gives pages 1 to 10.`,
+    })
+  },
+)
