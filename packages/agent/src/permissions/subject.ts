@@ -47,7 +47,8 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
 
 function hostOf(url: string): string {
   try {
-    return new URL(url).hostname.toLowerCase()
+    // A name with a dot at its end is the same name.
+    return new URL(url).hostname.toLowerCase().replace(/\.$/, '')
   } catch {
     return ''
   }

@@ -9,6 +9,7 @@ import { createReadTool } from './read.ts'
 import { createTaskOutputTool } from './task-output.ts'
 import { createTaskStopTool } from './task-stop.ts'
 import { createTodoWriteTool } from './todo-write.ts'
+import { createWebFetchTool } from './web-fetch.ts'
 import { Workspace, type WorkspaceOptions } from './workspace.ts'
 import { createWriteTool } from './write.ts'
 
@@ -29,6 +30,7 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createTaskStopTool(workspace),
     createTodoWriteTool(),
     createNotebookEditTool(workspace),
+    createWebFetchTool(workspace),
   ]
   return tools.map((tool) => tellingChanges(tool, workspace))
 }

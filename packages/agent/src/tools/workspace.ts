@@ -8,6 +8,7 @@ import type { PdfLibrary } from '../media/pdf-text.ts'
 import type { Sharp } from '../media/sharp.ts'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { WebOptions } from '../web/fetch-page.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import { FileStates } from './file-state.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
@@ -28,6 +29,8 @@ export interface WorkspaceOptions {
   readonly imageLibrary?: () => Promise<Sharp | undefined>
   /** Gives the address of the module that reads PDFs, or undefined for none; `unpdf` where it is installed when absent. */
   readonly pdfLibrary?: PdfLibrary
+  /** What WebFetch may reach beside the internet. */
+  readonly web?: WebOptions
   /** Keeps what files were before the tools change them; nothing does when absent. */
   readonly checkpoints?: FileCheckpoints
   /** Where all of an output goes that is too long to be shown, such as `ResultFiles.spoolFolder`; nowhere when absent. */
@@ -46,6 +49,7 @@ export class Workspace {
   readonly hides: (path: string) => boolean
   readonly fitImage: FitImage
   readonly pdfLibrary: PdfLibrary | undefined
+  readonly web: WebOptions
   /** Takes secrets out of what is shown of files and commands, where a person wants that. */
   redact?: (text: string) => string
   readonly checkpoints: FileCheckpoints | undefined
@@ -67,6 +71,7 @@ export class Workspace {
       ...(options.imageLibrary !== undefined && { library: options.imageLibrary }),
     })
     this.pdfLibrary = options.pdfLibrary
+    this.web = options.web ?? {}
     this.#judged = options.judged ?? (() => undefined)
     this.checkpoints = options.checkpoints
     this.spoolFolder = options.spoolFolder

@@ -64,6 +64,7 @@ export function openToolbox(
     judged: (callId) => permissions.judgedPath(callId),
     hides: (path) => permissions.deniesReading(path),
     spoolFolder: resultFiles.spoolFolder,
+    web: { privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== '') },
     ...(checkpoints !== undefined && { checkpoints }),
   })
   const permissions = createPermissions({

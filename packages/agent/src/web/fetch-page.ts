@@ -1,0 +1,97 @@
+import type { ToolOutput } from '@halting/core'
+import { headOf, messageOf } from '@halting/core/adapters'
+import { failed } from '../tools/result.ts'
+import { get, PrivateAddressError, type Resolve, type Response } from './get.ts'
+import { pageOf, type PageOptions } from './page.ts'
+import { type Target, targetOf } from './target.ts'
+
+/** What a person decided about the web, and what tests put in the place of the world. */
+export interface WebOptions {
+  /** Hosts of this machine or a private network that may be fetched, `*` allowed. None when absent. */
+  readonly privateHosts?: readonly string[]
+  /** Gives the addresses of a name; the system's own resolver when absent. */
+  readonly resolve?: Resolve
+  /** Of the cache. */
+  readonly nowMs?: () => number
+}
+
+export interface FetchOptions extends Omit<PageOptions, 'url'> {
+  readonly web: WebOptions
+}
+
+const mostRedirects = 5
+const mostBytes = 10 * 1024 * 1024
+const mostMs = 30_000
+
+/** What came of it: only a page that was there is worth keeping. */
+export interface Fetched {
+  readonly output: ToolOutput
+  readonly isKept: boolean
+}
+
+export async function fetchPage(given: string, options: FetchOptions): Promise<Fetched> {
+  const { privateHosts = [] } = options.web
+  const first = targetOf(given, privateHosts)
+  if (first.kind === 'refused') return not(failed(`${headOf(given, 200)} is not fetched: ${first.why}.`))
+  const late = AbortSignal.timeout(mostMs)
+  const signal = AbortSignal.any([options.signal, late])
+  try {
+    return await follow(first, { ...options, signal })
+  } catch (thrown) {
+    options.signal.throwIfAborted()
+    return not(
+      failed(
+        `${first.url.href} was not fetched: ${late.aborted ? `it took longer than ${mostMs / 1000} s` : why(thrown)}.`,
+      ),
+    )
+  }
+}
+
+function not(output: ToolOutput): Fetched {
+  return { output, isKept: false }
+}
+
+function why(thrown: unknown): string {
+  if (thrown instanceof PrivateAddressError) return thrown.message
+  return headOf(messageOf(thrown), 300).replace(/\.$/, '')
+}
+
+type Found = Extract<Target, { readonly kind: 'target' }>
+
+/** Within one host a redirect is followed, each of them looked at like the first. Any other is told: it was not judged. */
+async function follow(first: Found, options: FetchOptions): Promise<Fetched> {
+  const { privateHosts = [], resolve } = options.web
+  let target = first
+  for (let redirects = 0; redirects <= mostRedirects; redirects++) {
+    const response = await get(target, { signal: options.signal, mostBytes, ...(resolve !== undefined && { resolve }) })
+    const { location, status } = response
+    if (status < 300 || status >= 400 || location === undefined) return shown(target, response, options)
+    const next = targetOf(new URL(location, target.url), privateHosts)
+    if (next.kind === 'refused')
+      return not(failed(`${target.url.href} redirects to ${headOf(location, 500)}, which is not fetched: ${next.why}.`))
+    if (next.host !== first.host || next.url.port !== first.url.port) return not(elsewhere(target, next))
+    target = next
+  }
+  return not(failed(`${first.url.href} was not fetched: it redirects more than ${mostRedirects} times.`))
+}
+
+function elsewhere(target: Found, next: Found): ToolOutput {
+  const content = `${target.url.href} redirects to another host: ${next.url.href}\nIt was not followed. If that is the page that you want, fetch it by that URL.`
+  return { content, details: { url: target.url.href, redirectedTo: next.url.href } }
+}
+
+async function shown({ url }: Found, response: Response, options: FetchOptions): Promise<Fetched> {
+  const { status, isCut, body } = response
+  const isGood = status >= 200 && status < 300
+  const page = await pageOf(response, { ...options, url: url.href })
+  const details = { url: url.href, code: status, bytes: body.length }
+  const head = `${url.href} (${status}${page.kind === 'refused' || page.type === '' ? '' : `, ${headOf(page.type, 100)}`})`
+  const isError = !isGood
+  if (page.kind === 'refused') return not(failed(`${head}: ${page.why}`))
+  if (page.kind === 'image')
+    return { output: { content: [{ type: 'text', text: head }, page.block], details, isError }, isKept: isGood }
+  const left = page.text.length - options.maxCharacters
+  const rest = left > 0 ? `\n[... ${left} characters left out]` : isCut ? `\n[... cut after ${mostBytes} bytes]` : ''
+  const text = page.text.trim() === '' ? '[It has no text.]' : headOf(page.text, options.maxCharacters)
+  return { output: { content: `${head}\n\n${text}${rest}`, details, isError }, isKept: isGood }
+}

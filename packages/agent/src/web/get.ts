@@ -1,0 +1,126 @@
+import { lookup as systemLookup, type LookupAddress } from 'node:dns'
+import { type IncomingMessage, request as requestHttp, type RequestOptions } from 'node:http'
+import type { LookupFunction, Socket } from 'node:net'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import type { Readable } from 'node:stream'
+import { isPublicAddress } from '../sandbox/domains.ts'
+import { privateAddress, type Target } from './target.ts'
+
+/** Gives all addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
+
+export interface GetOptions {
+  readonly signal: AbortSignal
+  readonly mostBytes: number
+  /** The system's own resolver when absent. */
+  readonly resolve?: Resolve
+}
+
+export interface Response {
+  readonly status: number
+  /** Empty where the server says none. */
+  readonly contentType: string
+  readonly location: string | undefined
+  readonly body: Buffer
+  /** There was more than the bytes that are taken. */
+  readonly isCut: boolean
+}
+
+/** The address of a name is none of the internet. */
+export class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError'
+
+  constructor() {
+    super(privateAddress)
+  }
+}
+
+/**
+ * One request. The addresses of a name are looked at as they are connected to, and what the connection is to once more: a name that leads
+ * elsewhere the second time it is asked for leads nowhere. All of them must be public.
+ */
+export async function get(
+  target: Extract<Target, { readonly kind: 'target' }>,
+  options: GetOptions,
+): Promise<Response> {
+  const { url, isPrivate } = target
+  const request = url.protocol === 'https:' ? (await import('node:https')).request : requestHttp
+  const { signal, mostBytes } = options
+  const asked: RequestOptions = {
+    method: 'GET',
+    signal,
+    // A connection of its own: one that was opened for another name is not used.
+    agent: false,
+    lookup: isPrivate ? undefined : guardedLookup(options.resolve),
+    headers: {
+      accept: 'text/markdown, text/html;q=0.9, text/*;q=0.8, application/json;q=0.8, */*;q=0.1',
+      'accept-encoding': 'gzip, br, deflate',
+      'user-agent': 'halting (coding agent)',
+    },
+  }
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(url, asked, resolve)
+    sent.once('error', reject)
+    sent.once('socket', (socket: Socket) =>
+      socket.once('connect', () => {
+        if (!isPrivate && !isPublicAddress(socket.remoteAddress ?? '')) sent.destroy(new PrivateAddressError())
+      }),
+    )
+    sent.end()
+  })
+  const { statusCode: status = 0, headers } = response
+  const isRedirect = status >= 300 && status < 400
+  const about = { status, contentType: headers['content-type'] ?? '', location: headers.location }
+  if (isRedirect) {
+    response.destroy()
+    return { ...about, body: Buffer.alloc(0), isCut: false }
+  }
+  try {
+    return { ...about, ...(await bodyOf(decoded(response, headers['content-encoding']), mostBytes)) }
+  } finally {
+    response.destroy()
+  }
+}
+
+function guardedLookup(resolve: Resolve | undefined): LookupFunction {
+  return (host, { all, family, hints }, callback) => {
+    const done = (error: Error | null, addresses: readonly LookupAddress[]): void => {
+      if (error !== null) return callback(error, '')
+      if (!addresses.every(({ address }) => isPublicAddress(address))) return callback(new PrivateAddressError(), '')
+      const [first] = addresses
+      if (first === undefined) return callback(new Error(`${host} has no address`), '')
+      if (all === true) callback(null, [...addresses])
+      else callback(null, first.address, first.family)
+    }
+    if (resolve === undefined) systemLookup(host, { family, hints, all: true }, done)
+    else
+      resolve(host).then(
+        (addresses) => done(null, addresses),
+        (error: unknown) => done(error instanceof Error ? error : new Error('not resolved'), []),
+      )
+  }
+}
+
+function decoded(response: IncomingMessage, encoding: string = 'identity'): Readable {
+  const make = { gzip: createGunzip, 'x-gzip': createGunzip, br: createBrotliDecompress, deflate: createInflate }[
+    encoding.trim().toLowerCase()
+  ]
+  if (make === undefined) return response
+  const stream = make()
+  response.once('error', (error) => stream.destroy(error))
+  // A body that ends early is what came of it.
+  response.once('aborted', () => stream.destroy(new Error('the connection broke')))
+  return response.pipe(stream)
+}
+
+/** Bounded as it is unpacked: a small body may hold gigabytes. */
+async function bodyOf(stream: Readable, mostBytes: number): Promise<Pick<Response, 'body' | 'isCut'>> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > mostBytes) break
+  }
+  return { body: Buffer.concat(chunks).subarray(0, mostBytes), isCut: length > mostBytes }
+}

@@ -1,0 +1,93 @@
+import { createRequire } from 'node:module'
+import { inWorker } from '../in-worker.ts'
+
+export interface MarkdownOptions {
+  /** What links are relative to. */
+  readonly base: string
+  readonly signal: AbortSignal
+  /** How long the library may take; 15 s when absent. */
+  readonly mostMs?: number
+}
+
+const usualMs = 15_000
+const mostMegabytes = 512
+/** What is longer is cut first: the time that it takes grows faster than the page. */
+const mostCharacters = 1_000_000
+
+/** The text of a page, as Markdown. In a thread: pages may keep their reader busy for ever. Then the tags are taken out, and no more. */
+export async function markdownOf(html: string, { base, signal, mostMs = usualMs }: MarkdownOptions): Promise<string> {
+  const page = html.slice(0, mostCharacters)
+  const library = createRequire(import.meta.url).resolve('turndown')
+  const end = await inWorker(code, { library, page, base }, { signal, mostMs, mostMegabytes })
+  return end.kind === 'done' && typeof end.value === 'string' ? end.value : plainText(page)
+}
+
+const code = `
+  const Turndown = require(data.library)
+  const turndown = new Turndown({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-', hr: '---' })
+  turndown.remove(['script', 'style', 'noscript', 'template', 'iframe', 'object', 'embed', 'title', 'button', 'input', 'select', 'dialog'])
+  turndown.remove((node) => node.nodeName.toLowerCase() === 'svg')
+  const absolute = (address) => {
+    try {
+      const url = new URL(address, data.base)
+      return url.protocol === 'https:' || url.protocol === 'http:' ? url.href.slice(0, 500) : undefined
+    } catch {
+      return undefined
+    }
+  }
+  turndown.addRule('links', {
+    filter: (node) => node.nodeName === 'A' && node.getAttribute('href') !== null,
+    replacement: (content, node) => {
+      const href = absolute(node.getAttribute('href'))
+      const text = content.trim().replace(/\\s*\\n\\s*/g, ' ')
+      return text === '' || href === undefined || node.getAttribute('href').startsWith('#') ? text : '[' + text + '](' + href + ')'
+    },
+  })
+  turndown.addRule('images', {
+    filter: 'img',
+    replacement: (_, node) => {
+      const text = (node.getAttribute('alt') ?? '').trim()
+      const source = absolute(node.getAttribute('src') ?? 'data:')
+      return text === '' ? '' : source === undefined ? text : '![' + text + '](' + source + ')'
+    },
+  })
+  turndown.addRule('cells', { filter: ['th', 'td'], replacement: (content) => ' ' + content.trim().replace(/\\s*\\n\\s*/g, ' ').replace(/\\|/g, '\\\\|') + ' |' })
+  turndown.addRule('rows', {
+    filter: 'tr',
+    replacement: (content, node) => {
+      const isHead = node.getElementsByTagName('th').length > 0 && node.getElementsByTagName('td').length === 0
+      const cells = node.getElementsByTagName('th').length
+      return '|' + content.replace(/\\n/g, '') + '\\n' + (isHead ? '|' + ' --- |'.repeat(cells) + '\\n' : '')
+    },
+  })
+  turndown.addRule('tables', { filter: ['table'], replacement: (content) => '\\n\\n' + content.replace(/\\n{2,}/g, '\\n').trim() + '\\n\\n' })
+  return turndown.turndown(data.page).replace(/[ \\t]+$/gm, '').replace(/\\n{3,}/g, '\\n\\n').trim()
+`
+
+/** Linear in the length of the page. */
+function plainText(html: string): string {
+  const parts: string[] = []
+  let at = 0
+  while (at < html.length) {
+    const open = html.indexOf('<', at)
+    if (open === -1) {
+      parts.push(html.slice(at))
+      break
+    }
+    parts.push(html.slice(at, open))
+    const close = html.indexOf('>', open)
+    if (close === -1) break
+    const name = /^<\s*(script|style)\b/i.exec(html.slice(open, open + 20))?.[1]
+    at = name === undefined ? close + 1 : endOf(html, name, close)
+  }
+  return parts
+    .join(' ')
+    .replace(/[ \t]+/g, ' ')
+    .replace(/\s*\n\s*/g, '\n')
+    .trim()
+}
+
+function endOf(html: string, name: string, from: number): number {
+  const end = html.indexOf(`</${name}`, from)
+  return end === -1 ? html.length : end
+}
