@@ -21,6 +21,7 @@ export {
   type PermissionOptions,
   type RulePermissions,
 } from './permissions/permissions.ts'
+export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
 export { type PermissionMode, permissionModes } from './permissions/rule-book.ts'
 export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'
@@ -36,6 +37,13 @@ export { defaultLimits, type Environment, type Limits, limitsFrom } from './tool
 export type { Sandbox } from './sandbox/sandbox.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
 export { createNotebookEditTool, type NotebookEditInput } from './tools/notebook-edit.ts'
+export {
+  createPersonTools,
+  type AskUserQuestionInput,
+  type ExitPlanModeInput,
+  type Question,
+  type QuestionOption,
+} from './tools/person-tools.ts'
 export { createReadTool, type ReadInput } from './tools/read.ts'
 export { createTaskOutputTool, type TaskOutputInput } from './tools/task-output.ts'
 export { createTaskStopTool, type TaskStopInput } from './tools/task-stop.ts'

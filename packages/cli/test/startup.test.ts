@@ -63,6 +63,7 @@ test('a run of one prompt loads only what it uses', async () => {
     /models\/src\/(?:scripted|ai-sdk)\/|core\/src\/(?:testing|account|what-if)\/|(?:^|cli\/)src\/(?:check|demo|sessions)\/|flags\/help/
   expect(sources.filter((path) => unused.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
+  // What the model is shown of each tool counts here.
   expect(texts.join('').length).toBeLessThan(1_215_000)
 })
 

@@ -3,6 +3,7 @@ import type { PermissionDecision, PermissionRequest } from '@halting/core'
 import { judgeCommand } from './command-cover.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
+import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
 import { holdsProcesses, isPathAllowed, pathForRule, type PermissionMode, type RuleBook } from './rule-book.ts'
 import { isAllowedWhole, ruleFor } from './rule-match.ts'
 import { parseRules } from './rule.ts'
@@ -26,6 +27,8 @@ export function decide(request: PermissionRequest, book: RuleBook): PermissionDe
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: 'a hook has a person decide about this call.' }
   // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
   if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
+  const personal = decisionOfPersonTool(request.call.name, book.mode)
+  if (personal !== undefined) return personal
   if (book.mode === 'bypassPermissions') {
     const decision = unlessInDoubt(subject, book)
     return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
@@ -77,9 +80,7 @@ function isAllowedWith(rules: readonly string[], request: PermissionRequest, boo
 }
 
 /** Tools that keep house within the session, or whose own calls are looked at one by one. */
-const housekeeping: ReadonlySet<string> = new Set(
-  'TodoWrite TaskOutput TaskStop AskUserQuestion ExitPlanMode Skill'.split(' '),
-)
+const housekeeping: ReadonlySet<string> = new Set('TodoWrite TaskOutput TaskStop Skill'.split(' '))
 
 function changesNothing({ readOnly, tool, call }: PermissionRequest): boolean {
   return readOnly || isAgentTool(tool) || housekeeping.has(call.name)
@@ -153,6 +154,8 @@ export function suggestionsFor(
   book: RuleBook,
   modes: readonly PermissionMode[],
 ): readonly PermissionUpdate[] {
+  const personal = updatesOfPersonTool(request.call.name)
+  if (personal.length > 0) return personal.filter((update) => update.type !== 'setMode' || isOf(modes, update.mode))
   const found = remedyFor(request, book)
   const subject = subjectOf(request.call, book.cwd)
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
@@ -162,6 +165,10 @@ export function suggestionsFor(
     ...(found !== undefined && found.rules.length > 0 ? [suggestionOf(found.rules)] : []),
     ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),
   ]
+}
+
+function isOf(modes: readonly PermissionMode[], name: string): boolean {
+  return modes.some((mode) => mode === name)
 }
 
 function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {

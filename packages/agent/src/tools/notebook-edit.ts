@@ -1,17 +1,7 @@
-import { randomUUID } from 'node:crypto'
-import type { JsonObject, Tool, ToolContext, ToolOutput } from '@halting/core'
-import { headOf } from '@halting/core/adapters'
-import { redactedMark } from '../redact/mark.ts'
+import type { Tool } from '@halting/core'
 import { filledText, inputForm, oneOf, optional, text } from './input.ts'
-import { withCell, withoutCell, withNewCell } from './notebook-text.ts'
-import { type Cell, type Notebook, parseNotebook, placeOf } from './notebook.ts'
-import { changeOf } from './patch.ts'
 import { refusingMoved } from './refusing-moved.ts'
-import { failed } from './result.ts'
-import { isShownIn } from './shown.ts'
-import { loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
-import { losesSecrets } from './write.ts'
 
 export interface NotebookEditInput {
   readonly notebook_path: string
@@ -54,122 +44,11 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
     readOnly: false,
     execute(input, context) {
       const path = workspace.pathOf(input.notebook_path)
-      return refusingMoved(() => {
+      return refusingMoved(async () => {
         const real = workspace.realPathOf(path, context.callId)
-        return workspace.files.inTurn(real, () => edit(path, real, input, { workspace, context }))
+        const { editNotebook } = await import('./edit-notebook.ts')
+        return workspace.files.inTurn(real, () => editNotebook(path, real, input, { workspace, context }))
       })
     },
   }
-}
-
-interface Where {
-  readonly workspace: Workspace
-  readonly context: ToolContext
-}
-
-async function edit(
-  path: string,
-  real: string,
-  input: NotebookEditInput,
-  { workspace, context }: Where,
-): Promise<ToolOutput> {
-  const file = await loadFile(real, workspace.limits.editBytes)
-  if (file.kind === 'absent') return failed(`There is no notebook ${path}.`)
-  if (file.kind === 'not a file') return failed(`${path} ${file.why}; NotebookEdit changes files.`)
-  const freshness = workspace.files.freshness(real, file.seen, isShownIn(context))
-  if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)
-  if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then edit it.`)
-  if (file.kind === 'not text') return failed(`${path} ${file.why}, so NotebookEdit would damage it.`)
-  const notebook = parseNotebook(file.text)
-  if (notebook.kind === 'none') return failed(`${path} ${notebook.why}, so it is no notebook. Use Edit.`)
-  const changed = changedText(file.text, notebook, input)
-  if (changed.kind === 'refused') return failed(`${path}: ${changed.why}`)
-  if (losesSecrets(changed.before, input.new_source, workspace.redact))
-    return failed(
-      `The cell holds secrets that were shown as ${redactedMark}, and new_source has that in their place: they would be lost.`,
-    )
-  const keeping = { checkpoints: workspace.checkpoints, call: context }
-  workspace.files.saw(real, await saveFile(real, changed.text, { hasMark: file.hasMark, mode: file.mode, keeping }))
-  const change = await changeOf(path, file.text, changed.text)
-  const details: JsonObject = {
-    notebook_path: path,
-    cell_id: changed.id,
-    edit_mode: input.edit_mode ?? 'replace',
-    new_source: input.new_source,
-    ...change,
-  }
-  return { content: `${changed.did} ${path}.`, details }
-}
-
-type Changed =
-  | {
-      readonly kind: 'changed'
-      readonly text: string
-      readonly id: string
-      readonly before: string
-      readonly did: string
-    }
-  | { readonly kind: 'refused'; readonly why: string }
-
-function changedText(
-  text: string,
-  notebook: Extract<Notebook, { kind: 'notebook' }>,
-  input: NotebookEditInput,
-): Changed {
-  const { cell_id: id, new_source: source, cell_type: type, edit_mode: mode = 'replace' } = input
-  const { cells } = notebook
-  const place = id === undefined ? -1 : placeOf(cells, id)
-  const cell = cells[place]
-  if (id !== undefined && cell === undefined) return { kind: 'refused', why: noCell(id, cells) }
-  if (mode === 'insert') {
-    const added = newCell(notebook.json, type ?? 'code', source)
-    const its = typeof added['id'] === 'string' ? added['id'] : `cell-${place + 1}`
-    const did = `Inserted the ${type ?? 'code'} cell ${its} into`
-    return { kind: 'changed', text: withNewCell(text, place + 1, added), id: its, before: '', did }
-  }
-  // The check of the input has seen to it that there is one.
-  if (cell === undefined) return { kind: 'refused', why: 'cell_id is missing.' }
-  const about = { kind: 'changed', id: cell.id, before: cell.source } as const
-  if (mode === 'delete') return { ...about, text: withoutCell(text, place), did: `Deleted the cell ${cell.id} of` }
-  return {
-    ...about,
-    text: withCell(text, place, replacedCell(cell, type ?? cell.type, source)),
-    did: `Replaced the cell ${cell.id} of`,
-  }
-}
-
-function noCell(id: string, cells: readonly Cell[]): string {
-  const known = cells.map((cell) => cell.id)
-  const shown = known.slice(0, 20).join(', ')
-  const more = known.length > 20 ? ', ...' : ''
-  return `there is no cell ${headOf(id, 100)}. ${known.length === 0 ? 'The notebook has none.' : `There are ${headOf(shown, 1000)}${more}.`}`
-}
-
-/** As the format wants it: outputs are of code alone, and from nbformat 4.5 on a cell has an id. */
-function newCell({ nbformat, nbformat_minor: minor }: JsonObject, type: string, source: string): JsonObject {
-  const hasId = Number(nbformat) > 4 || (Number(nbformat) === 4 && Number(minor) >= 5)
-  return {
-    cell_type: type,
-    ...(type === 'code' && { execution_count: null }),
-    ...(hasId && { id: randomUUID().slice(0, 8) }),
-    metadata: {},
-    ...(type === 'code' && { outputs: [] }),
-    source: linesOf(source),
-  }
-}
-
-function replacedCell({ json }: Cell, type: string, source: string): JsonObject {
-  const made: Record<string, JsonObject[string]> = {
-    ...json,
-    cell_type: type,
-    source: typeof json['source'] === 'string' ? source : linesOf(source),
-  }
-  delete made['outputs']
-  delete made['execution_count']
-  return type === 'code' ? { ...made, execution_count: null, outputs: [] } : made
-}
-
-/** A source is a list of lines in most notebooks: differences of files are by line then. */
-function linesOf(source: string): readonly string[] {
-  return source === '' ? [] : source.split(/(?<=\n)/)
 }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import {
   createCodingTools,
   createPermissions,
+  createPersonTools,
   createResultFiles,
   type FileCheckpoints,
   homeFolder,
@@ -90,7 +91,8 @@ export function openToolbox(
     // Nobody is there to answer; with `defer` somebody comes later.
     whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
   })
-  const all = createCodingTools(workspace)
+  // Where nobody answers, a question would only cost a turn.
+  const all = [...createCodingTools(workspace), ...(flags.onAsk === 'defer' ? createPersonTools() : [])]
   const hidden = new Set(permissions.toolsHiddenByDeny(all.map(({ name }) => name)))
   const wanted = wantedTools(
     flags.tools,

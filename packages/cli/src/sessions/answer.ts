@@ -1,4 +1,5 @@
-import { noteAnswer } from '@halting/agent'
+import { noteAnswer, updatesOfPersonTool } from '@halting/agent'
+import type { PermissionDecision } from '@halting/core'
 import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
@@ -30,7 +31,7 @@ export async function answer(
   const call = waitingCall(calls, callId, { command, sessionId })
   const decision =
     command === 'approve'
-      ? ({ behavior: 'allow' } as const)
+      ? approval(call.name)
       : ({ behavior: 'deny', message: message ?? 'A person said no to this call.' } as const)
   const answers = await noteAnswer({ ...whose(program), cwd: journal.cwd, sessionId }, run, call.id, decision)
   const open = calls.filter(({ id }) => answers[id] === undefined)
@@ -42,6 +43,12 @@ export async function answer(
     `${command === 'approve' ? 'Approved' : 'Denied'}: ${oneLine(`${call.name}: ${call.message}`, 300)}\n${next}\n`,
   )
   return 0
+}
+
+/** A yes to a plan ends plan mode. */
+function approval(name: string): PermissionDecision {
+  const [update] = updatesOfPersonTool(name)
+  return { behavior: 'allow', ...(update !== undefined && { updatedPermissions: [update] }) }
 }
 
 function waitingCall(

@@ -1,0 +1,40 @@
+import type { CanUseTool, PermissionUpdate } from '@halting/core/adapters'
+import type { PermissionDecision } from '@halting/core'
+import type { PermissionMode } from './rule-book.ts'
+
+/** Calls that are put to a person, whatever rules and mode say (spec R-PLAN-1). Undefined for any other call. */
+export function decisionOfPersonTool(name: string, mode: PermissionMode): PermissionDecision | undefined {
+  switch (name) {
+    case 'AskUserQuestion':
+      return { behavior: 'ask', message: 'a person answers questions.' }
+    case 'EnterPlanMode':
+      return mode === 'plan'
+        ? { behavior: 'deny', message: 'This is plan mode already: give the plan with ExitPlanMode.' }
+        : { behavior: 'ask', message: 'a person says whether a plan comes first.' }
+    case 'ExitPlanMode':
+      return mode === 'plan'
+        ? { behavior: 'ask', message: 'a person approves the plan.' }
+        : { behavior: 'deny', message: 'This is not plan mode: there is nothing to leave. Go on with the work.' }
+    default:
+      return undefined
+  }
+}
+
+/** What a yes to such a call changes: the first is what a yes alone means. */
+export function updatesOfPersonTool(name: string): readonly PermissionUpdate[] {
+  const to = (mode: PermissionMode): PermissionUpdate => ({ type: 'setMode', mode, destination: 'session' })
+  if (name === 'EnterPlanMode') return [to('plan')]
+  return name === 'ExitPlanMode' ? [to('default'), to('acceptEdits')] : []
+}
+
+/** The answers of a person, of which a yes to a plan ends plan mode, and a yes to planning begins it, unless they name a mode themselves. */
+export function withPlanMode(canUseTool: CanUseTool): CanUseTool {
+  return async (name, input, options) => {
+    const answer = await canUseTool(name, input, options)
+    const [update] = updatesOfPersonTool(name)
+    if (update === undefined || answer.behavior !== 'allow') return answer
+    const { updatedPermissions: updates = [] } = answer
+    if (updates.some(({ type }) => type === 'setMode')) return answer
+    return { ...answer, updatedPermissions: [...updates, update] }
+  }
+}

@@ -1,0 +1,46 @@
+// Spec R-PLAN-3, R-PLAN-4: a plan is approved in another process, and ends plan mode.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
+
+installProgram()
+
+const id = '5f2a8c1e-5b7d-4e9a-8c61-0d2b4f6a7e93'
+const writing = call('Write', { file_path: 'planned.txt', content: 'x' })
+
+test('a plan waits for a person; a yes ends plan mode', async () => {
+  const plan = call('ExitPlanMode', { plan: 'Write planned.txt.' })
+  const flags = ['--on-ask', 'defer', '--output-format', 'json']
+  const first = script([{ content: [writing] }, { content: [plan] }])
+  const asked = await run(['-p', 'go', '--permission-mode', 'plan', '--session-id', id, '--script', first, ...flags])
+  expect([asked.status, existsSync(join(here(), 'planned.txt'))]).toEqual([5, false])
+  const [waiting] = JSON.parse(asked.stdout).stop.context.pending
+  expect(waiting).toMatchObject({ name: 'ExitPlanMode', message: 'a person approves the plan.' })
+  expect((await run(['approve', id, waiting.id])).status).toBe(0)
+  const rest = script([{ expect: 'approved the plan', content: [writing] }, { content: 'Done.' }])
+  const allowed = ['--permission-mode', 'plan', '--allowedTools', 'Write']
+  const last = await run(['-p', '--resume', id, '--script', rest, '--on-ask', 'defer', ...allowed])
+  expect([last.status, last.stdout]).toEqual([0, 'Done.\n'])
+  expect(readFileSync(join(here(), 'planned.txt'), 'utf8')).toBe('x')
+})
+
+test('without --on-ask defer there is nobody to put anything to', async () => {
+  const toolsOf = async (...flags: readonly string[]): Promise<readonly string[]> => {
+    const replies = script([{ content: 'x' }])
+    const { stdout } = await run([
+      '-p',
+      'hi',
+      '--script',
+      replies,
+      '--output-format',
+      'stream-json',
+      '--verbose',
+      ...flags,
+    ])
+    return linesOf(stdout)[0].tools
+  }
+  const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
+  expect((await toolsOf()).filter((name) => personal.includes(name))).toEqual([])
+  expect((await toolsOf('--on-ask', 'defer')).filter((name) => personal.includes(name))).toEqual(personal)
+})
