@@ -36,7 +36,8 @@ export { createGrepTool } from './tools/grep.ts'
 export { defaultLimits, type Environment, type Limits, limitsFrom } from './tools/limits.ts'
 export type { Sandbox } from './sandbox/sandbox.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
-export { createNotebookEditTool, type NotebookEditInput } from './tools/notebook-edit.ts'
+export type { NotebookEditInput } from './tools/edit-notebook.ts'
+export { createNotebookEditTool } from './tools/notebook-edit.ts'
 export {
   createPersonTools,
   type AskUserQuestionInput,

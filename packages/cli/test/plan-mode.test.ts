@@ -38,7 +38,8 @@ test('without --on-ask defer there is nobody to put anything to', async () => {
       '--verbose',
       ...flags,
     ])
-    return linesOf(stdout)[0].tools
+    // What `init` says of its tools is a list of names.
+    return linesOf(stdout)[0]?.['tools'] as readonly string[]
   }
   const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
   expect((await toolsOf()).filter((name) => personal.includes(name))).toEqual([])

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { JsonObject, ToolContext, ToolOutput } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { redactedMark } from '../redact/mark.ts'
-import type { NotebookEditInput } from './notebook-edit.ts'
 import { withCell, withoutCell, withNewCell } from './notebook-text.ts'
 import { type Cell, type Notebook, parseNotebook, placeOf } from './notebook.ts'
 import { changeOf } from './patch.ts'
@@ -11,6 +10,14 @@ import { isShownIn } from './shown.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
 import { losesSecrets } from './write.ts'
+
+export interface NotebookEditInput {
+  readonly notebook_path: string
+  readonly cell_id?: string
+  readonly new_source: string
+  readonly cell_type?: 'code' | 'markdown'
+  readonly edit_mode?: 'replace' | 'insert' | 'delete'
+}
 
 interface Where {
   readonly workspace: Workspace

@@ -1,15 +1,8 @@
 import type { Tool } from '@halting/core'
+import type { NotebookEditInput } from './edit-notebook.ts'
 import { filledText, inputForm, oneOf, optional, text } from './input.ts'
 import { refusingMoved } from './refusing-moved.ts'
 import type { Workspace } from './workspace.ts'
-
-export interface NotebookEditInput {
-  readonly notebook_path: string
-  readonly cell_id?: string
-  readonly new_source: string
-  readonly cell_type?: 'code' | 'markdown'
-  readonly edit_mode?: 'replace' | 'insert' | 'delete'
-}
 
 /** Changes one cell of a notebook that was read and has not changed since. All else of the file stays byte for byte. */
 export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditInput> {

@@ -17,7 +17,8 @@ const mostCharacters = 1_000_000
 /** The text of a page, as Markdown. In a thread: pages may keep their reader busy for ever. Then the tags are taken out, and no more. */
 export async function markdownOf(html: string, { base, signal, mostMs = usualMs }: MarkdownOptions): Promise<string> {
   const page = html.slice(0, mostCharacters)
-  const library = createRequire(import.meta.url).resolve('turndown')
+  const require = createRequire(import.meta.url)
+  const library = require.resolve('turndown')
   const end = await inWorker(code, { library, page, base }, { signal, mostMs, mostMegabytes })
   return end.kind === 'done' && typeof end.value === 'string' ? end.value : plainText(page)
 }
