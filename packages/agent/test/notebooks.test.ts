@@ -1,4 +1,4 @@
-// Spec R-BOOK-1 to R-BOOK-5: notebooks are read by cell, and one cell is changed at a time.
+// Spec R-BOOK-1 to R-BOOK-4: notebooks are read by cell, and one cell is changed at a time.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
