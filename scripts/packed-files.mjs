@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 620 * kilobyte, unpacked: 2_400 * kilobyte },
+    mostBytes: { packed: 640 * kilobyte, unpacked: 2_450 * kilobyte },
   },
   halting: {
     holds: [
