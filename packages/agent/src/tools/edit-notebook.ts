@@ -9,7 +9,7 @@ import { failed } from './result.ts'
 import { isShownIn } from './shown.ts'
 import { loadFile, saveFile } from './text-file.ts'
 import type { Workspace } from './workspace.ts'
-import { losesSecrets } from './write.ts'
+import { losesSecrets } from './write-file.ts'
 
 export interface NotebookEditInput {
   readonly notebook_path: string
@@ -47,7 +47,8 @@ export async function editNotebook(
       `The cell holds secrets that were shown as ${redactedMark}, and new_source has that in their place: they would be lost.`,
     )
   const keeping = { checkpoints: workspace.checkpoints, call: context }
-  workspace.files.saw(real, await saveFile(real, changed.text, { hasMark: file.hasMark, mode: file.mode, keeping }))
+  const { hasMark, encoding, mode } = file
+  workspace.files.saw(real, await saveFile(real, changed.text, { hasMark, encoding, mode, keeping }), 1, changed.text)
   const change = await changeOf(path, file.text, changed.text)
   const details: JsonObject = {
     notebook_path: path,

@@ -1,7 +1,7 @@
 import type { Tool } from '@halting/core'
 import type { NotebookEditInput } from './edit-notebook.ts'
 import { filledText, inputForm, oneOf, optional, text } from './input.ts'
-import { refusingMoved } from './refusing-moved.ts'
+import { tellingFailures } from './telling-failures.ts'
 import type { Workspace } from './workspace.ts'
 
 /** Changes one cell of a notebook that was read and has not changed since. All else of the file stays byte for byte. */
@@ -37,7 +37,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
     readOnly: false,
     execute(input, context) {
       const path = workspace.pathOf(input.notebook_path)
-      return refusingMoved(async () => {
+      return tellingFailures({ path, doing: 'written' }, async () => {
         const real = workspace.realPathOf(path, context.callId)
         const { editNotebook } = await import('./edit-notebook.ts')
         return workspace.files.inTurn(real, () => editNotebook(path, real, input, { workspace, context }))
