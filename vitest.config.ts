@@ -30,6 +30,7 @@ const onlyDeep = [
   'packages/agent/test/checkpoints/special.test.ts',
   'packages/agent/test/judge/bounds.test.ts',
   'packages/agent/test/judge/hostile.test.ts',
+  'packages/agent/test/mcp/hostile.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
   'packages/agent/test/session/check-driver.test.ts',
   'packages/agent/test/session/journal-disk.test.ts',

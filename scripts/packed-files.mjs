@@ -24,12 +24,12 @@ export const packedFiles = {
   '@halting/agent': {
     holds: [
       ...library,
-      /^dist\/(?:(?:session\/foreign|hooks|instructions|sandbox)\/)?index\.js(?:\.map)?$/,
+      /^dist\/(?:(?:session\/foreign|hooks|instructions|mcp|sandbox)\/)?index\.js(?:\.map)?$/,
       // What is loaded with import() bears the name of its file.
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 640 * kilobyte, unpacked: 2_450 * kilobyte },
+    mostBytes: { packed: 810 * kilobyte, unpacked: 3_050 * kilobyte },
   },
   halting: {
     holds: [
@@ -41,6 +41,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 630 * kilobyte, unpacked: 2_700 * kilobyte },
+    mostBytes: { packed: 880 * kilobyte, unpacked: 3_800 * kilobyte },
   },
 }

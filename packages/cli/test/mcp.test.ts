@@ -57,7 +57,7 @@ test('a tool of a server is called where a rule allows it, and denied where none
     [
       { content: [call('mcp__s__say', { text: 'hello' })] },
       { content: [call('mcp__s__do', {})] },
-      { content: [call('mcp__s__say', { text: 7 })] },
+      { content: [call('mcp__s__say', { text: { of: 7 } })] },
       { content: 'Done.' },
     ],
   )
@@ -130,7 +130,7 @@ test('the tools of a server that is slow come while the run goes on', async () =
 
 test('many tools are found by a search', async () => {
   const { init, results } = await told(
-    ['-p', 'hi', '--context-window', '3000', '--mcp-config', given({ s: one('lying') }), '--allowedTools', 'mcp__s'],
+    ['-p', 'hi', '--context-window', '8000', '--mcp-config', given({ s: one('lying') }), '--allowedTools', 'mcp__s'],
     [
       { content: [call('ToolSearch', { query: 'select:mcp__s__twice' })] },
       { content: [call('mcp__s__twice', {})] },
