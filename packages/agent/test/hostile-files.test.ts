@@ -40,7 +40,7 @@ const is =
   (cwd: string): void =>
     expect(fs.readFileSync(join(cwd, name))).toEqual(Buffer.from(content))
 // A million takes minutes to make and to remove.
-const many = isDeep ? 100_000 : 20_000
+const many = isDeep ? 50_000 : 20_000
 const isRoot = process.getuid?.() === 0
 const hasProc = fs.existsSync('/proc/self/status')
 

@@ -14,8 +14,8 @@ const noteFile = (): string => join(folder, `note-${files++}`)
 describe('a server that is no good is named, and holds nobody up', () => {
   test.each([
     ['dead', /ended \(exit code 3\).*no licence found/],
-    ['silent', /did not answer within 1\.5 s/],
-    ['silent-list', /did not answer within 1\.5 s/],
+    ['silent', /did not answer within 6 s/],
+    ['silent-list', /did not answer within 6 s/],
     ['half', /did not answer/],
     ['deaf', /did not answer/],
     ['garbage', /floods/],
@@ -31,12 +31,12 @@ describe('a server that is no good is named, and holds nobody up', () => {
       { bad: hostile(mode, note), good: hostile('good') },
       {
         limits: {
-          connectMs: mode === 'silent' || mode === 'silent-list' || mode === 'half' || mode === 'deaf' ? 1_500 : 20_000,
+          connectMs: mode === 'silent' || mode === 'silent-list' || mode === 'half' || mode === 'deaf' ? 6_000 : 20_000,
         },
       },
     )
     await servers.settled()
-    expect(performance.now() - begun).toBeLessThan(20_000)
+    expect(performance.now() - begun).toBeLessThan(30_000)
     const [bad, good] = servers.statuses
     expect([bad?.status, bad?.tools]).toEqual(['failed', 0])
     expect(bad?.problem).toMatch(problem)
