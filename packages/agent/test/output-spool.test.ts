@@ -1,5 +1,5 @@
 // Holds rules R-HAND-8 and R-HAND-8a of docs/spec.md.
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createResultFiles } from '@halting/agent'
 import { expect, test } from 'vitest'
@@ -37,12 +37,27 @@ test('secrets are taken out of all of it, and a link in the place of the folder 
   const folder = temporaryFolder()
   const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'spool') })
   harness.workspace.redact = (text) => text.replaceAll('secret', '*')
-  const path = (await spooledBy(harness, 'seq 1 1000; echo a secret; seq 1 1000')) ?? ''
+  const command = 'seq 1 1000; echo a secret; seq 1 1000; '
+  // While the command runs nothing of it is on disk.
+  const path = (await spooledBy(harness, `${command} test -e ${folder}/spool && echo there`)) ?? ''
   expect(readFileSync(path, 'utf8')).toContain('\na *\n')
+  expect(readFileSync(path, 'utf8')).not.toContain('there')
+  // More than is looked through, with a secret across the end of it.
+  const long = (await spooledBy(harness, 'yes secret | head -c 10000000')) ?? ''
+  expect(readFileSync(long, 'utf8')).toMatch(/^(?:\*\n)+\*?\n\[Only the first 8388608 bytes were kept\.\]\n$/)
   mkdirSync(join(folder, 'elsewhere'))
   symlinkSync('elsewhere', join(folder, 'link'))
   const linked = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'link') })
   expect([await spooledBy(linked, 'seq 1 5000'), readdirSync(join(folder, 'elsewhere'))]).toEqual([undefined, []])
+})
+
+test('a disk that refuses costs the file alone', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'file'), '')
+  const harness = codingTools({ bashOutputCharacters: 1000 }, { spoolFolder: join(folder, 'file', 'spool') })
+  const { output } = await harness.use('Bash', { command: 'seq 1 5000' })
+  expect([output.isError, output.spooled]).toEqual([false, undefined])
+  await harness.workspace.dispose()
 })
 
 test('of output without end the first 64 MiB are written, and it is said', async () => {

@@ -13,13 +13,13 @@ test('context tells what fills the window with the next request, without a key',
   const used = Number(/about ([\d,]+) tokens/.exec(stdout)?.[1]?.replaceAll(',', ''))
   const tool = used - 1_000 - 104
   expect(lines).toEqual([
-    `The next request to claude-haiku-4-5 has about ${shown(used)} tokens of 200,000 that fit (0.6 %), estimated.`,
+    `The next request to claude-haiku-4-5 has about ${shown(used)} tokens of 200,000 that fit (0.7 %), estimated.`,
     '',
     'system prompt 1,000 0.5 %',
     `tools ${tool} 0.1 %`,
     `Read ${tool}`,
     'what you said 104 0.1 %',
-    `free ${shown(200_000 - used)} 99.4 %`,
+    `free ${shown(200_000 - used)} 99.3 %`,
     '',
     'A turn reads this for $0.0017 the first time, and for $0.0002 while the service has it in its cache.',
     expect.stringMatching(/^Auto-compact begins at 167,000 tokens, and frees at least \d\d,\d{3} of them\.$/),

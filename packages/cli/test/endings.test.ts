@@ -158,7 +158,7 @@ test('the line about an ending tells which files were changed, with + and − (s
 
 test('a budget of dollars holds, however much the model has to say', async () => {
   const long = () => script([{ content: 'word '.repeat(20_000), repeat: 9 }], priced)
-  for (const budget of ['0.05', '0.2']) {
+  for (const budget of ['0.06', '0.2']) {
     const { stdout } = await run([
       '-p',
       'hi',

@@ -82,17 +82,14 @@ describe('redactSecrets', () => {
     )
   })
 
-  test.each([
-    ['30000', 'cut'],
-    ['1000000', 'kept whole in a file'],
-  ])(
-    'takes secrets out of what tools give, also of output that is %s characters at most and then %s',
-    async (limit, how) => {
+  test.each(['30000', '1000000'])(
+    'takes secrets out of what tools give, also of output of which %s characters are shown and all is kept in a file',
+    async (limit) => {
       const { status, stdout, stderr } = await ask(limit, '--settings', '{"redactSecrets":true}')
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
       expect(stdout).toContain('[REDACTED]')
       expect(leaks(stdout)).toBe(false)
-      expect(files().some(([path]) => path.includes('tool-results'))).toBe(how !== 'cut')
+      expect(files().some(([path]) => path.includes('tool-results'))).toBe(true)
       expect(
         files()
           .filter(([path, content]) => leaks(content) && !isCheckpoint(path))

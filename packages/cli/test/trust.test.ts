@@ -187,8 +187,8 @@ describe('a repository that attacks whoever opens it', () => {
       trust: { trusted: true, because: '--trust, for this run' },
     })
     expect(stderr).toContain('was not named then and does not count: ')
-    // Its allow rules and its hooks count; no program in its bin does, and no start-up file.
-    expect(canaries().filter((name) => !name.startsWith('canary-hook-'))).toEqual(['canary-bash'])
+    // Its allow rules, its hooks and its servers count; no program in its bin does, and no start-up file.
+    expect(canaries().filter((name) => !name.startsWith('canary-hook-'))).toEqual(['canary-bash', 'canary-mcp'])
     expect(canaries()).toContain('canary-hook-Stop-claude')
   })
 

@@ -21,11 +21,11 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
     command: filledText('The command for bash'),
     timeout: optional(
       wholeNumber(
-        `Milliseconds after which it is ended; ${limits.bashTimeoutMs} when absent, ${limits.bashMaxTimeoutMs} at most`,
+        `Milliseconds after which the command is ended; ${limits.bashTimeoutMs} when absent, ${limits.bashMaxTimeoutMs} at most`,
         { minimum: 0 },
       ),
     ),
-    description: optional(text('What it does, in five to ten words, for the person who watches')),
+    description: optional(text('What it does, in five to ten words')),
     run_in_background: optional(flag('Start it and go on at once; read it with TaskOutput, end it with TaskStop')),
   })
   return {
@@ -33,8 +33,7 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
     description:
       'Runs a command in bash and returns its output and exit code. The working directory is kept between calls, ' +
       'variables are not. There is no input to read from. Prefer Read, Edit, Write, Glob and Grep for files. ' +
-      `A command is ended after ${limits.bashTimeoutMs} ms unless timeout says otherwise (at most ${limits.bashMaxTimeoutMs}); ` +
-      `of output beyond ${limits.bashOutputCharacters} characters the head and the tail are shown` +
+      `Of output beyond ${limits.bashOutputCharacters} characters the head and the tail are shown` +
       (workspace.spoolFolder === undefined ? '.' : ', and the file that has all of it.'),
     inputSchema: form.schema,
     validate: (input) => form.validate(input),

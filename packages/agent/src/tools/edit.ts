@@ -7,10 +7,10 @@ import type { Workspace } from './workspace.ts'
 /** Replaces text in a file that was read and has not changed since. */
 export function createEditTool(workspace: Workspace): Tool<EditInput> {
   const form = inputForm<EditInput>('Edit', {
-    file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
+    file_path: filledText('Absolute, or from the working directory'),
     old_string: text('The text to replace, exactly as it stands in the file, without line numbers'),
     new_string: text('The text to put in its place'),
-    replace_all: optional(flag('Replace every place where it occurs; false when absent')),
+    replace_all: optional(flag('Replace every place where it occurs')),
   })
   return {
     name: 'Edit',

@@ -12,7 +12,7 @@ export function createGlobTool(workspace: Workspace): Tool<GlobInput> {
     pattern: filledText(
       'What the path of a file must look like, such as src/**/*.ts; without a slash it holds at any depth',
     ),
-    path: optional(filledText('The directory to look in; the working directory of the session when absent')),
+    path: optional(filledText('The directory; the working directory when absent')),
   })
   return {
     name: 'Glob',

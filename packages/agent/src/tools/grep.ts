@@ -8,20 +8,20 @@ import type { Workspace } from './workspace.ts'
 export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
   const form = inputForm<GrepInput>('Grep', {
     pattern: filledText('A regular expression as ripgrep reads it; literal braces are escaped'),
-    path: optional(filledText('File or directory to search; the working directory of the session when absent')),
-    glob: optional(filledText('Only files that match, such as *.ts or **/*.{js,jsx}')),
-    type: optional(filledText('Only files of a type that ripgrep knows, such as js, py, rust')),
+    path: optional(filledText('File or directory; the working directory when absent')),
+    glob: optional(filledText('Only files such as *.ts or **/*.{js,jsx}')),
+    type: optional(filledText('Only files of a type, such as js, py, rust')),
     output_mode: optional(
-      oneOf('files_with_matches (when absent): paths; content: the lines; count: how many lines in each file', [
+      oneOf('files_with_matches (when absent): paths; content: the lines, as -A to -n say; count: lines of each file', [
         'files_with_matches',
         'content',
         'count',
       ]),
     ),
-    '-A': optional(wholeNumber('Lines to show after each match, with content', { minimum: 0 })),
-    '-B': optional(wholeNumber('Lines to show before each match, with content', { minimum: 0 })),
-    '-C': optional(wholeNumber('Lines to show around each match, with content', { minimum: 0 })),
-    '-n': optional(flag('Show line numbers, with content; true when absent')),
+    '-A': optional(wholeNumber('Lines after a match', { minimum: 0 })),
+    '-B': optional(wholeNumber('Lines before a match', { minimum: 0 })),
+    '-C': optional(wholeNumber('Lines around a match', { minimum: 0 })),
+    '-n': optional(flag('Line numbers; true when absent')),
     '-i': optional(flag('Upper and lower case are the same')),
     head_limit: optional(wholeNumber('Only the first lines or files of the output; 0 for all', { minimum: 0 })),
     multiline: optional(flag('Patterns may span lines, and . matches line ends')),

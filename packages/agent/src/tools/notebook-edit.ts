@@ -7,25 +7,16 @@ import type { Workspace } from './workspace.ts'
 /** Changes one cell of a notebook that was read and has not changed since. All else of the file stays byte for byte. */
 export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditInput> {
   const form = inputForm<NotebookEditInput>('NotebookEdit', {
-    notebook_path: filledText(
-      'The .ipynb file, as an absolute path or relative to the working directory of the session',
-    ),
-    cell_id: optional(
-      filledText(
-        'The cell, by the id that Read shows. With insert the new cell comes behind it; at the top when absent',
-      ),
-    ),
-    new_source: text('The new source of the cell; with delete an empty text'),
-    cell_type: optional(
-      oneOf('The type of the cell; that which it has when absent, code for a new one', ['code', 'markdown']),
-    ),
-    edit_mode: optional(oneOf('What to do; replace when absent', ['replace', 'insert', 'delete'])),
+    notebook_path: filledText('The .ipynb file'),
+    cell_id: optional(filledText('As Read shows it. With insert the new cell comes behind it; at the top when absent')),
+    new_source: text('Empty with delete'),
+    cell_type: optional(oneOf('When absent that which it has; code for a new one', ['code', 'markdown'])),
+    edit_mode: optional(oneOf('replace when absent', ['replace', 'insert', 'delete'])),
   })
   return {
     name: 'NotebookEdit',
     description:
-      'Replaces, inserts or deletes one cell of a Jupyter notebook. The notebook must have been read before, and not changed since. ' +
-      'The outputs of a code cell that is replaced are cleared.',
+      'Replaces, inserts or deletes one cell of a Jupyter notebook that was read before. The outputs of a replaced cell are cleared.',
     inputSchema: form.schema,
     validate(input) {
       const check = form.validate(input)

@@ -1,22 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The most that is written of one output, and what is looked through for secrets. */
+/** The most that is written of one output, and of one that is looked through for secrets. */
 const mostBytes = 64 * 1024 * 1024
 const mostRedactedBytes = 8 * 1024 * 1024
+/** No secret is as long: half of one at the end of what is looked through is left out with so much of it. */
+const longestSecret = 64 * 1024
 
 /**
  * All of an output that is too long to be shown, on its way to disk. It is the person's own file (0600), which nothing reads before the result was
  * looked at: `LargeResults.save` takes it over. A disk that refuses it costs the file and nothing else.
+ * What is looked through for secrets is held until the end and comes to disk without them: a crash leaves none there (spec R-SECRET-1).
  */
 export class OutputSpool {
   readonly path: string
   readonly #folder: string
   readonly #redact: ((text: string) => string) | undefined
+  readonly #held: Buffer[] = []
   #descriptor: number | undefined
   #bytes = 0
-  #isCut = false
+  #isOver = false
 
   constructor(folder: string, redact?: (text: string) => string) {
     this.#folder = folder
@@ -25,43 +29,51 @@ export class OutputSpool {
   }
 
   write(text: string): void {
-    if (this.#isCut) return
-    try {
-      this.#descriptor ??= this.#open()
-      const most = this.#redact === undefined ? mostBytes : mostRedactedBytes
-      const bytes = Buffer.from(text)
-      const room = most - this.#bytes
-      writeSync(this.#descriptor, bytes.subarray(0, room))
-      this.#bytes += Math.min(bytes.length, room)
-      if (bytes.length <= room) return
-      writeSync(this.#descriptor, `\n[Only the first ${most} bytes were kept.]\n`)
-      this.#close()
-      this.#isCut = true
-    } catch {
-      this.drop()
+    if (this.#isOver) return
+    const room = (this.#redact === undefined ? mostBytes : mostRedactedBytes + longestSecret) - this.#bytes
+    const bytes = Buffer.from(text)
+    const kept = bytes.subarray(0, room)
+    this.#bytes += kept.length
+    this.#isOver = bytes.length > room
+    if (this.#redact !== undefined) {
+      this.#held.push(kept)
+      return
     }
+    this.#save(kept)
+    if (this.#isOver) this.#save(cutNote(mostBytes))
   }
 
   /** The path of what was written, complete; undefined where nothing was. */
   end(): string | undefined {
-    if (this.#bytes === 0) return undefined
-    try {
-      this.#close()
-      this.#isCut = true
-      if (this.#redact !== undefined) writeFileSync(this.path, this.#redact(readFileSync(this.path, 'utf8')))
-      return this.path
-    } catch {
-      this.drop()
-      return undefined
+    if (this.#redact !== undefined && this.#bytes > 0) {
+      const text = this.#redact(Buffer.concat(this.#held).toString())
+      this.#save(this.#isOver ? text.slice(0, -longestSecret) + cutNote(mostRedactedBytes) : text)
     }
+    this.#isOver = true
+    this.#close()
+    return this.#bytes === 0 ? undefined : this.path
   }
 
   /** Nothing of it is kept. */
   drop(): void {
-    this.#isCut = true
+    this.#isOver = true
     this.#bytes = 0
-    this.#close()
-    rmSync(this.path, { force: true })
+    this.#held.length = 0
+    try {
+      this.#close()
+      rmSync(this.path, { force: true })
+    } catch {
+      // The disk that refused it.
+    }
+  }
+
+  #save(content: Buffer | string): void {
+    try {
+      this.#descriptor ??= this.#open()
+      writeFileSync(this.#descriptor, content)
+    } catch {
+      this.drop()
+    }
   }
 
   #open(): number {
@@ -75,4 +87,8 @@ export class OutputSpool {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor)
     this.#descriptor = undefined
   }
+}
+
+function cutNote(bytes: number): string {
+  return `\n[Only the first ${bytes} bytes were kept.]\n`
 }

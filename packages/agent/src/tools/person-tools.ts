@@ -39,7 +39,7 @@ const longestAnswer = 10_000
 
 const answers: Field<JsonObject, true> = {
   required: true,
-  schema: { type: 'object', description: 'Filled in by the person. Leave it out', additionalProperties: true },
+  schema: { type: 'object', description: 'Leave it out', additionalProperties: true },
   expected: 'an object',
   accepts: isJsonObject,
 }
@@ -53,12 +53,12 @@ function createAskUserQuestionTool(): Tool<AskUserQuestionInput> {
         header: optional(text('One or two words for it')),
         options: optional(
           listOf<QuestionOption>(
-            'What can be chosen; the person may say something else, too',
-            { label: filledText('A few words'), description: optional(text('What it means to choose it')) },
+            'The person may say something else, too',
+            { label: filledText('A few words'), description: optional(text('What it means')) },
             { mostItems: 10 },
           ),
         ),
-        multiSelect: optional(flag('Whether more than one can be chosen; false when absent')),
+        multiSelect: optional(flag('More than one can be chosen')),
       },
       { mostItems: 4 },
     ),
@@ -99,7 +99,7 @@ function createEnterPlanModeTool(): Tool<object> {
   return {
     name: 'EnterPlanMode',
     description:
-      'Goes into plan mode, if the person agrees: nothing is changed until a plan is approved. For large changes, or where several ways are open.',
+      'Goes into plan mode, if the person agrees: nothing is changed until a plan is approved. For large changes.',
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,

@@ -29,17 +29,18 @@ export interface ReadInput {
 export function createReadTool(workspace: Workspace): Tool<ReadInput> {
   const { limits } = workspace
   const form = inputForm<ReadInput>('Read', {
-    file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
-    offset: optional(wholeNumber('The first line, or cell of a notebook, counted from 1', { minimum: 0 })),
+    file_path: filledText('Absolute, or from the working directory'),
+    offset: optional(wholeNumber('The first line or cell, counted from 1', { minimum: 0 })),
     limit: optional(wholeNumber(`How many lines; ${limits.readLines} when absent`, { minimum: 0 })),
-    pages: optional(filledText('Pages of a PDF, such as 3, 1-5 or 10-; the first 10 when absent, 20 at most')),
+    pages: optional(filledText('Of a PDF, such as 3, 1-5 or 10-; the first 10 when absent, 20 at most')),
   })
   return {
     name: 'Read',
     description:
       'Reads a file. Text comes as numbered lines (the number and the tab after it are not part of the file); ' +
-      `PNG, JPEG, GIF and WebP come as images, made smaller where they must be; notebooks (.ipynb) come as cells with their outputs, PDFs as the text of their pages. ${limits.readLines} lines at most unless limit says otherwise, ` +
-      `lines cut at ${limits.lineCharacters} characters. A file must be read before Edit or Write may change it.`,
+      'images (PNG, JPEG, GIF, WebP) as such, notebooks (.ipynb) as cells with their outputs, PDFs as text. ' +
+      `${limits.readLines} lines at most unless limit says otherwise, each cut at ${limits.lineCharacters} characters. ` +
+      'A file must be read before Edit or Write may change it.',
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,

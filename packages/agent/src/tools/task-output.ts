@@ -18,7 +18,7 @@ const longestWaitMs = 600_000
 /** Shows what a background command has written, its head and tail, and whether it still runs. */
 export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput> {
   const form = inputForm<TaskOutputInput>('TaskOutput', {
-    task_id: filledText('The id that Bash returned for run_in_background'),
+    task_id: filledText('The id that Bash gave'),
     block: optional(flag('Wait for its end first; true when absent')),
     timeout: optional(
       wholeNumber(`Milliseconds to wait; ${defaultWaitMs} when absent, ${longestWaitMs} at most`, { minimum: 0 }),

@@ -10,7 +10,7 @@ export interface TaskStopInput {
 /** Ends a background command of this session, with everything that it started. */
 export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
   const form = inputForm<TaskStopInput>('TaskStop', {
-    task_id: filledText('The id that Bash returned for run_in_background'),
+    task_id: filledText('The id that Bash gave'),
   })
   return {
     name: 'TaskStop',

@@ -25,11 +25,11 @@ const mostTodos = 100
 export function createTodoWriteTool(): Tool<TodoWriteInput> {
   const form = inputForm<TodoWriteInput>('TodoWrite', {
     todos: listOf<Todo>(
-      'The whole list: it takes the place of the one before',
+      'The whole list',
       {
-        content: filledText('What is to be done, such as "Run the tests"'),
+        content: filledText('Such as "Run the tests"'),
         status: oneOf('How far it is', ['pending', 'in_progress', 'completed']),
-        activeForm: optional(filledText('The same while it is being done, such as "Running the tests"')),
+        activeForm: optional(filledText('Such as "Running the tests"')),
       },
       { mostItems: mostTodos },
     ),
@@ -37,8 +37,8 @@ export function createTodoWriteTool(): Tool<TodoWriteInput> {
   return {
     name: 'TodoWrite',
     description:
-      'Keeps the list of things to do, for work of three steps or more. Each call gives the whole list. ' +
-      'One thing is in_progress at a time; it becomes completed when it is done and checked, at once and not in bulk.',
+      'Keeps the list of things to do, for work of three steps or more: each call replaces it. ' +
+      'One thing is in_progress at a time; it is completed as soon as it is done and checked.',
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     // It changes what the model knows, and nothing else.

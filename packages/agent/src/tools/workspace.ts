@@ -117,7 +117,8 @@ export class Workspace {
     await this.processes.dispose()
     this.sandbox?.dispose()
     await this.checkpoints?.dispose()
-    // What was not taken over.
-    if (this.spoolFolder !== undefined) await rm(this.spoolFolder, { recursive: true, force: true })
+    // What was not taken over. A disk that refuses has let nothing be written there, or leaves it to the cleanup of sessions.
+    if (this.spoolFolder !== undefined)
+      await rm(this.spoolFolder, { recursive: true, force: true }).catch(() => undefined)
   }
 }

@@ -11,7 +11,7 @@ export interface WriteInput {
 /** Writes a whole file in one step. A file that is there must have been read, and not changed since. */
 export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
   const form = inputForm<WriteInput>('Write', {
-    file_path: filledText('The file, as an absolute path or relative to the working directory of the session'),
+    file_path: filledText('Absolute, or from the working directory'),
     content: text('All that the file is to contain'),
   })
   return {
