@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createPermissions, type WebOptions } from '@halting/agent'
 import { markdownOf } from '../src/web/html-to-markdown.ts'
 import { targetOf } from '../src/web/target.ts'
+import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 interface Site {
@@ -135,7 +136,7 @@ test('images come as images (spec R-WEB-4)', async () => {
   expect(output.content).toMatchObject([{ type: 'text' }, { type: 'image', source: { data: pixel } }])
 })
 
-test('a page that packs gigabytes, and one without end, are cut (spec R-WEB-5)', async () => {
+test.runIf(isDeep)('a page that packs gigabytes, and one without end, are cut (spec R-WEB-5)', async () => {
   const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'))
   const packed = await site(answering(bomb, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }))
   expect((await opened().use('WebFetch', { url: packed.url })).details).toMatchObject({ bytes: 10 * 1024 * 1024 })

@@ -68,6 +68,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       answer(id, { tools: [tool(`page${params?.cursor ?? 0}`)], nextCursor: `${Number(params?.cursor ?? 0) + 1}` })
     else if (mode === 'no-list') answer(id, { tools: 'none' })
     else answer(id, { tools })
+    if (mode === 'slow') write('listed')
   } else if (method === 'prompts/list')
     answer(id, { prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }, { name: 'rest' }] }] })
   else if (method === 'prompts/get')

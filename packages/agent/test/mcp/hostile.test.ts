@@ -14,10 +14,6 @@ const noteFile = (): string => join(folder, `note-${files++}`)
 describe('a server that is no good is named, and holds nobody up', () => {
   test.each([
     ['dead', /ended \(exit code 3\).*no licence found/],
-    ['silent', /did not answer within 6 s/],
-    ['silent-list', /did not answer within 6 s/],
-    ['half', /did not answer/],
-    ['deaf', /did not answer/],
     ['garbage', /floods/],
     ['flood', /floods/],
     ['endless-line', /too large/],
@@ -27,14 +23,7 @@ describe('a server that is no good is named, and holds nobody up', () => {
   ])('%s', async (mode, problem) => {
     const note = noteFile()
     const begun = performance.now()
-    const servers = await readyServers(
-      { bad: hostile(mode, note), good: hostile('good') },
-      {
-        limits: {
-          connectMs: mode === 'silent' || mode === 'silent-list' || mode === 'half' || mode === 'deaf' ? 6_000 : 20_000,
-        },
-      },
-    )
+    const servers = await readyServers({ bad: hostile(mode, note), good: hostile('good') })
     await servers.settled()
     expect(performance.now() - begun).toBeLessThan(30_000)
     const [bad, good] = servers.statuses
@@ -44,6 +33,19 @@ describe('a server that is no good is named, and holds nobody up', () => {
     expect(servers.names).toEqual(['ListMcpResources', 'ReadMcpResource', 'mcp__good__say', 'mcp__good__do'])
     const pid = Number(notes(note)[0]?.split(' ')[1])
     expect(isAlive(pid)).toBe(false)
+  })
+
+  test('those that do not answer have their time, all at once', async () => {
+    const modes = ['silent', 'silent-list', 'half', 'deaf']
+    const started = modes.map((mode) => [mode, noteFile()] as const)
+    const servers = await readyServers(
+      { ...Object.fromEntries(started.map(([mode, note]) => [mode, hostile(mode, note)])), good: hostile('good') },
+      { limits: { connectMs: 6_000 } },
+    )
+    const failed = modes.map((name) => ({ name, status: 'failed', problem: expect.stringMatching(/did not answer/), tools: 0 })) // prettier-ignore
+    expect(await servers.settled()).toEqual([...failed, expect.objectContaining({ status: 'connected', tools: 2 })])
+    await servers.dispose()
+    for (const [, note] of started) expect(isAlive(Number(notes(note)[0]?.split(' ')[1]))).toBe(false)
   })
 
   test('a program that there is not, and a server that cannot be read, are told', async () => {

@@ -5,9 +5,7 @@ import { createRequire } from 'node:module'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { McpServer as SecondServer } from '@modelcontextprotocol/server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import * as z from 'zod'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
 import { call, readyServers, textOf } from './support.ts'
 
@@ -72,19 +70,6 @@ test('server-everything, by streamable HTTP', async () => {
   } finally {
     child.kill('SIGKILL')
   }
-})
-
-test('a server in this process', async () => {
-  const instance = new SecondServer({ name: 'own', version: '1' })
-  instance.registerTool(
-    'add',
-    { description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }) },
-    ({ a, b }) => ({
-      content: [{ type: 'text', text: String(a + b) }],
-    }),
-  )
-  const servers = await readyServers({ own: { type: 'sdk', instance } })
-  expect(textOf(await call(servers, 'mcp__own__add', { a: 20, b: 22 }))).toBe('42')
 })
 
 test('an address where nobody is, and one that wants to know who asks, are told', async () => {

@@ -1,15 +1,12 @@
-// Holds rules of docs/spec.md: R-MCP-2 to R-MCP-9, R-MCP-11.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+// Holds rules of docs/spec.md: R-MCP-4, R-MCP-6.
+import { McpServer } from '@modelcontextprotocol/server'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { readMcpServer } from '../../src/mcp/index.ts'
 import { mcpToolName, validServerName } from '../../src/mcp/names.ts'
-import { call, hostile, notes, readyServers, textOf, until } from './support.ts'
+import { call, hostile, readyServers, textOf } from './support.ts'
 
-let folder = ''
-beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-mcp-'))))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+// One server of each kind. What servers do otherwise takes a process each: live-servers, hostile and real-servers.
 
 describe('a server as files give it', () => {
   const env = { NAME: 'srv', EMPTY: '', KEY: 'k1' }
@@ -54,138 +51,21 @@ test('names are those that services take, and of one server alone', () => {
   expect(mcpToolName('s', `${'x'.repeat(100)}1`)).not.toBe(mcpToolName('s', `${'x'.repeat(100)}2`))
 })
 
-test('servers that could not be told apart are not both there', async () => {
-  const servers = await readyServers({ 'a b': hostile('good'), a_b: hostile('good'), '..': hostile('good') })
-  expect(servers.statuses.map(({ status, problem }) => [status, problem])).toEqual([
-    ['connected', undefined],
-    ['failed', 'in names of tools it cannot be told from a b'],
-    ['failed', 'its name has no letter or digit in it'],
-  ])
-})
-
 test('what a server says to be read-only runs beside others, what it says nothing of does not', async () => {
   const servers = await readyServers({ s: hostile('good') })
   expect([servers.tool('mcp__s__say')?.readOnly, servers.tool('mcp__s__do')?.readOnly]).toEqual([true, false])
   expect(textOf(await call(servers, 'mcp__s__say', { text: 'hello' }))).toBe(`say said hello in ${process.cwd()}`)
 })
 
-test('every kind of content is shown, or said', async () => {
-  const servers = await readyServers({ s: hostile('mixed') })
-  expect(textOf(await call(servers, 'mcp__s__do')).split('\n')).toEqual([
-    'a text',
-    '<image>',
-    '[an image that cannot be shown: It is not a PNG, JPEG, GIF or WebP file.]',
-    '[audio (audio/wav), not shown]',
-    '[resource mem://one: one, text/plain]',
-    '[resource mem://two]',
-    'inside',
-    '[resource mem://three: 3 bytes of application/zip, not shown]',
-  ])
-})
-
-test('structured content is shown where nothing else says it, and is there for programs', async () => {
-  const servers = await readyServers({ s: hostile('structured') })
-  expect(await call(servers, 'mcp__s__do')).toMatchObject({
-    content: '{\n  "degrees": 7\n}',
-    details: { structuredContent: { degrees: 7 } },
-  })
-})
-
-test('progress is told', async () => {
-  const servers = await readyServers({ s: hostile('progress') })
-  const { progress } = await call(servers, 'mcp__s__do')
-  expect(progress[0]).toEqual({ progress: 1, total: 3, message: 'step 1' })
-})
-
-test('tools that come while a server is there are told, and can be called', async () => {
-  const servers = await readyServers({ s: hostile('grow') })
-  let told = 0
-  servers.onChange(() => void told++)
-  await call(servers, 'mcp__s__do')
-  await until(() => servers.names.includes('mcp__s__grown'))
-  expect(told).toBeGreaterThan(0)
-  expect(textOf(await call(servers, 'mcp__s__grown'))).toContain('grown said nothing')
-})
-
-test('a question to a person is declined where nobody is there, and is put to who is', async () => {
-  const alone = await readyServers({ s: hostile('elicit') })
-  expect(JSON.parse(textOf(await call(alone, 'mcp__s__do')))).toEqual({ action: 'decline' })
-  const asked: unknown[] = []
-  const servers = await readyServers(
-    { s: hostile('elicit') },
-    {
-      elicit: async (server, { message }) => {
-        asked.push([server, message])
-        return { action: 'accept', content: { name: 'Ada' } }
-      },
-    },
+test('a server in this process', async () => {
+  const instance = new McpServer({ name: 'own', version: '1' })
+  instance.registerTool(
+    'add',
+    { description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }) },
+    ({ a, b }) => ({
+      content: [{ type: 'text', text: String(a + b) }],
+    }),
   )
-  expect(JSON.parse(textOf(await call(servers, 'mcp__s__do')))).toEqual({ action: 'accept', content: { name: 'Ada' } })
-  expect(asked).toEqual([['s', 'Your name?']])
-})
-
-test('resources are listed and read', async () => {
-  const servers = await readyServers({ s: hostile('good') })
-  expect(textOf(await call(servers, 'ListMcpResources'))).toBe('s: 1 resources\n  mem://one | one | text/plain')
-  expect(textOf(await call(servers, 'ReadMcpResource', { server: 's', uri: 'mem://one' }))).toBe(
-    '[resource mem://one]\nthe first',
-  )
-  expect(await call(servers, 'ReadMcpResource', { server: 't', uri: 'mem://one' })).toMatchObject({
-    isError: true,
-    content: 'There is no server "t" with resources. Servers with resources: s.',
-  })
-})
-
-test('a prompt of a server stands for what the server says', async () => {
-  const servers = await readyServers({ 'my server': hostile('good') })
-  const { signal } = new AbortController()
-  expect(servers.promptNames).toEqual(['mcp__my_server__greet'])
-  expect(await servers.prompt('/mcp__my_server__greet "Ada L" and all the others', signal)).toBe(
-    'Greet Ada L and and all the others.',
-  )
-  expect(await servers.prompt('/mcp__my_server__greet Bob', signal)).toBe('Greet Bob.')
-  expect(await servers.prompt('/other', signal)).toBeUndefined()
-  expect(await servers.prompt('/mcp__none__greet', signal)).toBeUndefined()
-  await expect(servers.prompt('/mcp__my_server__greet', signal)).rejects.toThrow(
-    '/mcp__my_server__greet needs who [rest].',
-  )
-  await expect(servers.prompt('/mcp__my_server__none', signal)).rejects.toThrow('has no prompt none. It has: greet.')
-})
-
-describe('tools that take more than a tenth of the window', () => {
-  test('are found by a search, and shown from then on', async () => {
-    const servers = await readyServers({ s: hostile('good') }, { contextWindow: 100 })
-    expect(servers.names).toEqual(['ToolSearch', 'ListMcpResources', 'ReadMcpResource'])
-    let told = 0
-    servers.onChange(() => void told++)
-    expect(textOf(await call(servers, 'ToolSearch', { query: 'say something' }))).toContain('mcp__s__say: does say')
-    expect([told, servers.names.at(-1)]).toEqual([1, 'mcp__s__say'])
-    expect(textOf(await call(servers, 'ToolSearch', { query: 'zebra' }))).toContain('No tool fits "zebra"')
-    await call(servers, 'ToolSearch', { query: 'select:mcp__s__do' })
-    expect(servers.names).toContain('mcp__s__do')
-  })
-
-  test('stay shown where they were seen before', async () => {
-    const servers = await readyServers({ s: hostile('grow') }, { contextWindow: 700 })
-    expect(servers.names).toContain('mcp__s__do')
-    await call(servers, 'mcp__s__do')
-    await until(() => servers.names.includes('ToolSearch'))
-    expect(servers.names).toContain('mcp__s__do')
-    expect(servers.names).not.toContain('mcp__s__grown')
-  })
-})
-
-test('a name that is denied is not shown', async () => {
-  const servers = await readyServers({ s: hostile('good') }, { hides: (name) => name === 'mcp__s__do' })
-  expect(servers.names).not.toContain('mcp__s__do')
-})
-
-test('a server runs in the folder of the session, with its own variables beside the environment', async () => {
-  const note = join(folder, 'env')
-  const servers = await readyServers(
-    { s: hostile('good', note, { A: 'b' }) },
-    { cwd: folder, env: { PATH: process.env['PATH'] ?? '' } },
-  )
-  expect(textOf(await call(servers, 'mcp__s__say'))).toContain(` in ${folder}`)
-  expect(notes(note)).toContain('call say')
+  const servers = await readyServers({ own: { type: 'sdk', instance } })
+  expect(textOf(await call(servers, 'mcp__own__add', { a: 20, b: 22 }))).toBe('42')
 })

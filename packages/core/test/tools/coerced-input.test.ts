@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Permissions } from '../../src/index.ts'
 import { coercedInput, schemaProblems } from '../../src/adapters/index.ts'
 import type { Json, JsonObject } from '../../src/json.ts'
+import { isDeep } from '../support/deep.ts'
 import { calls, hook, results, resultTexts, run, tool } from '../support/harness.ts'
 
 const schema: JsonObject = {
@@ -69,7 +70,7 @@ test('what fits stays the very same, and what is coerced once is not coerced aga
       expect(schemaProblems(schema, value).length === 0 ? taken : value).toEqual(value)
       expect(coercedInput(schema, taken)).toEqual(taken)
     }),
-    { numRuns: 500 },
+    { numRuns: isDeep ? 500 : 100 },
   )
 })
 

@@ -1,0 +1,112 @@
+// Holds rules of docs/spec.md: R-MCP-1a, R-MCP-2, R-MCP-9, R-MCP-10, R-MCP-12 to R-MCP-13b: servers in runs of the program.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { call, installProgram } from './support/program.ts'
+import { given, one, projectWithServers } from './support/servers.ts'
+
+installProgram()
+const { folder, told } = projectWithServers()
+
+test('a denied server is not shown to the model', async () => {
+  const { init } = await told(
+    ['-p', 'hi', '--mcp-config', given({ s: one('good') }), '--disallowedTools', 'mcp__s'],
+    [{ content: 'Done.' }],
+  )
+  expect((init['tools'] as readonly string[]).filter((name) => name.startsWith('mcp__'))).toEqual([])
+})
+
+test('servers that are no good are named, and the run goes on without them', async () => {
+  const note = join(folder(), 'note')
+  const begun = performance.now()
+  const { status, init, stderr } = await told(
+    ['-p', 'hi', '--mcp-config', given({ dead: one('dead'), silent: one('silent', note), good: one('good'), odd: {} })],
+    [{ content: 'Done.' }],
+    { HALTING_MCP_WAIT_MS: '8000' },
+  )
+  expect([status, init['mcp_servers']]).toEqual([
+    0,
+    [
+      { name: 'dead', status: 'failed' },
+      { name: 'silent', status: 'pending' },
+      { name: 'good', status: 'connected' },
+      { name: 'odd', status: 'failed' },
+    ],
+  ])
+  expect(stderr).toContain('the MCP server dead is not there: it ended (exit code 3); it said: no licence found.')
+  expect(stderr).toContain('the MCP server silent is not there: it has not answered yet')
+  expect(stderr).toContain('the MCP server odd is not there: it has neither a command nor a url.')
+  expect(performance.now() - begun).toBeLessThan(25_000)
+  const pid = Number(readFileSync(note, 'utf8').split(' ')[1])
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+})
+
+test('the tools of a server that is slow come while the run goes on', async () => {
+  const note = join(folder(), 'note')
+  const { status, init, results } = await told(
+    [
+      '-p',
+      'hi',
+      '--mcp-config',
+      given({ slow: one('slow', note, { SLOW_MS: '300' }) }),
+      '--allowedTools',
+      'mcp__slow,Bash',
+    ],
+    [
+      { content: [call('Bash', { command: `until grep -q listed ${note}; do sleep 0.1; done; sleep 1` })] },
+      { content: [call('mcp__slow__say', { text: 'late' })] },
+      { content: 'Done.' },
+    ],
+    { HALTING_MCP_WAIT_MS: '0' },
+  )
+  expect([status, init['mcp_servers']]).toEqual([0, [{ name: 'slow', status: 'pending' }]])
+  expect(init['tools']).not.toContain('mcp__slow__say')
+  expect(results[1]).toMatchObject({ content: `say said late in ${folder()}` })
+})
+
+test('many tools are found by a search', async () => {
+  const { init, results } = await told(
+    ['-p', 'hi', '--context-window', '8000', '--mcp-config', given({ s: one('lying') }), '--allowedTools', 'mcp__s'],
+    [
+      { content: [call('ToolSearch', { query: 'select:mcp__s__twice' })] },
+      { content: [call('mcp__s__twice', {})] },
+      { content: 'Done.' },
+    ],
+  )
+  expect(init['tools']).toEqual(expect.arrayContaining(['ToolSearch']))
+  expect(init['tools']).not.toContain('mcp__s__twice')
+  expect(results.map(({ content }) => content)).toEqual([
+    expect.stringContaining('mcp__s__twice: does twice'),
+    expect.stringContaining('twice said nothing'),
+  ])
+})
+
+test('a prompt of a server is asked for by its name', async () => {
+  const args = ['--mcp-config', given({ s: one('good') })]
+  const { lines, status } = await told(['-p', '/mcp__s__greet Ada', ...args], [{ content: 'Hello, Ada.' }])
+  expect([status, lines.at(-1)?.['result']]).toEqual([0, 'Hello, Ada.'])
+  const wrong = await told(['-p', '/mcp__s__greet', ...args], [{ content: 'Hello.' }])
+  expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('/mcp__s__greet needs who [rest].')])
+})
+
+describe('the servers of a project', () => {
+  const statuses = async (...args: readonly string[]): Promise<unknown> =>
+    (await told(['-p', 'hi', ...args], [{ content: 'Done.' }])).init['mcp_servers']
+  const connected = (...names: readonly string[]) => names.map((name) => ({ name, status: 'connected' }))
+
+  test('count where its folder is trusted, do not enable themselves, and learn no keys', async () => {
+    mkdirSync(join(folder(), '.claude'))
+    writeFileSync(join(folder(), '.claude/settings.json'), JSON.stringify({ enableAllProjectMcpServers: true }))
+    const servers = { a: one('good'), b: { url: 'http://127.0.0.1:9/${ANTHROPIC_API_KEY}' } }
+    writeFileSync(join(folder(), '.mcp.json'), given(servers))
+    const { init, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
+    expect(init['mcp_servers']).toEqual([])
+    expect(stderr).toContain('is not trusted (nobody has trusted it): its mcpServers (2) do not count.')
+    const trusting = await told(['-p', 'hi', '--trust'], [{ content: 'Done.' }], { ANTHROPIC_API_KEY: 'sk-1' })
+    expect(trusting.init['mcp_servers']).toEqual([...connected('a'), { name: 'b', status: 'failed' }])
+    expect(trusting.stderr).toContain('the variable ANTHROPIC_API_KEY is not set')
+    expect(await statuses('--trust', '--strict-mcp-config', '--mcp-config', given({ only: one('good') }))).toEqual(
+      connected('only'),
+    )
+  })
+})
