@@ -42,6 +42,7 @@ const onlyDeep = [
   'packages/cli/test/foreign.test.ts',
   'packages/cli/test/full-window.test.ts',
   'packages/cli/test/inert.test.ts',
+  'packages/cli/test/instructions.test.ts',
   'packages/cli/test/mcp-runs.test.ts',
   'packages/cli/test/mcp-scopes.test.ts',
   'packages/cli/test/rewound-calls.test.ts',
