@@ -25,5 +25,5 @@ const { terminal, state } = await loop(startRun({ prompt: 'Six times seven?' }),
 console.log(terminal.reason, terminal.signal.context)
 for (const { content } of state.transcript.messages()) {
   const [block] = content
-  if (block.type === 'tool_result') console.log(block.content.split(' Its ')[0])
+  if (block.type === 'tool_result') console.log(block.content)
 }
