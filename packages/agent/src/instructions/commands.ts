@@ -141,7 +141,7 @@ async function readPrompt(
     model: textField(fields, 'model'),
     body,
     isForPerson: textField(fields, 'user-invocable') !== 'false',
-    // A command says nothing that the model would choose it by, unless it was described.
+    // Commands are for people: the model is offered skills.
     isForModel: isSkill && textField(fields, 'disable-model-invocation') !== 'true',
   }
 }

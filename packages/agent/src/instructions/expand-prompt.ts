@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { wordsOf } from './argument-words.ts'
 import type { WrittenPrompt } from './commands.ts'
 import { briefingOffer, type BriefingTrust } from './offers.ts'
 
@@ -55,13 +56,6 @@ function withArguments(text: string, given: string): string {
     if (index !== undefined) return words[Number(index)] ?? ''
     return Number(position) === 0 ? given : (words[Number(position) - 1] ?? '')
   })
-}
-
-/** As a shell parts them. */
-function wordsOf(given: string): readonly string[] {
-  return [...given.matchAll(/"((?:[^"\\]|\\.)*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, bare]) => double?.replaceAll(/\\(.)/g, '$1') ?? single ?? bare ?? '',
-  )
 }
 
 async function substituted(

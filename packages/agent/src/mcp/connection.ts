@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import {
   Client,
   InMemoryTransport,
@@ -127,7 +128,7 @@ function clientFor({ version, directories, elicit }: ConnectionPlace): Client {
     },
   )
   client.setRequestHandler('roots/list', () => ({
-    roots: directories.map((path) => ({ uri: new URL(`file://${encodeURI(path)}`).href })),
+    roots: directories.map((path) => ({ uri: pathToFileURL(path).href })),
   }))
   client.setRequestHandler('elicitation/create', async (request, { mcpReq }) => {
     const { params } = request

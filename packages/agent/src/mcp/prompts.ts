@@ -1,4 +1,5 @@
 import type { ContentBlock } from '@halting/core'
+import { wordsOf } from '../instructions/argument-words.ts'
 import { validServerName } from './names.ts'
 import { type McpContent, shownBlocks } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
@@ -53,11 +54,4 @@ export async function promptNamed(
 function listOf({ offered }: ServerHandle): string {
   const names = offered.prompts.map(({ name }) => name)
   return names.length === 0 ? 'It has none.' : `It has: ${names.join(', ').slice(0, 1_000)}.`
-}
-
-/** Parted by blanks; what is in quotes is one. */
-function wordsOf(text: string): readonly string[] {
-  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
-    ([, double, single, plain]) => double ?? single ?? plain ?? '',
-  )
 }

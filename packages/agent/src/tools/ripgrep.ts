@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { basename } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
-import { holdFolder, openInPlace } from '../open-in-place.ts'
+import { type HeldFolder, holdFolder, type InPlace, openInPlace } from '../open-in-place.ts'
 import { headOf } from '@halting/core/adapters'
 
 /** How a search ended. A value: also a ripgrep that is missing is told, not thrown. */
@@ -15,31 +15,48 @@ export type RipgrepEnd =
 
 const longestProblems = 2000
 
+interface RipgrepOptions {
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly file?: string
+  readonly signal: AbortSignal
+  readonly limitMs: number
+}
+
+type Take = (text: string) => 'more' | 'enough'
+
 /** Runs ripgrep in a folder, or on one file of it, both by real paths, and hands over its output piece by piece. `take` returns 'enough' to end it early. */
-export async function runRipgrep(
-  options: {
-    readonly args: readonly string[]
-    readonly cwd: string
-    readonly file?: string
-    readonly signal: AbortSignal
-    readonly limitMs: number
-  },
-  take: (text: string) => 'more' | 'enough',
-): Promise<RipgrepEnd> {
+export async function runRipgrep(options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
   const program = await ripgrepPath()
   if (program === undefined)
     return {
       kind: 'failed',
       why: 'ripgrep is not installed for this platform (@vscode/ripgrep). Use grep or find in Bash.',
     }
-  const { signal, limitMs } = options
-  if (signal.aborted) return { kind: 'aborted' }
+  if (options.signal.aborted) return { kind: 'aborted' }
   // The folder or file that was judged is held, and searched, whatever stands at its path by then.
   const folder = await holdFolder(options.cwd)
-  const file = options.file === undefined ? undefined : await openInPlace(options.file)
+  let file: InPlace | undefined
+  try {
+    file = options.file === undefined ? undefined : await openInPlace(options.file)
+    return await searchIn({ program, folder, file }, options, take)
+  } finally {
+    if (file?.kind === 'file') await file.file.close()
+    await folder.close()
+  }
+}
+
+interface Held {
+  readonly program: string
+  readonly folder: HeldFolder
+  readonly file: InPlace | undefined
+}
+
+function searchIn({ program, folder, file }: Held, options: RipgrepOptions, take: Take): Promise<RipgrepEnd> {
+  const { signal, limitMs } = options
   const cwd = folder.pathOf('.')
   const target = file?.kind === 'file' ? [nameOf(options.file ?? '')] : []
-  const ended = new Promise<RipgrepEnd>((resolve) => {
+  return new Promise<RipgrepEnd>((resolve) => {
     // --no-config: a configuration file could make ripgrep run programs (--pre).
     // --no-require-git: .gitignore counts also where no repository is.
     const child = spawn(
@@ -86,12 +103,6 @@ export async function runRipgrep(
       )
     })
   })
-  try {
-    return await ended
-  } finally {
-    if (file?.kind === 'file') await file.file.close()
-    await folder.close()
-  }
 }
 
 const longestProblem = 300
