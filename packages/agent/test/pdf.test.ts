@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WorkspaceOptions } from '@halting/agent'
+import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
 /** A PDF with one line of text a page. */
@@ -42,9 +43,15 @@ test('Read shows the pages of a PDF, ten at first, and says how to go on (spec R
   expect(whole).toMatchObject({ isError: false, details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 30 } })
   expect(whole.text).toMatch(/^--- page 1 of 30 ---\nline 1\n--- page 2 of 30 ---\nline 2\n/)
   expect(whole.text).toMatch(/line 10\n\[Pages 1 to 10, 30 in all\. Go on with pages 11-\.\]$/)
+  const last = await use('Read', { file_path: 'a.pdf', pages: '29-30' })
+  expect(last.text).toBe('--- page 29 of 30 ---\nline 29\n--- page 30 of 30 ---\nline 30')
+})
+
+// Each opens the PDF anew, in a thread.
+test.runIf(isDeep)('pages are those that are asked for, twenty at most (spec R-PDF-1)', async () => {
+  const { use } = withPdf(pdfOf(Array.from({ length: 30 }, (_, index) => `line ${index + 1}`)))
   const shown = async (pages: string) => (await use('Read', { file_path: 'a.pdf', pages })).text
   expect(await shown('3')).toBe('--- page 3 of 30 ---\nline 3\n[Pages 3 to 3, 30 in all. Go on with pages 4-.]')
-  expect(await shown('29-30')).toBe('--- page 29 of 30 ---\nline 29\n--- page 30 of 30 ---\nline 30')
   expect(await shown('1-30')).toMatch(/line 20\n\[Pages 1 to 20, /)
   expect(await shown('25-')).toMatch(/line 30$/)
   expect(await shown('31')).toMatch(/has 30 pages, so there is no page 31\.$/)

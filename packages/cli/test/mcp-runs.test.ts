@@ -110,3 +110,9 @@ describe('the servers of a project', () => {
     )
   })
 })
+
+test('servers of a project that cannot be read stop nothing', async () => {
+  writeFileSync(join(folder(), '.mcp.json'), '{"mcpServers": {')
+  const { status, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
+  expect([status, stderr]).toEqual([0, expect.stringContaining('No servers are taken from')])
+})

@@ -1,6 +1,4 @@
 // Holds rules of docs/spec.md: R-MCP-2, R-MCP-6, R-MCP-13: servers in runs of the program. More of them: mcp-runs.test.ts.
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { serverEntries } from '../src/session/mcp.ts'
 import { call, installProgram } from './support/program.ts'
@@ -38,10 +36,4 @@ test.each([
   ['gone.json', 'cannot be read'],
 ])('--mcp-config %s is refused', async (text, problem) => {
   await expect(serverEntries({ mcpConfig: [text] }, {}, { env: {}, cwd: folder() }, {})).rejects.toThrow(problem)
-})
-
-test('servers of a project that cannot be read stop nothing', async () => {
-  writeFileSync(join(folder(), '.mcp.json'), '{"mcpServers": {')
-  const { status, stderr } = await told(['-p', 'hi'], [{ content: 'Done.' }])
-  expect([status, stderr]).toEqual([0, expect.stringContaining('No servers are taken from')])
 })

@@ -2,7 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { call, here, installProgram, linesOf, run, script } from './support/program.ts'
+import type { Flags } from '../src/flags/flags.ts'
+import { openToolbox } from '../src/session/toolbox.ts'
+import { call, here, installProgram, run, script } from './support/program.ts'
 
 installProgram()
 
@@ -25,23 +27,9 @@ test('a plan waits for a person; a yes ends plan mode', async () => {
   expect(readFileSync(join(here(), 'planned.txt'), 'utf8')).toBe('x')
 })
 
-test('without --on-ask defer there is nobody to put anything to', async () => {
-  const toolsOf = async (...flags: readonly string[]): Promise<readonly string[]> => {
-    const replies = script([{ content: 'x' }])
-    const { stdout } = await run([
-      '-p',
-      'hi',
-      '--script',
-      replies,
-      '--output-format',
-      'stream-json',
-      '--verbose',
-      ...flags,
-    ])
-    // What `init` says of its tools is a list of names.
-    return linesOf(stdout)[0]?.['tools'] as readonly string[]
-  }
+test('without --on-ask defer there is nobody to put anything to', () => {
   const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
-  expect((await toolsOf()).filter((name) => personal.includes(name))).toEqual([])
-  expect((await toolsOf('--on-ask', 'defer')).filter((name) => personal.includes(name))).toEqual(personal)
+  const offered = (flags: Flags): readonly string[] =>
+    openToolbox(flags, here(), {}).tools.flatMap(({ name }) => (personal.includes(name) ? [name] : []))
+  expect([offered({}), offered({ onAsk: 'defer' })]).toEqual([[], personal])
 })
