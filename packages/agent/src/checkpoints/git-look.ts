@@ -1,6 +1,6 @@
 import { pathOutside } from '../paths.ts'
-import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
+import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { FileChange } from './change-log.ts'
 import { readObjects } from './git-objects.ts'
@@ -78,7 +78,7 @@ export class GitProject {
     }
     const files = ['index', 'config', 'config.worktree'].flatMap((file) => ['--git-path', file])
     const told = await output(root, [...plain, 'rev-parse', '--show-toplevel', ...files], quiet)
-    const [top, indexFile, ...configFiles] = told?.toString().split('\n').slice(0, 4) ?? []
+    const [top, indexFile, ...configFiles] = told?.split('\n').slice(0, 4) ?? []
     if (top === undefined || top === '' || indexFile === undefined) return undefined
     if ((await output(root, [...plain, 'check-ignore', '-q', '.'], quiet)) !== undefined) return undefined
     return new GitProject(root, [top, indexFile, ...configFiles], quiet)
@@ -148,17 +148,10 @@ export class GitProject {
   }
 
   async #filtersOff(): Promise<readonly string[] | undefined> {
-    const args = [...plain, 'config', '-z', '--name-only', '--get-regexp', '^filter\\.']
-    const told = (await output(this.#root, args, this.#env))?.toString() ?? ''
-    const names = told.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
-    const filters = [...new Set(names)].filter((name) => name !== '')
+    const filters = filtersIn((await output(this.#root, [...plain, ...askForFilters], this.#env)) ?? '')
     // For `-c` the name ends there.
     if (filters.some((name) => name.includes('='))) return undefined
-    return filters.flatMap((name) =>
-      [...['clean', 'smudge', 'process'].map((part) => `${name}.${part}=`), `${name}.required=false`].flatMap(
-        (each) => ['-c', each],
-      ),
-    )
+    return settingsWithout(filters).flatMap(([key, value]) => ['-c', `${key}=${value}`])
   }
 
   /** Files that a filter changes on their way: what stands in the folder is not what git has, whatever the index says. */
@@ -166,17 +159,14 @@ export class GitProject {
     if (git.length === plain.length) return []
     const args = ['ls-files', '-z', '--full-name', '--', '.', ':(exclude,attr:!filter)']
     const told = await output(this.#root, [...git, ...args], this.#env)
-    return told
-      ?.toString()
-      .split('\0')
-      .flatMap((path) => (path === '' ? [] : [join(this.#top, path)]))
+    return told?.split('\0').flatMap((path) => (path === '' ? [] : [join(this.#top, path)]))
   }
 
   async #readIndex(git: readonly string[], limits: LookLimits): Promise<Index | undefined> {
     const stamp = stampAt(this.#indexFile)
     if (this.#index?.stamp === stamp) return this.#index.files
     const args = [...git, 'ls-files', '--stage', '--debug', '-v', '-z', '--full-name', '--', '.']
-    const text = (await output(this.#root, args, this.#env, limits.ms * 2))?.toString()
+    const text = await output(this.#root, args, this.#env, limits.ms * 2)
     if (text === undefined) return undefined
     const files = new Map<string, Indexed>()
     const unwatched: string[] = []
@@ -205,7 +195,7 @@ export class GitProject {
     const told = await output(this.#root, [...git, ...args, '--', '.'], this.#env, limits.ms * 2)
     if (told === undefined) return undefined
     const paths = new Set<string>()
-    for (const entry of told.toString().split('\0')) {
+    for (const entry of told.split('\0')) {
       const fields = fieldsBefore[entry.charAt(0)]
       if (fields === undefined) continue
       const path = join(this.#top, entry.split(' ').slice(fields).join(' '))
@@ -269,24 +259,12 @@ function withFolders(change: FileChange, root: string, startedMs: number): FileC
   return madeFolders.length === 0 ? change : { ...change, madeFolders }
 }
 
-/** What git says; undefined when it fails, says too much or takes too long. */
-function output(
+/** What git says; undefined when it fails or takes too long. */
+async function output(
   cwd: string,
   args: readonly string[],
   env: Environment,
   timeoutMs = 5_000,
-): Promise<Buffer | undefined> {
-  return new Promise((resolve) => {
-    const git = spawn('git', args, {
-      cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    })
-    const chunks: Buffer[] = []
-    git.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-    git.once('error', () => resolve(undefined))
-    git.once('close', (code) => resolve(code === 0 ? Buffer.concat(chunks) : undefined))
-  })
+): Promise<string | undefined> {
+  return (await gitOutput(cwd, args, env, { timeoutMs }))?.text
 }

@@ -1,8 +1,9 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { StringDecoder } from 'node:string_decoder'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { type Piped, spawnPiped } from '../sandbox/spawn-piped.ts'
 import type { HookProcesses } from './processes.ts'
 
 /** How a hook ended, whatever it is made of. Always a value. */
@@ -87,27 +88,11 @@ export async function runCommand(call: CommandCall, processes: HookProcesses): P
   }
 }
 
-type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
-
 function start({ command, cwd, sandbox, readable }: CommandCall, env: CommandCall['env']): Piped {
-  const own = ['pipe', 'pipe', 'pipe'] as const
   // Of a pipe that is a socket bash thinks that it is a remote shell, and reads the start-up file of the person.
-  const args = ['--norc', '-c', command]
-  if (sandbox === undefined || sandbox.excludes(command))
-    return spawn('bash', args, { cwd, detached: true, env, stdio: [...own] })
-  const held = sandbox.sandboxed(
-    { file: 'bash', args, directory: cwd, env, firstDescriptor: own.length },
-    sandbox.describe('project', readable),
-  )
-  let child: Piped | undefined
-  try {
-    const stdio = [...own, ...held.descriptors]
-    // The first three are pipes, which the types do not know of a longer list.
-    child = spawn(held.file, held.args, { cwd, detached: true, env: held.env, stdio }) as Piped
-    return child
-  } finally {
-    held.started(child)
-  }
+  const bash = { file: 'bash', args: ['--norc', '-c', command], cwd, env }
+  if (sandbox === undefined || sandbox.excludes(command)) return spawnPiped(bash)
+  return spawnPiped(bash, { sandbox, described: sandbox.describe('project', readable) })
 }
 
 /** The beginning of what comes out of a pipe; the rest is read and dropped. */

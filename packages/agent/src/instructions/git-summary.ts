@@ -1,20 +1,19 @@
-import { spawn } from 'node:child_process'
 import { pathOutside } from '../paths.ts'
 import { gitTurnedOff } from '../tools/git-environment.ts'
+import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
 import type { Environment } from '../tools/limits.ts'
 
 /** Lines of changed files that are shown. */
 const mostLines = 30
 const lineCharacters = 200
-const mostBytes = 1024 * 1024
-const timeoutMs = 1_500
+const limits = { mostBytes: 1024 * 1024, timeoutMs: 1_500 }
 
 /** Branch and changed files in a few lines; undefined outside of a repository, and where git does not say in time. */
 export async function gitSummary(cwd: string, env: Environment): Promise<string | undefined> {
   const quiet = gitEnvironment(cwd, env)
-  const names = await output(cwd, ['config', '-z', '--name-only', '--get-regexp', '^filter\\.'], quiet)
+  const names = await gitOutput(cwd, askForFilters, quiet, limits)
   const args = ['status', '--porcelain=v1', '-z', '--branch', '--untracked-files=normal', '--ignore-submodules=all']
-  const told = await output(cwd, [...args, '--', '.'], withoutFilters(quiet, names?.text ?? ''))
+  const told = await gitOutput(cwd, [...args, '--', '.'], withoutFilters(quiet, names?.text ?? ''), limits)
   if (told === undefined || told.text === '') return undefined
   const [branch = '', ...entries] = told.text.split('\0')
   const lines = changesIn(entries)
@@ -59,12 +58,7 @@ function gitEnvironment(cwd: string, env: Environment): Environment {
 
 /** Filters are commands, and git runs them to tell what has changed. */
 function withoutFilters(env: Environment, told: string): Environment {
-  const names = told.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
-  const filters = [...new Set(names)].filter((name) => name !== '')
-  const off = filters.flatMap((name) => [
-    ...['clean', 'smudge', 'process'].map((part) => [`${name}.${part}`, ''] as const),
-    [`${name}.required`, 'false'] as const,
-  ])
+  const off = settingsWithout(filtersIn(told))
   const before = Number(env['GIT_CONFIG_COUNT'])
   return {
     ...env,
@@ -76,34 +70,4 @@ function withoutFilters(env: Environment, told: string): Environment {
       ]),
     ),
   }
-}
-
-interface Told {
-  readonly text: string
-  readonly isCut: boolean
-}
-
-/** What git says, its beginning where it says much; undefined when it fails or takes too long. */
-function output(cwd: string, args: readonly string[], env: Environment): Promise<Told | undefined> {
-  return new Promise((resolve) => {
-    const git = spawn('git', args, {
-      cwd,
-      env,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    })
-    const chunks: Buffer[] = []
-    let size = 0
-    git.stdout.on('data', (chunk: Buffer) => {
-      size += chunk.length
-      if (size <= mostBytes) chunks.push(chunk)
-      else git.kill('SIGKILL')
-    })
-    git.once('error', () => resolve(undefined))
-    git.once('close', (code) => {
-      const isCut = size > mostBytes
-      resolve(code === 0 || isCut ? { text: Buffer.concat(chunks).toString(), isCut } : undefined)
-    })
-  })
 }

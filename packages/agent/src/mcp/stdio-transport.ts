@@ -1,8 +1,9 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import { type Piped, spawnPiped } from '../sandbox/spawn-piped.ts'
 import { endGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 import type { ProcessTable } from '../tools/process-table.ts'
 import type { StdioServer } from './config.ts'
@@ -143,8 +144,6 @@ export class StdioTransport implements Transport {
   }
 }
 
-type Piped = ChildProcess & Pick<ChildProcessWithoutNullStreams, 'stdin' | 'stdout' | 'stderr'>
-
 /** Some servers write what is meant for people to stdout: it is passed over. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
@@ -162,21 +161,10 @@ function startServer({ command, args, env }: StdioServer, place: StdioPlace, mar
   const { cwd, sandbox } = place
   const outer = place.env[markVariable]
   const all = { ...place.env, ...env, [markVariable]: outer === undefined ? mark : `${outer},${mark}` }
-  const own = ['pipe', 'pipe', 'pipe'] as const
-  if (sandbox === undefined) return spawn(command, args, { cwd, detached: true, env: all, stdio: [...own] })
-  const held = sandbox.sandboxed(
-    { file: command, args, directory: cwd, env: all, firstDescriptor: own.length },
-    sandbox.describe('project'),
+  return spawnPiped(
+    { file: command, args, cwd, env: all },
+    sandbox === undefined ? undefined : { sandbox, described: sandbox.describe('project') },
   )
-  let child: Piped | undefined
-  try {
-    const stdio = [...own, ...held.descriptors]
-    // The first three are pipes, which the types do not know of a longer list.
-    child = spawn(held.file, held.args, { cwd, detached: true, env: held.env, stdio }) as Piped
-    return child
-  } finally {
-    held.started(child)
-  }
 }
 
 function exitWithin(child: ChildProcess, limitMs: number): Promise<void> {

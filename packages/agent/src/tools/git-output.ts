@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import type { Environment } from './limits.ts'
+
+export interface GitOutput {
+  readonly text: string
+  /** Git had more to say: it was ended. */
+  readonly isCut: boolean
+}
+
+/** What git says, its beginning where it says more than `mostBytes`; undefined when it fails or takes too long. */
+export function gitOutput(
+  cwd: string,
+  args: readonly string[],
+  env: Environment,
+  { timeoutMs, mostBytes = Infinity }: { readonly timeoutMs: number; readonly mostBytes?: number },
+): Promise<GitOutput | undefined> {
+  return new Promise((resolve) => {
+    const git = spawn('git', args, {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    git.stdout.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= mostBytes) chunks.push(chunk)
+      else git.kill('SIGKILL')
+    })
+    git.once('error', () => resolve(undefined))
+    git.once('close', (code) => {
+      const isCut = size > mostBytes
+      resolve(code === 0 || isCut ? { text: Buffer.concat(chunks).toString(), isCut } : undefined)
+    })
+  })
+}
+
+/** Asks for the settings of filters by name: each is `filter.NAME.KEY`. */
+export const askForFilters = ['config', '-z', '--name-only', '--get-regexp', '^filter\\.'] as const
+
+/** The sections of filters in what git answers to that, each once: `filter.NAME`. */
+export function filtersIn(told: string): readonly string[] {
+  const sections = told.split('\0').map((name) => name.slice(0, Math.max(0, name.lastIndexOf('.'))))
+  return [...new Set(sections)].filter((section) => section !== '')
+}
+
+/** The settings that leave filters with nothing to run. */
+export function settingsWithout(filters: readonly string[]): readonly (readonly [key: string, value: string])[] {
+  return filters.flatMap((section) => [
+    ...['clean', 'smudge', 'process'].map((part) => [`${section}.${part}`, ''] as const),
+    [`${section}.required`, 'false'] as const,
+  ])
+}
