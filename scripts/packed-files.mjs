@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 810 * kilobyte, unpacked: 3_050 * kilobyte },
+    mostBytes: { packed: 820 * kilobyte, unpacked: 3_080 * kilobyte },
   },
   halting: {
     holds: [

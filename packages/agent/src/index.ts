@@ -26,6 +26,7 @@ export { type PermissionMode, permissionModes } from './permissions/rule-book.ts
 export { type Behavior, PermissionRuleError, type RuleProblem, type RuleText } from './permissions/rule.ts'
 export { BoundedOutput } from './tools/bounded-output.ts'
 export { createBashTool, type BashInput } from './tools/bash.ts'
+export { backgroundOf, type BackgroundOptions } from './tools/background.ts'
 export { createCodingTools } from './tools/coding-tools.ts'
 export { createEditTool } from './tools/edit.ts'
 export type { EditInput } from './tools/edit-file.ts'

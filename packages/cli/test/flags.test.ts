@@ -27,6 +27,7 @@ describe('what the table reads', () => {
       '-r': ['abc', { resume: 'abc' }],
       '--resume': ['abc', { resume: 'abc' }],
       '--on-ask': ['defer', { onAsk: 'defer' }],
+      '--background': ['keep', { background: 'keep' }],
       '--message': ['no', { message: 'no' }],
       '--format': ['markdown', { format: 'markdown' }],
       '--output': ['a.html', { output: 'a.html' }],

@@ -258,6 +258,10 @@ function notesOf(options: LoopOptions): readonly string[] {
     notes.push(
       'What hooks ask a model (`ask`) is not in the number of requests: limits in dollars and tokens hold it. What they ask past the run is not counted at all.',
     )
+  if (options.background?.atEnd === 'wait')
+    notes.push(
+      `At an answer the run waits for what runs in the background: each time ${options.background.waitMs / 1000} s at most, or nine tenths of the time that its limit leaves. What the model then says is a turn.`,
+    )
   if ((options.postRun?.length ?? 0) > 0) notes.push('Work after the run has bounds of its own.')
   return notes
 }

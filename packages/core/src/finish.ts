@@ -12,6 +12,7 @@ import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/run-hooks.ts'
 import { activeMs, committedUsd } from './turn/figures.ts'
+import { leaveTasks } from './turn/tasks.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
 export async function finish(run: Run, draft: Draft): Promise<Ended> {
@@ -45,6 +46,7 @@ async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Pr
   if (draft.reason !== 'needs_approval') closeOpenCalls(run)
   sayEnding(run, draft)
   if (how === 'with_hooks') await lastHooks(run, draft)
+  if (how === 'with_hooks') await leaveTasks(run, draft)
   // A request to go on serves one decision, and that one is made.
   run.setContinuation(run.continuation.withContinuationRequested(false))
   if (draft.reason === 'completed') startPostRun(run)

@@ -71,9 +71,11 @@ export function optional(check: Given): Given {
 }
 
 /** One of these texts. */
-export function isEither(first: string, second: string): Given {
+export function isEither(...texts: readonly [string, string, ...string[]]): Given {
+  const quoted = texts.map((text) => `'${text}'`)
+  const must = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
   return (name, value) => {
-    if (value !== first && value !== second) refuse(name, `'${first}' or '${second}'`, value)
+    if (!texts.some((text) => text === value)) refuse(name, must, value)
   }
 }
 

@@ -18,6 +18,10 @@ export interface Inbox {
   takeSignals(): readonly StopSignalJson[] | undefined
   /** What was set since it was last asked for, as one change. */
   takeSettings(): SettingsChange | undefined
+  /** Messages wait that a run takes when it would end, or a stop does. */
+  readonly hasAny: boolean
+  /** Calls back when a message or a stop comes. Gives the way to be called no more. */
+  onArrival(listener: () => void): () => void
 }
 
 /** A message as it is handed in. */
@@ -64,6 +68,7 @@ class MessageInbox implements OpenInbox {
   #signals: StopSignalJson[] | undefined
   #settings: SettingsChange | undefined
   #derived = 0
+  readonly #listeners = new Set<() => void>()
 
   constructor(idsTaken: () => Iterable<string>) {
     this.#idsTaken = idsTaken
@@ -75,7 +80,9 @@ class MessageInbox implements OpenInbox {
 
   put({ kind, content, id = this.#newId() }: HandedInMessage): string {
     isName('The id of a message', id)
-    if (!this.#isKnown(id)) this.#waiting = [...this.#waiting, { id, kind, content: messageContentOf(content) }]
+    if (this.#isKnown(id)) return id
+    this.#waiting = [...this.#waiting, { id, kind, content: messageContentOf(content) }]
+    this.#arrived()
     return id
   }
 
@@ -88,6 +95,20 @@ class MessageInbox implements OpenInbox {
 
   stop(signal: StopSignal): void {
     ;(this.#signals ??= []).push(signal.toJSON())
+    this.#arrived()
+  }
+
+  get hasAny(): boolean {
+    return this.#waiting.length > 0 || this.#signals !== undefined
+  }
+
+  onArrival(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #arrived(): void {
+    for (const listener of this.#listeners) listener()
   }
 
   get settings(): SettingsChange | undefined {
@@ -169,4 +190,6 @@ export const closedInbox: Inbox = Object.freeze<Inbox>({
   enterTaken: () => {},
   takeSignals: () => undefined,
   takeSettings: () => undefined,
+  hasAny: false,
+  onArrival: () => () => {},
 })

@@ -1,3 +1,4 @@
+import { isBackground, type Background } from './background.ts'
 import { tokenTargetBound } from './budget/token-target.ts'
 import { Ledger } from './budget/ledger.ts'
 import { nanosOf, noPrices, type Prices } from './budget/prices.ts'
@@ -104,6 +105,8 @@ export interface LoopOptions {
   readonly stopHooks?: readonly StopHook[]
   readonly postRun?: readonly PostRunTask[]
   readonly cancellation?: readonly CanProvideCancellationSignal[]
+  /** What tools start that goes on beside the run, such as `backgroundOf` of `@halting/agent` (spec R-BACK-1). */
+  readonly background?: Background
 
   readonly prices?: Prices
   readonly tokens?: Tokens
@@ -168,6 +171,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   stopHooks: isListOf(isStopHook),
   postRun: isListOf(isTask),
   cancellation: isListOf(isSource),
+  background: isBackground,
   prices: isPrices,
   tokens: isTokens,
   context: isContext,
@@ -303,6 +307,7 @@ function newContext(options: LoopOptions): RunContext {
     moreTools: options.moreTools ?? null,
     guards: registerGuards(guardsOf(options)),
     cancellation: options.cancellation ?? [],
+    background: options.background ?? null,
     hooks: createHookRegistry(options.hooks),
     stopHooks: registerStopHooks(options.stopHooks ?? []),
     postRun: options.postRun ?? [],

@@ -1,4 +1,5 @@
 import type { AllowanceLimits } from './allowance.ts'
+import type { Background } from './background.ts'
 import type { HeldBack, Ledger } from './budget/ledger.ts'
 import type { Prices } from './budget/prices.ts'
 import type { AbortScope } from './cancel/abort.ts'
@@ -95,6 +96,8 @@ export interface RunContext {
   readonly moreTools: ((name: string) => AnyTool | undefined) | null
   readonly guards: readonly RegisteredGuard[]
   readonly cancellation: readonly CanProvideCancellationSignal[]
+  /** What goes on beside the run; null: nothing does. */
+  readonly background: Background | null
   readonly hooks: HookRegistry
   readonly stopHooks: readonly RegisteredStopHook[]
   readonly postRun: readonly PostRunTask[]

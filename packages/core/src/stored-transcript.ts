@@ -49,6 +49,14 @@ const isAttachment: Check = isOneOf('type', {
   informational: isObject({ message: isText }),
 })
 
+const isTaskNotes: Check = isListOf(
+  isOneOf('type', {
+    started: isObject({ id: isText, description: isText }),
+    ended: isObject({ id: isText, status: isText, summary: isText }),
+    left: isObject({ id: orNull(isText), how: isText, description: isText }),
+  }),
+)
+
 const named = { id: isText }
 
 /** The entries of a transcript, as `toJSON` writes them. */
@@ -59,6 +67,7 @@ export const isTranscript: Check = isListOf(
       message: isObject({ role: isExactly('user'), content: isContent }),
       origin: isText,
       details: optional(isObject()),
+      tasks: optional(isTaskNotes),
     }),
     assistant: isObject({
       ...named,
@@ -73,7 +82,7 @@ export const isTranscript: Check = isListOf(
       }),
       error: optional(isText),
     }),
-    attachment: isObject({ ...named, attachment: isAttachment }),
+    attachment: isObject({ ...named, attachment: isAttachment, tasks: optional(isTaskNotes) }),
     compact_boundary: isObject({
       ...named,
       messages: isModelMessages,

@@ -1,3 +1,4 @@
+import type { TaskNote } from './background.ts'
 import { CallIds } from './call-ids.ts'
 import { hashText } from './hash.ts'
 import type { Json } from './json.ts'
@@ -27,6 +28,8 @@ export type UserEntry = {
   readonly inboxId?: string
   /** Structured results by call id, for programs; the model does not see them. */
   readonly details?: { readonly [callId: string]: Json }
+  /** What it tells of work beside the run (spec R-BACK-2). */
+  readonly tasks?: readonly TaskNote[]
 }
 
 export type AssistantEntry = {
@@ -50,7 +53,13 @@ export type Attachment =
     }
   | { readonly type: 'informational'; readonly message: string }
 
-type AttachmentEntry = { readonly kind: 'attachment'; readonly id: string; readonly attachment: Attachment }
+type AttachmentEntry = {
+  readonly kind: 'attachment'
+  readonly id: string
+  readonly attachment: Attachment
+  /** What became of work beside the run when it ended. */
+  readonly tasks?: readonly TaskNote[]
+}
 
 /** From here on the model is shown `messages` in place of everything before. */
 type CompactBoundaryEntry = {

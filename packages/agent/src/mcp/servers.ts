@@ -10,6 +10,7 @@ import { uniqueToolName, validServerName } from './names.ts'
 import { promptNamed, promptNamesOf } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
 import { type McpStatus, ServerHandle } from './server-handle.ts'
+import { tellingProgress } from '../tools/telling-progress.ts'
 import { serverTool, type ServerToolOptions } from './server-tool.ts'
 import { createToolSearch } from './tool-search.ts'
 
@@ -216,7 +217,7 @@ export class McpServers {
         seen.add(offered.name)
         const name = uniqueToolName(handle.name, offered.name, (taken) => tools.has(taken))
         if (tools.has(name)) continue
-        tools.set(name, serverTool(name, offered, handle, this.#toolOptions))
+        tools.set(name, tellingProgress(serverTool(name, offered, handle, this.#toolOptions)))
       }
     }
     // What it has seen stays, also where it must search from now on.

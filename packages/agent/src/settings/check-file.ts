@@ -30,6 +30,7 @@ export interface Fields {
   readonly cleanupPeriodDays?: number
   readonly redactSecrets?: boolean
   readonly fileCheckpointingEnabled?: boolean
+  readonly background?: 'wait' | 'stop' | 'keep'
   readonly disableAllHooks?: boolean
   readonly allowManagedHooksOnly?: boolean
   readonly allowManagedPermissionRulesOnly?: boolean

@@ -19,6 +19,8 @@ export interface Settings {
   readonly redactSecrets?: boolean
   /** Whether what files were is kept before they are changed; it is when absent. */
   readonly fileCheckpointingEnabled?: boolean
+  /** What becomes of commands that still run when a run would end; `wait` when absent. */
+  readonly background?: 'wait' | 'stop' | 'keep'
   /** The model to ask where neither a flag nor the environment names one. */
   readonly model?: string
   /** Variables of the run and of its tools. */
@@ -73,7 +75,14 @@ export interface CountingFile {
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
 /** By these an administrator alone says which hooks run, and which rules allow. */
 const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
-const singleFields = ['apiKeyHelper', 'cleanupPeriodDays', 'fileCheckpointingEnabled', 'model', 'statusLine'] as const
+const singleFields = [
+  'apiKeyHelper',
+  'background',
+  'cleanupPeriodDays',
+  'fileCheckpointingEnabled',
+  'model',
+  'statusLine',
+] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
 export function merged(

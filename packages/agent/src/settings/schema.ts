@@ -161,6 +161,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
+  background: stop(z.enum(['wait', 'stop', 'keep'], says('one of wait, stop, keep'))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),
   allowManagedPermissionRulesOnly: passOver(truth),

@@ -1,3 +1,4 @@
+import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 
 /** A command that runs beside the conversation. */
@@ -5,17 +6,49 @@ export interface BackgroundTask {
   readonly id: string
   readonly command: string
   readonly shell: ShellCommand
+  /** As it is told. */
+  readonly started: TaskStarted
   state: 'running' | 'stopped' | ShellEnd
+  /** Its end was told, or is about to be by whoever set this. */
+  isTold: boolean
+}
+
+/** The words in which tasks are told: in a file of their own, which runs without tasks do not load. */
+interface Words {
+  shownCommand(command: string, redact: ((text: string) => string) | undefined): string
+  endOf(task: BackgroundTask): readonly TaskEnded[]
 }
 
 /** The background commands of a session, under ids that are never given twice. */
 export class BackgroundTasks {
+  /** What becomes of tasks when the run ends; undefined where nobody tells the model of their end. */
+  atEnd: Background['atEnd'] | undefined
+  /** Takes secrets out of what is told, where a person wants that. */
+  redact: ((text: string) => string) | undefined
   readonly #tasks = new Map<string, BackgroundTask>()
+  readonly #listeners = new Set<() => void>()
+  #words: Words | undefined
+  /** Tasks that processes before this one gave an id. */
+  #earlier = 0
 
-  add(command: string, shell: ShellCommand): BackgroundTask {
-    const task: BackgroundTask = { id: `bash_${this.#tasks.size + 1}`, command, shell, state: 'running' }
-    this.#tasks.set(task.id, task)
-    void follow(task)
+  /** Ids of processes before this one; they are not given again. */
+  passEarlier(ids: Iterable<string>): void {
+    for (const id of ids) this.#earlier = Math.max(this.#earlier, numberOf(id))
+  }
+
+  isEarlier(id: string): boolean {
+    return numberOf(id) > 0 && numberOf(id) <= this.#earlier
+  }
+
+  add(command: string, shell: ShellCommand, words: Words): BackgroundTask {
+    this.#words = words
+    const id = `bash_${this.#earlier + this.#tasks.size + 1}`
+    const description = words.shownCommand(command, this.redact)
+    const { trace } = shell
+    const started: TaskStarted = { type: 'started', id, description, ...(trace !== undefined && { trace }) }
+    const task: BackgroundTask = { id, command, shell, started, state: 'running', isTold: false }
+    this.#tasks.set(id, task)
+    void this.#follow(task)
     return task
   }
 
@@ -27,15 +60,56 @@ export class BackgroundTasks {
     return [...this.#tasks.keys()]
   }
 
+  get running(): readonly BackgroundTask[] {
+    return [...this.#tasks.values()].filter(({ state }) => state === 'running')
+  }
+
+  /** Ends that nobody was told of. */
+  get untold(): readonly TaskEnded[] {
+    return [...this.#tasks.values()].flatMap((task) => (task.isTold ? [] : this.endOf(task)))
+  }
+
+  /** How a task ended; nothing while it runs. */
+  endOf(task: BackgroundTask): readonly TaskEnded[] {
+    return task.state === 'running' ? [] : (this.#words?.endOf(task) ?? [])
+  }
+
+  /** News of its end, for the result of a tool that tells of it; none when it runs, or was told of before. */
+  newsOfEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
+    const tasks = task.isTold ? [] : this.endOf(task)
+    if (tasks.length === 0) return {}
+    task.isTold = true
+    return { tasks }
+  }
+
+  /** Calls back when a task has ended. Gives the way to be called no more. */
+  onEnd(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
   /** Ends a task and all that it started. Resolves when it is gone. */
   async stop(task: BackgroundTask): Promise<void> {
+    if (task.state !== 'running') return
     task.state = 'stopped'
     await task.shell.end()
+    this.#tellEnd()
+  }
+
+  /** Notes how the task ended, unless it was stopped. Never rejects: `ended` does not. */
+  async #follow(task: BackgroundTask): Promise<void> {
+    const end = await task.shell.ended
+    if (task.state !== 'running') return
+    task.state = end
+    this.#tellEnd()
+  }
+
+  #tellEnd(): void {
+    for (const listener of this.#listeners) listener()
   }
 }
 
-/** Notes how the task ended, unless it was stopped. Never rejects: `ended` does not. */
-async function follow(task: BackgroundTask): Promise<void> {
-  const end = await task.shell.ended
-  if (task.state === 'running') task.state = end
+/** 0 for an id of another form. */
+function numberOf(id: string): number {
+  return Number(/^bash_(\d{1,9})$/.exec(id)?.[1] ?? 0)
 }

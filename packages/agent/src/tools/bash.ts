@@ -62,10 +62,15 @@ async function startInBackground(
   started.shell.letGo()
   // TaskOutput shows its head and tail.
   started.shell.spool?.drop()
-  const { id } = workspace.tasks.add(command, started.shell)
+  // Loaded when used.
+  const { endOf, shownCommand, startedWords } = await import('./task-words.ts')
+  const { tasks } = workspace
+  tasks.redact = workspace.redact
+  const task = tasks.add(command, started.shell, { endOf, shownCommand })
   return {
-    content: `Started in the background as ${id}. TaskOutput reads what it writes, TaskStop ends it.`,
-    details: { backgroundTaskId: id },
+    content: startedWords(task, tasks.atEnd),
+    details: { backgroundTaskId: task.id },
+    tasks: [task.started],
   }
 }
 
@@ -100,7 +105,11 @@ type Started =
 
 async function start(command: string, workspace: Workspace): Promise<Started> {
   // Loaded when used.
-  const { startShellCommand } = await import('./shell-command.ts')
+  const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
+    import('./shell-command.ts'),
+    import('./leave-running.ts'),
+  ])
+  workspace.leaveRunning = leaveRunning
   try {
     return { kind: 'started', shell: startShellCommand(command, workspace, accessOf(command)) }
   } catch (thrown) {

@@ -1,6 +1,7 @@
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { createBashTool } from './bash.ts'
 import { tellingChanges } from './telling-changes.ts'
+import { tellingProgress } from './telling-progress.ts'
 import { createEditTool } from './edit.ts'
 import { createGlobTool } from './glob.ts'
 import { createGrepTool } from './grep.ts'
@@ -32,5 +33,5 @@ export function createCodingTools(where: WorkspaceOptions | Workspace): readonly
     createNotebookEditTool(workspace),
     createWebFetchTool(workspace),
   ]
-  return tools.map((tool) => tellingChanges(tool, workspace))
+  return tools.map((tool) => tellingProgress(tellingChanges(tool, workspace)))
 }

@@ -10,6 +10,8 @@ export interface ProcessGroup {
    * once such a group is empty its number may be given to strangers, so only what carries the mark is ours.
    */
   readonly knownBy: 'group' | 'mark'
+  /** What left the group is no part of it any more: it is to live on. */
+  readonly leaves?: 'detached'
 }
 
 /** The variable that carries the marks; a nested agent adds its own to those it was given. */
@@ -63,6 +65,14 @@ interface Member {
   readonly isMarked: boolean
 }
 
+/** Processes of a command that left its group, such as a server that detached itself. None is known without /proc. */
+export function detachedOf(group: ProcessGroup): readonly number[] {
+  const all: ProcessGroup = { groupId: group.groupId, mark: group.mark, knownBy: group.knownBy }
+  return (membersOf(all) ?? [])
+    .filter(({ groupId, isMarked }) => isMarked && groupId !== group.groupId)
+    .map(({ processId }) => processId)
+}
+
 /** What runs of the group, zombies left out: under an init that does not reap they stay for ever. Undefined without /proc. */
 function membersOf(group: ProcessGroup): readonly Member[] | undefined {
   const ids = process.platform === 'linux' ? processIds() : undefined
@@ -70,6 +80,7 @@ function membersOf(group: ProcessGroup): readonly Member[] | undefined {
   const found = ids.flatMap((processId): readonly Member[] => {
     const groupId = processId === process.pid ? undefined : groupOf(processId)
     if (groupId === undefined) return []
+    if (group.leaves === 'detached' && groupId !== group.groupId) return []
     const isMarked = hasMark(processId, group.mark)
     return isMarked || groupId === group.groupId ? [{ processId, groupId, isMarked }] : []
   })

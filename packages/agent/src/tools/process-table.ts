@@ -1,47 +1,89 @@
-import { endGroup, isRunning, type ProcessGroup, signalGroup } from './process-group.ts'
+import type { Readable } from 'node:stream'
+import { detachedOf, endGroup, isRunning, type ProcessGroup, signalGroup } from './process-group.ts'
+
+/** What a group is to people, and the pipe that it writes into. */
+export interface Origin {
+  readonly command: string
+  readonly pipe: Readable | undefined
+  /** The sandbox holds it: nothing of it outlives this program. */
+  readonly isHeld: boolean
+}
+
+/** Of what is no command of the model. */
+const unnamed: Origin = { command: '', pipe: undefined, isHeld: false }
+
+/** A command that ended and left something behind. */
+export interface LeftBehind {
+  readonly group: ProcessGroup
+  readonly origin: Origin
+}
 
 /**
  * Every process group that this session started and that may still run.
  *
- * P1: nothing survives `dispose()`.
- * P2: nothing survives the program's own exit, also when nobody disposed: an exit listener is there while anything runs.
+ * P1: nothing that is in the table survives `dispose()`.
+ * P2: nothing of it survives the program's own exit, also when nobody disposed: an exit listener is there while anything runs.
  */
 export class ProcessTable {
-  readonly #groups = new Set<ProcessGroup>()
+  readonly #groups = new Map<ProcessGroup, Origin>()
   readonly #graceMs: number
   readonly #killAll = (): void => {
-    for (const group of this.#groups) signalGroup(group, 'SIGKILL')
+    for (const group of this.#groups.keys()) signalGroup(group, 'SIGKILL')
   }
 
   constructor(graceMs: number) {
     this.#graceMs = graceMs
   }
 
-  add(group: ProcessGroup): void {
+  add(group: ProcessGroup, origin: Origin = unnamed): void {
     if (this.#groups.size === 0) process.once('exit', this.#killAll)
-    this.#groups.add(group)
+    this.#groups.set(group, origin)
   }
 
   /** A command has ended by itself; what it left in the background is kept in the table. */
   release(group: ProcessGroup): void {
+    const origin = this.#groups.get(group)
     const leftBehind: ProcessGroup = { ...group, knownBy: 'mark' }
-    if (isRunning(leftBehind)) this.#groups.add(leftBehind)
-    this.#forget(group)
+    if (origin !== undefined && isRunning(leftBehind)) this.#groups.set(leftBehind, origin)
+    this.leave(group)
+  }
+
+  /** What commands that ended have left and that still runs. */
+  get leftBehind(): readonly LeftBehind[] {
+    return [...this.#groups].flatMap(([group, origin]) =>
+      group.knownBy === 'mark' && isRunning(group) ? [{ group, origin }] : [],
+    )
+  }
+
+  has(group: ProcessGroup): boolean {
+    return this.#groups.has(group)
   }
 
   /** Ends a command and all that it started. Resolves when it is gone. */
   async end(group: ProcessGroup): Promise<void> {
     if (!this.#groups.has(group)) return
     await endGroup(group, this.#graceMs)
-    this.#forget(group)
+    this.leave(group)
+  }
+
+  /** From now on what left this group lives on. Gives its processes, and what is left of the group. */
+  leaveDetached(group: ProcessGroup): { readonly detached: readonly number[]; readonly rest: ProcessGroup } {
+    const origin = this.#groups.get(group)
+    const detached = origin === undefined ? [] : detachedOf(group)
+    if (origin === undefined || detached.length === 0) return { detached: [], rest: group }
+    const rest: ProcessGroup = { ...group, leaves: 'detached' }
+    if (isRunning(rest)) this.#groups.set(rest, origin)
+    this.leave(group)
+    return { detached, rest }
+  }
+
+  /** This group is nobody's any more: it lives on. */
+  leave(group: ProcessGroup): void {
+    this.#groups.delete(group)
+    if (this.#groups.size === 0) process.off('exit', this.#killAll)
   }
 
   async dispose(): Promise<void> {
-    await Promise.all([...this.#groups].map((group) => this.end(group)))
-  }
-
-  #forget(group: ProcessGroup): void {
-    this.#groups.delete(group)
-    if (this.#groups.size === 0) process.off('exit', this.#killAll)
+    await Promise.all([...this.#groups.keys()].map((group) => this.end(group)))
   }
 }

@@ -31,6 +31,18 @@ export interface ShellCommand {
   end(): Promise<void>
   /** From now on the command does not keep this program alive. */
   letGo(): void
+  /** The sandbox holds it: it cannot outlive this program. */
+  readonly isHeld: boolean
+  /** The group of the shell; undefined where it did not start. */
+  readonly groupId: number | undefined
+  /** By which a later process finds it again; undefined where it did not start. */
+  readonly trace: string | undefined
+  /** The pipe that it writes into. */
+  readonly pipe: Readable | undefined
+  /** What left the group of the command lives on, whatever becomes of the command. Gives its processes. */
+  leaveDetached(): readonly number[]
+  /** Whatever becomes of this program, the command lives on. */
+  leave(): void
 }
 
 /** What a command needs to know of the session; a `Workspace` is one. */
@@ -65,15 +77,20 @@ export function startShellCommand(
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
-  const child = spawnShell(prelude + command, { command, place, mark, access })
+  const { child, isHeld } = spawnShell(prelude + command, { command, place, mark, access })
   const ended = endOf(child, output, place)
-  if (child.pid === undefined) return { output, spool, ended, end: async () => undefined, letGo: () => undefined }
-  const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
-  place.processes.add(group)
+  if (child.pid === undefined) return { output, spool, ended, isHeld, ...notStarted }
+  let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
+  const pipe = child.stdout ?? undefined
+  place.processes.add(group, { command, pipe, isHeld })
   let isEnding = false
   return {
     output,
     spool,
+    isHeld,
+    groupId: child.pid,
+    trace: `${child.pid} ${mark}`,
+    pipe,
     ended: ended.then((end) => {
       if (!isEnding) place.processes.release(group)
       return end
@@ -84,10 +101,26 @@ export function startShellCommand(
     },
     letGo() {
       child.unref()
-      for (const pipe of pipesOf(child)) unref(pipe)
+      for (const each of pipesOf(child)) unref(each)
     },
+    leaveDetached() {
+      const { detached, rest } = place.processes.leaveDetached(group)
+      group = rest
+      return detached
+    },
+    leave: () => place.processes.leave(group),
   }
 }
+
+const notStarted = {
+  groupId: undefined,
+  trace: undefined,
+  pipe: undefined,
+  end: async () => undefined,
+  letGo: () => undefined,
+  leaveDetached: () => [],
+  leave: () => undefined,
+} as const
 
 interface ToSpawn {
   readonly command: string
@@ -97,7 +130,10 @@ interface ToSpawn {
 }
 
 /** @throws SandboxError for a command that cannot be held: it is not started. */
-function spawnShell(script: string, { command, place, mark, access }: ToSpawn): ChildProcess {
+function spawnShell(
+  script: string,
+  { command, place, mark, access }: ToSpawn,
+): { readonly child: ChildProcess; readonly isHeld: boolean } {
   const directory = place.shellDirectory
   const plain = {
     file: 'bash',
@@ -108,14 +144,15 @@ function spawnShell(script: string, { command, place, mark, access }: ToSpawn): 
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
   const { sandbox } = place
   if (sandbox === undefined || sandbox.excludes(command)) {
-    return spawn(plain.file, plain.args, { cwd: directory, detached: true, env: plain.env, stdio: [...own] })
+    const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
+    return { child: spawn(plain.file, plain.args, options), isHeld: false }
   }
   const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access))
   let child: ChildProcess | undefined
   try {
     const stdio = [...own, ...held.descriptors]
     child = spawn(held.file, held.args, { cwd: directory, detached: true, env: held.env, stdio })
-    return child
+    return { child, isHeld: true }
   } finally {
     held.started(child)
   }

@@ -42,6 +42,7 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
       return {
         content: `${state}\n${output === '' ? '(no output yet)' : output}${note}`,
         details: { task_id: id, state },
+        ...workspace.tasks.newsOfEnd(task),
       }
     },
   }

@@ -24,13 +24,18 @@ export function createTaskStopTool(workspace: Workspace): Tool<TaskStopInput> {
       const task = workspace.tasks.get(id)
       if (task === undefined) return unknownTask(id, workspace)
       if (task.state !== 'running') return { content: `${id} had ended already.` }
+      // Nobody else tells of it.
+      task.isTold = true
       await workspace.tasks.stop(task)
-      return { content: `Ended ${id} (${task.command}).`, details: { task_id: id, command: task.command } }
+      const details = { task_id: id, command: task.command }
+      return { content: `Ended ${id} (${task.command}).`, details, tasks: workspace.tasks.endOf(task) }
     },
   }
 }
 
 export function unknownTask(id: string, workspace: Workspace): ToolOutput {
+  if (workspace.tasks.isEarlier(id))
+    return failed(`${id} is of an earlier process of this session, which is gone: it cannot be reached from here.`)
   const known = workspace.tasks.ids
   return failed(`There is no task ${id}. ${known.length === 0 ? 'None was started.' : `Known: ${known.join(', ')}.`}`)
 }

@@ -11,6 +11,8 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { WebOptions } from '../web/fetch-page.ts'
 import { BackgroundTasks } from './background-tasks.ts'
 import { FileStates } from './file-state.ts'
+import type { leaveRunning as LeaveRunning } from './leave-running.ts'
+import { LeftRunning } from './left-running.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
 
@@ -46,6 +48,10 @@ export class Workspace {
   readonly files: FileStates = new FileStates()
   readonly processes: ProcessTable
   readonly tasks: BackgroundTasks = new BackgroundTasks()
+  /** Ends or leaves what runs; there once a command was started. */
+  leaveRunning: typeof LeaveRunning | undefined
+  /** What lives on when this program ends. */
+  readonly left: LeftRunning = new LeftRunning()
   readonly hides: (path: string) => boolean
   readonly fitImage: FitImage
   readonly pdfLibrary: PdfLibrary | undefined
@@ -110,6 +116,21 @@ export class Workspace {
     const judged = this.#judged(callId)
     if (judged !== undefined && judged !== real) throw new PathMovedError(path)
     return real
+  }
+
+  /** What was kept when the run ended lives on whatever becomes of this program: `dispose` does not end it. */
+  letGo(): Promise<void> {
+    return this.left.handOver()
+  }
+
+  /** Commands that still run and that nobody was told of, for a program that has to end them. */
+  async unnamed(): Promise<readonly string[]> {
+    const { running } = this.tasks
+    const { leftBehind } = this.processes
+    if (running.length + leftBehind.length === 0) return []
+    const { shownCommand } = await import('./task-words.ts')
+    const left = leftBehind.map(({ origin }) => `what ${shownCommand(origin.command, this.redact)} left behind`)
+    return [...running.map(({ id, started }) => `${id} ${started.description}`), ...left]
   }
 
   /** Ends all that commands of this session left running. Resolves when it is gone. */

@@ -23,11 +23,12 @@ export interface Offer {
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
 const single = ['apiKeyHelper', 'model', 'sandbox', 'disableBypassPermissionsMode'] as const
 
-/** Settings that never count from a project: they lose a person's work, money or secrets. */
+/** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */
 export const ownOnly = [
   'modelPrices',
   'cleanupPeriodDays',
   'fileCheckpointingEnabled',
+  'background',
   'disableAllHooks',
   'passEnvironment',
 ] as const

@@ -10,6 +10,9 @@ export type ErrorPolicyName = (typeof errorPolicies)[number]
 export const onAsks = ['deny', 'defer'] as const
 type OnAsk = (typeof onAsks)[number]
 
+export const backgrounds = ['wait', 'stop', 'keep'] as const
+type BackgroundPolicy = (typeof backgrounds)[number]
+
 export const exportFormats = ['jsonl', 'markdown', 'html'] as const
 type ExportFormat = (typeof exportFormats)[number]
 
@@ -93,6 +96,7 @@ export interface Flags {
   readonly strictMcpConfig?: boolean
 
   readonly onAsk?: OnAsk
+  readonly background?: BackgroundPolicy
 
   readonly json?: boolean
   readonly all?: boolean

@@ -1,5 +1,6 @@
 import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormats, permissionModes } from './flags.ts'
 import type { FlagFor } from './flag-kinds.ts'
+import { backgroundFlags } from './background-flags.ts'
 import { fileFlags } from './file-flags.ts'
 import { mcpFlags } from './mcp-flags.ts'
 import { trustFlags } from './trust-flags.ts'
@@ -354,6 +355,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
       'Of a call that a person must allow: deny it, or defer: end with the question, which halting approve or deny answers',
   },
 
+  ...backgroundFlags,
   ...mcpFlags,
   ...programFlags,
 }

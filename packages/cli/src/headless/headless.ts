@@ -1,10 +1,11 @@
 import type { MessageContent, QueryOptions, SdkMessage } from '@halting/core'
-import type { SessionJournal, Settings } from '@halting/agent'
+import { backgroundOf, type SessionJournal, type Settings } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { backgroundOptions } from '../session/background.ts'
 import { briefingOf } from '../session/briefing.ts'
 import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
@@ -144,8 +145,12 @@ async function runInSession(called: Called): Promise<number> {
     }
     const session = journal === undefined ? {} : { session: journal }
     const hooks = await hooksOf({ flags, program, toolbox, chosen, journal, settings }, options)
-    const all = { ...options, ...servers?.options, ...hooks?.options, ...session, init }
-    const disposal = disposalOf(toolbox, hooks, servers)
+    const background = backgroundOf(toolbox.workspace, {
+      ...backgroundOptions(flags, settings, env),
+      ...(journal !== undefined && { session: journal }),
+    })
+    const all = { ...options, ...servers?.options, ...hooks?.options, ...session, init, background }
+    const disposal = disposalOf(called, hooks)
     const watching = hooks?.watch(watcher) ?? watcher
     const exitCode = await runPrompt(ask, all, disposal, withHooks(interruption, hooks), watching)
     await afterwards?.()
@@ -175,14 +180,17 @@ async function hooksOf(session: HookSession, options: QueryOptions): Promise<Ses
 
 /** The last hooks run held too: before the sandbox is gone, and when no command is left. */
 function disposalOf(
-  { workspace }: Toolbox,
+  { toolbox: { workspace }, servers, program: { output } }: Called,
   hooks: SessionHooks | undefined,
-  servers: SessionServers | undefined,
 ): Disposal {
   return {
     begun: (engine) => servers?.attach(engine),
     async dispose() {
       try {
+        await workspace.letGo()
+        // The run broke: what it does at its end was not done.
+        const unnamed = await workspace.unnamed()
+        if (unnamed.length > 0) output.err(told(`stopped with the run: ${unnamed.join('; ')}.`))
         await Promise.all([workspace.processes.dispose(), servers?.end()])
         await hooks?.end()
       } finally {

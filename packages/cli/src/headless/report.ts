@@ -1,5 +1,6 @@
 import type { SdkMessage } from '@halting/core'
 import type { OutputFormat } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Watcher } from './run.ts'
 import { textReport, type ReportContext } from './text-report.ts'
@@ -7,13 +8,24 @@ import { textReport, type ReportContext } from './text-report.ts'
 const reports: { readonly [format in OutputFormat]: (context: ReportContext) => Watcher } = {
   text: textReport,
   json: ({ output, flags }) =>
-    flags.verbose === true ? jsonArray(output) : jsonLines(output, (message) => message.type === 'result'),
+    flags.verbose === true
+      ? jsonArray(output)
+      : { ...jsonLines(output, (message) => message.type === 'result'), hear: tellLeft(output) },
   'stream-json': ({ output }) => jsonLines(output, () => true),
 }
 
 /** Says in the format that the flags ask for what a run tells. */
 export function createReport(context: ReportContext): Watcher {
   return reports[context.flags.outputFormat ?? 'text'](context)
+}
+
+/** What was ended or left running with the run is no part of the result, and is not to pass in silence. */
+function tellLeft(output: Output): Watcher['hear'] {
+  return (event) => {
+    if (event.type !== 'message' || event.entry.kind !== 'attachment' || event.entry.tasks === undefined) return
+    const { attachment } = event.entry
+    if (attachment.type === 'informational') output.err(told(attachment.message))
+  }
 }
 
 function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): Watcher {

@@ -4,7 +4,7 @@ import { isToolResult, isToolUse, type ContentBlock, type ToolResultBlock, type 
 import type { StepRecord } from '../steps/log.ts'
 import type { TranscriptEntry } from '../transcript.ts'
 
-/** Where the time of a run goes. `waiting`: rules, a dialog, and the waits between attempts; `other`: the loop itself. */
+/** Where the time of a run goes. `waiting`: rules, a dialog, the waits between attempts and for what runs in the background; `other`: the loop itself. */
 export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'waiting' | 'other'
 
 /** One step as it is on record. */
@@ -178,7 +178,7 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ['save:', 'tools'],
   ['close:', 'tools'],
   ['hook:', 'hooks'],
-  ...['permission', 'rules', 'approval', 'retry'].flatMap((name) => [
+  ...['permission', 'rules', 'approval', 'retry', 'background'].flatMap((name) => [
     [`${name}:`, 'waiting'] as const,
     [`${name}.`, 'waiting'] as const,
   ]),

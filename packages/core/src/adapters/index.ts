@@ -1,6 +1,7 @@
 // `@halting/core/adapters`: what adapters of models, tools, context and hosts are made of, and the types that a host program meets as parts
 // of those of the main entry: options of constructors, entries of a transcript, figures of events.
 export type { ExecutionFigures } from '../agent-state.ts'
+export type { Background, TaskEnded, TaskLeft, TaskNews, TaskNote, TaskStarted } from '../background.ts'
 export type { AllowancesLeft, Ranking } from '../allowance.ts'
 export type { RequestBound } from '../budget/prices.ts'
 export { noPrices } from '../budget/prices.ts'

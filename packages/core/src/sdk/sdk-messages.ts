@@ -138,14 +138,16 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
     | {
         readonly subtype: 'task_started'
         readonly task_id: string
-        readonly tool_use_id: string
+        readonly tool_use_id?: string
         readonly description: string
       }
     | {
         readonly subtype: 'task_notification'
         readonly task_id: string
-        readonly tool_use_id: string
+        readonly tool_use_id?: string
         readonly status: string
+        /** A file with all that it wrote; '' where there is none. */
+        readonly output_file: string
         readonly summary: string
       }
   )

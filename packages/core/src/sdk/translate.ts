@@ -1,3 +1,4 @@
+import type { TaskNote } from '../background.ts'
 import type { LoopEvent } from '../events.ts'
 import { uuidOf } from '../hash.ts'
 import { isToolResult } from '../messages.ts'
@@ -32,9 +33,13 @@ export function createTranslator(options: TranslateOptions): Translator {
 
   const translate = (event: LoopEvent, parent: string | null): readonly SdkMessage[] => {
     switch (event.type) {
-      case 'message':
-        if (event.entry.kind === 'assistant') return lines.rest(parent, event.entry)
-        return entryMessages(event.entry, parent, base)
+      case 'message': {
+        const { entry } = event
+        if (entry.kind === 'assistant') return lines.rest(parent, entry)
+        const told = entryMessages(entry, parent, base)
+        const tasks = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
+        return tasks === undefined ? told : [...told, ...taskLines(tasks, base)]
+      }
       case 'model_update': {
         const line = lines.take(parent, event.entryId, event.update)
         if (line !== undefined) return [line]
@@ -141,7 +146,22 @@ function taskMessages(
   if (event.type !== 'run_end') return nothing
   const { reason, signal } = event.terminal
   const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'
-  return [{ type: 'system', subtype: 'task_notification', ...task, status, summary: signal.message, ...base() }]
+  const ended = { ...task, status, output_file: '', summary: signal.message }
+  return [{ type: 'system', subtype: 'task_notification', ...ended, ...base() }]
+}
+
+/** Work beside the run: what began, what ended, and what was ended with the run. */
+function taskLines(notes: readonly TaskNote[], base: MakeBase): readonly SdkMessage[] {
+  return notes.flatMap((note): readonly SdkMessage[] => {
+    if (note.id === null || (note.type === 'left' && note.how === 'kept')) return []
+    const task = { task_id: note.id, ...(note.callId !== undefined && { tool_use_id: note.callId }) }
+    if (note.type === 'started')
+      return [{ type: 'system', subtype: 'task_started', ...task, description: note.description, ...base() }]
+    // Readers know three words: what was lost has stopped as far as anybody can tell.
+    const status = note.type === 'left' || note.status === 'unknown' ? 'stopped' : note.status
+    const summary = note.type === 'left' ? `Stopped when the run ended: ${note.description}.` : note.summary
+    return [{ type: 'system', subtype: 'task_notification', ...task, status, output_file: '', summary, ...base() }]
+  })
 }
 
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }

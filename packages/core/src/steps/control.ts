@@ -1,3 +1,4 @@
+import type { TaskEnded, TaskLeft } from '../background.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { MessageContent } from '../messages.ts'
 import type { SettingsChange } from '../settings/settings-change.ts'
@@ -18,4 +19,8 @@ export type Control = {
   readonly signals?: readonly StopSignalJson[]
   readonly messages?: readonly InboxMessage[]
   readonly settings?: SettingsChange
+  /** Work beside the run that ended. */
+  readonly tasks?: readonly TaskEnded[]
+  /** What was made of what still ran when the run ended. */
+  readonly left?: readonly TaskLeft[]
 }

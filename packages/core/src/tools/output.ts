@@ -1,3 +1,4 @@
+import { taskNewsOf } from '../background.ts'
 import { plainTextOf, resultContentOf } from '../content.ts'
 import { isInstance, messageOf } from '../errors.ts'
 import { jsonOf } from '../json.ts'
@@ -23,9 +24,9 @@ export function resultOfOutput(output: unknown): ToolResult {
 function resultOfObject(output: unknown): ToolResult {
   if (typeof output === 'object' && output !== null && 'content' in output) {
     // Plain JavaScript may give any fields beside it, or none.
-    const { content, isError, details, spooled } = output as { readonly [field: string]: unknown }
+    const { content, isError, details, spooled, tasks } = output as { readonly [field: string]: unknown }
     if (typeof content === 'string' || Array.isArray(content))
-      return withSpooled(resultOfContent(content, Boolean(isError), details), spooled)
+      return withTasks(withSpooled(resultOfContent(content, Boolean(isError), details), spooled), tasks)
   }
   const text = typeof output === 'function' || typeof output === 'symbol' ? '' : plainTextOf(output)
   return text === '' ? noOutput : { status: 'done', content: text, isError: false }
@@ -44,6 +45,11 @@ const longestName = 4_096
 function withSpooled(result: ToolResult, spooled: unknown): ToolResult {
   const isName = typeof spooled === 'string' && spooled !== '' && spooled.length <= longestName
   return isName ? { ...result, spooled } : result
+}
+
+function withTasks(result: ToolResult, given: unknown): ToolResult {
+  const tasks = taskNewsOf(given)
+  return tasks.length === 0 ? result : { ...result, tasks }
 }
 
 export function resultOfThrown(thrown: unknown): ToolResult {

@@ -1,3 +1,4 @@
+import type { TaskNews } from '../background.ts'
 import type { ToolStatus } from '../events.ts'
 import type { Json } from '../json.ts'
 import type { ContentBlock, ToolResultBlock } from '../messages.ts'
@@ -12,6 +13,8 @@ export type ToolResult = {
   readonly details?: Json
   /** Where all of its text is, for `LargeResults.save`. */
   readonly spooled?: string
+  /** What was started and goes on beside the run, and what was told of its end. */
+  readonly tasks?: readonly TaskNews[]
   /** The tool threw `AgentStopException`: the signal. */
   readonly stop?: StopSignalJson
   /** The call was cut by an abort. */
@@ -54,9 +57,9 @@ export function denied(message: string): ToolResult {
 }
 
 /** It ended, and may not be told as it is: the run broke, or was aborted, before the hooks that look at results had seen it. */
-export function withheld({ status, isError }: ToolResult, how: 'broke' | 'was aborted'): ToolResult {
+export function withheld({ status, isError, tasks }: ToolResult, how: 'broke' | 'was aborted'): ToolResult {
   const content = `The call ended, but its result is withheld: the run ${how} before the hooks that look at results had seen it.`
-  return { status, content, isError }
+  return { status, content, isError, ...(tasks !== undefined && { tasks }) }
 }
 
 /** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */

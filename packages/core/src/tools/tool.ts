@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock } from '../messages.ts'
 import type { AgentState } from '../agent-state.ts'
+import type { TaskNews } from '../background.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
 export interface ToolOutput {
@@ -10,6 +11,8 @@ export interface ToolOutput {
   readonly details?: Json
   /** Where the tool has put all of its text, of which `content` is the head and the tail: handed to `LargeResults.save`, and never shown. */
   readonly spooled?: string
+  /** What it has started that goes on beside the run, and what it tells of the end of such work (spec R-BACK-2). */
+  readonly tasks?: readonly TaskNews[]
 }
 
 /** What a tool is handed beside its input. */

@@ -16,6 +16,7 @@ import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from '.
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
 import type { Run } from './run.ts'
 import { stepWithQuestions } from './step-with-questions.ts'
+import { waitForTasks } from './tasks.ts'
 
 type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
 
@@ -36,8 +37,13 @@ function finishReason(run: Run): Outcome | undefined {
 }
 
 function followUps(run: Run): Eventually<Outcome | undefined> {
-  return after(inboxAt(run, 'end'), (came) =>
-    came ? goesOn([onward('user_input')], () => maxTurnsDraft(run)) : undefined,
+  return after(
+    waitForTasks(run),
+    (aborted) =>
+      aborted ??
+      after(inboxAt(run, 'end'), (came) =>
+        came ? goesOn([onward('user_input')], () => maxTurnsDraft(run)) : undefined,
+      ),
   )
 }
 

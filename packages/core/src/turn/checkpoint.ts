@@ -11,6 +11,7 @@ import { StopSignal, type StopSignalJson } from '../stop/signal.ts'
 import { activeMs, committedUsd } from './figures.ts'
 import type { RecordPosition } from './record-position.ts'
 import { isAsked } from './request/is-asked.ts'
+import { endedTasks, enterTasks } from './tasks.ts'
 import type { Run } from './run.ts'
 import { tellGuards } from './tell-guards.ts'
 
@@ -152,22 +153,26 @@ function viewOf({ spent }: Run, checkpoint: Checkpoint): GuardView {
   }
 }
 
-/** Moves messages from the inbox to the transcript: steering messages, and at the end follow-ups too. True when there were any. */
+/** Moves messages from the inbox to the transcript: steering messages, and at the end follow-ups too; and what ended beside the run. True when there were any. */
 export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<boolean> {
   const key = run.key(`inbox:${place}:${run.spent.request}`)
   const polled = run.ports.steps.control(key, () => {
     const messages = run.ports.inbox.takeMessages(place === 'end')
-    return messages === undefined ? undefined : { messages }
+    const tasks = endedTasks(run, place)
+    if (messages === undefined && tasks === undefined) return undefined
+    return { ...(messages !== undefined && { messages }), ...(tasks !== undefined && { tasks }) }
   })
   if (polled === undefined) return false
-  return after(polled, (control) => applyInbox(run, control))
+  return after(polled, (control) => applyInbox(run, control, place))
 }
 
-function applyInbox(run: Run, control: Control | undefined): boolean {
-  if (control?.messages === undefined) return false
-  run.ports.inbox.enterTaken(control.messages)
-  for (const message of control.messages) run.appendHandedIn(message)
-  // New user input counts as progress.
-  run.update({ recentTurns: [] })
+function applyInbox(run: Run, control: Control | undefined, place: 'before_turn' | 'end'): boolean {
+  if (control?.messages === undefined && control?.tasks === undefined) return false
+  const { messages = [], tasks } = control
+  if (tasks !== undefined) enterTasks(run, tasks, place)
+  run.ports.inbox.enterTaken(messages)
+  for (const message of messages) run.appendHandedIn(message)
+  // New input counts as progress; what ends beside a turn is none.
+  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [] })
   return true
 }

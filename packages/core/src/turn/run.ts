@@ -58,6 +58,8 @@ export class Run {
   estimate: ContextEstimate | undefined
   /** How far images and documents were looked at. */
   mediaSeen: MediaSeen | undefined
+  /** What a process before this one left running was looked for. */
+  hasLookedForTasks: boolean
   readonly #given: RunContext
   #context: RunContext
   #transcript: Transcript
@@ -83,6 +85,7 @@ export class Run {
     this.staging = undefined
     this.estimate = undefined
     this.mediaSeen = undefined
+    this.hasLookedForTasks = false
     // Whoever began it may begin another from the same state, at the same time.
     this.#transcript = start.transcript.fork()
     this.#continuation = start.continuation

@@ -1,3 +1,4 @@
+import type { TaskNote } from '../../background.ts'
 import { rememberedTurns, turnHash } from '../../guards/no-progress.ts'
 import type { Json } from '../../json.ts'
 import type { ToolResultBlock } from '../../messages.ts'
@@ -13,6 +14,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   // The name under which a whole result is kept is another one in each turn: it does not make the same result a new one.
   const compared: ToolResultBlock[] = []
   let details: { [callId: string]: Json } | undefined
+  const tasks: TaskNote[] = []
   let { stillRunning } = run.spent
   for (const [index, { id }] of phase.calls.entries()) {
     const result = phase.result(index)
@@ -22,13 +24,14 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     blocks.push(block)
     compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
+    for (const news of result.tasks ?? []) tasks.push({ ...news, callId: id })
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
   }
   if (blocks.length > 0) {
     const id = run.entryId('tool_results')
     const message = { role: 'user', content: blocks } as const
     const entry = { kind: 'user', id, message, origin: 'tool_results' } as const
-    run.append(details === undefined ? entry : { ...entry, details })
+    run.append({ ...entry, ...(details !== undefined && { details }), ...(tasks.length > 0 && { tasks }) })
   }
   const { toolResults, recentTurns } = run.spent
   const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)

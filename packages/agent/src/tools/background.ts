@@ -1,0 +1,80 @@
+import type { TranscriptEntry } from '@halting/core'
+import { type Background, isJsonObject, type TaskStarted } from '@halting/core/adapters'
+import { detachedOf, isRunning, type ProcessGroup } from './process-group.ts'
+import type { Workspace } from './workspace.ts'
+
+export interface BackgroundOptions {
+  /** What is done when a run would end and commands still run: `wait` when absent. */
+  readonly atEnd?: Background['atEnd']
+  /** The longest wait of a run without a time limit, in milliseconds; ten minutes when absent. */
+  readonly waitMs?: number
+  /** What earlier processes of the session have on record: ids of their tasks are not given again. */
+  readonly session?: { readonly transcript: Iterable<TranscriptEntry>; readonly open?: readonly unknown[] | undefined }
+}
+
+const defaultWaitMs = 600_000
+
+/**
+ * The background commands of a workspace as the loop sees them: its option `background` (spec R-BACK-1). What is kept when a run ends goes on in this
+ * process until `Workspace.letGo` hands it over, or `Workspace.dispose` ends it.
+ */
+export function backgroundOf(workspace: Workspace, options: BackgroundOptions = {}): Background {
+  const { atEnd = 'wait', waitMs = defaultWaitMs, session } = options
+  const { tasks } = workspace
+  tasks.atEnd = atEnd
+  if (session !== undefined) tasks.passEarlier(taskIdsIn(session))
+  return {
+    atEnd,
+    waitMs,
+    running: () => tasks.running.map(({ started }) => started),
+    ended: () => tasks.untold,
+    told(ids) {
+      for (const id of ids) {
+        const task = tasks.get(id)
+        if (task !== undefined && task.state !== 'running') task.isTold = true
+      }
+    },
+    knows: (id) => tasks.get(id) !== undefined,
+    fateOf,
+    onEnd: (listener) => tasks.onEnd(listener),
+    // An abort ends all that there is, whatever the policy says. Where no command was started there is none.
+    leave: (why) => workspace.leaveRunning?.(workspace, why === 'aborted' ? 'stop' : atEnd) ?? [],
+  }
+}
+
+/** Ids of tasks in a transcript, and in the records of a run that did not end. */
+function taskIdsIn({ transcript, open = [] }: NonNullable<BackgroundOptions['session']>): ReadonlySet<string> {
+  const ids = new Set<string>()
+  const enter = (given: unknown): void => {
+    const notes: readonly unknown[] = Array.isArray(given) ? given : []
+    for (const note of notes) if (isJsonObject(note) && typeof note['id'] === 'string') ids.add(note['id'])
+  }
+  const enterAll = (entries: unknown): void => {
+    const list: readonly unknown[] = Array.isArray(entries) ? entries : []
+    for (const entry of list) if (isJsonObject(entry)) enter(entry['tasks'])
+  }
+  for (const entry of transcript) if (entry.kind === 'user' || entry.kind === 'attachment') enter(entry.tasks)
+  for (const record of open) {
+    if (!isJsonObject(record)) continue
+    const { value, lap, start } = record
+    for (const part of [value, lap, start]) {
+      if (!isJsonObject(part)) continue
+      enter(part['tasks'])
+      enterAll(part['added'])
+    }
+  }
+  return ids
+}
+
+/** What there is to see of a command that a process before this one had started: on Linux it is known by its environment. */
+function fateOf({ trace }: TaskStarted): string | undefined {
+  const [, groupId, mark] = /^(\d{1,9}) ([\w-]{36})$/.exec(trace ?? '') ?? []
+  if (process.platform !== 'linux' || groupId === undefined || mark === undefined) return undefined
+  const group: ProcessGroup = { groupId: Number(groupId), mark, knownBy: 'mark', leaves: 'detached' }
+  if (isRunning(group))
+    return `It still runs as process group ${groupId}, and what it writes may be lost; kill -- -${groupId} ends it.`
+  const detached = detachedOf(group)
+  return detached.length === 0
+    ? 'It has ended by now, and how is unknown.'
+    : `What it detached still runs: ${detached.join(', ')}.`
+}

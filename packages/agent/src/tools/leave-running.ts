@@ -1,0 +1,70 @@
+import type { Background, TaskLeft } from '@halting/core/adapters'
+import type { BackgroundTask, BackgroundTasks } from './background-tasks.ts'
+import type { LeftRunning } from './left-running.ts'
+import type { LeftBehind, ProcessTable } from './process-table.ts'
+import type { ShellCommand } from './shell-command.ts'
+import { shownCommand } from './task-words.ts'
+
+/** What commands of a session left; a `Workspace` is one. */
+interface Place {
+  readonly tasks: BackgroundTasks
+  readonly processes: ProcessTable
+  readonly left: LeftRunning
+  readonly redact?: (text: string) => string
+}
+
+/** Ends what still runs or leaves it, as the policy says, and names it. `Workspace.dispose` waits until what is ended here is gone. */
+export function leaveRunning(workspace: Place, policy: Background['atEnd']): readonly TaskLeft[] {
+  const { tasks, processes } = workspace
+  // What the sandbox holds cannot outlive the program, whatever is wanted.
+  const policyOf = ({ isHeld }: { readonly isHeld: boolean }): Background['atEnd'] => (isHeld ? 'stop' : policy)
+  return [
+    ...tasks.running.flatMap((task) => leaveTask(task, policyOf(task.shell), workspace)),
+    ...processes.leftBehind.flatMap((left) => leaveRest(left, policyOf(left.origin), workspace)),
+  ]
+}
+
+function leaveTask(task: BackgroundTask, policy: Background['atEnd'], workspace: Place): readonly TaskLeft[] {
+  const { id, shell } = task
+  const { description: command } = task.started
+  const { groupId = 0 } = shell
+  if (policy === 'keep') {
+    const output = workspace.left.addTask(task, workspace.redact === undefined)
+    const where = `process group ${groupId}${output === undefined ? '' : `, output to ${output}`}`
+    return [{ type: 'left', id, how: 'kept', description: `${id} ${command} (${where})` }]
+  }
+  const detached = policy === 'stop' ? [] : shell.leaveDetached()
+  task.isTold = true
+  void workspace.tasks.stop(task)
+  const end: TaskLeft = { type: 'left', id, how: 'stopped', description: `${id} ${command}` }
+  return [end, ...livingOn(detached, command, shell.pipe, workspace)]
+}
+
+/** What a command left behind that had ended: what detached itself lives on, and the rest is ended. */
+function leaveRest({ group, origin }: LeftBehind, policy: Background['atEnd'], workspace: Place): readonly TaskLeft[] {
+  const { processes } = workspace
+  const command = shownCommand(origin.command, workspace.redact)
+  const { detached, rest } = policy === 'stop' ? { detached: [], rest: group } : processes.leaveDetached(group)
+  const left = livingOn(detached, command, origin.pipe, workspace)
+  if (!processes.has(rest)) return left
+  if (policy === 'keep') {
+    processes.leave(rest)
+    workspace.left.addPipe(origin.pipe)
+    const description = `what ${command} left behind (process group ${rest.groupId})`
+    return [...left, { type: 'left', id: null, how: 'kept', description }]
+  }
+  void processes.end(rest)
+  return [...left, { type: 'left', id: null, how: 'stopped', description: `what ${command} left behind` }]
+}
+
+function livingOn(
+  detached: readonly number[],
+  command: string,
+  pipe: ShellCommand['pipe'],
+  { left }: Place,
+): readonly TaskLeft[] {
+  if (detached.length === 0) return []
+  left.addPipe(pipe)
+  const which = detached.length === 1 ? `process ${detached[0]}` : `processes ${detached.join(', ')}`
+  return [{ type: 'left', id: null, how: 'kept', description: `what ${command} detached (${which})` }]
+}

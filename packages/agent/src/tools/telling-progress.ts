@@ -1,0 +1,23 @@
+import type { Tool, ToolContext } from '@halting/core'
+import type { AnyLeafTool } from '@halting/core/adapters'
+
+const defaultEveryMs = 5_000
+
+/** The tool, which tells while it works how long it has been at it: `tool_progress` of the SDK message format (spec R-BACK-9). */
+export function tellingProgress<T extends AnyLeafTool | Tool>(tool: T, everyMs: number = defaultEveryMs): T {
+  return {
+    ...tool,
+    async execute(input: never, context: ToolContext) {
+      const began = performance.now()
+      const tell = (): void => context.progress({ elapsedSeconds: Math.round((performance.now() - began) / 1_000) })
+      const timer = setInterval(tell, everyMs)
+      // It keeps nothing alive.
+      timer.unref()
+      try {
+        return await tool.execute(input, context)
+      } finally {
+        clearInterval(timer)
+      }
+    },
+  }
+}

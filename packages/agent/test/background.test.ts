@@ -1,0 +1,271 @@
+// Holds rules of docs/spec.md: R-BACK-2, R-BACK-5 to R-BACK-9.
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { backgroundOf, type Sandbox } from '@halting/agent'
+import type { ToolContext } from '@halting/core'
+import type { AnyLeafTool, TaskStarted } from '@halting/core/adapters'
+import { Transcript } from '@halting/core'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { Described } from '../src/sandbox/describe.ts'
+import { tellingProgress } from '../src/tools/telling-progress.ts'
+import { codingTools, numberIn, runs, until } from './support/harness.ts'
+
+/** Ends what a test lets live on. */
+function endsLater(processId: number): number {
+  onTestFinished(() => {
+    try {
+      process.kill(processId, 'SIGKILL')
+    } catch {
+      // It is gone.
+    }
+  })
+  return processId
+}
+
+/** The file that takes the output of what is kept. */
+function removesLater(description: string = ''): string {
+  const [, file = ''] = /output to (\S+)\)$/.exec(description) ?? []
+  onTestFinished(() => rmSync(file, { force: true }))
+  return file
+}
+
+const inBackground = (command: string) => ({ command, run_in_background: true })
+
+describe('the end of a command in the background', () => {
+  test('is given to the loop, with how it ended, until it is told', async () => {
+    const { use, cwd, workspace } = codingTools()
+    const background = backgroundOf(workspace)
+    const { output, text } = await use('Bash', inBackground('while [ ! -e go ]; do sleep 0.02; done; exit 4'))
+    const description = '"while [ ! -e go ]; do sleep 0.02; done; exit 4"'
+    const started = {
+      type: 'started',
+      id: 'bash_1',
+      description,
+      trace: expect.stringMatching(/^\d+ [\da-f-]{36}$/) as string,
+    }
+    expect(output.tasks).toEqual([started])
+    expect(text).toBe(
+      'Started in the background as bash_1. You are told when it ends. The run waits for it: stop what is needed no longer. ' +
+        'TaskOutput reads what it writes, TaskStop ends it.',
+    )
+    expect([background.running().map(({ id }) => id), background.ended()]).toEqual([['bash_1'], []])
+    const ended = new Promise<void>((resolve) => background.onEnd(resolve))
+    writeFileSync(join(cwd, 'go'), '')
+    await ended
+    const summary = `The command ${description} ended with exit code 4. TaskOutput shows what it wrote.`
+    const end = { type: 'ended', id: 'bash_1', status: 'failed', summary }
+    expect([background.running(), background.ended(), background.ended()]).toEqual([[], [end], [end]])
+    background.told(['bash_1'])
+    expect(background.ended()).toEqual([])
+  })
+
+  test('is told once: by TaskOutput or TaskStop, where they come first', async () => {
+    const { use, workspace } = codingTools({ killGraceMs: 200 })
+    const background = backgroundOf(workspace)
+    await use('Bash', inBackground('exit 0'))
+    const read = await use('TaskOutput', { task_id: 'bash_1' })
+    expect(read.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'completed' }])
+    expect((await use('TaskOutput', { task_id: 'bash_1' })).output.tasks).toBe(undefined)
+    await use('Bash', inBackground('exec sleep 1000'))
+    const stopped = await use('TaskStop', { task_id: 'bash_2' })
+    expect(stopped.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_2', status: 'stopped' }])
+    expect(background.ended()).toEqual([])
+  })
+
+  test('without somebody who tells of it is not promised', async () => {
+    const { use } = codingTools()
+    expect((await use('Bash', inBackground('true'))).text).not.toContain('You are told')
+  })
+
+  test('a long command is one short line, without secrets where these are taken out', async () => {
+    const { use, workspace } = codingTools()
+    workspace.redact = (text) => text.replaceAll('hunter2', '[secret]')
+    const { output } = await use('Bash', inBackground(`: hunter2\n:\t${'x'.repeat(500)}`))
+    expect(output.tasks).toMatchObject([
+      { type: 'started', id: 'bash_1', description: `": [secret] : ${'x'.repeat(107)} ..."` },
+    ])
+  })
+
+  test('ids of earlier processes are not given again, and their tasks are told apart', async () => {
+    const { use, workspace } = codingTools()
+    const entry = {
+      kind: 'user', id: 'run1/x', origin: 'tool_results', message: { role: 'user', content: [] },
+      tasks: [{ type: 'started', id: 'bash_3', description: '' }],
+    } as const // prettier-ignore
+    const open = [
+      { type: 'result', value: { tasks: [{ id: 'bash_5' }] } },
+      { type: 'lap', lap: { added: [{ tasks: [{ id: 'bash_4' }] }, null] } },
+      { type: 'control', control: { tasks: [{ id: 'bash_5' }] } },
+    ]
+    backgroundOf(workspace, { session: { transcript: Transcript.of([entry]), open } })
+    expect((await use('Bash', inBackground('true'))).details).toEqual({ backgroundTaskId: 'bash_6' })
+    expect((await use('TaskOutput', { task_id: 'bash_5' })).text).toContain('earlier process')
+    expect((await use('TaskOutput', { task_id: 'bash_7' })).text).toBe('There is no task bash_7. Known: bash_6.')
+  })
+})
+
+describe('when the run ends', () => {
+  /** A command in the background, and one that ended and left something in its group. */
+  async function twoRunning() {
+    const harness = codingTools({ killGraceMs: 200 })
+    const { use, cwd } = harness
+    await use('Bash', inBackground('echo $$ > task.pid; exec sleep 1000'))
+    await use('Bash', { command: 'sleep 1000 >/dev/null 2>&1 & echo $! > left.pid' })
+    const ids = [await numberIn(join(cwd, 'task.pid')), await numberIn(join(cwd, 'left.pid'))].map(endsLater)
+    return { ...harness, ids }
+  }
+
+  test.each([['wait'], ['stop']] as const)(
+    '%s: what runs in the background and what commands left is ended, and named',
+    async (atEnd) => {
+      const { workspace, ids } = await twoRunning()
+      const background = backgroundOf(workspace, { atEnd })
+      expect(background.leave('ended')).toEqual([
+        { type: 'left', id: 'bash_1', how: 'stopped', description: 'bash_1 "echo $$ > task.pid; exec sleep 1000"' },
+        {
+          type: 'left',
+          id: null,
+          how: 'stopped',
+          description: 'what "sleep 1000 >/dev/null 2>&1 & echo $! > left.pid" left behind',
+        },
+      ])
+      await workspace.dispose()
+      expect([ids.map(runs), background.ended(), background.leave('ended')]).toEqual([[false, false], [], []])
+    },
+  )
+
+  test('keep: all of it lives on, and is named with how to end it', async () => {
+    const { workspace, ids } = await twoRunning()
+    const background = backgroundOf(workspace, { atEnd: 'keep' })
+    const [task, rest] = background.leave('ended')
+    expect(task?.description).toMatch(RegExp(`^bash_1 ".*" \\(process group ${ids[0]}, output to \\S+\\)$`))
+    removesLater(task?.description)
+    expect(rest?.description).toMatch(/ left behind \(process group \d+\)$/)
+    // The next run of this process still has it.
+    expect(background.running().map(({ id }) => id)).toEqual(['bash_1'])
+    await workspace.letGo()
+    await workspace.dispose()
+    expect(ids.map(runs)).toEqual([true, true])
+  })
+
+  test.each([['keep'], ['wait']] as const)('%s: an abort ends all of it', async (atEnd) => {
+    const { workspace, ids } = await twoRunning()
+    expect(
+      backgroundOf(workspace, { atEnd })
+        .leave('aborted')
+        .map(({ how }) => how),
+    ).toEqual(['stopped', 'stopped'])
+    await workspace.letGo()
+    await workspace.dispose()
+    expect(ids.map(runs)).toEqual([false, false])
+  })
+
+  test('keep: what the sandbox holds cannot live on, and is told as stopped', async () => {
+    const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
+    const held = {
+      holds: () => true,
+      excludes: () => false,
+      describe: () => ({}) as Described,
+      dispose: () => undefined,
+    }
+    const sandboxed: Sandbox['sandboxed'] = (command) => ({ ...command, descriptors: [], started: () => undefined })
+    workspace.sandbox = { ...held, sandboxed }
+    const server = "setsid bash -c 'echo $$ > server.pid; exec sleep 1000'"
+    await use('Bash', inBackground(`${server} & exec sleep 1000`))
+    const id = endsLater(await numberIn(join(cwd, 'server.pid')))
+    const left = backgroundOf(workspace, { atEnd: 'keep' }).leave('ended')
+    expect(left.map(({ how }) => how)).toEqual(['stopped'])
+    await workspace.letGo()
+    await workspace.dispose()
+    expect(runs(id)).toBe(false)
+  })
+
+  test('what is kept goes on writing, into the file that was named', async () => {
+    const { use, cwd, workspace } = codingTools()
+    const script =
+      'echo first; echo $$ > up.pid; while [ ! -e go ]; do sleep 0.02; done; echo second && echo fine > written'
+    await use('Bash', inBackground(script))
+    endsLater(await numberIn(join(cwd, 'up.pid')))
+    await until(async () => (await use('TaskOutput', { task_id: 'bash_1', block: false })).text.includes('first'))
+    const [left] = backgroundOf(workspace, { atEnd: 'keep' }).leave('ended')
+    const file = removesLater(left?.description)
+    await workspace.letGo()
+    await workspace.dispose()
+    writeFileSync(join(cwd, 'go'), '')
+    await until(() => existsSync(join(cwd, 'written')) && readFileSync(file, 'utf8').length > 6)
+    expect(readFileSync(file, 'utf8')).toBe('first\nsecond\n')
+  })
+
+  // Known by their environment, which other systems do not show.
+  describe.runIf(process.platform === 'linux')('what detached itself', () => {
+    test('is found again by a later process, and so is a command that was lost', async () => {
+      const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
+      const detach = "setsid bash -c 'echo $$ > server.pid; exec sleep 1000' & exec sleep 1000"
+      const { output } = await use('Bash', inBackground(detach))
+      const server = endsLater(await numberIn(join(cwd, 'server.pid')))
+      const [started] = output.tasks ?? []
+      const fate = (): string | undefined => backgroundOf(codingTools().workspace).fateOf?.(started as TaskStarted)
+      expect(fate()).toMatch(
+        /^It still runs as process group \d+, and what it writes may be lost; kill -- -\d+ ends it\.$/,
+      )
+      backgroundOf(workspace).leave('ended')
+      await workspace.dispose()
+      expect(fate()).toMatch(RegExp(`^What it detached still runs: .*\\b${server}\\b.*\\.$`))
+      process.kill(server, 'SIGKILL')
+      await until(() => !runs(server))
+      await until(() => fate() === 'It has ended by now, and how is unknown.')
+    })
+
+    /** A server as commands start one: in a session of its own, with the pipe of the command. */
+    const server =
+      "setsid bash -c 'echo $$ > server.pid; while [ ! -e go ]; do sleep 0.02; done; echo up && echo fine > written'"
+    const detached = async (command: string, background = false) => {
+      const harness = codingTools({ killGraceMs: 200 })
+      await harness.use('Bash', { command, run_in_background: background })
+      return { ...harness, id: endsLater(await numberIn(join(harness.cwd, 'server.pid'))) }
+    }
+
+    test.each([
+      ['a command', `${server} & while [ ! -e server.pid ]; do sleep 0.02; done`, false],
+      ['a command in the background', `${server} & exec sleep 1000`, true],
+    ] as const)('from %s lives on and may write; it is named', async (_from, command, isInBackground) => {
+      const { workspace, id, cwd } = await detached(command, isInBackground)
+      const left = backgroundOf(workspace).leave('ended')
+      expect(left.at(-1)).toMatchObject({ id: null, how: 'kept' })
+      expect(left.at(-1)?.description).toMatch(RegExp(`^what ".*" detached \\(process(es)? .*\\b${id}\\b.*\\)$`))
+      expect(left.slice(0, -1).map(({ how }) => how)).toEqual(isInBackground ? ['stopped'] : [])
+      await workspace.letGo()
+      await workspace.dispose()
+      expect(runs(id)).toBe(true)
+      writeFileSync(join(cwd, 'go'), '')
+      await until(() => existsSync(join(cwd, 'written')))
+    })
+
+    test('is ended where the policy is stop, and with the task that started it by TaskStop', async () => {
+      const one = await detached(`${server} & while [ ! -e server.pid ]; do sleep 0.02; done`)
+      expect(backgroundOf(one.workspace, { atEnd: 'stop' }).leave('ended')).toMatchObject([
+        { id: null, how: 'stopped' },
+      ])
+      await one.workspace.dispose()
+      const two = await detached(`${server} & exec sleep 1000`, true)
+      await two.use('TaskStop', { task_id: 'bash_1' })
+      expect([runs(one.id), runs(two.id)]).toEqual([false, false])
+    })
+  })
+})
+
+test('a tool that takes long tells how long it has been at it, and no longer', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const told: unknown[] = []
+  let finish = (): void => undefined
+  const slow = { name: 'Slow', description: '', inputSchema: {}, readOnly: true }
+  const execute: AnyLeafTool['execute'] = () => new Promise((resolve) => (finish = () => resolve('done')))
+  const tool = tellingProgress({ ...slow, execute })
+  const running = tool.execute({} as never, { progress: (data: unknown) => told.push(data) } as unknown as ToolContext)
+  vi.advanceTimersByTime(11_000)
+  finish()
+  expect([await running, told]).toEqual(['done', [{ elapsedSeconds: 5 }, { elapsedSeconds: 10 }]])
+  vi.advanceTimersByTime(11_000)
+  expect([told.length, vi.getTimerCount()]).toEqual([2, 0])
+})

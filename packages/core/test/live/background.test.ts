@@ -1,0 +1,388 @@
+// Holds rules of docs/spec.md: R-BACK-1 to R-BACK-7.
+import { describe, expect, test } from 'vitest'
+import {
+  certificate,
+  replay,
+  resume,
+  type AgentTool,
+  type LoopOptions,
+  type SdkMessage,
+  type StepRecord,
+  type Tool,
+} from '../../src/index.ts'
+import type { Background, TaskEnded, TaskLeft } from '../../src/adapters/index.ts'
+import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+import { engineOf } from '../support/engine.ts'
+import {
+  attachments,
+  begin,
+  calls,
+  isLive,
+  json,
+  reader,
+  run,
+  said,
+  tool,
+  until,
+  type Going,
+} from '../support/harness.ts'
+import { killedAfter } from '../support/killed.ts'
+
+/** A process that runs tasks: those of a `Start` tool, ended by hand. */
+function processWith(given: Partial<Pick<Background, 'atEnd' | 'waitMs'>> = {}) {
+  const state = new Map<string, TaskEnded | 'running'>()
+  const told = new Set<string>()
+  const listeners = new Set<() => void>()
+  const left: string[] = []
+  const background: Background = {
+    atEnd: 'wait',
+    waitMs: 600_000,
+    ...given,
+    running: () =>
+      [...state].flatMap(([id, how]) =>
+        how === 'running' ? [{ type: 'started', id, description: `task ${id}` }] : [],
+      ),
+    ended: () => [...state].flatMap(([id, how]) => (how !== 'running' && !told.has(id) ? [how] : [])),
+    told: (ids) => ids.forEach((id) => told.add(id)),
+    knows: (id) => state.has(id),
+    onEnd(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    leave(why) {
+      left.push(why)
+      const how = background.atEnd === 'keep' && why === 'ended' ? 'kept' : 'stopped'
+      return background.running().map(({ id, description }): TaskLeft => {
+        if (how === 'stopped') end(id)
+        told.add(id)
+        return { type: 'left', id, how, description: `${id} (${description})` }
+      })
+    },
+  }
+  const end = (id: string): void => {
+    state.set(id, { type: 'ended', id, status: 'completed', summary: `task ${id} ended.` })
+    for (const listener of listeners) listener()
+  }
+  const start: Tool = tool('Start', (input) => {
+    const id = String(input['id'])
+    state.set(id, 'running')
+    return { content: `started ${id}`, tasks: [{ type: 'started', id, description: `task ${id}` }] }
+  })
+  return { background, end, start, left, listeners, state }
+}
+
+const starts = (...ids: readonly string[]): ScriptedReply =>
+  calls(...ids.map((id) => ({ name: 'Start', input: { id } })))
+
+const inFull = 'Your next answer takes the place of the one before: give it in full.'
+
+describe('the end of what a tool started', () => {
+  test('is told before the next request, as a message of no person, with what it is about', async () => {
+    const { background, start, end } = processWith()
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index === 0 ? starts('a') : index === 1 ? { ...calls('Look'), before: () => end('a') } : 'done'
+    const ended = await run(script, { tools: [start, reader('Look')], background })
+    expect(said(ended)).toEqual([['loop', '[a] task a ended.']])
+    expect(ended.transitions).toEqual(['next_turn', 'next_turn'])
+    const notes = ended.state.transcript.toJSON().flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
+    expect(notes).toEqual([
+      { type: 'started', id: 'a', description: 'task a', callId: 'call_0_0' },
+      { type: 'ended', id: 'a', status: 'completed', summary: 'task a ended.', callId: 'call_0_0' },
+    ])
+  })
+
+  test('is a line of the SDK message format, and so is its beginning', async () => {
+    const { background, start, end } = processWith()
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index === 0 ? starts('a') : { text: 'done', before: () => end('a') }
+    const { engine } = engineOf(script, { tools: [start], background })
+    const lines: SdkMessage[] = []
+    for await (const message of engine.submit('go')) lines.push(message)
+    const about = lines.flatMap((line) =>
+      line.type === 'system' && line.subtype.startsWith('task_') ? [{ ...line, uuid: '', session_id: '' }] : [],
+    )
+    const base = { type: 'system', uuid: '', session_id: '', task_id: 'a', tool_use_id: 'call_0_0' }
+    expect(about).toEqual([
+      { ...base, subtype: 'task_started', description: 'task a' },
+      { ...base, subtype: 'task_notification', status: 'completed', output_file: '', summary: 'task a ended.' },
+    ])
+  })
+
+  test('is not told again by the tool that told of it, nor where a hook was to see the result', async () => {
+    const { background, start, state } = processWith()
+    const asks = reader('Ask', () => {
+      const tasks = [{ type: 'ended', id: 'a', status: 'failed', summary: 'it failed' }] as const
+      background.told(['a'])
+      state.set('a', tasks[0])
+      return { content: 'it failed', tasks }
+    })
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index === 0 ? starts('a') : index === 1 ? calls('Ask') : 'done'
+    expect(said(await run(script, { tools: [start, asks], background }))).toEqual([])
+  })
+
+  test('news that are none are passed over', async () => {
+    const odd = reader(
+      'Odd',
+      () =>
+        ({ content: 'odd', tasks: [null, 3, { type: 'started' }, { type: 'ended', id: 'x', status: 'odd' }] }) as never,
+    )
+    const { state } = await run([calls('Odd'), 'done'], { tools: [odd] })
+    expect(state.transcript.toJSON().some((entry) => 'tasks' in entry)).toBe(false)
+  })
+})
+
+describe('an answer while something still runs', () => {
+  test('waits for its end, which the model is told of: a turn like any other', async () => {
+    const { background, start, end, left, listeners } = processWith()
+    const going = begin([starts('a', 'b'), 'a moment', 'one is done', 'all done'], { tools: [start], background })
+    await until(() => listeners.size === 1)
+    end('a')
+    await until(() => going.model.requests.length === 3 && listeners.size === 1)
+    end('b')
+    const ended = await going.end()
+    expect(said(ended)).toEqual([
+      ['loop', `[a] task a ended.\n${inFull}`],
+      ['loop', `[b] task b ended.\n${inFull}`],
+    ])
+    expect(ended.transitions).toEqual(['next_turn', 'user_input', 'user_input'])
+    expect([ended.terminal.reason, left, listeners.size]).toEqual(['completed', ['ended'], 0])
+    expect(attachments(ended)).toEqual([])
+  })
+
+  test('the time that it waits is time of the run', async () => {
+    const clock = createFakeClock({ autoAdvance: true })
+    const { background, start, end } = processWith()
+    clock.after(90_000, () => end('a'))
+    const { terminal } = await run([starts('a'), 'a moment', 'done'], { tools: [start], background, clock })
+    expect([terminal.reason, terminal.durationMs]).toEqual(['completed', 90_000])
+  })
+
+  test('waits no longer than the bound, and then says what was stopped', async () => {
+    const { background, start } = processWith({ waitMs: 5_000 })
+    const ended = await run([starts('a'), 'the answer'], { tools: [start], background })
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 5_000])
+    expect(attachments(ended)).toEqual([{ type: 'informational', message: 'Stopped when the run ended: a (task a).' }])
+  })
+
+  test('waits for nine tenths of the time that is left, so that the answer that is there stays one', async () => {
+    const { background, start } = processWith()
+    const ended = await run([starts('a'), 'the answer'], { tools: [start], background, maxDurationMs: 20_000 })
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 18_000])
+  })
+
+  test.each([['stop'], ['keep']] as const)('does not wait where the policy is %s', async (atEnd) => {
+    const { background, start } = processWith({ atEnd })
+    const ended = await run([starts('a'), 'the answer'], { tools: [start], background })
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
+    const words = atEnd === 'stop' ? 'Stopped when the run ended' : 'Still running'
+    expect(attachments(ended)).toEqual([{ type: 'informational', message: `${words}: a (task a).` }])
+  })
+
+  test('does not wait in the last turn: there would be none to answer in, and the answer is complete', async () => {
+    const { background, start, end } = processWith()
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index === 0 ? starts('a', 'b') : { text: 'the answer', before: () => end('a') }
+    const ended = await run(script, { tools: [start], background, maxTurns: 2 })
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
+    expect(attachments(ended)).toEqual([{ type: 'informational', message: 'Stopped when the run ended: b (task b).' }])
+  })
+
+  test('nor where nothing has ended by then', async () => {
+    const { background, start } = processWith()
+    const ended = await run([starts('a'), 'the answer'], { tools: [start], background, maxTurns: 2 })
+    expect([ended.terminal.reason, ended.terminal.durationMs]).toEqual(['completed', 0])
+  })
+
+  test('however many there are, turns bound the run', async () => {
+    const { background, start, end, state } = processWith()
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index % 2 === 0 ? starts(`t${index}`) : { text: 'again', before: () => [...state.keys()].forEach(end) }
+    const ended = await run(script, { tools: [start], background, maxTurns: 7 })
+    expect(ended.model.requests.length).toBe(7)
+    expect(ended.transitions.length).toBe(6)
+  })
+
+  test('the certificate counts it among the turns, and tells of the wait', () => {
+    const { background, start } = processWith({ waitMs: 5_000 })
+    const options = { model: scriptedModel([]), tools: [start], maxTurns: 3 }
+    const { notes, ...bounds } = certificate({ ...options, background })
+    const { notes: plain, ...plainBounds } = certificate(options)
+    expect([bounds, plain]).toEqual([plainBounds, []])
+    expect(notes).toEqual([expect.stringContaining('waits for what runs in the background: each time 5 s at most')])
+  })
+
+  test('a message wakes it', async () => {
+    const { background, start, listeners } = processWith({ waitMs: 1_000_000 })
+    const going: Going = begin([starts('a'), 'a moment', 'yes'], {
+      tools: [start],
+      background,
+      clock: createFakeClock(),
+    })
+    await until(() => listeners.size === 1)
+    going.loop.steer('hurry')
+    await until(() => listeners.size === 1 && going.model.requests.length === 3)
+    going.loop.stop()
+    const ended = await going.end()
+    expect(said(ended)[0]).toEqual(['steer', 'hurry'])
+    expect(ended.terminal.reason).toBe('completed')
+  })
+
+  test.each([
+    ['user', 'aborted_streaming', ['aborted']],
+    ['terminated', 'aborted_streaming', ['aborted']],
+    ['interrupt', 'aborted_streaming', []],
+    ['time', 'time_limit', ['ended']],
+  ] as const)('an abort by %s ends the wait, and what runs as it says', async (cause, reason, whys) => {
+    const { background, start, left, listeners } = processWith()
+    const going = begin([starts('a'), 'a moment'], { tools: [start], background, clock: createFakeClock() })
+    await until(() => listeners.size === 1)
+    going.loop.abort(cause)
+    const ended = await going.end()
+    expect([ended.terminal.reason, left, listeners.size]).toEqual([reason, whys, 0])
+  })
+})
+
+describe('what goes on when a run does not end by itself', () => {
+  test('what a subagent started is waited for by the main loop, and told to it', async () => {
+    const { background, start, end, listeners } = processWith()
+    const agent: AgentTool = {
+      name: 'Helper', description: 'helps', inputSchema: { type: 'object' }, readOnly: false,
+      spawn: () => ({ prompt: 'help', tools: ['Start'] }),
+    } // prettier-ignore
+    const script = [calls('Helper'), starts('a'), 'it runs', 'a moment', 'all done']
+    const going = begin(script, { tools: [start, agent], background })
+    await until(() => listeners.size === 1)
+    end('a')
+    const ended = await going.end()
+    expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
+    expect([ended.terminal.reason, ended.model.requests.length]).toEqual(['completed', 5])
+  })
+
+  test('a new message takes the place of the run: what goes on does, and the new run hears of it', async () => {
+    const { background, start, end, listeners, left } = processWith()
+    const { engine, model } = engineOf([starts('a'), 'a moment', 'to the second'], { tools: [start], background })
+    const read = async (prompt: string): Promise<unknown> => {
+      const messages: SdkMessage[] = []
+      for await (const message of engine.submit(prompt)) messages.push(message)
+      const last = messages.at(-1)
+      return last?.type === 'result' && last.terminal_reason
+    }
+    const first = read('one')
+    await until(() => listeners.size === 1)
+    const second = read('two')
+    end('a')
+    expect([await first, await second, left]).toEqual(['aborted_streaming', 'completed', ['ended']])
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('[a] task a ended.')
+  })
+
+  test('a run that makes the conversation shorter ends nothing', async () => {
+    const { background, start, left } = processWith({ atEnd: 'keep' })
+    const { engine } = engineOf([starts('a'), 'done', 'a summary'], { tools: [start], background })
+    for await (const _ of engine.submit('go')) continue
+    for await (const _ of engine.compact()) continue
+    expect([left, background.running().length]).toEqual([['ended'], 1])
+  })
+})
+
+describe('over a crash', () => {
+  const script = ({ messages }: { readonly messages: readonly { readonly role: string }[] }): ScriptedReply => {
+    const turn = messages.filter(({ role }) => role === 'assistant').length
+    return turn === 0 ? starts('a') : turn === 1 ? calls('Look') : 'done'
+  }
+  /** A process whose task ends when the run waits for it. */
+  const options = (): LoopOptions => {
+    const made = processWith({ waitMs: 5_000 })
+    const clock = createFakeClock({ autoAdvance: true })
+    clock.after(1_000, () => {
+      if (made.state.has('a')) made.end('a')
+    })
+    return { model: scriptedModel(script), clock, tools: [made.start, reader('Look')], background: made.background }
+  }
+
+  const withoutPort = (): LoopOptions => {
+    const { background: _, ...others } = options()
+    return others
+  }
+
+  test('after any record the run comes to an end in which each task that began has ended, once', async () => {
+    const whole = await run(script, options() as never)
+    const total = whole.steps.records.length
+    let lost = 0
+    for (let count = 1; count < total; count++) {
+      const records = await killedAfter(count, options())
+      const resumed = resume(records, options())
+      const { terminal, state } = await resumed.loop.ended
+      expect([count, terminal.reason]).toEqual([count, 'completed'])
+      // What came of it is told again by a replay, and a program that knows of no such work goes on from there too.
+      const again = resumed.steps.records.map((record) => json(record) as unknown as StepRecord)
+      const replayed = await replay(again, withoutPort())
+      const told = replayed.events.flatMap((event) => (event.type === 'message' ? [event.entry] : []))
+      expect([count, json(told)]).toEqual([count, json(state.transcript)])
+      expect([count, (await resume(records, withoutPort()).loop.terminal).reason]).toEqual([count, 'completed'])
+      expect(transcriptProblems(state.transcript.messages())).toEqual([])
+      const notes = state.transcript.toJSON().flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
+      const of = (type: string): number => notes.filter((note) => note.type === type).length
+      expect([count, of('ended')]).toEqual([count, of('started')])
+      if (notes.some((note) => note.type === 'ended' && note.status === 'unknown')) lost++
+    }
+    // The process that ran it is gone, and the model is told so.
+    expect(lost).toBeGreaterThan(3)
+  })
+
+  test('a replay tells the same, with no process beside it', async () => {
+    const whole = await run(script, options() as never)
+    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const replayed = await replay(records, withoutPort())
+    const plain = (events: typeof whole.events) => json(events.filter((event) => !isLive(event)))
+    expect(plain(replayed.events)).toEqual(plain(whole.events))
+    expect(json(replayed.terminal)).toEqual(json(whole.terminal))
+  })
+
+  test('a replay tells what was stopped at the end', async () => {
+    const { background, start } = processWith({ atEnd: 'stop' })
+    const whole = await run([starts('a'), 'done'], { tools: [start], background })
+    const records = whole.steps.records.map((record) => json(record) as unknown as StepRecord)
+    const replayed = await replay(records, { model: scriptedModel([]), tools: [start] })
+    expect(json(replayed.events.filter((event) => !isLive(event)))).toEqual(
+      json(whole.events.filter((event) => !isLive(event))),
+    )
+  })
+})
+
+describe('a later run of the session', () => {
+  const next = async (
+    first: ReturnType<typeof processWith>,
+    second: Background,
+  ): Promise<readonly (readonly [string, string])[]> => {
+    const one = await run([starts('a'), 'done'], { tools: [first.start], background: first.background })
+    const { transcript } = one.state
+    const two = await run(
+      ['hello'],
+      { tools: [first.start], background: second },
+      { prompt: 'and?', transcript, runId: 'run2' },
+    )
+    return said(two)
+  }
+
+  test('is told what was stopped when the one before ended', async () => {
+    const first = processWith({ atEnd: 'stop' })
+    expect(await next(first, first.background)).toEqual([['loop', '[a] task a was stopped when the run before ended.']])
+  })
+
+  test('in the same process goes on with what was kept, and is told nothing', async () => {
+    const first = processWith({ atEnd: 'keep' })
+    expect(await next(first, first.background)).toEqual([])
+  })
+
+  test('in another process is told that it cannot be reached', async () => {
+    const first = processWith({ atEnd: 'keep' })
+    const second: Background = { ...processWith().background, fateOf: () => 'Nobody knows.' }
+    expect(await next(first, second)).toEqual([
+      [
+        'loop',
+        '[a] a (task a) was left running when the run before ended, and cannot be reached by its id any more. Nobody knows.',
+      ],
+    ])
+  })
+})
