@@ -264,7 +264,7 @@ describe('a full compaction', () => {
             expect(shown.split(new RegExp(`turn ${before}(?!\\d)`))).toHaveLength(2)
         }
       }),
-      { numRuns: numRuns / 3 },
+      { numRuns: Math.ceil(numRuns / 3) },
     )
   })
 
