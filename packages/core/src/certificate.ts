@@ -16,7 +16,7 @@ import { extraBounds, type ModelBound } from './model/extra-passes.ts'
 import type { Model } from './model/model.ts'
 import { guardsOf, settingsOf, type LoopOptions } from './options.ts'
 import type { RunSettings } from './run-context.ts'
-import { isAgentTool } from './tools/tool.ts'
+import { isAgentTool, modelsOfAgents } from './tools/tool.ts'
 
 /** A bound that follows from the options, or why there is none. */
 export type Bound =
@@ -232,9 +232,10 @@ function requestBounds(model: Model): readonly (ModelBound & RequestBound)[] {
   return [{ model: id, inputTokens: largestInput(model), outputTokens, serverToolUses }, ...extraOf(model)]
 }
 
-/** Those that the run begins with, and those that its compactions ask. */
-function modelsOf({ model, fallbackModel, context }: LoopOptions): readonly Model[] {
-  return [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? [])]
+/** Those that the run begins with, and those that its compactions and its subagents ask. */
+function modelsOf({ model, fallbackModel, context, tools = [], ...options }: LoopOptions): readonly Model[] {
+  const ofAgents = options.maxSubagents === 0 ? [] : modelsOfAgents(tools)
+  return [model, ...(fallbackModel === undefined ? [] : [fallbackModel]), ...(context?.models ?? []), ...ofAgents]
 }
 
 function secondsBound({ maxDurationMs, graceMs }: RunSettings, { hooks = [] }: LoopOptions): Bound {

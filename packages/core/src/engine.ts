@@ -276,7 +276,7 @@ export class QueryEngine {
       denials,
       sessionCostUsd,
       sessionUsage,
-      models: contextOf(this.#options).models,
+      models: contextOf(this.#options).allModels,
       contextWindow: this.#options.contextWindow ?? null,
       output,
     })

@@ -161,7 +161,14 @@ export type LoopEvent =
   /** Something was set by a person; from here on it counts. Only here may the ranking rise. */
   | { readonly type: 'settings'; readonly change: SettingsChange }
   | { readonly type: 'notice'; readonly message: string }
-  | { readonly type: 'agent'; readonly callId: string; readonly agentType: string; readonly event: LoopEvent }
+  | {
+      readonly type: 'agent'
+      readonly callId: string
+      readonly agentType: string
+      /** What it is to do, where its tool said so. */
+      readonly description?: string
+      readonly event: LoopEvent
+    }
   | { readonly type: 'background'; readonly name: string; readonly error: string | null }
   | { readonly type: 'run_end'; readonly terminal: Terminal }
 

@@ -57,7 +57,7 @@ import { toolDefinitionsOf, toolsByName } from './tools/definitions.ts'
 import type { CanUseTool } from './tools/can-use-tool.ts'
 import { allowAll, type Permissions } from './tools/permissions.ts'
 import { isLargeResults, type LargeResults } from './tools/large-results.ts'
-import type { AnyTool } from './tools/tool.ts'
+import { modelsOfAgents, type AnyTool } from './tools/tool.ts'
 
 /** Everything that a run can be given; all but the model has a default. */
 export interface LoopOptions {
@@ -134,8 +134,10 @@ export interface LoopOptions {
   readonly graceMs?: number
   /** Read-only calls at once; 10. */
   readonly toolConcurrency?: number
-  /** Subagents that a run may start; 50. */
+  /** Subagents that a run may have, on all levels together; 50. */
   readonly maxSubagents?: number
+  /** Levels of subagents: with 1 they start none themselves; 3. */
+  readonly maxSubagentDepth?: number
   /** Stop-hook blocks in a row, at most 8. */
   readonly stopHookBlockCap?: number
   /** What the session has spent before, in US dollars, without what `carry` brings: it counts against `maxBudgetUsd`. A `QueryEngine` adds its runs. */
@@ -187,6 +189,7 @@ const loopChecks: { readonly [option in keyof LoopOptions]-?: Given } = {
   graceMs: isNumber,
   toolConcurrency: isNumber,
   maxSubagents: isNumber,
+  maxSubagentDepth: isNumber,
   stopHookBlockCap: isNumber,
   spentBeforeUsd: isNumber,
   userContext: isObject('an object'),
@@ -221,6 +224,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
     errorPolicy: options.errorPolicy ?? null,
     onAsk: options.onAsk ?? 'end',
     maxSubagents: options.maxSubagents ?? 50,
+    maxSubagentDepth: options.maxSubagentDepth ?? 3,
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
     userContext: options.userContext ?? {},
     systemContext: options.systemContext ?? {},
@@ -253,9 +257,11 @@ function guardBounds(options: LoopOptions): NonNullable<Guard['bounds']> {
   return any(...guardsOf(options)).bounds ?? {}
 }
 
+const counts = ['maxRetries', 'maxSubagents', 'maxSubagentDepth', 'stopHookBlockCap'] as const
+
 function validate(settings: RunSettings, options: LoopOptions): void {
   checkLimits(settings)
-  for (const name of ['maxRetries', 'maxSubagents', 'stopHookBlockCap', 'toolConcurrency'] as const) {
+  for (const name of [...counts, 'toolConcurrency'] as const) {
     if (settings[name] !== Infinity && !Number.isInteger(settings[name])) {
       throw new ConfigurationError(`${name} must be a whole number, but it is ${settings[name]}.`)
     }
@@ -263,7 +269,7 @@ function validate(settings: RunSettings, options: LoopOptions): void {
   if (Number.isNaN(settings.tokenBudget))
     throw new ConfigurationError('tokenBudget must be a number of tokens or null.')
   if (!((options.spentBeforeUsd ?? 0) >= 0)) throw new ConfigurationError('spentBeforeUsd must be at least 0.')
-  for (const name of ['maxRetries', 'graceMs', 'maxSubagents', 'stopHookBlockCap'] as const) {
+  for (const name of [...counts, 'graceMs'] as const) {
     if (!(settings[name] >= 0)) throw new ConfigurationError(`${name} must be at least 0, but it is ${settings[name]}.`)
   }
   toolsByName(options.tools ?? [])
@@ -302,6 +308,7 @@ function newContext(options: LoopOptions): RunContext {
     model: options.model,
     fallbackModel: options.fallbackModel ?? null,
     models: modelsOf(options),
+    allModels: [...modelsOf(options), ...modelsOfAgents([...tools.values()])],
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values()),
     moreTools: options.moreTools ?? null,

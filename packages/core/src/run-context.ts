@@ -77,7 +77,10 @@ export interface RunSettings {
   readonly onAsk: 'end' | 'wait'
   /** How long an answer of `canUseTool` is waited for. */
   readonly canUseToolTimeoutMs: number
+  /** Of all levels below; for a subagent its part of them. */
   readonly maxSubagents: number
+  /** Levels of subagents below. */
+  readonly maxSubagentDepth: number
   readonly stopHookBlockCap: number
   readonly userContext: { readonly [key: string]: string }
   readonly systemContext: { readonly [key: string]: string }
@@ -90,6 +93,8 @@ export interface RunContext {
   readonly fallbackModel: Model | null
   /** The models that may be chosen while it runs. */
   readonly models: readonly Model[]
+  /** With those that only subagents ask. */
+  readonly allModels: readonly Model[]
   readonly tools: ReadonlyMap<string, AnyTool>
   readonly toolDefinitions: readonly ToolDefinition[]
   /** Gives the tools that are added while a run goes on; null: there are none. */

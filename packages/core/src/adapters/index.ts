@@ -91,5 +91,5 @@ export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../too
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { headOf, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
-export { isAgentTool, type AnyAgentTool, type AnyLeafTool, type ToolInput } from '../tools/tool.ts'
+export { isAgentTool, type AnyAgentTool, type AnyLeafTool, type SpawnContext, type ToolInput } from '../tools/tool.ts'
 export type { Attachment } from '../transcript.ts'

@@ -137,12 +137,12 @@ export function createTranslator(options: TranslateOptions): Translator {
 
 /** Where a subagent begins and ends. */
 function taskMessages(
-  { callId, agentType, event }: Extract<LoopEvent, { readonly type: 'agent' }>,
+  { callId, agentType, description = agentType, event }: Extract<LoopEvent, { readonly type: 'agent' }>,
   base: MakeBase,
 ): readonly SdkMessage[] {
   const task = { task_id: callId, tool_use_id: callId }
   if (event.type === 'run_start')
-    return [{ type: 'system', subtype: 'task_started', ...task, description: agentType, ...base() }]
+    return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
   if (event.type !== 'run_end') return nothing
   const { reason, signal } = event.terminal
   const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'

@@ -1,9 +1,11 @@
+import { isModel } from '../check-options.ts'
 import { ConfigurationError } from '../errors.ts'
 import {
   checkField,
   fieldsOf,
   isEither,
   isFunction,
+  isListOf,
   isName,
   isObject,
   isText,
@@ -24,6 +26,7 @@ const others: readonly (readonly [field: string, check: Given])[] = [
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
   ['validate', optional(isFunction)],
+  ['models', optional(isListOf(isModel))],
 ]
 
 const isSchema = isObject('an object')

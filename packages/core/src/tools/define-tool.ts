@@ -10,7 +10,8 @@ import {
   type StandardOutput,
   type StandardSchema,
 } from './standard-schema.ts'
-import type { AgentTool, ChildRun, InputCheck, Tool, ToolContext, ToolOutput } from './tool.ts'
+import type { Model } from '../model/model.ts'
+import type { AgentTool, ChildRun, InputCheck, SpawnContext, Tool, ToolContext, ToolOutput } from './tool.ts'
 
 /** A schema of a tool's input: of zod 4, valibot, arktype or any other Standard Schema, or a JSON Schema. */
 export type InputSchema = StandardSchema | JsonObject
@@ -59,7 +60,9 @@ export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
 /** What `agentTool()` takes. */
 export type AgentToolOptions<Schema extends InputSchema> = Described<Schema> & {
   /** Says what the subagent is to do, as `AgentTool.spawn`. */
-  readonly spawn: (input: InputOf<Schema>) => ChildRun
+  readonly spawn: (input: InputOf<Schema>, context: SpawnContext) => ChildRun
+  /** Models that its subagents may ask beside those of the run. */
+  readonly models?: readonly Model[]
 }
 
 type NoFields = { readonly type: 'object' }
@@ -82,7 +85,8 @@ export function agentTool<const Schema extends InputSchema = NoFields>(
   options: AgentToolOptions<Schema>,
 ): AgentTool<InputOf<Schema>> {
   checkToolOptions('agentTool', 'spawn', options)
-  return { ...described<Schema>(options), spawn: options.spawn }
+  const { models, spawn } = options
+  return { ...described<Schema>(options), ...(models !== undefined && { models }), spawn }
 }
 
 function described<Schema extends InputSchema>(options: Described<Schema>): Omit<Tool<InputOf<Schema>>, 'execute'> {

@@ -2,6 +2,8 @@ import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock } from '../messages.ts'
 import type { AgentState } from '../agent-state.ts'
 import type { TaskNews } from '../background.ts'
+import type { Model } from '../model/model.ts'
+import type { PermissionUpdate } from './permission-update.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */
 export interface ToolOutput {
@@ -19,6 +21,8 @@ export interface ToolOutput {
 export interface ToolContext {
   readonly callId: string
   readonly toolName: string
+  /** The kind of subagent that calls; absent or null in the main loop. */
+  readonly agentType?: string | null
   /** Aborted when the run is. A tool that does not heed it is left behind after the grace time. */
   readonly signal: AbortSignal
   /** The same for every try at this call, also after a crash. */
@@ -68,19 +72,42 @@ export interface Tool<Input = ToolInput> {
  * `spawn` says what the child is to do; the loop runs it and makes the result from its last answer.
  */
 export interface AgentTool<Input = ToolInput> extends Omit<Tool<Input>, 'execute'> {
-  spawn(input: Input): ChildRun
+  /** Models that its children may ask beside those of the run. */
+  readonly models?: readonly Model[]
+  /** A throw is the result of the call: what cannot be started is no broken run. */
+  spawn(input: Input, context: SpawnContext): ChildRun
+}
+
+/** The agent that starts another one. */
+export interface SpawnContext {
+  /** 0 for the main loop. */
+  readonly depth: number
+  /** Names of the tools that it has: of these the child may be given some. */
+  readonly tools: readonly string[]
+  /** The mode that was set for it in place of that of the permissions; null for none. */
+  readonly permissionMode: string | null
 }
 
 /** What a subagent is to do, and with what. */
 export interface ChildRun {
   readonly prompt: string
   readonly system?: string
-  /** Names of the parent's tools that the child may use; all when absent. A child never starts agents of its own. */
+  /** Names of the parent's tools that the child may use; all when absent. At the depth where it is the last it starts no agents. */
   readonly tools?: readonly string[]
+  /** Id of one of the tool's `models` or of those of the run; the parent's model when absent. */
+  readonly model?: string
+  /** A mode that the permissions know, for the child and those below it. Whether it may be a looser one than its parent's is for the tool to decide. */
+  readonly permissionMode?: string
+  /** Rules for the child and those below it, in addition to all that hold for its parent. */
+  readonly permissionUpdates?: readonly PermissionUpdate[]
   /** Turns of the child; the parent's own limit when absent. */
   readonly maxTurns?: number
   /** Name of the kind of agent, for hooks and events. */
   readonly agentType?: string
+  /** What it is to do, in a few words, for whoever watches. */
+  readonly description?: string
+  /** Told before its result. */
+  readonly note?: string
 }
 
 /** A tool whose input only it knows: a tool takes its input and gives none, so `never` stands for them all. */
@@ -96,4 +123,9 @@ export type AnyTool = AnyLeafTool | AnyAgentTool
 /** True for a tool whose work is a run of its own. */
 export function isAgentTool(tool: AnyTool): tool is AnyAgentTool {
   return 'spawn' in tool
+}
+
+/** The models that these tools name for their subagents. */
+export function modelsOfAgents(tools: readonly AnyTool[]): readonly Model[] {
+  return tools.filter(isAgentTool).flatMap(({ models = [] }) => models)
 }

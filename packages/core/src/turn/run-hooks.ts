@@ -189,7 +189,7 @@ function contextFor(run: Run, trigger: HookTrigger, subject: HookSubject, ask: A
     state: run.agentState,
     signal: run.ports.abort.signal,
     ask,
-    agentType: run.identity.depth === 0 ? null : run.context.settings.querySource,
+    agentType: run.agentType,
     estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
     ...(toolCall !== undefined && { toolCall }),
     ...(toolOutput !== undefined && { toolOutput }),

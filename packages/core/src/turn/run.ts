@@ -101,6 +101,11 @@ export class Run {
     return this.#context
   }
 
+  /** The kind of subagent that this is; null for the main loop. */
+  get agentType(): string | null {
+    return this.identity.depth === 0 ? null : this.#context.settings.querySource
+  }
+
   /** A snapshot of the run, which never changes. Use it for whatever is read later. */
   get state(): RunState {
     if (this.#snapshot !== undefined) return this.#snapshot

@@ -84,7 +84,7 @@ describe('a subagent', () => {
     ] satisfies LoopEvent['type'][])
   })
 
-  test('has its own system prompt, tools and turns, and starts no agents', async () => {
+  test('has its own system prompt, tools and turns, and on the last level starts no agents', async () => {
     const child = agent(({ prompt }) => ({
       prompt,
       system: 'child system',
@@ -95,6 +95,7 @@ describe('a subagent', () => {
     const result = await run(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: () => calls('Look') }), {
       tools: [child, reader('Look'), tool('Write')],
       system: 'main system',
+      maxSubagentDepth: 1,
     })
     const ofChild = result.model.requests.filter(({ messages }) => messages[0]?.content === 'sub')
     expect(ofChild.map(({ system, tools }) => [system, tools.map(({ name }) => name)])).toEqual([
@@ -200,7 +201,7 @@ describe('a subagent', () => {
   test('leaves in the figures of its parent what it was charged at worst case, apart from what was settled', async () => {
     const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
     const model = scriptedModel([calls(spawnCall('sub')), lost, 'found it', 'done'], { maxOutputTokens: 2_000 })
-    const { terminal, state } = await run([], { model, tools: [agent()], prices: dollarATokenPrices })
+    const { terminal, state } = await run([], { model, tools: [agent()], prices: dollarATokenPrices, maxSubagentDepth: 1 })
     // 1,000 around the request, 16 and 3 bytes for the prompt, 2 for no tools, and the cap of the reply.
     const worst = 1_000 + 16 + 3 + 2 + 2_000
     expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])
@@ -366,7 +367,7 @@ describe('a subagent', () => {
     const model = scriptedModel(byPrompt({ go: [calls(spawnCall('sub')), 'done'], sub: ['found it'] }), {
       maxOutputTokens: 2_000,
     })
-    await run([], { model, tools: [agent()], prices: dollarATokenPrices, maxBudgetUsd: 2_600 })
+    await run([], { model, tools: [agent()], prices: dollarATokenPrices, maxBudgetUsd: 2_600, maxSubagentDepth: 1 })
     const ofChild = model.requests.filter(({ messages }) => messages[0]?.content === 'sub')
     // Its parent spent 15; 1,000 are around its request, 16 and 3 bytes for the prompt, 2 for no tools.
     expect(ofChild.map(({ maxTokens }) => maxTokens)).toEqual([2_600 - 15 - (1_000 + 16 + 3 + 2)])

@@ -15,3 +15,14 @@ export const agentHooks: Scenario = {
     ],
   },
 }
+
+/** Agents of agents, some of which are refused: by their number, by their depth. */
+export const agentsOfAgents: Scenario = {
+  name: 'agents that start agents',
+  replies: ['task', 'text'],
+  agents: ['text', 'task', 'read'],
+  aborts: ['user'],
+  depth: 1,
+  deviations: 2,
+  options: { maxSubagentDepth: 2, maxSubagents: 5 },
+}

@@ -9,7 +9,7 @@ import type { LoopOptions } from '../../options.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { PermissionRequest } from '../../tools/permissions.ts'
-import { isAgentTool, type AnyTool, type ToolContext } from '../../tools/tool.ts'
+import { isAgentTool, type AnyTool, type SpawnContext, type ToolContext } from '../../tools/tool.ts'
 import type { Choices } from './choices.ts'
 import { circle, garbage, throwing } from './garbage.ts'
 
@@ -286,7 +286,7 @@ function strangeTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: bool
   }
   if (isAgentTool(checked)) {
     const { spawn } = checked
-    return { ...checked, spawn: (input: never) => ask('spawn', '', input, () => spawn(input)) }
+    return { ...checked, spawn: (input: never, context: SpawnContext) => ask('spawn', '', input, () => spawn(input, context)) }
   }
   const { execute } = checked
   return {

@@ -4,6 +4,8 @@ import { project, type TranscriptEntry } from '../../transcript.ts'
 
 // Compares what a run told with what another run told, and with what is on the transcript.
 
+type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+
 export function isLive(event: LoopEvent): boolean {
   if (event.type === 'agent') return isLive(event.event)
   return liveEvents.has(event.type)
@@ -16,7 +18,7 @@ const liveEvents: ReadonlySet<LoopEvent['type']> = new Set<LoopEvent['type']>([
   'background',
 ])
 
-/** The same events, where agents that run side by side may tell in any order among them; each by itself is in order. */
+/** The same events, where agents that run side by side may tell in any order among them, on every level; each by itself is in order. */
 export function assertTold(actual: readonly LoopEvent[], expected: readonly LoopEvent[], what: string): void {
   const [a, b] = [inOrder(actual), inOrder(expected)]
   for (let index = 0; index < Math.max(a.length, b.length); index++) {
@@ -26,13 +28,13 @@ export function assertTold(actual: readonly LoopEvent[], expected: readonly Loop
 
 function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
   const ordered: LoopEvent[] = []
-  let agents: Extract<LoopEvent, { readonly type: 'agent' }>[] = []
+  const agents = new Map<string, AgentEvent[]>()
   const flush = (): void => {
-    ordered.push(...agents.toSorted((a, b) => (a.callId < b.callId ? -1 : a.callId > b.callId ? 1 : 0)))
-    agents = []
+    for (const callId of [...agents.keys()].toSorted()) ordered.push(...inOrderWithin(agents.get(callId) ?? []))
+    agents.clear()
   }
   for (const event of events) {
-    if (event.type === 'agent') agents.push(event)
+    if (event.type === 'agent') agents.set(event.callId, [...(agents.get(event.callId) ?? []), event])
     else {
       flush()
       ordered.push(event)
@@ -40,6 +42,12 @@ function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
   }
   flush()
   return ordered
+}
+
+/** Of one agent. */
+function inOrderWithin(events: readonly AgentEvent[]): readonly LoopEvent[] {
+  const [first] = events
+  return first === undefined ? [] : inOrder(events.map(({ event }) => event)).map((event) => ({ ...first, event }))
 }
 
 /** The messages that were told are the entries of the transcript, in order. */
@@ -60,11 +68,14 @@ export function messagesOf(events: readonly LoopEvent[]): readonly TranscriptEnt
   return entries
 }
 
-/** Each agent's own events, by the call that it answers. */
-export function eventsOfAgents(events: readonly LoopEvent[]): ReadonlyMap<string, readonly LoopEvent[]> {
-  const agents = new Map<string, LoopEvent[]>()
+/** Each agent's own events, on every level, by the call that it answers. */
+export function eventsOfAgents(
+  events: readonly LoopEvent[],
+  agents: Map<string, LoopEvent[]> = new Map(),
+): ReadonlyMap<string, readonly LoopEvent[]> {
   for (const event of events) {
     if (event.type !== 'agent') continue
+    eventsOfAgents([event.event], agents)
     const own = agents.get(event.callId) ?? []
     own.push(event.event)
     agents.set(event.callId, own)

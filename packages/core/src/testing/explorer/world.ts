@@ -232,6 +232,8 @@ export function createWorld(
     prices: explorerPrices,
     graceMs: 0,
     maxRetries: 3,
+    // Agents that start agents have scenarios of their own.
+    maxSubagentDepth: 1,
     clock: time,
     signal: controller.signal,
     stopWhen: guards,

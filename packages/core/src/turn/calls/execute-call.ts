@@ -58,6 +58,7 @@ function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolConte
 class CallContext implements ToolContext {
   readonly callId: string
   readonly toolName: string
+  readonly agentType: string | null
   readonly signal: AbortSignal
   readonly idempotencyKey: string
   readonly #state: RunState
@@ -66,6 +67,7 @@ class CallContext implements ToolContext {
   constructor(run: Run, { call }: ValidCall, idempotencyKey: string, emit: Emit) {
     this.callId = call.id
     this.toolName = call.name
+    this.agentType = run.agentType
     this.signal = run.ports.abort.signal
     this.idempotencyKey = idempotencyKey
     this.#state = run.state

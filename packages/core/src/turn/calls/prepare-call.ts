@@ -7,6 +7,7 @@ import { abortedResult, denied, invalid, notRun, type ToolResult } from '../../t
 import { isAgentTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import { runToolHooks, type HookRun } from '../run-hooks.ts'
+import { agentShare, refuseAgent } from './agent-share.ts'
 import { decidePermission, denyByRules, denyUpdated } from './ask-permission.ts'
 import type { InspectedCall, PreparedCall, ValidCall } from './call.ts'
 import { inspectInput } from './inspect-call.ts'
@@ -118,19 +119,23 @@ function enterDecision(
   }
 }
 
-function ready(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
+function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
   const { call, index } = inspected
   const recorded = phase.recorded(index)
-  if (recorded === undefined && phase.batchEnd === 'passed')
-    return answeredWithoutRunning(inspected, notRun('it was not run when the calls after it were'))
   const isAgent = isAgentTool(inspected.tool)
   if (recorded !== undefined && isAgent !== (recorded === 'agent')) return { kind: 'recorded', call, index }
-  if (isAgent) {
-    const { maxSubagents } = run.context.settings
-    if (run.spent.subagents >= maxSubagents && recorded === undefined) {
-      const message = `This run may start ${maxSubagents} subagents, and they are used up. Do the work yourself.`
-      return answeredWithoutRunning(inspected, invalid(message))
-    }
+  if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
+  return after(refuseAgent(run, { id: call.id, index }), (message) =>
+    message === undefined ? begin(run, phase, inspected) : answeredWithoutRunning(inspected, invalid(message)),
+  )
+}
+
+function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
+  if (phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')
+    return answeredWithoutRunning(inspected, notRun('it was not run when the calls after it were'))
+  if (isAgentTool(inspected.tool)) {
+    // What is left for those below is divided before any of this message counts.
+    agentShare(run, phase)
     run.update({ subagents: run.spent.subagents + 1 })
   }
   return { kind: 'run', inspected }

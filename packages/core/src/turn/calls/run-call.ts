@@ -4,6 +4,7 @@ import type { StepResult } from '../../steps/steps.ts'
 import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
+import { agentShare } from './agent-share.ts'
 import type { CallRun, PreparedCall, ValidCall } from './call.ts'
 import { executeCall } from './execute-call.ts'
 import { toolStepName } from './recorded-calls.ts'
@@ -18,7 +19,7 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
   phase.begin(inspected.index)
   const { tool } = inspected
   const running = isAgentTool(tool)
-    ? after(runAgent(run, { ...inspected, tool }), (agent): CallRun => {
+    ? after(runAgent(run, { ...inspected, tool }, agentShare(run, phase)), (agent): CallRun => {
         return { call, result: agent.result, at: agent.endedAt, durationMs: 0, agent }
       })
     : after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }): CallRun => {

@@ -42,6 +42,8 @@ export class ToolPhase {
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
+  /** How many agents each agent of these calls may start. */
+  agentShare: number | undefined = undefined
   /** The results are on the transcript. */
   isEntered = false
   #messages: MessageContent[] | undefined

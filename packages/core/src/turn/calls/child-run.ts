@@ -1,0 +1,124 @@
+import { ConfigurationError } from '../../errors.ts'
+import { disregard } from '../../eventually.ts'
+import { isForAgents } from '../../guards/limits.ts'
+import type { HookTrigger } from '../../hooks/hook-outcome.ts'
+import type { HookRegistry } from '../../hooks/registry.ts'
+import type { Model } from '../../model/model.ts'
+import type { RunContext, RunSettings } from '../../run-context.ts'
+import { checkBudgetable } from '../../settings/check-settings.ts'
+import { toolDefinitionsOf } from '../../tools/definitions.ts'
+import { permissionUpdatesOf } from '../../tools/permission-update.ts'
+import { isAgentTool, type AnyAgentTool, type AnyTool, type ChildRun } from '../../tools/tool.ts'
+import type { Run } from '../run.ts'
+
+/** What a subagent is to do, and the context in which it does it. */
+export interface Child {
+  readonly run: ChildRun
+  readonly context: RunContext
+}
+
+/**
+ * Asks the tool what its subagent is to do. `agents`: how many it may start itself, with those below it.
+ * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
+ */
+export function childOf(run: Run, tool: AnyAgentTool, input: unknown, agents: number): Child {
+  const { context, identity } = run
+  const { permissionMode } = context.settings
+  // The input passed this tool's own check, so it is what `spawn` is written for.
+  const given = tool.spawn(input as never, {
+    depth: identity.depth,
+    tools: context.toolDefinitions.map(({ name }) => name),
+    permissionMode,
+  })
+  const child = childRunOf(given)
+  return { run: child, context: contextOf(context, tool, child, agents) }
+}
+
+/** Plain JavaScript may give anything back. @throws TypeError for what is no subagent. */
+function childRunOf(given: unknown): ChildRun {
+  disregard(given)
+  // Read once, since what is read may be a getter; of what is no object, no field is.
+  const fields: { readonly [field: string]: unknown } = Object(given)
+  const { prompt, system, tools, model, permissionMode, permissionUpdates, maxTurns, agentType, description, note } =
+    fields
+  if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
+  const updates = permissionUpdates === undefined ? [] : permissionUpdatesOf(permissionUpdates)
+  // A rule that is not understood would protect nothing.
+  if (typeof updates === 'string') throw new TypeError(`permissionUpdates of a subagent: ${updates}.`)
+  return {
+    prompt,
+    ...(typeof system === 'string' && { system }),
+    ...(Array.isArray(tools) && { tools: tools.map(String) }),
+    ...(typeof model === 'string' && { model }),
+    ...(typeof permissionMode === 'string' && { permissionMode }),
+    ...(updates.length > 0 && { permissionUpdates: updates }),
+    ...(typeof maxTurns === 'number' && maxTurns >= 1 && { maxTurns: Math.floor(maxTurns) }),
+    ...(typeof agentType === 'string' && { agentType }),
+    ...(typeof description === 'string' && { description }),
+    ...(typeof note === 'string' && { note }),
+  }
+}
+
+function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, agents: number): RunContext {
+  const settings = settingsOf(context, child, agents)
+  const model = modelOf(context, tool, child)
+  checkBudgetable(model, context.prices, settings)
+  return {
+    ...context,
+    model,
+    ...toolsOf(context, child, settings),
+    // It has what its parent had when it began, and of that what it may use.
+    moreTools: null,
+    guards: context.guards.filter(({ guard }) => isForAgents(guard)),
+    postRun: [],
+    // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
+    hooks: hooksOf(context.hooks),
+    limits: { maxTurns: settings.maxTurns, tokenTargetLaps: 0 },
+    settings,
+  }
+}
+
+function settingsOf({ settings }: RunContext, child: ChildRun, agents: number): RunSettings {
+  const { permissionMode = settings.permissionMode, permissionUpdates = [] } = child
+  return {
+    ...settings,
+    system: child.system ?? settings.system,
+    maxTurns: Math.min(child.maxTurns ?? settings.maxTurns, settings.maxTurns),
+    permissionMode,
+    permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],
+    tokenBudget: null,
+    wrapUp: false,
+    output: null,
+    maxSubagents: agents,
+    maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
+    querySource: child.agentType ?? 'agent',
+  }
+}
+
+/** @throws ConfigurationError for one that neither the tool nor the options name: the certificate would not know of it. */
+function modelOf({ model, fallbackModel, models }: RunContext, tool: AnyAgentTool, child: ChildRun): Model {
+  if (child.model === undefined) return model
+  const all = [model, ...(tool.models ?? []), ...models, ...(fallbackModel === null ? [] : [fallbackModel])]
+  const found = all.find(({ id }) => id === child.model)
+  if (found !== undefined) return found
+  const known = [...new Set(all.map(({ id }) => id))].join(', ')
+  throw new ConfigurationError(`There is no model ${child.model} for a subagent; there is ${known}.`)
+}
+
+/** Tools that start agents are shown where they may start any. Elsewhere a call of one is told why it may not. */
+function toolsOf(
+  context: RunContext,
+  child: ChildRun,
+  { maxSubagents, maxSubagentDepth }: RunSettings,
+): Pick<RunContext, 'tools' | 'toolDefinitions'> {
+  const allowed = child.tools === undefined ? undefined : new Set(child.tools)
+  const tools = new Map([...context.tools].filter(([name]) => allowed?.has(name) ?? true))
+  const isShown = (tool: AnyTool): boolean => !isAgentTool(tool) || (maxSubagents > 0 && maxSubagentDepth > 0)
+  return { tools, toolDefinitions: toolDefinitionsOf([...tools.values()].filter(isShown)) }
+}
+
+const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExecution', 'onStop'])
+
+function hooksOf(hooks: HookRegistry): HookRegistry {
+  return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
+}

@@ -1,0 +1,308 @@
+// Holds rules of docs/spec.md: R-SUB-2, R-SUB-3, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5.
+import { describe, expect, test } from 'vitest'
+import {
+  certificate,
+  resume,
+  type AgentTool,
+  type ChildRun,
+  type LoopEvent,
+  type LoopOptions,
+  type ModelRequest,
+  type PermissionRequest,
+  type StepRecord,
+} from '../../src/index.ts'
+import type { SpawnContext } from '../../src/adapters/index.ts'
+import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
+import { begin, calls, dollarATokenPrices, hanging, json, reader, resultTexts, run, tool, until } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+type Spawn = (input: { readonly prompt: string }, context: SpawnContext) => ChildRun
+
+const agent = (spawn: Spawn = ({ prompt }) => ({ prompt }), more: Partial<AgentTool> = {}): AgentTool => ({
+  name: 'Agent',
+  description: 'a subagent',
+  inputSchema: { type: 'object', required: ['prompt'] },
+  readOnly: true,
+  concurrencySafe: true,
+  // The schema demands the prompt.
+  spawn: (input, context) => spawn(input as { readonly prompt: string }, context),
+  ...more,
+})
+const asks = (...prompts: readonly string[]) =>
+  calls(...prompts.map((prompt) => ({ name: 'Agent', input: { prompt } })))
+const promptOf = ({ messages }: ModelRequest): string =>
+  typeof messages[0]?.content === 'string' ? messages[0].content : ''
+const turnOf = ({ messages }: ModelRequest): number => messages.filter(({ role }) => role === 'assistant').length
+const byPrompt =
+  (scripts: { readonly [prompt: string]: readonly ScriptedReply[] }) =>
+  (request: ModelRequest): ScriptedReply =>
+    scripts[promptOf(request)]?.[turnOf(request)] ?? 'end'
+
+/** Prompts of all agents that began, with their depth. */
+function begun(events: readonly LoopEvent[], depth = 1): readonly (readonly [depth: number, id: string])[] {
+  return events.flatMap((event) => {
+    if (event.type !== 'agent') return []
+    const inner = begun([event.event], depth + 1)
+    return event.event.type === 'run_start' ? [[depth, event.callId] as const, ...inner] : inner
+  })
+}
+
+describe('a subagent that starts another', () => {
+  const script = byPrompt({ go: [asks('a'), 'done'], a: [asks('b'), 'a, with b'], b: [calls('Look'), 'b'] })
+
+  test('has its answer as a result, and all they spent in the figures of the run', async () => {
+    const { state, events, terminal } = await run(script, { tools: [agent(), reader('Look')] })
+    expect(resultTexts({ state })).toEqual(['a, with b'])
+    expect(begun(events).map(([depth]) => depth)).toEqual([1, 2])
+    // Six requests, 15 tokens each.
+    expect([state.spent.subagents, state.spent.totalTokens]).toEqual([2, 90])
+    expect(terminal.summary.usage.input_tokens).toBe(20)
+  })
+
+  test('on the last level is not shown the tool, and is told why when it calls it all the same', async () => {
+    const deep = byPrompt({ go: [asks('a'), 'done'], a: [asks('b'), 'end of a'], b: [asks('c'), 'end of b'] })
+    const { model, events } = await run(deep, { tools: [agent(), reader('Look')], maxSubagentDepth: 2 })
+    const shown = model.requests.map((request) => [promptOf(request), request.tools.map(({ name }) => name)])
+    expect(shown.filter(([prompt]) => prompt === 'b')).toEqual([
+      ['b', ['Look']],
+      ['b', ['Look']],
+    ])
+    expect(shown.find(([prompt]) => prompt === 'a')).toEqual(['a', ['Agent', 'Look']])
+    expect(begun(events)).toHaveLength(2)
+    const toB = model.requests.findLast((request) => promptOf(request) === 'b')
+    expect(JSON.stringify(toB?.messages.at(-1))).toContain('Subagents start no further ones at this depth (2).')
+  })
+
+  test('is told its depth, its tools and its mode', async () => {
+    const told: SpawnContext[] = []
+    const spawn: Spawn = ({ prompt }, context) => {
+      told.push(context)
+      return { prompt, tools: ['Agent', 'Look'], permissionMode: 'closed' }
+    }
+    await run(script, { tools: [agent(spawn), reader('Look'), tool('Write')] })
+    expect(told).toEqual([
+      { depth: 0, tools: ['Agent', 'Look', 'Write'], permissionMode: null },
+      { depth: 1, tools: ['Agent', 'Look'], permissionMode: 'closed' },
+    ])
+  })
+
+  test.each([1, 2, 3, 7, 20])('keeps the whole tree within %i agents, whoever asks for more', async (maxSubagents) => {
+    const { state, events } = await run(
+      (request) => (turnOf(request) < 2 ? asks('two', 'more') : 'enough'),
+      { tools: [agent()], maxSubagents, maxSubagentDepth: 4 },
+    )
+    const depths = begun(events).map(([depth]) => depth)
+    expect(depths).toHaveLength(state.spent.subagents)
+    expect(depths.length).toBeLessThanOrEqual(maxSubagents)
+    expect(Math.max(...depths)).toBeLessThanOrEqual(4)
+    // What one part does not use, the next message may.
+    expect(depths.length).toBe(maxSubagents)
+  })
+
+  test('is aborted with the run', async () => {
+    const going = begin(script, { tools: [agent(), hanging('Look')] })
+    await until(() => JSON.stringify(going.events).includes('"name":"Look"'))
+    going.loop.abort()
+    const { terminal, events } = await going.end()
+    expect(terminal.reason).toBe('aborted_tools')
+    const ends = (all: readonly LoopEvent[]): readonly unknown[] =>
+      all.flatMap((event) => {
+        if (event.type === 'agent') return ends([event.event])
+        return event.type === 'run_end' ? [[event.terminal.reason, event.terminal.signal.context['cause']]] : []
+      })
+    expect(ends(events).slice(0, 2)).toEqual([
+      ['aborted_tools', 'parent'],
+      ['aborted_tools', 'parent'],
+    ])
+  })
+
+  test('draws on the ledger of the run', async () => {
+    const model = scriptedModel(script, { maxOutputTokens: 2_000 })
+    const { terminal } = await run([], {
+      model,
+      tools: [agent(), reader('Look')],
+      prices: dollarATokenPrices,
+      maxBudgetUsd: 2_300,
+    })
+    const ofB = model.requests.filter((request) => promptOf(request) === 'b').map(({ maxTokens }) => maxTokens)
+    // What the two above it spent is gone.
+    expect(ofB[0]).toBeLessThan(2_300 - 30 - 1_000)
+    expect(terminal.costUsd).toBeLessThanOrEqual(2_300)
+  })
+})
+
+describe('a subagent', () => {
+  const script = byPrompt({ go: [asks('a'), 'done'], a: ['found'] })
+
+  test('asks the model that its tool names for it, and the figures tell it apart', async () => {
+    const small = scriptedModel(['found'], { id: 'small' })
+    const naming = agent(({ prompt }) => ({ prompt, model: 'small' }), { models: [small] })
+    const { state, model } = await run(script, { tools: [naming] })
+    expect([resultTexts({ state }), small.requests.length, model.requests.length]).toEqual([['found'], 1, 2])
+    expect(Object.keys(state.spent.modelUsage).toSorted()).toEqual([model.id, 'small'].toSorted())
+  })
+
+  test.each([
+    ['that nobody named', {}, 'There is no model large for a subagent; there is scripted'],
+    [
+      'without a price, under a budget',
+      { maxBudgetUsd: 50_000 },
+      'There is no price for small, so a dollar budget cannot be kept',
+    ],
+  ])('is not started with a model %s', async (_what, options: Partial<LoopOptions>, message) => {
+    const small = scriptedModel(['found'], { id: 'small' })
+    const naming = agent(({ prompt }) => ({ prompt, model: 'maxBudgetUsd' in options ? 'small' : 'large' }), {
+      models: [small],
+    })
+    const prices: LoopOptions['prices'] = {
+      ...dollarATokenPrices,
+      worstCase: (id, bound) => (id === 'small' ? undefined : dollarATokenPrices.worstCase(id, bound)),
+    }
+    const { state } = await run(script, { tools: [naming], prices, ...options })
+    expect(resultTexts({ state })).toEqual([expect.stringContaining(message)])
+    expect(small.requests).toHaveLength(0)
+  })
+
+  test('is judged in its own mode and by its own rules beside those of its parent', async () => {
+    const judged: unknown[] = []
+    const rule = { type: 'addRules', rules: [{ toolName: 'Look' }], behavior: 'deny', destination: 'session' } as const
+    const strict = agent(({ prompt }) => ({ prompt, permissionMode: 'closed', permissionUpdates: [rule] }))
+    const permissions = {
+      modes: ['closed'],
+      denies: () => undefined,
+      decide: ({ call, mode, learned }: PermissionRequest) => {
+        judged.push([call.name, mode, learned])
+        return { behavior: 'allow' } as const
+      },
+    }
+    const looking = byPrompt({ go: [asks('a'), calls('Look'), 'done'], a: [calls('Look'), 'found'] })
+    await run(looking, { tools: [strict, reader('Look')], permissions })
+    expect(judged).toEqual([
+      ['Agent', undefined, undefined],
+      ['Look', 'closed', [rule]],
+      ['Look', undefined, undefined],
+    ])
+  })
+
+  test('with rules that cannot be understood is not started', async () => {
+    const broken = agent(({ prompt }) => ({ prompt, permissionUpdates: [{ type: 'nothing' } as never] }))
+    const { state } = await run(script, { tools: [broken] })
+    expect(resultTexts({ state })).toEqual([expect.stringContaining('permissionUpdates of a subagent')])
+  })
+
+  test('has its note told before what it answers, and its task where it begins', async () => {
+    const noting = agent(({ prompt }) => ({ prompt, note: 'It ran at once.', description: 'looks for it' }))
+    const { state, events } = await run(script, { tools: [noting] })
+    expect(resultTexts({ state })).toEqual(['It ran at once.\n\nfound'])
+    expect(events.find(({ type }) => type === 'agent')).toMatchObject({ description: 'looks for it' })
+  })
+
+  test.each([
+    ['what it had said', { text: 'I see a bug in a.ts.', ...calls('Look') }, 'Its last words were:\n\nI see a bug in a.ts.'],
+    ['the last result that it saw', calls('Look'), 'It had said nothing yet. The last result that it saw:\n\na.ts: 12'],
+  ])('that is stopped by a limit tells %s', async (_what, reply, told) => {
+    const limited = agent(({ prompt }) => ({ prompt, maxTurns: 1 }))
+    const stopped = byPrompt({ go: [asks('a'), 'done'], a: [reply] })
+    const { state } = await run(stopped, { tools: [limited, reader('Look', 'a.ts: 12')] })
+    expect(resultTexts({ state })).toEqual([
+      `The agent was stopped before it was done (steps_limit: Reached maximum number of turns (1)). ${told}`,
+    ])
+  })
+
+  test('that said much before it was stopped is told from its end', async () => {
+    const limited = agent(({ prompt }) => ({ prompt, maxTurns: 1 }))
+    const long = byPrompt({ go: [asks('a'), 'done'], a: [{ text: `${'x'.repeat(20_000)} the end`, ...calls('Look') }] })
+    const { state } = await run(long, { tools: [limited, reader('Look')] })
+    const [told] = resultTexts({ state })
+    expect(String(told).length).toBeLessThan(8_300)
+    expect(told).toMatch(/\(the end of 20008 characters\)\nx+ the end$/)
+  })
+})
+
+describe('a resume inside an agent of an agent', () => {
+  // The agent `a` asks for two and is let have one of them.
+  const script = byPrompt({
+    go: [asks('a'), 'done'],
+    a: [asks('b', 'c'), calls('Look'), 'end of a'],
+    b: [calls('Write'), 'end of b'],
+    c: ['end of c'],
+  })
+  const program = () => {
+    const written: string[] = []
+    const write = tool('Write', () => (written.push('once'), 'written'))
+    const model = scriptedModel(script)
+    const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+      model,
+      clock: createFakeClock({ autoAdvance: true }),
+      tools: [agent(), reader('Look'), write],
+      maxSubagents: 2,
+      ...more,
+    })
+    return { written, model, options }
+  }
+  const goOn = async (records: readonly StepRecord[], options: LoopOptions) => {
+    const { terminal, state } = await resume(records, options).loop.ended
+    expect(transcriptProblems(state.transcript.messages())).toEqual([])
+    return { terminal, state, texts: resultTexts({ state: { ...state, startLength: 0 } }) }
+  }
+  const all = async (options: LoopOptions): Promise<readonly StepRecord[]> => {
+    const { loop, startRun, createMemorySteps } = await import('../../src/index.ts')
+    const records: StepRecord[] = []
+    const steps = createMemorySteps({
+      clock: options.clock!,
+      onRecord: (record) => void records.push(json(record) as unknown as StepRecord),
+    })
+    await loop(startRun({ prompt: 'go' }), { ...options, steps }).ended
+    return records
+  }
+
+  test('comes to the same after a kill behind any record, and does nothing twice', async () => {
+    const plain = program()
+    const records = await all(plain.options())
+    const whole = await goOn(records.slice(0, -1), program().options())
+    expect(whole.texts).toEqual(['end of a'])
+    for (let length = 1; length < records.length; length++) {
+      const { written, options } = program()
+      const before = records.slice(0, length)
+      const { terminal, texts, state } = await goOn(before, options())
+      const hasBegun = before.some((record) => record.type === 'intent' && record.key.includes('/tool:1:0:'))
+      expect([length, terminal.reason, texts]).toEqual([length, 'completed', ['end of a']])
+      expect([length, written.length]).toEqual([length, hasBegun ? 0 : 1])
+      expect(state.spent.subagents).toBe(2)
+    }
+  })
+
+  test.each<[string, Partial<LoopOptions>]>([
+    ['more', { maxSubagents: 50 }],
+    ['none', { maxSubagents: 0 }],
+    ['one level', { maxSubagentDepth: 1 }],
+  ])('keeps to what was let start and what was not where the program lets start %s', async (_what, more) => {
+    const { options, model } = program()
+    const records = await killedBefore(
+      (record) => record.type === 'intent' && /agent:1:0:[^/]*\/model:3\.1$/.test(record.key),
+      options(),
+    )
+    const asked = model.requests.length
+    const { terminal, texts } = await goOn(records, options(more))
+    expect([terminal.reason, texts]).toEqual(['completed', ['end of a']])
+    // The last answers of `a` and of the main loop alone.
+    expect(model.requests.length - asked).toBeLessThanOrEqual(3)
+    expect(model.requests.some((request) => promptOf(request) === 'c')).toBe(false)
+  })
+})
+
+test('the certificate counts the agents of all levels once, and the dearest model that they may ask', () => {
+  const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
+  const large = scriptedModel([], { id: 'large', contextWindow: 9_000, maxOutputTokens: 100 })
+  const bounds = (more: Partial<LoopOptions>) => {
+    const { requests, tokens } = certificate({ model, maxTurns: 2, maxRetries: 0, ...more })
+    return [requests, tokens].map((bound) => (bound.bounded ? bound.value : bound.because))
+  }
+  const [alone = 0] = bounds({})
+  const flat = bounds({ tools: [agent()], maxSubagents: 3, maxSubagentDepth: 1 })
+  const deep = bounds({ tools: [agent()], maxSubagents: 3, maxSubagentDepth: 9 })
+  expect(flat).toEqual([4 * Number(alone), 4 * Number(alone) * 1_100])
+  expect(deep).toEqual(flat)
+  const dearer = bounds({ tools: [agent(undefined, { models: [large] })], maxSubagents: 3 })
+  expect(dearer).toEqual([4 * Number(alone), 4 * Number(alone) * 9_100])
+})
