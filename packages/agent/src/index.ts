@@ -3,7 +3,10 @@ export { FileCheckpoints, type CheckpointOptions } from './checkpoints/file-chec
 export { firstChangeSince } from './checkpoints/since-message.ts'
 export { SessionFiles, type RestorePlan, type WhatToRestore } from './checkpoints/session-files.ts'
 export type { ChangedRun, LeftFile } from './checkpoints/take-back.ts'
-export { hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
+export { createAgentTool, type AgentInput, type AgentToolOptions } from './agents/agent-tool.ts'
+export { generalAgent, type AgentDefinition } from './agents/definition.ts'
+export { modeOfAgent } from './agents/mode-of-agent.ts'
+export { hasAgents, hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
   createFitImage,

@@ -158,11 +158,11 @@ function problemOfMatcher(matcher: string): string | undefined {
 /** Absent, "" or "*": all. Letters, digits and `_- ,|` alone: one of these names. Anything else is a regular expression, at any place. */
 export function matches(matcher: string, name: string): boolean {
   if (matcher === '' || matcher === '*') return true
-  if (!isList.test(matcher)) return finds(matcher, name)
-  return matcher
-    .split(/[|,]/)
-    .map((one) => one.trim())
-    .includes(name)
+  // The tool that starts agents was called Task first.
+  const names = name === 'Agent' ? [name, 'Task'] : [name]
+  if (!isList.test(matcher)) return names.some((one) => finds(matcher, one))
+  const listed = matcher.split(/[|,]/).map((one) => one.trim())
+  return names.some((one) => listed.includes(one))
 }
 
 const patternMs = 100

@@ -54,9 +54,9 @@ export function foldersAround(folder: string): readonly string[] {
   return parent === folder ? [folder] : [...foldersAround(parent), folder]
 }
 
-export type Kind = 'commands' | 'skills'
+export type Kind = 'commands' | 'skills' | 'agents'
 
-/** Folders of commands and of skills, the most urgent first. */
+/** Folders of commands, of skills and of agents, the most urgent first. */
 export function foldersOf(
   kind: Kind,
   options: BriefingPlaces,
@@ -92,6 +92,17 @@ export function hasBriefing(options: BriefingPlaces): boolean {
       return isThere(path)
     } catch {
       // What cannot be looked at is told when it is read.
+      return true
+    }
+  })
+}
+
+/** Whether somebody described agents: a run without them loads nothing for it. */
+export function hasAgents(options: BriefingPlaces): boolean {
+  return foldersOf('agents', options).some(({ path }) => {
+    try {
+      return statSync(path, { throwIfNoEntry: false }) !== undefined
+    } catch {
       return true
     }
   })

@@ -1,10 +1,11 @@
 import type { Offer } from '../trust/offers.ts'
+import { readAgentDefinitions } from '../agents/read-definitions.ts'
 import { readWrittenPrompts } from './commands.ts'
 import { promptOffers } from './expand-prompt.ts'
 import { readInstructions } from './instruction-files.ts'
 import type { BriefingPlaces } from './places.ts'
 
-/** What the instructions, commands and skills of a project would bring in, run or loosen, for the question about trust. */
+/** What the instructions, commands, skills and agents of a project would bring in, run or loosen, for the question about trust. */
 export async function writtenOffers(options: BriefingPlaces): Promise<readonly Offer[]> {
   const offers = new Map<string, Offer>()
   const trust = {
@@ -17,5 +18,7 @@ export async function writtenOffers(options: BriefingPlaces): Promise<readonly O
   await readInstructions({ ...projects, trust })
   const { all } = await readWrittenPrompts(projects)
   for (const offer of promptOffers(all)) offers.set(offer.id, offer)
+  // With the person's own, whose names a project may take.
+  await readAgentDefinitions({ ...options, sources: undefined, mayRead: () => true, trust })
   return [...offers.values()]
 }

@@ -1,5 +1,5 @@
 import { ruleForCommand } from './command-rules.ts'
-import { isAbout, type PermissionRule } from './rule.ts'
+import { currentName, isAbout, type PermissionRule } from './rule.ts'
 import { type RuleBook, ruleForPath } from './rule-book.ts'
 import type { Subject } from './subject.ts'
 
@@ -34,7 +34,7 @@ function bareRule(rules: readonly PermissionRule[], toolName: string): Permissio
 
 function namedRule(rules: readonly PermissionRule[], toolName: string, subject: Subject): PermissionRule | undefined {
   return rules.find(({ tool, spec }) => {
-    if (tool !== toolName) return false
+    if (tool !== currentName(toolName)) return false
     if (subject.kind === 'domain') return spec.kind === 'domain' && spec.matches(subject.host)
     return subject.kind === 'name' && spec.kind === 'name' && spec.name === subject.name
   })

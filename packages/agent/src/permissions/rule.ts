@@ -68,7 +68,8 @@ const namedTools: ReadonlySet<string> = new Set(['Agent', 'Task', 'Skill'])
 
 function parseRule(source: string, roots: PatternRoots): PermissionRule | Problem {
   const parts = /^([A-Za-z][\w.-]*\*?)(?:\((.*)\))?$/s.exec(source)
-  const [, tool = '', spec] = parts ?? []
+  const [, written = '', spec] = parts ?? []
+  const tool = currentName(written)
   if (parts === null) return { problem: 'a rule is Tool or Tool(spec), such as Read or Bash(npm test)' }
   if (tool.includes('*') && !tool.startsWith('mcp__'))
     return { problem: '* in the name of a tool is for mcp__server__* alone' }
@@ -106,7 +107,12 @@ function domainSpec(spec: string): RuleSpec | Problem {
 
 /** Whether the rule speaks about a tool of this name. */
 export function isAbout(rule: PermissionRule, toolName: string): boolean {
-  if (rule.tool === toolName) return true
+  if (rule.tool === currentName(toolName)) return true
   if (!rule.tool.startsWith('mcp__')) return false
   return rule.tool.includes('*') ? matchesWildcard(rule.tool, toolName) : toolName.startsWith(`${rule.tool}__`)
+}
+
+/** Settings that people have call the tool that starts agents as it was called first. */
+export function currentName(tool: string): string {
+  return tool === 'Task' ? 'Agent' : tool
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
+import { generalAgent } from '../agents/definition.ts'
 import { absolutePath } from '../paths.ts'
 import type { Access } from './rule-book.ts'
 
@@ -37,7 +38,8 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
       return { kind: 'domain', host: hostOf(field('url') ?? '') }
     case 'Agent':
     case 'Task':
-      return { kind: 'name', name: field('subagent_type') ?? '' }
+      // As the tool reads it.
+      return { kind: 'name', name: field('subagent_type') || generalAgent.name }
     case 'Skill':
       return { kind: 'name', name: field('skill') ?? '' }
     default:

@@ -1,4 +1,5 @@
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
+import { realPath } from '../paths.ts'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
@@ -74,7 +75,7 @@ async function startInBackground(
   }
 }
 
-async function run(input: BashInput, workspace: Workspace, { signal }: ToolContext): Promise<ToolOutput> {
+async function run(input: BashInput, workspace: Workspace, { signal, agentType }: ToolContext): Promise<ToolOutput> {
   if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
   const started = await start(input.command, workspace)
   if (started.kind === 'failed') return started.result
@@ -90,7 +91,8 @@ async function run(input: BashInput, workspace: Workspace, { signal }: ToolConte
       ? `The timeout was lowered to ${bashMaxTimeoutMs} ms, the longest.`
       : undefined
   const answer = reason === undefined && end.exitCode === 1 ? await answerOf(input.command) : undefined
-  return toldResult({ end, shell, reason, timeoutMs, lowered, answer }, workspace)
+  const isAgent = typeof agentType === 'string'
+  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, isAgent }, workspace)
 }
 
 /** Loaded when used: most commands end with 0. */
@@ -159,11 +161,13 @@ interface Ended {
   readonly lowered: string | undefined
   /** What the exit code says, where it is an answer and no failure. */
   readonly answer: string | undefined
+  /** A subagent calls. */
+  readonly isAgent: boolean
 }
 
-function toldResult({ end, shell, reason, timeoutMs, lowered, answer }: Ended, workspace: Workspace): ToolOutput {
+function toldResult({ end, shell, reason, timeoutMs, lowered, answer, isAgent }: Ended, workspace: Workspace): ToolOutput {
   const output = shell.output.toString().replace(/\n+$/, '')
-  const notes = [outcomeOf(end, reason, timeoutMs, answer), lowered, directoryNote(end, workspace)].filter(
+  const notes = [outcomeOf(end, reason, timeoutMs, answer), lowered, directoryNote(end, workspace, isAgent)].filter(
     (note) => note !== undefined,
   )
   const isFine = end.exitCode === 0 || answer !== undefined
@@ -197,7 +201,14 @@ function outcomeOf(
   return answer === undefined ? `Exit code ${end.exitCode}` : `Exit code ${end.exitCode}: ${answer}.`
 }
 
-function directoryNote({ directory }: ShellEnd, workspace: Workspace): string | undefined {
+/**
+ * Agents run side by side over one shell: none moves it, or a command of another would run elsewhere than where it was judged (spec R-AGENT-8).
+ */
+function directoryNote({ directory }: ShellEnd, workspace: Workspace, isAgent: boolean): string | undefined {
+  if (isAgent) {
+    const hasMoved = directory !== undefined && directory !== realPath(workspace.shellDirectory)
+    return hasMoved ? `The next command starts in ${workspace.shellDirectory} again.` : undefined
+  }
   if (directory === undefined || workspace.moveShell(directory) === 'moved') return undefined
   return `${directory} is outside the directories of this session: the working directory is ${workspace.cwd} again.`
 }

@@ -4,6 +4,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { counted, elapsed, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { agentsOf } from '../session/agents.ts'
 import { briefingOf } from '../session/briefing.ts'
 import { describeModels } from '../session/models.ts'
 import { forecastText } from './forecast-text.ts'
@@ -19,7 +20,10 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const toolbox = openToolbox(flags, cwd, env, settings)
   const models = await describeModels(run, cwd)
   for (const warning of models.warnings) output.err(told(warning))
-  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models, await briefingOf(run, program, toolbox))
+  const briefing = await briefingOf(run, program, toolbox)
+  const agents = await agentsOf(run, program, toolbox, models, briefing)
+  for (const warning of agents?.warnings ?? []) output.err(told(warning))
+  const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models, briefing, agents)
   const bounds = certificate(options)
   const likely = forecast(options)
   output.out(

@@ -95,6 +95,11 @@ export interface Flags {
   readonly mcpConfig?: readonly string[]
   readonly strictMcpConfig?: boolean
 
+  /** JSON. */
+  readonly agents?: string
+  readonly maxSubagents?: number
+  readonly maxSubagentDepth?: number
+
   readonly onAsk?: OnAsk
   readonly background?: BackgroundPolicy
 

@@ -2,6 +2,7 @@ import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormat
 import type { FlagFor } from './flag-kinds.ts'
 import { backgroundFlags } from './background-flags.ts'
 import { fileFlags } from './file-flags.ts'
+import { agentFlags } from './agent-flags.ts'
 import { mcpFlags } from './mcp-flags.ts'
 import { trustFlags } from './trust-flags.ts'
 import { programFlags } from './program-table.ts'
@@ -356,12 +357,13 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
   },
 
   ...backgroundFlags,
+  ...agentFlags,
   ...mcpFlags,
   ...programFlags,
 }
 
 /** Flags that people know and that a later version will serve: told, never silently ignored. */
-export const laterFlags: readonly string[] = '--agents --permission-prompt-tool'.split(' ')
+export const laterFlags: readonly string[] = ['--permission-prompt-tool']
 
 /** Betas are dated: what looks otherwise is the prompt. */
 function isBetaName(argument: string): boolean {

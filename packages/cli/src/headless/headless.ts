@@ -6,6 +6,7 @@ import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { backgroundOptions } from '../session/background.ts'
+import { agentsOf } from '../session/agents.ts'
 import { briefingOf } from '../session/briefing.ts'
 import { checkpointsOf } from '../session/checkpoints.ts'
 import type { Ask } from '../session/go-on.ts'
@@ -56,7 +57,9 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
     }
     const servers = await serversOf(flags, settings, toolbox, program, models)
     try {
-      const options = await queryOptionsOf(flags, program, toolbox, models, briefing)
+      const agents = await agentsOf(forModel, program, toolbox, models, briefing)
+      for (const warning of agents?.warnings ?? []) output.err(told(warning))
+      const options = await queryOptionsOf(flags, program, toolbox, models, briefing, agents)
       const prompt = piped ?? (await promptOf(written, program, isNew))
       const content = (await naming?.contentOf(said, prompt, briefing, toolbox, output)) ?? prompt
       const called = { flags, program, toolbox, options, written, prompt, content, chosen, settings, servers }

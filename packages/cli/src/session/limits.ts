@@ -13,6 +13,8 @@ type Limits = Pick<
   | 'errorPolicy'
   | 'stopWhen'
   | 'maxRetries'
+  | 'maxSubagents'
+  | 'maxSubagentDepth'
   | 'toolConcurrency'
   | 'stopHookBlockCap'
 >
@@ -37,6 +39,8 @@ export function limitsOf(flags: Flags, env: Readonly<Record<string, string | und
     wrapUp: flags.wrapUp,
     errorPolicy: errorPolicies[errorPolicy ?? 'continue'],
     stopWhen: [noProgress(), ...stopOnFinish],
+    maxSubagents: flags.maxSubagents,
+    maxSubagentDepth: flags.maxSubagentDepth,
     maxRetries: countFrom(env, 'CLAUDE_CODE_MAX_RETRIES', 0),
     toolConcurrency: countFrom(env, 'CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY', 1),
     stopHookBlockCap: countFrom(env, 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', 0),

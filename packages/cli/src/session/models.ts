@@ -24,6 +24,8 @@ export interface Models {
   readonly fallbackModel?: Model
   /** Writes summaries in place of the model. */
   readonly compactModel?: Model
+  /** Another one, by a name that people know. @throws UsageError or ConfigurationError for one that cannot be asked */
+  readonly modelNamed: (name: string) => Model
   readonly prices: Prices
   /** Where the key comes from, as `system/init` tells it. */
   readonly apiKeySource: string
@@ -100,7 +102,7 @@ function environmentModels(flags: Flags, env: Program['env'], settings: ModelSet
   return namedModels(flags, modelFromEnvironment(flags.model, env, all), (name) => modelFromEnvironment(name, env, all))
 }
 
-type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel'>
+type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'modelNamed'>
 
 /** The model, and those that flags name beside it. */
 function namedModels(
@@ -110,6 +112,7 @@ function namedModels(
 ): NamedModels {
   return {
     model,
+    modelNamed,
     ...(fallbackModel !== undefined && { fallbackModel: modelNamed(fallbackModel) }),
     ...(compactModel !== undefined && { compactModel: modelNamed(compactModel) }),
   }

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { platform, release } from 'node:os'
 import { resolve } from 'node:path'
 import { createPrepareContent, imageAdvice } from '@halting/agent'
 import { isAgentTool, messageOf } from '@halting/core/adapters'
@@ -7,12 +6,14 @@ import type { QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
+import type { SessionAgents } from './agents.ts'
 import type { Briefing } from './read-briefing.ts'
 import { contextOf } from './context.ts'
 import { limitsOf } from './limits.ts'
 import type { Models } from './models.ts'
 import { readAnswerSchema } from './output-schema.ts'
 import { trustInit } from './run-settings.ts'
+import { surroundingsOf } from './surroundings.ts'
 import { systemPrompt } from './system-prompt.ts'
 import type { Toolbox } from './toolbox.ts'
 
@@ -26,23 +27,18 @@ export async function queryOptionsOf(
   toolbox: Toolbox,
   models: Omit<Models, 'close' | 'warnings'>,
   briefing?: Briefing,
+  agents?: SessionAgents,
 ): Promise<QueryOptions> {
   const { workspace, permissions, sessionId, resultFiles } = toolbox
   const { model, fallbackModel, compactModel, prices, apiKeySource, loaded } = models
   const { settings } = loaded
   const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
-  const told = briefing?.tools(toolbox.tools) ?? toolbox.tools
+  const leaves = briefing?.tools(toolbox.tools) ?? toolbox.tools
+  const told = agents === undefined ? leaves : [...leaves, agents.tool]
   const tools = settings.redactSecrets === true ? await redacted({ ...toolbox, tools: told }) : told
   const { redact = (shown: string) => shown } = workspace
   const names = tools.map(({ name }) => name)
-  const ours = (): string =>
-    systemPrompt({
-      cwd,
-      directories: workspace.directories,
-      platform: `${platform()} ${release()}`,
-      date: new Date().toISOString().slice(0, 10),
-      tools: names,
-    })
+  const ours = (): string => systemPrompt({ ...surroundingsOf(toolbox), tools: names })
   const own = flags.systemPrompt ?? (await promptFile('--system-prompt-file', flags.systemPromptFile, cwd)) ?? ours()
   const appended =
     flags.appendSystemPrompt ?? (await promptFile('--append-system-prompt-file', flags.appendSystemPromptFile, cwd))
@@ -65,7 +61,7 @@ export async function queryOptionsOf(
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
     includeHookEvents: flags.includeHookEvents ?? false,
-    init: { cwd, permissionMode: permissions.mode, apiKeySource, ...trustInit(loaded), ...briefing?.init },
+    init: { cwd, permissionMode: permissions.mode, apiKeySource, ...trustInit(loaded), ...briefing?.init, ...(agents !== undefined && { agents: agents.names }) },
   }
 }
 

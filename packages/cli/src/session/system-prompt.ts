@@ -1,17 +1,13 @@
+import type { Place } from './surroundings.ts'
+
 /** What the model is told about itself and about where it works. */
-export interface Surroundings {
-  readonly cwd: string
-  readonly directories: readonly string[]
-  readonly platform: string
-  /** `2026-11-21`. */
-  readonly date: string
+export interface Surroundings extends Place {
   /** Names of the tools that there are. */
   readonly tools: readonly string[]
 }
 
 /** The system prompt of the coding agent. */
-export function systemPrompt({ cwd, directories, platform, date, tools }: Surroundings): string {
-  const elsewhere = directories.filter((directory) => directory !== cwd)
+export function systemPrompt({ tools, ...place }: Surroundings): string {
   const rules = [
     ...general,
     tools.includes('AskUserQuestion') ? asking : nobody,
@@ -21,13 +17,18 @@ export function systemPrompt({ cwd, directories, platform, date, tools }: Surrou
   return [
     'You are halting, a coding agent in a terminal. You do the task that the user gives you, with the tools that you have, and then you say what you did.',
     rules.map((rule) => `- ${rule}`).join('\n'),
-    [
-      `Working directory: ${cwd}`,
-      ...(elsewhere.length === 0 ? [] : [`You may also work in: ${elsewhere.join(', ')}`]),
-      `Platform: ${platform}`,
-      `Date: ${date}`,
-    ].join('\n'),
+    surroundingsText(place),
   ].join('\n\n')
+}
+
+export function surroundingsText({ cwd, directories, platform, date }: Place): string {
+  const elsewhere = directories.filter((directory) => directory !== cwd)
+  return [
+    `Working directory: ${cwd}`,
+    ...(elsewhere.length === 0 ? [] : [`You may also work in: ${elsewhere.join(', ')}`]),
+    `Platform: ${platform}`,
+    `Date: ${date}`,
+  ].join('\n')
 }
 
 const general = [

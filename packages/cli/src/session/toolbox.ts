@@ -32,6 +32,8 @@ export interface Toolbox {
   readonly resultFiles: ResultFiles
   /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
   readonly tools: readonly AnyTool[]
+  /** Neither a bare deny rule nor `--tools` takes it away. */
+  readonly mayStartAgents: boolean
 }
 
 /** Of which session the results are that it may read. */
@@ -93,17 +95,17 @@ export function openToolbox(
   })
   // Where nobody answers, a question would only cost a turn.
   const all = [...createCodingTools(workspace), ...(flags.onAsk === 'defer' ? createPersonTools() : [])]
-  const hidden = new Set(permissions.toolsHiddenByDeny(all.map(({ name }) => name)))
-  const wanted = wantedTools(
-    flags.tools,
-    all.map(({ name }) => name),
-  )
+  const names = [...all.map(({ name }) => name), 'Agent']
+  const hidden = new Set(permissions.toolsHiddenByDeny(names))
+  const wanted = wantedTools(flags.tools, names)
+  const isShown = (name: string): boolean => !hidden.has(name) && (wanted?.has(name) ?? true)
   return {
     workspace,
     permissions,
     sessionId,
     resultFiles,
-    tools: all.filter(({ name }) => !hidden.has(name) && (wanted?.has(name) ?? true)),
+    tools: all.filter(({ name }) => isShown(name)),
+    mayStartAgents: isShown('Agent'),
   }
 }
 
@@ -122,9 +124,11 @@ function modeOf(
 }
 
 function wantedTools(
-  names: readonly string[] = ['default'],
+  given: readonly string[] = ['default'],
   known: readonly string[],
 ): ReadonlySet<string> | undefined {
+  // The tool that starts agents was called Task first.
+  const names = given.map((name) => (name === 'Task' ? 'Agent' : name))
   const stranger = names.find((name) => ![...known, 'default', 'none', 'Skill'].includes(name))
   if (stranger === undefined) return names.includes('default') ? undefined : new Set(names)
   const meant = nearest(stranger, known)

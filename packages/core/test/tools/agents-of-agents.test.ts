@@ -149,7 +149,7 @@ describe('a subagent', () => {
       { maxBudgetUsd: 50_000 },
       'There is no price for small, so a dollar budget cannot be kept',
     ],
-  ])('is not started with a model %s', async (_what, options: Partial<LoopOptions>, message) => {
+  ])('is not started with a model %s', async (_what, options: Pick<LoopOptions, 'maxBudgetUsd'>, message) => {
     const small = scriptedModel(['found'], { id: 'small' })
     const naming = agent(({ prompt }) => ({ prompt, model: 'maxBudgetUsd' in options ? 'small' : 'large' }), {
       models: [small],

@@ -1,0 +1,201 @@
+import type { Dirent } from 'node:fs'
+import { opendir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { boundedText } from '../instructions/bounded-text.ts'
+import { type FrontMatter, listField, textField, withFrontMatter } from '../instructions/frontmatter.ts'
+import type { ReadingRules } from '../instructions/instruction-files.ts'
+import { briefingOffer } from '../instructions/offers.ts'
+import { type BriefingPlaces, foldersOf } from '../instructions/places.ts'
+import { bothEnds, isInside, realPath } from '../paths.ts'
+import { PermissionRuleError, parseRules } from '../permissions/rule.ts'
+import type { Offer } from '../trust/offers.ts'
+import { type AgentDefinition, definitionOf, generalAgent } from './definition.ts'
+
+export interface AgentDefinitions {
+  /** Each name once, the one that counts. */
+  readonly all: readonly AgentDefinition[]
+  /** What a person should know: files that are broken, and what does not count. */
+  readonly notes: readonly string[]
+}
+
+export type AgentReading = BriefingPlaces &
+  Pick<ReadingRules, 'mayRead' | 'trust'> & {
+    /** Those of `--agents`, which go before all files. */
+    readonly given?: readonly AgentDefinition[]
+  }
+
+const mostBytes = 256 * 1024
+const mostEntries = 1_000
+const deepest = 6
+
+/**
+ * The agents of the folders: those that were given go before those of the project, these before the person's own, ours before those of others.
+ * A project that is not trusted takes no name of the person's own or of ours (spec R-AGENT-4).
+ */
+export async function readAgentDefinitions(options: AgentReading): Promise<AgentDefinitions> {
+  const { given = [], trust } = options
+  const notes: string[] = []
+  const found = new Map(given.map((definition) => [definition.name, definition]))
+  const read: AgentDefinition[] = []
+  for (const { level, path: folder } of foldersOf('agents', options)) {
+    const place = level === 'user' ? 'user' : 'project'
+    for (const path of await filesIn(folder, notes)) {
+      const definition = await readOne(path, place, options, notes)
+      if (definition !== undefined) read.push(definition)
+    }
+  }
+  const own = new Set([generalAgent.name, ...read.filter(({ level }) => level === 'user').map(({ name }) => name)])
+  for (const definition of read) {
+    const { name, level, path = '' } = definition
+    if (found.has(name)) continue
+    if (level === 'project' && own.has(name) && !(await trust.lets(nameOffer(definition)))) {
+      notes.push(`${path} does not count: its name is that of an agent of your own, and ${untrusted}`)
+      continue
+    }
+    found.set(name, level === 'user' ? definition : await asTrusted(definition, trust, notes))
+  }
+  return { all: [...found.values()], notes }
+}
+
+const untrusted = 'the folder was not trusted with it. halting trust shows it and has it count.'
+
+/** A model costs what the person did not choose. */
+async function asTrusted(
+  definition: AgentDefinition,
+  trust: AgentReading['trust'],
+  notes: string[],
+): Promise<AgentDefinition> {
+  const { model, ...others } = definition
+  if (model === undefined || (await trust.lets(modelOffer(definition)))) return definition
+  notes.push(`model: ${model} in ${definition.path} does not count: ${untrusted}`)
+  return others
+}
+
+function nameOffer({ name, path = '' }: AgentDefinition): Offer {
+  return briefingOffer('agents', `in place of your agent ${name}: ${path}`)
+}
+
+function modelOffer({ model = '', path = '' }: AgentDefinition): Offer {
+  return briefingOffer('agents', `model: ${model} in ${path}`)
+}
+
+/** Bounded, whatever lies there. */
+async function filesIn(folder: string, notes: string[]): Promise<readonly string[]> {
+  const files: string[] = []
+  let entries = 0
+  const look = async (at: string, depth: number): Promise<void> => {
+    for (const entry of await entriesOf(at, mostEntries + 1 - entries)) {
+      if (++entries > mostEntries) return
+      const path = join(at, entry.name)
+      if (entry.isDirectory() && depth < deepest) await look(path, depth + 1)
+      if (!entry.isDirectory() && entry.name.endsWith('.md')) files.push(path)
+    }
+  }
+  await look(folder, 1)
+  if (entries > mostEntries)
+    notes.push(`${folder} has more than ${mostEntries} entries: not all of its agents are known.`)
+  return files
+}
+
+async function entriesOf(folder: string, most: number): Promise<readonly Dirent[]> {
+  const entries: Dirent[] = []
+  try {
+    for await (const entry of await opendir(folder)) {
+      entries.push(entry)
+      if (entries.length >= most) break
+    }
+  } catch {
+    return entries
+  }
+  return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+async function readOne(
+  path: string,
+  level: 'user' | 'project',
+  { cwd, mayRead }: AgentReading,
+  notes: string[],
+): Promise<AgentDefinition | undefined> {
+  const refuse = (why: string): undefined => void notes.push(`${path} is no agent: ${why}.`)
+  if (bothEnds(path).some((end) => !mayRead(end))) return refuse('a rule denies to read it')
+  if (level === 'project' && !isInside(realPath(path), realPath(cwd))) return refuse('it is a link out of the project')
+  const read = await boundedText(path, mostBytes)
+  if (read.kind === 'absent') return undefined
+  if (read.kind === 'unfit') return refuse(`it ${read.why}`)
+  if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
+  const { fields, body } = withFrontMatter(read.text)
+  if (fields.size === 0) return refuse('nothing stands above its text (---, name and description, ---)')
+  const definition = definitionOf(
+    {
+      name: textField(fields, 'name') || basename(path, '.md'),
+      description: textField(fields, 'description'),
+      prompt: body,
+      tools: list(fields, 'tools'),
+      disallowedTools: list(fields, 'disallowedtools'),
+      model: textField(fields, 'model'),
+      permissionMode: textField(fields, 'permissionmode'),
+      maxTurns: textField(fields, 'maxturns'),
+    },
+    { level, path },
+  )
+  if (typeof definition === 'string') return refuse(definition)
+  const problem = ruleProblem(definition, cwd)
+  if (problem !== undefined) return refuse(problem)
+  const unserved = notServed.filter((field) => fields.has(field.toLowerCase()))
+  if (unserved.length > 0) notes.push(`${path}: ${unserved.join(', ')} of an agent is not served and does not count.`)
+  return definition
+}
+
+/** What other programs know of an agent, and that changes what it can do. */
+const notServed = ['hooks', 'mcpServers', 'skills', 'memory', 'isolation', 'background']
+
+/** Absent is all; there and empty is none. */
+function list(fields: FrontMatter, name: string): readonly string[] | undefined {
+  return fields.has(name) ? listField(fields, name) : undefined
+}
+
+/** A rule that cannot be read would deny nothing. */
+function ruleProblem({ disallowedTools }: AgentDefinition, cwd: string): string | undefined {
+  try {
+    parseRules({ deny: disallowedTools.filter((entry) => entry !== '*') }, cwd)
+    return undefined
+  } catch (thrown) {
+    if (!(thrown instanceof PermissionRuleError)) throw thrown
+    return thrown.problems.map(({ rule, problem }) => `${rule} in disallowedTools: ${problem}`).join('; ')
+  }
+}
+
+/**
+ * The agents of `--agents`: `{"name": {"description": "…", "prompt": "…", …}}`.
+ * @throws Error that says what is wrong with them.
+ */
+export function agentsOfJson(text: string, cwd: string): readonly AgentDefinition[] {
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch (thrown) {
+    throw new Error(`is no JSON (${messageOf(thrown)})`, { cause: thrown })
+  }
+  if (!isJsonObject(given)) throw new Error('is no object of agents by their names')
+  return Object.entries(given).map(([name, said]) => {
+    if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is no object`)
+    const { description, prompt, model, permissionMode, maxTurns } = said
+    const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
+    const definition = definitionOf(
+      { name, description, prompt, tools, disallowedTools, model, permissionMode, maxTurns },
+      { level: 'flag' },
+    )
+    const problem = typeof definition === 'string' ? definition : ruleProblem(definition, cwd)
+    if (typeof definition === 'string' || problem !== undefined) throw new Error(`has an agent ${name}: ${problem}`)
+    return definition
+  })
+}
+
+function texts(name: string, field: string, value: unknown): readonly string[] | undefined {
+  if (value === undefined || value === null) return undefined
+  const list: unknown = typeof value === 'string' ? value.split(/,(?![^(]*\))/) : value
+  if (!Array.isArray(list) || !list.every((one): one is string => typeof one === 'string'))
+    throw new Error(`has an agent ${name} whose ${field} is no list of names`)
+  return list.map((one) => one.trim()).filter((one) => one !== '')
+}

@@ -1,0 +1,20 @@
+import { platform, release } from 'node:os'
+import type { Toolbox } from './toolbox.ts'
+
+/** Where a session works. */
+export interface Place {
+  readonly cwd: string
+  readonly directories: readonly string[]
+  readonly platform: string
+  /** `2026-11-21`. */
+  readonly date: string
+}
+
+export function surroundingsOf({ workspace }: Pick<Toolbox, 'workspace'>): Place {
+  return {
+    cwd: workspace.cwd,
+    directories: workspace.directories,
+    platform: `${platform()} ${release()}`,
+    date: new Date().toISOString().slice(0, 10),
+  }
+}
