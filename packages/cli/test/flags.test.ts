@@ -51,6 +51,9 @@ describe('what the table reads', () => {
       '--tools': ['Read,Grep', { tools: ['Read', 'Grep'] }],
       '--add-dir': ['a b, c', { addDir: ['a b, c'] }],
       '--mcp-config': ['a, b.json', { mcpConfig: ['a, b.json'] }],
+      '--agents': ['{"a": {}}', { agents: '{"a": {}}' }],
+      '--max-subagents': ['0', { maxSubagents: 0 }],
+      '--max-subagent-depth': ['2', { maxSubagentDepth: 2 }],
     } as const
     for (const [flag, [value, flags]] of Object.entries(given)) {
       expect(parseFlags([flag, value, 'hi'])).toEqual({ flags, words: ['hi'] })
@@ -182,11 +185,11 @@ test.each([
   ],
   [
     ['--tools', 'Read,Bogus'],
-    '--tools takes names of Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, WebFetch, Write, default for all, or "" for none; there is no Bogus.',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, WebFetch, Write, default for all, or "" for none; there is no Bogus.',
   ],
   [
     ['--tools', 'Rea'],
-    '--tools takes names of Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, WebFetch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
+    '--tools takes names of Agent, Bash, Edit, Glob, Grep, NotebookEdit, Read, TaskOutput, TaskStop, TodoWrite, WebFetch, Write, default for all, or "" for none; there is no Rea. Did you mean Read?',
   ],
   ...(
     [
@@ -225,10 +228,10 @@ test.each([
 test('a flag of a later version is never silently ignored', async () => {
   for (const flag of laterFlags)
     expect(() => parseFlags([flag, 'x'])).toThrow(`${flag} is not available yet in this version.`)
-  expect(await run(['-p', '--agents', 'abc', 'hi'])).toEqual({
+  expect(await run(['-p', '--permission-prompt-tool', 'abc', 'hi'])).toEqual({
     status: 2,
     stdout: '',
-    stderr: 'halting: --agents is not available yet in this version.\n',
+    stderr: 'halting: --permission-prompt-tool is not available yet in this version.\n',
   })
 })
 

@@ -187,6 +187,7 @@ test('stream-json is every message, init first and one result last', async () =>
     slash_commands: [],
     output_style: 'default',
     skills: [],
+    agents: ['general-purpose'],
     plugins: [],
     apiKeySource: 'none',
     claude_code_version: '2.1.0',

@@ -110,7 +110,7 @@ test('a deny rule wins over every mode', async () => {
 test.each([
   [
     ['--disallowedTools', 'Bash,Write'],
-    ['Read', 'Edit', 'Glob', 'Grep', 'TaskOutput', 'TaskStop', 'TodoWrite', 'NotebookEdit', 'WebFetch'],
+    ['Read', 'Edit', 'Glob', 'Grep', 'TaskOutput', 'TaskStop', 'TodoWrite', 'NotebookEdit', 'WebFetch', 'Agent'],
   ],
   [
     ['--tools', 'Read,Grep'],

@@ -10,7 +10,8 @@ import { type BriefingPlaces, foldersOf } from '../instructions/places.ts'
 import { bothEnds, isInside, realPath } from '../paths.ts'
 import { PermissionRuleError, parseRules } from '../permissions/rule.ts'
 import type { Offer } from '../trust/offers.ts'
-import { type AgentDefinition, definitionOf, generalAgent } from './definition.ts'
+import { definitionOf } from './define-agent.ts'
+import { type AgentDefinition, generalAgent } from './definition.ts'
 
 export interface AgentDefinitions {
   /** Each name once, the one that counts. */
@@ -25,7 +26,7 @@ export type AgentReading = BriefingPlaces &
     readonly given?: readonly AgentDefinition[]
   }
 
-const mostBytes = 256 * 1024
+const mostBytes = 64 * 1024
 const mostEntries = 1_000
 const deepest = 6
 

@@ -1,6 +1,6 @@
 import type { FlagFor } from './flag-kinds.ts'
 import type { Flags } from './flags.ts'
-import { filledText, type Reading, wholeNumber } from './values.ts'
+import { type Reading, wholeNumber } from './values.ts'
 
 type AgentFlag = 'agents' | 'maxSubagents' | 'maxSubagentDepth'
 
@@ -11,7 +11,7 @@ export const agentFlags: { readonly [Name in AgentFlag]-?: FlagFor<NonNullable<F
     group: 'tools',
     kind: 'value',
     value: 'JSON',
-    read: filledText,
+    read: jsonObject,
     meaning: 'Subagents by name: {"reviewer": {"description": "…", "prompt": "…", "tools": ["Read"]}}',
   },
   maxSubagents: {
@@ -34,4 +34,15 @@ export const agentFlags: { readonly [Name in AgentFlag]-?: FlagFor<NonNullable<F
 
 function count(given: string): Reading<number> {
   return given === '0' ? { value: 0 } : wholeNumber(given)
+}
+
+/** Whether it is right in itself is looked at when it is read. */
+function jsonObject(given: string): Reading<string> {
+  const expected = 'JSON: {"name": {"description": "…", "prompt": "…"}}'
+  try {
+    const value: unknown = JSON.parse(given)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { value: given } : { expected }
+  } catch {
+    return { expected }
+  }
 }

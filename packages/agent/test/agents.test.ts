@@ -1,0 +1,446 @@
+// Holds rules of docs/spec.md: R-AGENT-1 to R-AGENT-9.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { loop, resume, startRun, type LoopOptions, type ModelRequest } from '@halting/core'
+import { isToolResult, type SpawnContext } from '@halting/core/adapters'
+import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { modeOfAgent } from '../src/agents/mode-of-agent.ts'
+import { matches } from '../src/hooks/settings.ts'
+import {
+  createAgentTool,
+  createBashTool,
+  createPermissions,
+  createReadTool,
+  createWriteTool,
+  generalAgent,
+  hasAgents,
+  openJournal,
+  permissionModes,
+  Workspace,
+  type AgentDefinition,
+  type AgentInput,
+} from '../src/index.ts'
+import { agentsOfJson, readAgentDefinitions, writtenOffers } from '../src/instructions/index.ts'
+
+let home = ''
+let cwd = ''
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'halting-agents-')))
+  cwd = join(home, 'app')
+  mkdirSync(cwd)
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+function put(path: string, text: string): string {
+  const file = join(home, path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+  return file
+}
+const agentFile = (fields: string, body = 'Do it.'): string => `---\n${fields}\n---\n${body}\n`
+const places = () => ({ cwd, home, env: {}, mayRead: () => true })
+const trusted = { lets: async () => true }
+const untrusted = { lets: async () => false }
+
+const definition = (more: Partial<AgentDefinition> = {}): AgentDefinition => ({
+  name: 'reviewer',
+  description: 'Reviews',
+  prompt: 'You review.',
+  disallowedTools: [],
+  level: 'user',
+  ...more,
+})
+const here: SpawnContext = {
+  depth: 0,
+  tools: ['Read', 'Edit', 'Bash', 'AskUserQuestion', 'ExitPlanMode', 'Agent', 'mcp__git__log', 'mcp__web__get'],
+  permissionMode: null,
+}
+const spawned = (
+  definitions: readonly AgentDefinition[],
+  input: Partial<AgentInput> = { subagent_type: 'reviewer' },
+  context: Partial<SpawnContext> = {},
+) =>
+  createAgentTool({ definitions, mode: () => 'default', surroundings: 'Working directory: /w' }).spawn(
+    { prompt: 'look', ...input },
+    { ...here, ...context },
+  )
+
+describe('the Agent tool', () => {
+  test('starts the general agent when none is named, with all tools but those that ask the person of the session', () => {
+    const child = spawned([], {})
+    expect(child).toMatchObject({ prompt: 'look', agentType: 'general-purpose' })
+    expect(child.tools).toEqual(['Read', 'Edit', 'Bash', 'Agent', 'mcp__git__log', 'mcp__web__get'])
+    expect(child.system).toContain('Working directory: /w')
+    expect(child).not.toHaveProperty('permissionMode')
+    expect(child).not.toHaveProperty('model')
+  })
+
+  test.each<[string, Partial<AgentDefinition>, readonly string[]]>([
+    ['tools', { tools: ['Read', 'Bash', 'WebSearch'] }, ['Read', 'Bash']],
+    ['all of a server', { tools: ['mcp__git'] }, ['mcp__git__log']],
+    ['a pattern of a server', { tools: ['mcp__web__*'] }, ['mcp__web__get']],
+    ['all', { tools: ['*'], disallowedTools: ['Bash', 'mcp__git', 'Agent'] }, ['Read', 'Edit', 'mcp__web__get']],
+    ['none', { tools: [] }, []],
+  ])('gives it %s of the tools of its parent', (_what, more, tools) => {
+    expect(spawned([definition(more)]).tools).toEqual(tools)
+  })
+
+  test('does not start one without any of its tools, nor one that is not there', () => {
+    expect(() => spawned([definition({ tools: ['WebSearch'] })])).toThrow('None of the tools of the agent reviewer')
+    expect(() => spawned([definition()], { subagent_type: 'rewiever' })).toThrow(
+      'There is no agent "rewiever". There are: general-purpose, reviewer. Nothing was run.',
+    )
+  })
+
+  test('gives it its prompt, its turns and its rules', () => {
+    const strict = definition({ maxTurns: 4, disallowedTools: ['Bash(git push:*)', 'Edit'] })
+    expect(spawned([strict])).toMatchObject({
+      system: expect.stringMatching(/^You review\.\n\n/),
+      maxTurns: 4,
+      permissionUpdates: [
+        { type: 'addRules', behavior: 'deny', rules: [{ toolName: 'Bash', ruleContent: 'git push:*' }] },
+      ],
+    })
+  })
+
+  test('asks the models that people named, and no other', () => {
+    const [small, large] = [scriptedModel([], { id: 'claude-haiku' }), scriptedModel([], { id: 'large' })]
+    const models = new Map([
+      ['haiku', small],
+      ['large', large],
+    ])
+    const tool = createAgentTool({ definitions: [definition({ model: 'haiku' })], mode: () => 'default', models })
+    const modelOf = (input: Partial<AgentInput>) => tool.spawn({ prompt: 'look', ...input }, here).model
+    expect(modelOf({ subagent_type: 'reviewer' })).toBe('claude-haiku')
+    expect(modelOf({ subagent_type: 'reviewer', model: 'large' })).toBe('large')
+    expect(modelOf({ subagent_type: 'reviewer', model: 'inherit' })).toBeUndefined()
+    expect(modelOf({})).toBeUndefined()
+    expect(() => modelOf({ model: 'opus' })).toThrow('There is no model "opus" for agents. There are: haiku, large.')
+    expect(tool.models).toEqual([small, large])
+  })
+
+  test('says that an agent was not run in the background', () => {
+    expect(spawned([], { run_in_background: true }).note).toContain('this one was waited for')
+  })
+
+  test('lists what there is, within bounds, and takes an input whose meaning is plain', () => {
+    const many = Array.from({ length: 300 }, (_, index) =>
+      definition({ name: `agent-${index}`, description: 'x'.repeat(2_000) }),
+    )
+    const tool = createAgentTool({ definitions: many, mode: () => 'default' })
+    expect(tool.description.length).toBeLessThan(16_000)
+    expect(tool.description).toContain('- agent-299')
+    expect(tool.validate?.({ prompt: 'look', run_in_background: 'true' })).toMatchObject({
+      valid: true,
+      input: { run_in_background: true },
+    })
+    expect(tool.validate?.({ prompt: '' })).toMatchObject({ valid: false })
+  })
+})
+
+test('an agent is never looser than its parent, but for edits that the own definition of a person lets be', () => {
+  const order = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypassPermissions'] as const
+  const looser: unknown[] = []
+  for (const level of ['built-in', 'project', 'user', 'flag'] as const)
+    for (const parent of permissionModes)
+      for (const permissionMode of permissionModes) {
+        const mode = modeOfAgent({ permissionMode, level }, parent) ?? parent
+        if (order.indexOf(mode) > order.indexOf(parent)) looser.push([level, parent, mode])
+        if (order.indexOf(permissionMode) < order.indexOf(parent)) expect(mode).toBe(permissionMode)
+      }
+  expect(looser).toEqual([
+    ['user', 'default', 'acceptEdits'],
+    ['flag', 'default', 'acceptEdits'],
+  ])
+  // The mode of an agent counts for those that it starts.
+  const wanted = definition({ permissionMode: 'acceptEdits' })
+  expect(spawned([wanted]).permissionMode).toBe('acceptEdits')
+  expect(spawned([wanted], undefined, { permissionMode: 'plan' })).not.toHaveProperty('permissionMode')
+})
+
+describe('definitions in files', () => {
+  test('are found in folders of the project and of the person, the nearer one first', async () => {
+    expect(hasAgents(places())).toBe(false)
+    put('app/.claude/agents/deep/reviewer.md', agentFile('name: reviewer\ndescription: of the project'))
+    put('app/.halting/agents/planner.md', agentFile('description: ours\ntools: Read, mcp__git\nmaxTurns: 3'))
+    put('app/.claude/agents/planner.md', agentFile('name: planner\ndescription: theirs'))
+    put('.claude/agents/reviewer.md', agentFile('name: reviewer\ndescription: of the person'))
+    put(
+      '.halting/agents/writer.md',
+      agentFile('name: writer\ndescription: writes\npermissionMode: acceptEdits\ndisallowedTools: Task, Bash(rm *)\nmodel: inherit'),
+    )
+    expect(hasAgents(places())).toBe(true)
+    const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
+    expect(notes).toEqual([])
+    expect(all.map(({ name, description, level }) => [name, description, level])).toEqual([
+      ['planner', 'ours', 'project'],
+      ['reviewer', 'of the project', 'project'],
+      ['writer', 'writes', 'user'],
+    ])
+    expect(all[0]).toMatchObject({ prompt: 'Do it.', tools: ['Read', 'mcp__git'], maxTurns: 3, disallowedTools: [] })
+    expect(all[2]).toMatchObject({ permissionMode: 'acceptEdits', disallowedTools: ['Agent', 'Bash(rm *)'] })
+    expect(all[2]).not.toHaveProperty('model')
+  })
+
+  test('of a project that is not trusted take no name of another, and choose no model', async () => {
+    const own = put('.claude/agents/reviewer.md', agentFile('name: reviewer\ndescription: of the person\ntools: Read'))
+    const taken = put('app/.claude/agents/reviewer.md', agentFile('name: reviewer\ndescription: of the project'))
+    const general = put('app/.claude/agents/g.md', agentFile('name: general-purpose\ndescription: taken'))
+    const dear = put('app/.claude/agents/dear.md', agentFile('name: dear\ndescription: costs\nmodel: opus'))
+    const { all, notes } = await readAgentDefinitions({ ...places(), trust: untrusted })
+    expect(all.map(({ name, path, model }) => [name, path, model])).toEqual([
+      ['dear', dear, undefined],
+      ['reviewer', own, undefined],
+    ])
+    expect(notes).toEqual([
+      expect.stringContaining(`model: opus in ${dear} does not count`),
+      expect.stringContaining(`${general} does not count: its name is that of an agent of your own`),
+      expect.stringContaining(`${taken} does not count`),
+    ])
+    // What a person is asked about when they trust the folder.
+    expect((await writtenOffers(places())).map(({ setting, text }) => [setting, text])).toEqual([
+      ['agents', `model: opus in ${dear}`],
+      ['agents', `in place of your agent general-purpose: ${general}`],
+      ['agents', `in place of your agent reviewer: ${taken}`],
+    ])
+  })
+
+  test('that are broken are named, and the others count', async () => {
+    const broken: readonly (readonly [file: string, text: string, why: string])[] = [
+      ['README.md', 'About these agents', 'nothing stands above its text'],
+      ['nobody.md', agentFile('name: nobody'), 'it has no description'],
+      ['empty.md', agentFile('name: empty\ndescription: d', ' '), 'it has no prompt'],
+      ['spaced.md', agentFile('name: a b\ndescription: d'), 'its name has characters'],
+      ['mode.md', agentFile('name: m\ndescription: d\npermissionMode: yolo'), 'permissionMode takes one of'],
+      ['turns.md', agentFile('name: t\ndescription: d\nmaxTurns: many'), 'maxTurns takes a whole number'],
+      ['rule.md', agentFile('name: r\ndescription: d\ntools: Bash(git log:*)'), 'is a rule'],
+      ['deny.md', agentFile('name: d\ndescription: d\ndisallowedTools: Bash(a:*b)'), 'in disallowedTools'],
+      ['binary.md', 'a\0b', 'it is no text'],
+      ['long.md', agentFile('name: l\ndescription: d', 'x'.repeat(300_000)), 'it is longer than'],
+    ]
+    for (const [file, text] of broken) put(`app/.claude/agents/${file}`, text)
+    const outside = put('elsewhere/out.md', agentFile('name: out\ndescription: d'))
+    symlinkSync(outside, join(cwd, '.claude/agents/out.md'))
+    put('app/.claude/agents/secret.md', agentFile('name: secret\ndescription: d'))
+    put('app/.claude/agents/good.md', agentFile('name: good\ndescription: d\nhooks: x\ncolor: red'))
+    const { all, notes } = await readAgentDefinitions({
+      ...places(),
+      mayRead: (path) => !path.endsWith('secret.md'),
+      trust: trusted,
+    })
+    expect(all.map(({ name }) => name)).toEqual(['good'])
+    for (const [file, , why] of [...broken, ['out.md', '', 'a link out'], ['secret.md', '', 'a rule denies']])
+      expect(notes.filter((note) => note.includes(`/${file} `)).join()).toContain(why)
+    expect(notes.find((note) => note.includes('good.md'))).toContain('hooks of an agent is not served')
+    expect(notes).toHaveLength(broken.length + 3)
+  })
+
+  test('are bounded in number', async () => {
+    for (let count = 0; count < 1_010; count++) put(`app/.claude/agents/a${count}.txt`, '')
+    const { notes } = await readAgentDefinitions({ ...places(), trust: trusted })
+    expect(notes).toEqual([expect.stringContaining('more than 1000 entries')])
+  })
+})
+
+describe('--agents', () => {
+  test('gives agents of the person, which go before all files', async () => {
+    put('app/.claude/agents/a.md', agentFile('name: a\ndescription: of a file'))
+    const given = agentsOfJson(
+      '{"a": {"description": "d", "prompt": "p", "tools": ["Read"], "disallowedTools": "Edit, Bash(rm, x *)", "maxTurns": 2}}',
+      cwd,
+    )
+    const { all } = await readAgentDefinitions({ ...places(), trust: trusted, given })
+    expect(all).toEqual([
+      {
+        name: 'a',
+        description: 'd',
+        prompt: 'p',
+        tools: ['Read'],
+        disallowedTools: ['Edit', 'Bash(rm, x *)'],
+        maxTurns: 2,
+        level: 'flag',
+      },
+    ])
+  })
+
+  test.each([
+    ['[1]', 'is no object of agents'],
+    ['{', 'is no JSON'],
+    ['{"a": 7}', 'has an agent a that is no object'],
+    ['{"a": {"prompt": "p"}}', 'has an agent a: it has no description'],
+    ['{"a": {"description": "d", "prompt": "p", "tools": 7}}', 'whose tools is no list of names'],
+    ['{"a": {"description": "d", "prompt": "p", "model": 7}}', 'model takes the name of a model'],
+    ['{"a": {"description": "d", "prompt": "p", "disallowedTools": ["Bash(a:*b)"]}}', 'in disallowedTools'],
+  ])('%s is refused', (json, message) => {
+    expect(() => agentsOfJson(json, cwd)).toThrow(message)
+  })
+})
+
+const turnOf = ({ messages }: ModelRequest): number => messages.filter(({ role }) => role === 'assistant').length
+const byPrompt =
+  (scripts: { readonly [prompt: string]: readonly ScriptedReply[] }) =>
+  (request: ModelRequest): ScriptedReply => {
+    const [first] = request.messages
+    return scripts[typeof first?.content === 'string' ? first.content : '']?.[turnOf(request)] ?? 'end'
+  }
+const asks = (...agents: readonly Partial<AgentInput>[]): ScriptedReply => ({
+  toolCalls: agents.map((input) => ({ name: 'Agent', input })),
+})
+const uses = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ name, input }] })
+
+interface World {
+  readonly workspace: Workspace
+  readonly options: LoopOptions
+  /** Results that models were shown, by the first words of the conversation. */
+  readonly shown: (prompt: string) => readonly string[]
+}
+
+function world(
+  scripts: Parameters<typeof byPrompt>[0],
+  { definitions = [], ...rules }: { readonly definitions?: readonly AgentDefinition[] } & Partial<
+    Parameters<typeof createPermissions>[0]
+  > = {},
+): World {
+  const workspace = new Workspace({ cwd, env: { PATH: process.env['PATH'] ?? '' } })
+  const permissions = createPermissions({
+    cwd,
+    whenAsked: 'deny',
+    shellDirectory: () => workspace.shellDirectory,
+    ...rules,
+  })
+  const model = scriptedModel(byPrompt(scripts))
+  const agent = createAgentTool({ definitions, mode: () => permissions.mode })
+  const tools = [createReadTool(workspace), createWriteTool(workspace), createBashTool(workspace), agent]
+  const shown = (prompt: string): readonly string[] => {
+    const last = model.requests.findLast(({ messages }) => messages[0]?.content === prompt)
+    return (last?.messages ?? []).flatMap(({ content }) =>
+      typeof content === 'string' ? [] : content.filter(isToolResult).map((block) => String(block.content)),
+    )
+  }
+  return { workspace, options: { model, tools, permissions }, shown }
+}
+
+async function ranIn({ workspace, options }: World): Promise<void> {
+  await loop(startRun({ prompt: 'go' }), options).terminal
+  await workspace.dispose()
+}
+
+describe('rules', () => {
+  const writing = (file: string) => uses('Write', { file_path: join(cwd, file), content: 'x' })
+
+  test('that deny hold in agents, whatever their mode, and those of an agent hold in those that it starts', async () => {
+    const writer = definition({ name: 'writer', permissionMode: 'acceptEdits', disallowedTools: ['Write(mine.txt)'] })
+    const made = world(
+      {
+        go: [asks({ prompt: 'a', subagent_type: 'writer' }), 'done'],
+        a: [writing('secret.txt'), writing('mine.txt'), writing('open.txt'), asks({ prompt: 'b' }), 'end'],
+        b: [writing('mine.txt'), writing('open.txt'), 'end'],
+      },
+      { definitions: [writer], deny: ['Edit(secret.txt)'] },
+    )
+    await ranIn(made)
+    expect(made.shown('a').slice(0, 3)).toEqual([
+      expect.stringContaining('Denied by the rule Edit(secret.txt)'),
+      expect.stringContaining('Denied by the rule Write(mine.txt)'),
+      expect.stringContaining('open.txt'),
+    ])
+    expect(made.shown('b')).toEqual([
+      expect.stringContaining('Denied by the rule Write(mine.txt)'),
+      expect.stringContaining('open.txt'),
+    ])
+    expect(readFileSync(join(cwd, 'open.txt'), 'utf8')).toBe('x')
+  })
+
+  test('plan mode is plan mode in agents', async () => {
+    const writer = definition({ name: 'writer', permissionMode: 'acceptEdits' })
+    const made = world(
+      { go: [asks({ prompt: 'a', subagent_type: 'writer' }), 'done'], a: [writing('open.txt'), 'end'] },
+      { definitions: [writer], mode: 'plan' },
+    )
+    await ranIn(made)
+    expect(made.shown('a')).toEqual([expect.stringContaining('Plan mode')])
+  })
+
+  test.each([
+    ['Agent(general-purpose)', {}],
+    ['Agent(general-purpose)', { subagent_type: '' }],
+    ['Task(reviewer)', { subagent_type: 'reviewer' }],
+    ['Agent', { subagent_type: 'reviewer' }],
+    ['Task', {}],
+  ])('%s denies %j', async (rule, input) => {
+    const scripts = { go: [asks({ prompt: 'a', ...input }), 'done'], a: ['end'] }
+    const made = world(scripts, { definitions: [definition()], deny: [rule] })
+    await ranIn(made)
+    expect(made.shown('go')).toEqual([expect.stringContaining(`Denied by the rule ${rule}.`)])
+  })
+
+  test('hooks on the tool that was called Task hear of it', () => {
+    expect([matches('Task', 'Agent'), matches('Edit|Task', 'Agent'), matches('^Task$', 'Agent')]).toEqual([true, true, true])
+    expect([matches('Task', 'Bash'), matches('Agent', 'Task')]).toEqual([false, false])
+  })
+})
+
+test('agents side by side do not move the shell of each other, nor that of the session', async () => {
+  mkdirSync(join(cwd, 'sub'))
+  const made = world({
+    go: [uses('Bash', { command: 'pwd' }), asks({ prompt: 'a' }, { prompt: 'b' }), uses('Bash', { command: 'pwd' }), 'done'],
+    a: [uses('Bash', { command: 'cd sub && pwd' }), uses('Bash', { command: 'pwd' }), 'end'],
+    b: [uses('Bash', { command: 'pwd' }), uses('Bash', { command: 'pwd' }), 'end'],
+  })
+  await ranIn(made)
+  expect(made.shown('a')).toEqual([`${join(cwd, 'sub')}\nThe next command starts in ${cwd} again.`, cwd])
+  expect(made.shown('b')).toEqual([cwd, cwd])
+  expect([made.shown('go')[0], made.shown('go').at(-1)]).toEqual([cwd, cwd])
+})
+
+test('a session that was killed at any record goes on inside its agents, and writes nothing twice', async () => {
+  const sessionId = '11111111-2222-4333-8444-555555555555'
+  const scripts = {
+    go: [asks({ prompt: 'a' }, { prompt: 'c' }), 'done'],
+    a: [asks({ prompt: 'b' }), 'a has b'],
+    b: [uses('Bash', { command: 'echo once >> log' }), 'b has it'],
+    c: [uses('Read', { file_path: join(cwd, 'none') }), 'c'],
+  }
+  const place = (name: string) => ({ path: join(home, `${name}.jsonl`), sessionId, cwd, version: '0.1.0' })
+  const rules = { allow: ['Bash(echo once >> log)', 'Edit(log)'] }
+  const log = () => (existsSync(join(cwd, 'log')) ? readFileSync(join(cwd, 'log'), 'utf8').split('\n').length - 1 : 0)
+
+  const whole = await openJournal(place('whole'))
+  const first = world(scripts, rules)
+  await loop(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).terminal
+  await whole.close()
+  await first.workspace.dispose()
+  expect(first.shown('go')).toEqual(['a has b', 'c'])
+  expect(log()).toBe(1)
+  const lines = readFileSync(place('whole').path, 'utf8').trimEnd().split('\n')
+  const written: number[] = []
+  for (let length = 2; length < lines.length; length++) {
+    rmSync(join(cwd, 'log'), { force: true })
+    writeFileSync(place('cut').path, `${lines.slice(0, length).join('\n')}\n`)
+    const journal = await openJournal(place('cut'))
+    const { open } = journal
+    if (open === undefined) {
+      await journal.close()
+      continue
+    }
+    const again = world(scripts, rules)
+    const { terminal, state } = await resume(open, again.options, journal.transcript, journal.log).loop.ended
+    await journal.close()
+    await again.workspace.dispose()
+    expect([length, terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual([length, 'completed', []])
+    const results = state.transcript.messages().flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+    expect(results.filter(isToolResult).map(({ content }) => content)).toEqual(['a has b', 'c'])
+    written.push(log())
+  }
+  // Once until the command was begun, and never after that.
+  expect(written).toEqual(written.toSorted().toReversed())
+  expect(new Set(written)).toEqual(new Set([1, 0]))
+  expect(written.length).toBeGreaterThan(10)
+})
+
+test('the general agent may be described anew', () => {
+  const child = spawned([definition({ name: generalAgent.name, prompt: 'Mine.' })], {})
+  expect(child.system).toMatch(/^Mine\./)
+})
