@@ -1,5 +1,14 @@
 // Holds rules of docs/spec.md: R-AGENT-1 to R-AGENT-9.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { loop, resume, startRun, type LoopOptions, type ModelRequest } from '@halting/core'
@@ -143,17 +152,20 @@ describe('the Agent tool', () => {
 test('an agent is never looser than its parent, but for edits that the own definition of a person lets be', () => {
   const order = ['plan', 'dontAsk', 'default', 'acceptEdits', 'bypassPermissions'] as const
   const looser: unknown[] = []
+  const ignored: unknown[] = []
   for (const level of ['built-in', 'project', 'user', 'flag'] as const)
     for (const parent of permissionModes)
       for (const permissionMode of permissionModes) {
         const mode = modeOfAgent({ permissionMode, level }, parent) ?? parent
         if (order.indexOf(mode) > order.indexOf(parent)) looser.push([level, parent, mode])
-        if (order.indexOf(permissionMode) < order.indexOf(parent)) expect(mode).toBe(permissionMode)
+        if (order.indexOf(permissionMode) < order.indexOf(parent) && mode !== permissionMode)
+          ignored.push(permissionMode)
       }
   expect(looser).toEqual([
     ['user', 'default', 'acceptEdits'],
     ['flag', 'default', 'acceptEdits'],
   ])
+  expect(ignored).toEqual([])
   // The mode of an agent counts for those that it starts.
   const wanted = definition({ permissionMode: 'acceptEdits' })
   expect(spawned([wanted]).permissionMode).toBe('acceptEdits')
@@ -169,7 +181,9 @@ describe('definitions in files', () => {
     put('.claude/agents/reviewer.md', agentFile('name: reviewer\ndescription: of the person'))
     put(
       '.halting/agents/writer.md',
-      agentFile('name: writer\ndescription: writes\npermissionMode: acceptEdits\ndisallowedTools: Task, Bash(rm *)\nmodel: inherit'),
+      agentFile(
+        'name: writer\ndescription: writes\npermissionMode: acceptEdits\ndisallowedTools: Task, Bash(rm *)\nmodel: inherit',
+      ),
     )
     expect(hasAgents(places())).toBe(true)
     const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
@@ -299,9 +313,10 @@ interface World {
 
 function world(
   scripts: Parameters<typeof byPrompt>[0],
-  { definitions = [], ...rules }: { readonly definitions?: readonly AgentDefinition[] } & Partial<
-    Parameters<typeof createPermissions>[0]
-  > = {},
+  {
+    definitions = [],
+    ...rules
+  }: { readonly definitions?: readonly AgentDefinition[] } & Partial<Parameters<typeof createPermissions>[0]> = {},
 ): World {
   const workspace = new Workspace({ cwd, env: { PATH: process.env['PATH'] ?? '' } })
   const permissions = createPermissions({
@@ -316,7 +331,9 @@ function world(
   const shown = (prompt: string): readonly string[] => {
     const last = model.requests.findLast(({ messages }) => messages[0]?.content === prompt)
     return (last?.messages ?? []).flatMap(({ content }) =>
-      typeof content === 'string' ? [] : content.filter(isToolResult).map((block) => String(block.content)),
+      typeof content === 'string'
+        ? []
+        : content.filter(isToolResult).map((block) => (typeof block.content === 'string' ? block.content : '')),
     )
   }
   return { workspace, options: { model, tools, permissions }, shown }
@@ -377,7 +394,11 @@ describe('rules', () => {
   })
 
   test('hooks on the tool that was called Task hear of it', () => {
-    expect([matches('Task', 'Agent'), matches('Edit|Task', 'Agent'), matches('^Task$', 'Agent')]).toEqual([true, true, true])
+    expect([matches('Task', 'Agent'), matches('Edit|Task', 'Agent'), matches('^Task$', 'Agent')]).toEqual([
+      true,
+      true,
+      true,
+    ])
     expect([matches('Task', 'Bash'), matches('Agent', 'Task')]).toEqual([false, false])
   })
 })
@@ -385,7 +406,12 @@ describe('rules', () => {
 test('agents side by side do not move the shell of each other, nor that of the session', async () => {
   mkdirSync(join(cwd, 'sub'))
   const made = world({
-    go: [uses('Bash', { command: 'pwd' }), asks({ prompt: 'a' }, { prompt: 'b' }), uses('Bash', { command: 'pwd' }), 'done'],
+    go: [
+      uses('Bash', { command: 'pwd' }),
+      asks({ prompt: 'a' }, { prompt: 'b' }),
+      uses('Bash', { command: 'pwd' }),
+      'done',
+    ],
     a: [uses('Bash', { command: 'cd sub && pwd' }), uses('Bash', { command: 'pwd' }), 'end'],
     b: [uses('Bash', { command: 'pwd' }), uses('Bash', { command: 'pwd' }), 'end'],
   })
@@ -429,13 +455,17 @@ test('a session that was killed at any record goes on inside its agents, and wri
     const { terminal, state } = await resume(open, again.options, journal.transcript, journal.log).loop.ended
     await journal.close()
     await again.workspace.dispose()
-    expect([length, terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual([length, 'completed', []])
+    expect([length, terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual([
+      length,
+      'completed',
+      [],
+    ])
     const results = state.transcript.messages().flatMap(({ content }) => (typeof content === 'string' ? [] : content))
     expect(results.filter(isToolResult).map(({ content }) => content)).toEqual(['a has b', 'c'])
     written.push(log())
   }
   // Once until the command was begun, and never after that.
-  expect(written).toEqual(written.toSorted().toReversed())
+  expect(written).toEqual(written.toSorted((one, other) => other - one))
   expect(new Set(written)).toEqual(new Set([1, 0]))
   expect(written.length).toBeGreaterThan(10)
 })

@@ -38,7 +38,9 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
     description: optional(text('What it is to do, in three to five words, for the person who watches')),
     prompt: filledText('The whole task, with all that is needed to do it: the agent sees nothing of this conversation'),
     subagent_type: optional(text(`Which agent; ${generalAgent.name} when absent`)),
-    model: optional(text(`A model other than its own: ${names.length === 0 ? 'there is none here' : names.join(', ')}`)),
+    model: optional(
+      text(`A model other than its own: ${names.length === 0 ? 'there is none here' : names.join(', ')}`),
+    ),
     run_in_background: optional(flag('Is not to be had: the result comes when the agent is done')),
   })
   return {

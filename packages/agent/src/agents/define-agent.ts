@@ -15,7 +15,10 @@ export interface SaidOfAgent {
 }
 
 /** The definition, or in words what is wrong with it. What would be left out would loosen it, so nothing is. */
-export function definitionOf(said: SaidOfAgent, from: Pick<AgentDefinition, 'level' | 'path'>): AgentDefinition | string {
+export function definitionOf(
+  said: SaidOfAgent,
+  from: Pick<AgentDefinition, 'level' | 'path'>,
+): AgentDefinition | string {
   const { name, description, prompt, tools, disallowedTools = [], model, permissionMode, maxTurns } = said
   if (!isAgentName(name)) return 'its name has characters that no agent has'
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description'
@@ -25,7 +28,8 @@ export function definitionOf(said: SaidOfAgent, from: Pick<AgentDefinition, 'lev
   if (!isAbsent(permissionMode) && mode === undefined)
     return `permissionMode takes one of ${permissionModes.join(', ')}`
   const turns = isAbsent(maxTurns) ? undefined : Number(maxTurns)
-  if (turns !== undefined && !(Number.isSafeInteger(turns) && turns >= 1)) return 'maxTurns takes a whole number above 0'
+  if (turns !== undefined && !(Number.isSafeInteger(turns) && turns >= 1))
+    return 'maxTurns takes a whole number above 0'
   const rule = tools?.find((entry) => /[()]/.test(entry))
   if (rule !== undefined)
     return `tools takes names of tools, and ${headOf(rule, 100)} is a rule: what it may not do goes to disallowedTools`

@@ -73,8 +73,10 @@ async function asTrusted(
   return others
 }
 
-function nameOffer({ name, path = '' }: AgentDefinition): Offer {
-  return briefingOffer('agents', `in place of your agent ${name}: ${path}`)
+/** Exactly this agent: what the file says later was not trusted with the name. */
+function nameOffer(definition: AgentDefinition): Offer {
+  const { name, path = '' } = definition
+  return briefingOffer('agents', `in place of your agent ${name}: ${path}`, JSON.stringify(definition))
 }
 
 function modelOffer({ model = '', path = '' }: AgentDefinition): Offer {

@@ -20,7 +20,11 @@ export function briefingTrust(owner: TrustOwner & { readonly once?: string | und
 }
 
 /** One thing that a text of the project would have read or run: it is known again by exactly this. */
-export function briefingOffer(setting: 'imports' | 'commands' | 'agents', text: string, ...of: readonly string[]): Offer {
+export function briefingOffer(
+  setting: 'imports' | 'commands' | 'agents',
+  text: string,
+  ...of: readonly string[]
+): Offer {
   const id = createHash('sha256')
     .update(JSON.stringify([setting, text, ...of]))
     .digest('hex')

@@ -165,7 +165,10 @@ interface Ended {
   readonly isAgent: boolean
 }
 
-function toldResult({ end, shell, reason, timeoutMs, lowered, answer, isAgent }: Ended, workspace: Workspace): ToolOutput {
+function toldResult(
+  { end, shell, reason, timeoutMs, lowered, answer, isAgent }: Ended,
+  workspace: Workspace,
+): ToolOutput {
   const output = shell.output.toString().replace(/\n+$/, '')
   const notes = [outcomeOf(end, reason, timeoutMs, answer), lowered, directoryNote(end, workspace, isAgent)].filter(
     (note) => note !== undefined,

@@ -39,7 +39,9 @@ export async function agentsOf(
   const tool = createAgentTool({
     definitions,
     mode: () => permissions.mode,
-    surroundings: [surroundingsText(surroundingsOf(toolbox)), redact(briefing?.system ?? '')].filter(Boolean).join('\n\n'),
+    surroundings: [surroundingsText(surroundingsOf(toolbox)), redact(briefing?.system ?? '')]
+      .filter(Boolean)
+      .join('\n\n'),
     models: asked,
   })
   return { tool, names: definitions.map(({ name }) => name), warnings }

@@ -61,7 +61,14 @@ export async function queryOptionsOf(
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
     includeHookEvents: flags.includeHookEvents ?? false,
-    init: { cwd, permissionMode: permissions.mode, apiKeySource, ...trustInit(loaded), ...briefing?.init, ...(agents !== undefined && { agents: agents.names }) },
+    init: {
+      cwd,
+      permissionMode: permissions.mode,
+      apiKeySource,
+      ...trustInit(loaded),
+      ...briefing?.init,
+      ...(agents !== undefined && { agents: agents.names }),
+    },
   }
 }
 

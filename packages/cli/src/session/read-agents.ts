@@ -42,7 +42,9 @@ export async function readAgents(
   const all = found.all.map((definition) => {
     const { name, path = '--agents', permissionMode: mode } = definition
     if (mode !== undefined && mode !== permissions.mode && modeOfAgent(definition, permissions.mode) === undefined)
-      warnings.push(`permissionMode: ${mode} of the agent ${name} (${path}) does not count in this session: it would be looser.`)
+      warnings.push(
+        `permissionMode: ${mode} of the agent ${name} (${path}) does not count in this session: it would be looser.`,
+      )
     return withModel(definition, { models, modelNamed, env, warnings })
   })
   const hasGeneral = all.some(({ name }) => name === generalAgent.name)

@@ -141,8 +141,7 @@ function taskMessages(
   base: MakeBase,
 ): readonly SdkMessage[] {
   const task = { task_id: callId, tool_use_id: callId }
-  if (event.type === 'run_start')
-    return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
+  if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
   if (event.type !== 'run_end') return nothing
   const { reason, signal } = event.terminal
   const status = reason === 'completed' ? 'completed' : signal.source === 'abort' ? 'stopped' : 'failed'

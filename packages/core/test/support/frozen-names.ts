@@ -311,6 +311,7 @@ export const frozen: { readonly [entry in 'main' | 'steps' | 'adapters' | 'testi
     'type SdkToolProgress',
     'type SdkUser',
     'type SettingsInForce',
+    'type SpawnContext',
     'type StopSignalInit',
     'type StopSignalJson',
     'type TaskEnded',

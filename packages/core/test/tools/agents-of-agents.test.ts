@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SUB-2, R-SUB-3, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5.
+// Holds rules of docs/spec.md: R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a.
 import { describe, expect, test } from 'vitest'
 import {
   certificate,
@@ -13,7 +13,18 @@ import {
 } from '../../src/index.ts'
 import type { SpawnContext } from '../../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
-import { begin, calls, dollarATokenPrices, hanging, json, reader, resultTexts, run, tool, until } from '../support/harness.ts'
+import {
+  begin,
+  calls,
+  dollarATokenPrices,
+  hanging,
+  json,
+  reader,
+  resultTexts,
+  run,
+  tool,
+  until,
+} from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
 
 type Spawn = (input: { readonly prompt: string }, context: SpawnContext) => ChildRun
@@ -87,10 +98,11 @@ describe('a subagent that starts another', () => {
   })
 
   test.each([1, 2, 3, 7, 20])('keeps the whole tree within %i agents, whoever asks for more', async (maxSubagents) => {
-    const { state, events } = await run(
-      (request) => (turnOf(request) < 2 ? asks('two', 'more') : 'enough'),
-      { tools: [agent()], maxSubagents, maxSubagentDepth: 4 },
-    )
+    const { state, events } = await run((request) => (turnOf(request) < 2 ? asks('two', 'more') : 'enough'), {
+      tools: [agent()],
+      maxSubagents,
+      maxSubagentDepth: 4,
+    })
     const depths = begun(events).map(([depth]) => depth)
     expect(depths).toHaveLength(state.spent.subagents)
     expect(depths.length).toBeLessThanOrEqual(maxSubagents)
@@ -198,7 +210,11 @@ describe('a subagent', () => {
   })
 
   test.each([
-    ['what it had said', { text: 'I see a bug in a.ts.', ...calls('Look') }, 'Its last words were:\n\nI see a bug in a.ts.'],
+    [
+      'what it had said',
+      { text: 'I see a bug in a.ts.', ...calls('Look') },
+      'Its last words were:\n\nI see a bug in a.ts.',
+    ],
     ['the last result that it saw', calls('Look'), 'It had said nothing yet. The last result that it saw:\n\na.ts: 12'],
   ])('that is stopped by a limit tells %s', async (_what, reply, told) => {
     const limited = agent(({ prompt }) => ({ prompt, maxTurns: 1 }))

@@ -201,7 +201,12 @@ describe('a subagent', () => {
   test('leaves in the figures of its parent what it was charged at worst case, apart from what was settled', async () => {
     const lost: ScriptedReply = { error: { kind: 'connection', message: 'gone' } }
     const model = scriptedModel([calls(spawnCall('sub')), lost, 'found it', 'done'], { maxOutputTokens: 2_000 })
-    const { terminal, state } = await run([], { model, tools: [agent()], prices: dollarATokenPrices, maxSubagentDepth: 1 })
+    const { terminal, state } = await run([], {
+      model,
+      tools: [agent()],
+      prices: dollarATokenPrices,
+      maxSubagentDepth: 1,
+    })
     // 1,000 around the request, 16 and 3 bytes for the prompt, 2 for no tools, and the cap of the reply.
     const worst = 1_000 + 16 + 3 + 2 + 2_000
     expect([terminal.costUsd, terminal.committedUsd, state.spent.totalTokens]).toEqual([45, 45 + worst, 45 + worst])

@@ -1,7 +1,7 @@
 import type { Scenario } from './world.ts'
 
 /** Hooks that look at subagents and at nothing else. */
-export const agentHooks: Scenario = {
+const agentHooks: Scenario = {
   name: 'hooks on the start and the end of a subagent',
   replies: ['task', 'text'],
   agents: ['text', 'read', 'error authentication_failed'],
@@ -17,7 +17,7 @@ export const agentHooks: Scenario = {
 }
 
 /** Agents of agents, some of which are refused: by their number, by their depth. */
-export const agentsOfAgents: Scenario = {
+const agentsOfAgents: Scenario = {
   name: 'agents that start agents',
   replies: ['task', 'text'],
   agents: ['text', 'task', 'read'],
@@ -26,3 +26,5 @@ export const agentsOfAgents: Scenario = {
   deviations: 2,
   options: { maxSubagentDepth: 2, maxSubagents: 5 },
 }
+
+export const agentScenarios: readonly Scenario[] = [agentHooks, agentsOfAgents]

@@ -6,7 +6,7 @@ import { plainContext } from '../../context/port.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import type { AnyTool } from '../../tools/tool.ts'
-import { agentHooks, agentsOfAgents } from './agent-hooks.ts'
+import { agentScenarios } from './agent-hooks.ts'
 import { askingScenarios } from './asking-scenarios.ts'
 import { contextScenarios } from './context-scenarios.ts'
 import { askingContext, room } from './layers.ts'
@@ -245,8 +245,7 @@ const deviating: readonly Scenario[] = [
     depth: 1,
     deviations: 2,
   },
-  agentHooks,
-  agentsOfAgents,
+  ...agentScenarios,
   {
     name: 'writing tools that fail, stop or are deaf',
     replies: ['write', 'read write', 'broken call'],

@@ -286,7 +286,10 @@ function strangeTool(tool: AnyTool, ask: Ask, readOnly: boolean, validates: bool
   }
   if (isAgentTool(checked)) {
     const { spawn } = checked
-    return { ...checked, spawn: (input: never, context: SpawnContext) => ask('spawn', '', input, () => spawn(input, context)) }
+    return {
+      ...checked,
+      spawn: (input: never, context: SpawnContext) => ask('spawn', '', input, () => spawn(input, context)),
+    }
   }
   const { execute } = checked
   return {

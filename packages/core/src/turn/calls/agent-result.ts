@@ -43,14 +43,22 @@ const mostOfResult = 2_000
 function foundSoFar({ transcript, startLength }: RunState): string {
   const entries = transcript.since(startLength)
   const said = entries.flatMap((entry) =>
-    entry.kind === 'assistant' && entry.error === undefined ? (textOf(entry.message.content).trim() || []) : [],
+    entry.kind === 'assistant' && entry.error === undefined ? textOf(entry.message.content).trim() || [] : [],
   )
   const texts = said.join('\n\n')
   if (texts !== '') return `Its last words were:\n\n${cut(texts, mostOfTexts)}`
   const seen = entries
-    .flatMap((entry) => (entry.kind === 'user' && typeof entry.message.content !== 'string' ? entry.message.content : []))
+    .flatMap((entry) =>
+      entry.kind === 'user' && typeof entry.message.content !== 'string' ? entry.message.content : [],
+    )
     .findLast(isToolResult)
-  const shown = typeof seen?.content === 'string' ? seen.content : (seen?.content ?? []).filter(isText).map(({ text }) => text).join('\n')
+  const shown =
+    typeof seen?.content === 'string'
+      ? seen.content
+      : (seen?.content ?? [])
+          .filter(isText)
+          .map(({ text }) => text)
+          .join('\n')
   return shown === '' ? '' : `It had said nothing yet. The last result that it saw:\n\n${cut(shown, mostOfResult)}`
 }
 

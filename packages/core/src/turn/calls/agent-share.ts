@@ -24,7 +24,10 @@ function shareOf({ context, spent }: Run, { calls }: ToolPhase): number {
  * Why a call that wants to start an agent may not; undefined when it may. In a subagent a no is on record, as a resume replays all its
  * turns: under other limits it is still a no there, and what was let start still starts.
  */
-export function refuseAgent(run: Run, call: { readonly id: string; readonly index: number }): Eventually<string | undefined> {
+export function refuseAgent(
+  run: Run,
+  call: { readonly id: string; readonly index: number },
+): Eventually<string | undefined> {
   const { depth } = run.identity
   if (depth === 0) return refusal(run)
   const name = `agent_limit:${run.spent.request}:${call.index}:${call.id}`

@@ -43,7 +43,12 @@ export function runAgent(run: Run, { call, index, tool, input }: AgentCall, agen
   const { agentType = tool.name, description } = child
   const name = agentName(run, { id: call.id, index })
   const identity = identityOf(run, name, call.id)
-  const about = { type: 'agent', callId: call.id, agentType, ...(description !== undefined && { description }) } as const
+  const about = {
+    type: 'agent',
+    callId: call.id,
+    agentType,
+    ...(description !== undefined && { description }),
+  } as const
   const emit: Emit = (event) => run.emit({ ...about, event })
   const start = agentStart(identity, child.prompt, now)
   emit({ type: 'run_start', run: identity, model: context.model.id })
