@@ -127,8 +127,8 @@ function modelFor(
   )
 }
 
-/** What asks a person, or changes how the person's session works, is the main agent's. */
-const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'])
+/** What asks a person, changes how the session works, or finds tools that are shown to the main loop alone. */
+const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'ToolSearch'])
 
 /** Of the tools of its parent. @throws Error where none is left that it was given. */
 function toolsOf({ name, tools, disallowedTools }: AgentDefinition, { tools: all }: SpawnContext): readonly string[] {

@@ -5,7 +5,7 @@ import type { Lap, RunEnd, RunStart } from '../state.ts'
 import type { Clock } from './clock.ts'
 import type { Control } from './control.ts'
 import type { StepLog, StepRecord } from './log.ts'
-import type { EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import type { AbandonedStep, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
 import { systemClock } from './system-clock.ts'
 
 type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
@@ -81,6 +81,17 @@ export class StepsDriver implements AnswerableSteps {
   peek(key: StepKey): 'done' | 'begun' | 'absent' {
     const found = this.#answers?.get(key)
     return found === undefined ? 'absent' : found.type === 'intent' ? 'begun' : 'done'
+  }
+
+  abandon(prefix: StepKey): readonly AbandonedStep[] {
+    const found: AbandonedStep[] = []
+    for (const [key, answer] of this.#answers ?? []) {
+      if (!key.startsWith(prefix)) continue
+      this.#answers?.delete(key)
+      if (answer.type === 'result') found.push({ isDone: true, value: answer.value })
+      if (answer.type === 'intent') found.push({ isDone: false, value: answer.intent })
+    }
+    return found
   }
 
   begin(start: RunStart): number {
@@ -315,6 +326,10 @@ class ScopedSteps implements Steps {
 
   peek(key: StepKey): 'done' | 'begun' | 'absent' {
     return this.#steps.peek(key)
+  }
+
+  abandon(prefix: StepKey): readonly AbandonedStep[] {
+    return this.#steps.abandon(prefix)
   }
 
   begin(start: RunStart): number {

@@ -33,6 +33,12 @@ export interface StepOptions<T> {
   readonly composite?: boolean
 }
 
+/** A step on record that nobody asks for any more: what it came to, or what it was about to do. */
+export interface AbandonedStep {
+  readonly isDone: boolean
+  readonly value: unknown
+}
+
 /** What a step came to, and when. */
 export interface StepResult<T> {
   readonly value: T
@@ -57,6 +63,8 @@ export interface Steps {
   readonly replaying: boolean
   /** What the record of a resumed run holds of a step that was not asked for yet. */
   peek(key: StepKey): 'done' | 'begun' | 'absent'
+  /** Takes what the record of a resumed run holds under a name that nobody will ask for again. */
+  abandon(prefix: StepKey): readonly AbandonedStep[]
   /** The run begins; its prompt is on record. Gives the moment, on the session's active clock. Not called by a resume. */
   begin(start: RunStart): number
   /** `T` must be JSON. */

@@ -149,6 +149,7 @@ function inTurns(inner: Steps): Steps {
       return inner.replaying
     },
     peek: (key) => inner.peek(key),
+    abandon: (prefix) => inner.abandon(prefix),
     begin: (start) => inner.begin(start),
     async run(key, effect, options) {
       await turn(key)

@@ -182,11 +182,23 @@ describe('a subagent on record', () => {
 
   test('whose tool is gone, or is another kind of tool, is told as unknown: nothing is run in its place', async () => {
     const { ran, options, leaf } = program()
-    const records = await killedInLastAnswer(options())
+    const prices = { cost: () => 1, worstCase: () => 2 }
+    const records = await killedInLastAnswer(options({ prices }))
     const { tools = [] } = options()
-    for (const others of [tools.slice(1), [leaf, ...tools.slice(1)]]) {
-      const { results } = await goOn(records, options({ tools: others }))
+    const nowhere: AgentTool = {
+      ...agent,
+      spawn() {
+        throw new Error('There is no such agent. Nothing was run.')
+      },
+    }
+    for (const others of [tools.slice(1), [leaf, ...tools.slice(1)], [nowhere, ...tools.slice(1)]]) {
+      const { results, terminal } = await goOn(records, options({ prices, tools: others }))
       expect([ran.length, results]).toEqual([3, [expect.stringContaining('The outcome of this call is unknown')]])
+      // Two turns of the main loop, and three of the agent: they are paid, whoever can go on with it.
+      expect([terminal.costUsd, Object.values(terminal.summary.modelUsage).map(({ costUsd }) => costUsd)]).toEqual([
+        5,
+        [5],
+      ])
     }
   })
 

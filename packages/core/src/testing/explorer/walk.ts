@@ -313,6 +313,7 @@ function withMoments(inner: Steps, moments: Moments): Steps {
       return inner.replaying
     },
     peek: (key) => inner.peek(key),
+    abandon: (prefix) => inner.abandon(prefix),
     begin(start) {
       world.snapshots.freeze(start)
       return inner.begin(start)

@@ -16,11 +16,13 @@ import { carriedOn, changeOf } from '../../settings/settings-change.ts'
 import { resultOfThrown } from '../../tools/output.ts'
 import type { AnyAgentTool } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
+import { enterCharge } from '../request/questions.ts'
 import { heldBackBy } from '../request/reserve.ts'
 import type { Run } from '../run.ts'
 import { resultOfChild } from './agent-result.ts'
 import type { AgentOutcome, ValidCall } from './call.ts'
 import { childOf, type Child } from './child-run.ts'
+import { lostAgent } from './lost-agent.ts'
 import { agentName } from './recorded-calls.ts'
 
 export interface AgentCall extends ValidCall {
@@ -31,17 +33,23 @@ export interface AgentCall extends ValidCall {
  * Runs a subagent: the same loop with the parent's Steps and ledger. An abort of the parent aborts it (spec R-SUB-1, R-SUB-5).
  * `agents`: how many it may start itself, with those below it.
  */
-export function runAgent(run: Run, { call, index, tool, input }: AgentCall, agents: number): Eventually<AgentOutcome> {
+export function runAgent(
+  run: Run,
+  { call, index, tool, input }: AgentCall,
+  { agents, isRecorded }: { readonly agents: number; readonly isRecorded: boolean },
+): Eventually<AgentOutcome> {
   const { now } = run.spent
+  const name = agentName(run, { id: call.id, index })
   let made: Child
   try {
     made = childOf(run, tool, input, agents)
   } catch (error) {
+    // It was begun before the process died: to say that nothing was run would be wrong.
+    if (isRecorded) return lostAgent(run, name)
     return { result: resultOfThrown(error), endedAt: now, spent: null }
   }
   const { run: child, context } = made
   const { agentType = tool.name, description } = child
-  const name = agentName(run, { id: call.id, index })
   const identity = identityOf(run, name, call.id)
   const about = {
     type: 'agent',
@@ -107,7 +115,8 @@ function portsOfChild(run: Run, name: string, abort: AbortScope): RunPorts {
 }
 
 /** Enters what the agent spent in its parent's figures. */
-export function enterAgent(run: Run, { spent: child }: AgentOutcome): void {
+export function enterAgent(run: Run, { spent: child, charges = [] }: AgentOutcome): void {
+  for (const charge of charges) enterCharge(run, charge)
   if (child === null) return
   const { spent } = run
   let { modelUsage } = spent

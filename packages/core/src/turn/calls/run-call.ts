@@ -5,9 +5,10 @@ import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
 import { agentShare } from './agent-share.ts'
-import type { CallRun, PreparedCall, ValidCall } from './call.ts'
+import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
 import { executeCall } from './execute-call.ts'
-import { toolStepName } from './recorded-calls.ts'
+import { lostAgent } from './lost-agent.ts'
+import { agentName, toolStepName } from './recorded-calls.ts'
 import { runAgent } from './run-agent.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
@@ -18,14 +19,19 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
   const { inspected } = call
   phase.begin(inspected.index)
   const { tool } = inspected
+  const isRecorded = phase.recorded(inspected.index) !== undefined
   const running = isAgentTool(tool)
-    ? after(runAgent(run, { ...inspected, tool }, agentShare(run, phase)), (agent): CallRun => {
-        return { call, result: agent.result, at: agent.endedAt, durationMs: 0, agent }
-      })
+    ? after(runAgent(run, { ...inspected, tool }, { agents: agentShare(run, phase), isRecorded }), (agent) =>
+        ranAs(call, agent),
+      )
     : after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }): CallRun => {
         return { call, result: value, at, durationMs }
       })
   return after(running, (ran) => phase.addRan(ran))
+}
+
+function ranAs(call: PreparedCall, agent: AgentOutcome): CallRun {
+  return { call, result: agent.result, at: agent.endedAt, durationMs: 0, agent }
 }
 
 /** Runs nothing: the record has the result, or shows that the outcome is unknown. */
@@ -34,17 +40,15 @@ function answerFromRecord(
   phase: ToolPhase,
   call: Extract<PreparedCall, { readonly kind: 'recorded' }>,
 ): Eventually<CallRun> {
-  const { id } = call.call
+  const place = { id: call.call.id, index: call.index }
+  if (phase.recorded(call.index) === 'agent') return phase.addRan(ranAs(call, lostAgent(run, agentName(run, place))))
   const unknown = (): ToolResult => unknownOutcome
-  const step =
-    phase.recorded(call.index) === 'agent'
-      ? { value: unknownOutcome, at: 0, durationMs: 0 }
-      : run.stepBeside<ToolResult>(toolStepName(run, { id, index: call.index }), unknown, {
-          digest: () => digestOfCall(phase, call.index),
-          intent: () => null,
-          onUnfinished: unknown,
-          sync: 'none',
-        })
+  const step = run.stepBeside<ToolResult>(toolStepName(run, place), unknown, {
+    digest: () => digestOfCall(phase, call.index),
+    intent: () => null,
+    onUnfinished: unknown,
+    sync: 'none',
+  })
   return after(step, ({ value, at, durationMs }) => phase.addRan({ call, result: value, at, durationMs }))
 }
 
