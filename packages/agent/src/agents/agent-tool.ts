@@ -35,20 +35,18 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
   const definitions = withGeneral(options.definitions ?? [])
   const names = [...models.keys()]
   const form = inputForm<AgentInput>('Agent', {
-    description: optional(text('What it is to do, in three to five words, for the person who watches')),
-    prompt: filledText('The whole task, with all that is needed to do it: the agent sees nothing of this conversation'),
+    description: optional(text('The task in three to five words')),
+    prompt: filledText('The whole task: the agent sees nothing of this conversation'),
     subagent_type: optional(text(`Which agent; ${generalAgent.name} when absent`)),
-    model: optional(
-      text(`A model other than its own: ${names.length === 0 ? 'there is none here' : names.join(', ')}`),
-    ),
-    run_in_background: optional(flag('Is not to be had: the result comes when the agent is done')),
+    model: optional(text(names.length < 2 ? 'Leave it out' : `Another model: ${names.join(', ')}`)),
+    run_in_background: optional(flag('Not to be had: leave it out')),
   })
   return {
     name: 'Agent',
     description:
-      'Has a task done by an agent that works by itself, and gives its last answer, which only you see. ' +
-      'For what would fill this conversation with files and output, and for tasks that can be done side by side: agents of one message run together. ' +
-      `What it says was done is its claim: look at what matters. The agents:\n${listOf(definitions)}`,
+      'Has a task done by an agent that works by itself, and gives its last answer, which only you see: for what would fill this conversation ' +
+      'with files and output, and for tasks side by side (agents of one message run together). What it says it did is a claim: ' +
+      `check what matters. The agents:\n${listOf(definitions)}`,
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: false,

@@ -23,8 +23,7 @@ export interface AgentDefinition {
 /** The agent that is asked when none is named. */
 export const generalAgent: AgentDefinition = {
   name: 'general-purpose',
-  description:
-    'Does a task of several steps by itself, with all tools: a search through much code, a change that can be described in full.',
+  description: 'Any task of several steps, with all tools.',
   prompt:
     'You are an agent of halting, a coding agent in a terminal. You were given one task. Do it with the tools that you have, all of it and nothing else. ' +
     'Look before you act, keep to the style and the conventions that you find, and check what you changed.',
