@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 820 * kilobyte, unpacked: 3_080 * kilobyte },
+    mostBytes: { packed: 830 * kilobyte, unpacked: 3_120 * kilobyte },
   },
   halting: {
     holds: [

@@ -45,7 +45,7 @@ export const explored = [
   [
     'allowance: subagents',
     ['for ever: subagents'],
-    ['turn/calls/prepare-call.ts', 'run.spent.subagents >= maxSubagents', 'maxSubagents < 0'],
+    ['turn/calls/agent-share.ts', 'spent.subagents < maxSubagents', 'maxSubagents >= 0'],
   ],
   [
     'allowance: refill by any lap',

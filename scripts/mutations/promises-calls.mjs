@@ -164,13 +164,13 @@ export const promisesOfCalls = [
     ['hooks/tool-hooks'],
     ['turn/calls/prepare-call.ts', "outcomes.some((outcome) => outcome.permission === 'ask')", 'outcomes.length < 0'],
   ],
-  ['subagent: asked for a last answer', ['tools/subagents'], ['turn/calls/run-agent.ts', '      wrapUp: false,\n', '']],
+  ['subagent: asked for a last answer', ['tools/subagents'], ['turn/calls/child-run.ts', '    wrapUp: false,\n', '']],
   [
     'subagent: handed what is for the main loop',
     ['tools/subagents'],
     ['turn/calls/run-agent.ts', '    inbox: closedInbox,\n', ''],
   ],
-  ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/run-agent.ts', '    postRun: [],\n', '']],
+  ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/child-run.ts', '    postRun: [],\n', '']],
   [
     'result: calls after a stop',
     ['terminal/natural'],
@@ -245,7 +245,7 @@ export const promisesOfCalls = [
     'subagent: hooks of the run',
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'turn/calls/child-run.ts',
       '(ofTheRun.has(trigger) ? [] : hooks.for',
       "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
     ],
@@ -324,19 +324,48 @@ export const promisesOfCalls = [
     ],
   ],
   [
+    'subagent: a part that is rounded up',
+    ['tools/agents-of-agents'],
+    ['turn/calls/agent-share.ts', 'Math.floor(left / asked)', 'Math.ceil(left / asked)'],
+  ],
+  [
+    'subagent: as many of its own as its parent',
+    ['tools/agents-of-agents'],
+    ['turn/calls/child-run.ts', '    maxSubagents: agents,\n', ''],
+  ],
+  [
+    'subagent: deeper than the last level',
+    ['tools/agents-of-agents'],
+    ['turn/calls/child-run.ts', 'Math.max(0, settings.maxSubagentDepth - 1)', 'settings.maxSubagentDepth'],
+  ],
+  [
+    'subagent: a refusal that is not on record',
+    ['tools/agents-of-agents'],
+    [
+      'turn/calls/agent-share.ts',
+      '  if (depth === 0) return refusal(run)\n',
+      '  if (depth >= 0) return refusal(run)\n',
+    ],
+  ],
+  [
+    'subagent: what a lost one asked is not paid',
+    ['steps/recorded-calls'],
+    ['turn/calls/run-agent.ts', '  for (const charge of charges) enterCharge(run, charge)\n', ''],
+  ],
+  [
     'subagent: more turns than its parent',
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
-      'const maxTurns = Math.min(child.maxTurns ?? context.settings.maxTurns, context.settings.maxTurns)',
-      'const maxTurns = child.maxTurns ?? context.settings.maxTurns',
+      'turn/calls/child-run.ts',
+      'maxTurns: Math.min(child.maxTurns ?? settings.maxTurns, settings.maxTurns)',
+      'maxTurns: child.maxTurns ?? settings.maxTurns',
     ],
   ],
   [
     "subagent: the guard on its parent's turns counts its own",
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'turn/calls/child-run.ts',
       'context.guards.filter(({ guard }) => isForAgents(guard))',
       'context.guards.filter(({ guard }) => isForAgents(guard) || guard.name.length > 0)',
     ],

@@ -141,11 +141,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: a subagent begins without what was set',
     ['live/settings'],
-    [
-      'turn/calls/run-agent.ts',
-      '      ...context.settings,\n',
-      '      ...context.settings,\n      permissionMode: null,\n',
-    ],
+    ['turn/calls/child-run.ts', 'const { permissionMode = settings.permissionMode,', 'const { permissionMode = null,'],
   ],
   [
     'inbox: an id that was taken is taken again',

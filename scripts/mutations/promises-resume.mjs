@@ -160,14 +160,18 @@ export const promisesOfResumes = [
     ['steps/recorded-calls'],
     [
       'turn/calls/prepare-call.ts',
-      "recorded === undefined && phase.batchEnd === 'passed')",
-      "recorded === undefined && phase.batchEnd === 'passed' && index < 0)",
+      "phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')",
+      "phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed' && inspected.index < 0)",
     ],
   ],
   [
     'another program: a subagent on record is one too many',
     ['steps/recorded-calls'],
-    ['turn/calls/prepare-call.ts', '>= maxSubagents && recorded === undefined)', '>= maxSubagents)'],
+    [
+      'turn/calls/prepare-call.ts',
+      'if (!isAgent || recorded !== undefined) return begin',
+      'if (!isAgent) return begin',
+    ],
   ],
   [
     'another program: a leaf call on record is a subagent now',

@@ -101,8 +101,8 @@ export const promisesOfTurns = [
     ['tools/subagents'],
     [
       'turn/calls/run-agent.ts',
-      'endedAt: now + ended.terminal.durationMs, spent: ended.state.spent',
-      'get endedAt() { return run.spent.now + ended.terminal.durationMs }, spent: ended.state.spent',
+      'endedAt: now + ended.terminal.durationMs,',
+      'get endedAt() { return run.spent.now + ended.terminal.durationMs },',
     ],
     ['turn/calls/run-call.ts', 'at: agent.endedAt, durationMs: 0', 'get at() { return agent.endedAt }, durationMs: 0'],
   ],
