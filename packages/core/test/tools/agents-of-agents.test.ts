@@ -307,6 +307,29 @@ describe('a resume inside an agent of an agent', () => {
   })
 })
 
+test('a resume lets start what could not begin, and was let', async () => {
+  const script = byPrompt({ go: [asks('a'), 'done'], a: [asks('none'), calls('Look'), 'end of a'] })
+  const choosy = agent(({ prompt }) => {
+    if (prompt === 'none') throw new Error('There is no such agent.')
+    return { prompt }
+  })
+  const model = scriptedModel(script)
+  const options = (more: Partial<LoopOptions> = {}): LoopOptions => ({
+    model,
+    clock: createFakeClock({ autoAdvance: true }),
+    tools: [choosy, reader('Look')],
+    ...more,
+  })
+  const records = await killedBefore(
+    (record) => record.type === 'intent' && /agent:1:0:[^/]*\/model:3\.1$/.test(record.key),
+    options(),
+  )
+  const { terminal, state } = await resume(records, options({ maxSubagents: 0 })).loop.ended
+  expect([terminal.reason, resultTexts({ state: { ...state, startLength: 0 } })]).toEqual(['completed', ['end of a']])
+  const last = model.requests.findLast((request) => promptOf(request) === 'a')
+  expect(JSON.stringify(last?.messages)).toContain('There is no such agent.')
+})
+
 test('the certificate counts the agents of all levels once, and the dearest model that they may ask', () => {
   const model = scriptedModel([], { contextWindow: 1_000, maxOutputTokens: 100 })
   const large = scriptedModel([], { id: 'large', contextWindow: 9_000, maxOutputTokens: 100 })
