@@ -350,7 +350,7 @@ export const promisesOfCalls = [
   [
     'subagent: what a lost one asked is not paid',
     ['steps/recorded-calls'],
-    ['turn/calls/run-agent.ts', '  for (const charge of charges) enterCharge(run, charge)\n', ''],
+    ['turn/calls/lost-agent.ts', '  for (const charge of steps.flatMap(chargeOfStep))', '  for (const charge of [])'],
   ],
   [
     'subagent: more turns than its parent',

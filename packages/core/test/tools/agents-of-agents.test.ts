@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a.
+// Holds rules of docs/spec.md: R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a, R-PERM-6c.
 import { describe, expect, test } from 'vitest'
 import {
   certificate,
@@ -194,6 +194,21 @@ describe('a subagent', () => {
       ['Look', 'closed', [rule]],
       ['Look', undefined, undefined],
     ])
+  })
+
+  test('is denied what a person would have to allow, where nobody is asked while it runs', async () => {
+    const permissions = {
+      denies: () => undefined,
+      decide: ({ call }: PermissionRequest) =>
+        call.name === 'Write'
+          ? ({ behavior: 'ask', message: 'no rule allows Write.' } as const)
+          : ({ behavior: 'allow' } as const),
+    }
+    const writing = byPrompt({ go: [asks('a'), 'done'], a: [calls('Write'), 'could not'] })
+    const { state, model, terminal } = await run(writing, { tools: [agent(), tool('Write')], permissions })
+    expect([terminal.reason, resultTexts({ state })]).toEqual(['completed', ['could not']])
+    const last = model.requests.findLast((request) => promptOf(request) === 'a')
+    expect(JSON.stringify(last?.messages)).toContain('Nobody is asked about calls of subagents here.')
   })
 
   test('with rules that cannot be understood is not started', async () => {

@@ -141,12 +141,21 @@ function askPerson(
   const { canUseTool } = run.context
   // What a hook leaves open is for later, and not for whoever is there now.
   const asks = canUseTool !== null && request.hookDecision !== 'defer'
-  if (!asks && run.context.settings.onAsk === 'end' && !run.isRecorded(name)) return { behavior: 'ask', message }
+  const endsIt = !asks && run.context.settings.onAsk === 'end'
+  if (!run.isRecorded(name)) {
+    if (run.identity.depth > 0 && (endsIt || run.turnEnd === 'passed')) return deniedInAgent(message)
+    if (endsIt) return { behavior: 'ask', message }
+  }
   const key = run.key(name)
   run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key })
   // An answer that is on record is not asked for again.
   if (asks && run.ports.steps.peek(key) !== 'done') void askCallback(run, canUseTool, request, message, key)
   return waitForPerson(run, key)
+}
+
+/** Who answers later finds no agent that waits: it goes on without (spec R-PERM-6c). */
+function deniedInAgent(message: string): PermissionDecision {
+  return { behavior: 'deny', message: `Not allowed: ${message} Nobody is asked about calls of subagents here.` }
 }
 
 /** What a person said before this run began. */

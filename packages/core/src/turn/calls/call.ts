@@ -3,7 +3,6 @@ import type { RunProgress } from '../../state.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { AnyTool } from '../../tools/tool.ts'
-import type { Charge } from '../request/charge.ts'
 
 // The states of a tool call: inspected, prepared, run.
 
@@ -60,8 +59,6 @@ export interface AgentOutcome {
   readonly result: ToolResult
   /** The moment of its end on the run's own clock: agents side by side take the time of the longest. */
   readonly endedAt: number
-  /** What it spent; null when it never began, or cannot be gone on with. */
+  /** What it spent; null when it never began. */
   readonly spent: RunProgress | null
-  /** What the record says was paid for one that cannot be gone on with. */
-  readonly charges?: readonly Charge[]
 }

@@ -1,7 +1,8 @@
 import { isJsonObject } from '../../json.ts'
+import { freshProgress } from '../../state.ts'
 import type { AbandonedStep } from '../../steps/steps.ts'
 import { unknownOutcome } from '../../tools/tool-result.ts'
-import type { Charge } from '../request/charge.ts'
+import { chargeOf, type Charge } from '../request/charge.ts'
 import type { Run } from '../run.ts'
 import type { AgentOutcome } from './call.ts'
 
@@ -11,7 +12,10 @@ import type { AgentOutcome } from './call.ts'
  */
 export function lostAgent(run: Run, name: string): AgentOutcome {
   const steps = run.ports.steps.abandon(run.key(name))
-  return { result: unknownOutcome, endedAt: run.spent.now, spent: null, charges: steps.flatMap(chargeOfStep) }
+  const { now } = run.spent
+  let spent = freshProgress(now)
+  for (const charge of steps.flatMap(chargeOfStep)) spent = { ...spent, ...chargeOf(spent, charge, 'question') }
+  return { result: unknownOutcome, endedAt: now, spent }
 }
 
 /** An open request is charged at its reservation, as everywhere (R-RES-5). */

@@ -16,7 +16,6 @@ import { carriedOn, changeOf } from '../../settings/settings-change.ts'
 import { resultOfThrown } from '../../tools/output.ts'
 import type { AnyAgentTool } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
-import { enterCharge } from '../request/questions.ts'
 import { heldBackBy } from '../request/reserve.ts'
 import type { Run } from '../run.ts'
 import { resultOfChild } from './agent-result.ts'
@@ -115,8 +114,7 @@ function portsOfChild(run: Run, name: string, abort: AbortScope): RunPorts {
 }
 
 /** Enters what the agent spent in its parent's figures. */
-export function enterAgent(run: Run, { spent: child, charges = [] }: AgentOutcome): void {
-  for (const charge of charges) enterCharge(run, charge)
+export function enterAgent(run: Run, { spent: child }: AgentOutcome): void {
   if (child === null) return
   const { spent } = run
   let { modelUsage } = spent
