@@ -71,7 +71,7 @@ test('a subagent has those that there were when it began', async () => {
     { ...given, tools },
   )
   const { model } = await going.end()
-  expect(names(model.requests)[2]).toEqual(['Look', 'Late'])
+  expect(names(model.requests)[2]).toEqual(['Agent', 'Look', 'Late'])
 })
 
 test('what are no names, and what is no tool or has another name, is an error', async () => {
