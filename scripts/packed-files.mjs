@@ -14,7 +14,7 @@ export const packedFiles = {
   '@halting/core': {
     holds: [...library, /^dist\/(?:(?:steps|adapters|testing)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 720 * kilobyte, unpacked: 3_000 * kilobyte },
+    mostBytes: { packed: 730 * kilobyte, unpacked: 3_030 * kilobyte },
   },
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 830 * kilobyte, unpacked: 3_120 * kilobyte },
+    mostBytes: { packed: 840 * kilobyte, unpacked: 3_160 * kilobyte },
   },
   halting: {
     holds: [
@@ -41,6 +41,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 880 * kilobyte, unpacked: 3_800 * kilobyte },
+    mostBytes: { packed: 895 * kilobyte, unpacked: 3_800 * kilobyte },
   },
 }
