@@ -14,6 +14,12 @@ export class PathMovedError extends Error {
   }
 }
 
+/** Nothing was written: the message says why, in words for a model. */
+export class NotWrittenError extends Error {
+  override readonly name = 'NotWrittenError'
+  readonly code = 'not_written'
+}
+
 /** A folder that is held open: names in it are opened in this folder, whatever stands at its path by now. */
 export interface HeldFolder {
   /** The path of a name in it, for this process alone. */

@@ -1,8 +1,9 @@
 // Holds rules of docs/spec.md: R-HAND-3 to R-HAND-5.
-import { linkSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { FileCheckpoints } from '@halting/agent'
 import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
@@ -149,6 +150,49 @@ describe('a file keeps its form', () => {
     expect(text).toContain('It had 2 names (hard links): only this one has the change.')
     expect([readFileSync(path, 'utf8'), readFileSync(join(cwd, 'other'), 'utf8')]).toEqual(['two\n', 'one\n'])
     expect(statSync(path).nlink).toBe(1)
+  })
+
+  test.runIf(process.getuid?.() === 0)('its owner stays, and so do its rights', async () => {
+    const { use, path } = await withFile('one\n')
+    chownSync(path, 1234, 1235)
+    chmodSync(path, 0o4750)
+    await use('Edit', { file_path: 'file', old_string: 'one', new_string: 'two' })
+    const { uid, gid, mode } = statSync(path)
+    expect([uid, gid, mode & 0o7777]).toEqual([1234, 1235, 0o4750])
+  })
+
+  test.each(['Edit', 'Write'])('R-HAND-5b: %s keeps what another program writes at the same time', async (tool) => {
+    const checkpoints = {
+      // Between the look at a file and its replacement: what was there before is kept then.
+      around: async (_: unknown, path: string, __: unknown, save: () => Promise<unknown>) => {
+        writeFileSync(path, 'of another program\n')
+        return save()
+      },
+      dispose: async () => undefined,
+    } as unknown as FileCheckpoints
+    const { cwd, use } = codingTools({}, { checkpoints })
+    writeFileSync(join(cwd, 'old'), 'one\n')
+    await use('Read', { file_path: 'old' })
+    for (const file_path of ['old', 'new']) {
+      const old_string = file_path === 'old' ? 'one' : ''
+      const told = await use(
+        tool,
+        tool === 'Edit' ? { file_path, old_string, new_string: 'x' } : { file_path, content: 'x' },
+      )
+      expect(told).toMatchObject({ isError: true, text: expect.stringContaining('changed by another program') })
+      expect(readFileSync(join(cwd, file_path), 'utf8')).toBe('of another program\n')
+    }
+    expect(readdirSync(cwd).toSorted()).toEqual(['new', 'old'])
+  })
+
+  test.each(['Edit', 'Write'])('%s makes no file that nobody could tell the encoding of', async (tool) => {
+    const bytes = Buffer.from('one\n', 'utf16le')
+    const { use, path } = await withFile(bytes)
+    const content = '日本語のテキストです'
+    const input = tool === 'Edit' ? { old_string: 'one\n', new_string: content } : { content }
+    const told = await use(tool, { file_path: 'file', ...input })
+    expect(told).toMatchObject({ isError: true, text: expect.stringContaining('without a byte order mark') })
+    expect(readFileSync(path)).toEqual(bytes)
   })
 
   test('half a character is written nowhere', async () => {

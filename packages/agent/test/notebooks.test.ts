@@ -223,3 +223,22 @@ test('a secret that was shown as a mark is not lost (spec R-BOOK-4)', async () =
     text: expect.stringContaining('they would be lost'),
   })
 })
+
+test('an offset or a limit of 0 is none, and the number of outputs has a bound, too (spec R-BOOK-1, R-TOOL-2a)', async () => {
+  const plain = await withBook().use('Read', { file_path: 'a.ipynb' })
+  const nought = await withBook().use('Read', { file_path: 'a.ipynb', offset: 0, limit: 0 })
+  expect(nought.output.content).toEqual(plain.output.content)
+  const outputs = Array.from({ length: 2000 }, () => ({ output_type: 'stream', text: 'x'.repeat(300) }))
+  const many = JSON.stringify({ cells: [{ cell_type: 'code', id: 'a', source: '', outputs }], nbformat: 4 })
+  const { text } = await withBook(many).use('Read', { file_path: 'a.ipynb' })
+  expect(text.length).toBeLessThan(50_000)
+  expect(text).toMatch(/\[\.\.\. \d+ more outputs left out\]$/)
+})
+
+test('a cell that is nested too deeply to be written again is refused in words (spec R-BOOK-2)', async () => {
+  const metadata = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const { use } = withBook(`{"cells":[{"cell_type":"code","id":"a","source":"x","metadata":${metadata}}],"nbformat":4}`)
+  await use('Read', { file_path: 'a.ipynb' })
+  const told = await use('NotebookEdit', { notebook_path: 'a.ipynb', cell_id: 'a', new_source: 'y' })
+  expect(told).toMatchObject({ isError: true, text: expect.stringContaining('nested too deeply for NotebookEdit') })
+})

@@ -48,10 +48,10 @@ export async function editFile(
   }
   if (replaced.kind === 'ambiguous') return failed(`${path}: ${whyNot(replaced)}`)
   const keeping = { checkpoints: workspace.checkpoints, call: context }
-  const { hasMark, encoding, mode } = file
+  const { hasMark, encoding, stats: over } = file
   workspace.files.saw(
     real,
-    await saveFile(real, replaced.text, { hasMark, encoding, mode, keeping }),
+    await saveFile(real, replaced.text, { hasMark, encoding, over, keeping }),
     Math.max(1, replaced.firstLine - linesBefore),
     replaced.text,
   )

@@ -40,15 +40,15 @@ export async function editNotebook(
   if (file.kind === 'not text') return failed(`${path} ${file.why}, so NotebookEdit would damage it.`)
   const notebook = parseNotebook(file.text)
   if (notebook.kind === 'none') return failed(`${path} ${notebook.why}, so it is no notebook. Use Edit.`)
-  const changed = changedText(file.text, notebook, input)
+  const changed = changedWhole(file.text, notebook, input)
   if (changed.kind === 'refused') return failed(`${path}: ${changed.why}`)
   if (losesSecrets(changed.before, input.new_source, workspace.redact))
     return failed(
       `The cell holds secrets that were shown as ${redactedMark}, and new_source has that in their place: they would be lost.`,
     )
   const keeping = { checkpoints: workspace.checkpoints, call: context }
-  const { hasMark, encoding, mode } = file
-  workspace.files.saw(real, await saveFile(real, changed.text, { hasMark, encoding, mode, keeping }), 1, changed.text)
+  const { hasMark, encoding, stats: over } = file
+  workspace.files.saw(real, await saveFile(real, changed.text, { hasMark, encoding, over, keeping }), 1, changed.text)
   const change = await changeOf(path, file.text, changed.text)
   const details: JsonObject = {
     notebook_path: path,
@@ -69,6 +69,16 @@ type Changed =
       readonly did: string
     }
   | { readonly kind: 'refused'; readonly why: string }
+
+/** What is nested very deeply can be read and not be written again. */
+function changedWhole(...given: Parameters<typeof changedText>): Changed {
+  try {
+    return changedText(...given)
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown
+    return { kind: 'refused', why: 'the cell is nested too deeply for NotebookEdit. Use Edit.' }
+  }
+}
 
 function changedText(
   text: string,

@@ -36,7 +36,7 @@ export async function readNotebook(
     const source = sourceText(cell)
     if (count > 0 && source.length > left) break
     shown.add(source.length <= left ? source : `${headOf(source, left)}\n[... cut: the cell is longer than one Read]`)
-    for (const output of cell.outputs) await addOutput(shown, output, maxCharacters)
+    await addOutputs(shown, cell.outputs, maxCharacters)
     count++
   }
   const last = firstCell - 1 + count
@@ -90,6 +90,15 @@ class Shown {
 
 function sourceText({ id, type, source }: Cell): string {
   return `<cell id="${headOf(id, 100)}" type="${headOf(type, 20)}">\n${source}\n</cell>`
+}
+
+/** Each of them takes some room, so that their number has a bound, too. */
+async function addOutputs(shown: Shown, outputs: readonly JsonObject[], maxCharacters: number): Promise<void> {
+  for (const [index, output] of outputs.entries()) {
+    if (index > 0 && shown.characters >= maxCharacters)
+      return shown.add(`[... ${outputs.length - index} more outputs left out]`)
+    await addOutput(shown, output, maxCharacters)
+  }
 }
 
 async function addOutput(shown: Shown, output: JsonObject, maxCharacters: number): Promise<void> {

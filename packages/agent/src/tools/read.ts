@@ -185,8 +185,13 @@ async function readNotebookFile(
   if (stats.size > limits.editBytes) return undefined
   const bytes = await wholeFrom(file, stats.size)
   const { readNotebook } = await import('./read-notebook.ts')
-  const { offset: firstCell = 1, limit: mostCells = Infinity } = input
-  const range = { firstCell, mostCells, maxCharacters: limits.readCharacters, fitImage }
+  // 0 means what comes without it.
+  const range = {
+    firstCell: input.offset || 1,
+    mostCells: input.limit || Infinity,
+    maxCharacters: limits.readCharacters,
+    fitImage,
+  }
   const notebook = await readNotebook(path, new TextDecoder().decode(bytes), range)
   if (notebook !== undefined && notebook.isError !== true) files.saw(real, seenFile(stats, hashOf(bytes)))
   return notebook

@@ -1,5 +1,5 @@
 import type { ToolOutput } from '@halting/core'
-import { PathMovedError } from '../open-in-place.ts'
+import { NotWrittenError, PathMovedError } from '../open-in-place.ts'
 import { codeOf, failed } from './result.ts'
 
 /**
@@ -13,7 +13,7 @@ export async function tellingFailures(
   try {
     return await work()
   } catch (thrown) {
-    if (thrown instanceof PathMovedError) return failed(thrown.message)
+    if (thrown instanceof PathMovedError || thrown instanceof NotWrittenError) return failed(thrown.message)
     const code = codeOf(thrown)
     if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) throw thrown
     if (code === 'EACCES' || code === 'EPERM')

@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { lstat, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
-import { holdFolder, type InPlace, named, openInPlace, PathMovedError } from '../open-in-place.ts'
+import {
+  type HeldFolder,
+  holdFolder,
+  type InPlace,
+  named,
+  NotWrittenError,
+  openInPlace,
+  PathMovedError,
+} from '../open-in-place.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
-import { decodedText, encodedText, encodingOf, type TextEncoding } from './text-encoding.ts'
+import { decodedText, encodedText, encodingOf, nameOfEncoding, type TextEncoding } from './text-encoding.ts'
 
 /** What stands at a path. */
 export type LoadedFile =
@@ -17,12 +25,12 @@ export type LoadedFile =
       readonly hasMark: boolean
       readonly encoding: TextEncoding
       readonly seen: SeenFile
-      readonly mode: number
+      readonly stats: Stats
       /** Names of it; beyond the first they are hard links. */
       readonly names: number
     }
   /** It is there and cannot be taken as text; says why. */
-  | { readonly kind: 'not text'; readonly why: string; readonly seen: SeenFile; readonly mode: number }
+  | { readonly kind: 'not text'; readonly why: string; readonly seen: SeenFile; readonly stats: Stats }
   | { readonly kind: 'not a file'; readonly why: string }
 
 /** Reads a whole file as UTF-8 or UTF-16, strictly: a byte that would not survive the way back makes it no text. */
@@ -42,15 +50,14 @@ async function loaded(
   { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
   largestBytes: number,
 ): Promise<LoadedFile> {
-  const { mode } = stats
   if (stats.size > largestBytes) {
-    return { kind: 'not text', why: `is larger than ${largestBytes} bytes`, seen: seenFile(stats, undefined), mode }
+    return { kind: 'not text', why: `is larger than ${largestBytes} bytes`, seen: seenFile(stats, undefined), stats }
   }
   const bytes = await file.readFile()
   const seen = seenFile(stats, hashOf(bytes))
   const decoded = decodedText(bytes)
-  if (decoded !== undefined) return { kind: 'text', ...decoded, seen, mode, names: stats.nlink }
-  return { kind: 'not text', why: `is not ${encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16'} text`, seen, mode }
+  if (decoded !== undefined) return { kind: 'text', ...decoded, seen, stats, names: stats.nlink }
+  return { kind: 'not text', why: `is not ${encodingOf(bytes) === 'utf-8' ? 'UTF-8' : 'UTF-16'} text`, seen, stats }
 }
 
 async function openIfThere(path: string): Promise<InPlace | undefined> {
@@ -66,30 +73,37 @@ export interface SaveOptions {
   readonly hasMark?: boolean
   /** UTF-8 when absent. */
   readonly encoding?: TextEncoding
-  readonly mode?: number
+  /** What is to be replaced, as it was when it was read; where there is none nothing may stand there. */
+  readonly over?: Stats
   /** Who keeps what the file was, and for which call. */
   readonly keeping?: { readonly checkpoints: FileCheckpoints | undefined; readonly call: CallOf }
 }
 
 /**
  * Replaces a file in one step: whoever reads it sees the old bytes or the new ones, never a part. Makes missing folders,
- * keeps the mode. `path` must be a real path: renaming onto a link would replace the link.
+ * keeps owner and mode. `path` must be a real path: renaming onto a link would replace the link.
+ * @throws NotWrittenError where what is to be replaced has changed meanwhile, or the text would not be read back as it is.
  */
 export async function saveFile(
   path: string,
   text: string,
-  { hasMark = false, encoding = 'utf-8', mode, keeping }: SaveOptions = {},
+  { hasMark = false, encoding = 'utf-8', over, keeping }: SaveOptions = {},
 ): Promise<SeenFile> {
   const bytes = encodedText({ text, encoding, hasMark })
-  const save = (): Promise<SeenFile> => replaceFile(path, bytes, mode)
+  // Without a mark only its zeros tell what it is.
+  if (encoding !== 'utf-8' && encodingOf(bytes) !== encoding)
+    throw new NotWrittenError(
+      `${path} is ${nameOfEncoding(encoding)} without a byte order mark, and with this text nobody could tell. It was left as it is. Use Bash with iconv to give it a mark, or another encoding.`,
+    )
+  const save = (): Promise<SeenFile> => replaceFile(path, bytes, over)
   if (keeping?.checkpoints === undefined) return save()
-  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode }, save)
+  return keeping.checkpoints.around(keeping.call, path, { content: bytes, mode: over?.mode }, save)
 }
 
 const longestPath = 4000
 
 /** In the folder that is at the path now, whatever comes to stand there meanwhile. */
-async function replaceFile(path: string, bytes: Uint8Array, mode: number | undefined): Promise<SeenFile> {
+async function replaceFile(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<SeenFile> {
   // Part by part it could be made, and nobody could open it by its path.
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
@@ -97,11 +111,9 @@ async function replaceFile(path: string, bytes: Uint8Array, mode: number | undef
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
-    const stats = await written(temporary, bytes, mode)
+    const stats = await written(temporary, bytes, over)
     await folder.check()
-    // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
-    const there = await lstat(folder.pathOf(name)).catch(() => undefined)
-    if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
+    await checkUnchanged(folder, path, over)
     await rename(temporary, folder.pathOf(name))
     return seenFile(stats, hashOf(bytes))
   } catch (thrown) {
@@ -112,15 +124,41 @@ async function replaceFile(path: string, bytes: Uint8Array, mode: number | undef
   }
 }
 
-async function written(path: string, bytes: Uint8Array, mode: number | undefined): Promise<Stats> {
+/** Of what stands there now, just before it is replaced: to write takes time, and others write, too. */
+async function checkUnchanged(folder: HeldFolder, path: string, over: Stats | undefined): Promise<void> {
+  const there = await lstat(folder.pathOf(basename(path))).catch(() => undefined)
+  // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
+  if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
+  const isSame = there?.ino === over?.ino && there?.mtimeMs === over?.mtimeMs && there?.size === over?.size
+  if (!isSame)
+    throw new NotWrittenError(
+      `${path} was changed by another program at the same time. It was left as it is: read it again.`,
+    )
+}
+
+async function written(path: string, bytes: Uint8Array, over: Stats | undefined): Promise<Stats> {
   const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.
-    if (mode !== undefined) await file.chmod(mode & 0o7777)
+    if (over !== undefined) await takeOver(file, over)
     await file.sync()
     return await file.stat()
   } finally {
     await file.close()
   }
+}
+
+/** Owner, group and mode of the file that it replaces. Who may not give it its owner gives nobody the rights of another one. */
+async function takeOver(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+  const own = await file.stat()
+  const isOfSame = own.uid === uid && own.gid === gid
+  const isGiven =
+    isOfSame ||
+    (await file.chown(uid, gid).then(
+      () => true,
+      () => false,
+    ))
+  // After its owner: a change of that takes these bits away.
+  await file.chmod(mode & (isGiven ? 0o7777 : 0o1777))
 }
