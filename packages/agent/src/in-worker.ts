@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 export interface WorkerBounds {
   readonly signal: AbortSignal
   readonly mostMs: number
+  /** Of objects, and of buffers too. */
   readonly mostMegabytes: number
 }
 
@@ -12,6 +13,8 @@ export type WorkerEnd =
   /** The work said so, or the thread died of it. */
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'late' }
+
+const watchMs = 50
 
 /**
  * Runs code in a thread that is ended with the signal, after a time, or when it takes too much memory: what strangers wrote may keep a library
@@ -43,18 +46,28 @@ export async function inWorker(code: string, data: unknown, bounds: WorkerBounds
     worker.once('exit', () => resolve({ kind: 'failed', why: 'it ended without an answer' }))
   })
   let timer: NodeJS.Timeout | undefined
+  let watch: NodeJS.Timeout | undefined
   let abort = (): void => undefined
   const late = new Promise<WorkerEnd>((resolve) => {
     timer = setTimeout(() => resolve({ kind: 'late' }), mostMs)
     abort = () => resolve({ kind: 'late' })
     signal.addEventListener('abort', abort)
   })
+  const large = new Promise<WorkerEnd>((resolve) => {
+    // The limit of a thread is for objects alone: what is unpacked into buffers shows in the memory of the process.
+    const before = process.memoryUsage.rss()
+    watch = setInterval(() => {
+      if (process.memoryUsage.rss() - before > mostMegabytes * 1024 * 1024)
+        resolve({ kind: 'failed', why: `It takes more than ${mostMegabytes} MB of memory` })
+    }, watchMs)
+  })
   try {
-    const end = await Promise.race([ended, late])
+    const end = await Promise.race([ended, late, large])
     signal.throwIfAborted()
     return end
   } finally {
     clearTimeout(timer)
+    clearInterval(watch)
     signal.removeEventListener('abort', abort)
     await worker.terminate()
   }

@@ -8,7 +8,7 @@ import { AgentState } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import { createReadTool, Workspace } from '../src/index.ts'
 import { blockOf, gitSummary, instructionText, readInstructions, tellingFolders } from '../src/instructions/index.ts'
-import { importsIn } from '../src/instructions/imports.ts'
+import { importsIn, spellingsOf } from '../src/instructions/imports.ts'
 
 let home = ''
 let cwd = ''
@@ -223,4 +223,15 @@ test('R-INSTR-6: branch and changes in a few lines, and nothing that the reposit
   ])
   expect(told.at(-1)).toBe('(and 12 more)')
   expect(existsSync(trap)).toBe(false)
+})
+
+test('R-INSTR-4: so many imports are looked for and no more, and marks behind a name are gone through once', async () => {
+  put('work/app/AGENTS.md', Array.from({ length: 300 }, (_, index) => `@no-${index}.md`).join(' '))
+  const { notes } = await read()
+  expect(notes).toHaveLength(201)
+  expect(notes.at(-1)).toBe('More than 200 files are imported: the rest is not read.')
+  const dots = '.'.repeat(200_000)
+  expect(spellingsOf(`${dots}a`)).toEqual([`${dots}a`])
+  expect(spellingsOf(`a${dots}`)).toEqual([`a${dots}`, 'a'])
+  expect(spellingsOf('a.md).')).toEqual(['a.md).', 'a.md'])
 })

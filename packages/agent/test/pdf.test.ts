@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { WorkspaceOptions } from '@halting/agent'
+import { inWorker } from '../src/in-worker.ts'
 import { isDeep } from './support/deep.ts'
 import { codingTools, type Harness } from './support/harness.ts'
 
@@ -101,3 +102,11 @@ test.each([
     })
   },
 )
+
+test('what a PDF unpacks into buffers counts as memory (spec R-PDF-2)', async () => {
+  const code = `const held = []
+    for (let n = 0; n < 12; n++) held.push(new Uint8Array(16 * 1024 * 1024).fill(1))
+    await new Promise(() => setInterval(() => held.length, 1000))`
+  const bounds = { signal: new AbortController().signal, mostMs: 5000, mostMegabytes: 64 }
+  expect(await inWorker(code, {}, bounds)).toEqual({ kind: 'failed', why: 'It takes more than 64 MB of memory' })
+})

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ModelMessage, ToolContext } from '@halting/core'
 import { createTodoWriteTool } from '@halting/agent'
+import { todoListOf } from '../src/context/todo-list.ts'
 import { codingTools } from './support/harness.ts'
 
 const list = [
@@ -45,6 +46,12 @@ test('TodoWrite says what was on the list before: of the newest call that was no
   const context = { callId: 'c', state: { messages: () => messages } } as unknown as ToolContext
   const output = await createTodoWriteTool().execute({ todos: [] }, context)
   expect(output).toMatchObject({ details: { oldTodos: before, newTodos: [] } })
+})
+
+test('a list that was written as a text is the list afterwards, too (spec R-TODO-1)', () => {
+  const input = { todos: JSON.stringify([{ content: 'Check', status: 'IN_PROGRESS' }]) }
+  const content = [{ type: 'tool_use', id: 'a', name: 'TodoWrite', input }] as const
+  expect(todoListOf([{ role: 'assistant', content }])?.text).toBe('[>] Check')
 })
 
 test.each([

@@ -77,6 +77,9 @@ test('front matter holds lists in every form that people write', () => {
     `\n${list.map((each) => `  - ${each}`).join('\n')}`,
   ])
     expect(listField(withFrontMatter(`---\nallowed-tools:${given}\n---\n`).fields, 'allowed-tools')).toEqual(list)
+  // Blanks before what might be a remark are gone through once.
+  const blanks = ' '.repeat(200_000)
+  expect(textField(withFrontMatter(`---\nmodel: a${blanks}b # no\n---\n`).fields, 'model')).toBe(`a${blanks}b`)
   expect(withFrontMatter('--- a\nb')).toEqual({ fields: new Map(), body: '--- a\nb' })
 })
 

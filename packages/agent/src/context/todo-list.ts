@@ -1,5 +1,6 @@
-import { isJsonObject, isText, isToolResult, isToolUse, type CarriedText } from '@halting/core/adapters'
+import { coercedInput, isJsonObject, isText, isToolResult, isToolUse, type CarriedText } from '@halting/core/adapters'
 import type { Json, ModelMessage } from '@halting/core'
+import { todoForm } from '../tools/todo-form.ts'
 
 const title = 'The list of things to do'
 /** How core begins what it carries over: found again when a second compaction comes before the list is written anew. */
@@ -35,7 +36,9 @@ function newestList(messages: readonly ModelMessage[], except?: string): NewestL
       const isCarried = role === 'user' && isText(block) && block.text.startsWith(opening)
       if (isCarried) return { kind: 'carried', text: block.text.slice(opening.length) }
       const isList = role === 'assistant' && isToolUse(block) && block.name === 'TodoWrite' && !refused.has(block.id)
-      const todos = isList && isJsonObject(block.input) ? block.input['todos'] : undefined
+      // JSON, as the model wrote it: the tool was given it as it was meant (spec R-TOOL-2a).
+      const input = isList ? coercedInput(todoForm.schema, block.input as Json) : undefined
+      const todos = isJsonObject(input) ? input['todos'] : undefined
       if (Array.isArray(todos)) return { kind: 'written', todos }
     }
   }

@@ -46,7 +46,8 @@ function plain(text: string): string {
   const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')(?:\s+#.*)?$/.exec(text) ?? []
   if (double !== undefined) return double.replaceAll(/\\(.)/g, '$1')
   if (single !== undefined) return single.replaceAll("''", "'")
-  return text.replace(/\s+#.*$/, '')
+  // One blank: an expression that takes all of them would begin at each anew.
+  return text.replace(/\s#[\s\S]*$/, '').trimEnd()
 }
 
 /** At the commas that stand in no brackets and no quotes: `Bash(git add:*), Read`. */

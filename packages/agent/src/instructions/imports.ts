@@ -19,8 +19,13 @@ function* linesOutsideCode(markdown: string): Iterable<string> {
   }
 }
 
+const marksBehind = `.,;:!?)]}'"*_`
+
 /** What may be meant by a path that has a mark behind it, such as the end of a sentence: as it is, and without that. */
 export function spellingsOf(path: string): readonly string[] {
-  const bare = path.replace(/[.,;:!?)\]}'"*_]+$/, '')
+  let end = path.length
+  // An expression that looks for them at the end would begin at each of them anew: who writes many of them would hold the program up.
+  while (end > 0 && marksBehind.includes(path.charAt(end - 1))) end--
+  const bare = path.slice(0, end)
   return bare === path || bare === '' ? [path] : [path, bare]
 }

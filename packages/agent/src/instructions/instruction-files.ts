@@ -41,6 +41,8 @@ const fileCharacters = 40_000
 const allCharacters = 100_000
 const importDepth = 5
 const mostFiles = 50
+/** So many imports are looked for, whether they are there or not. */
+const mostImports = 200
 
 /** Reads the instructions for a folder: nothing that deny rules name, and in bounds (spec R-INSTR-1). */
 export async function readInstructions(options: BriefingPlaces & ReadingRules): Promise<Instructions> {
@@ -73,6 +75,7 @@ class InstructionReader {
   readonly #waiting: { readonly path: string; readonly by: string }[] = []
   readonly #seen: Set<string>
   readonly #texts = new Set<string>()
+  #imports = 0
 
   constructor(rules: ReadingRules, known: ReadonlySet<string> = new Set()) {
     this.#rules = rules
@@ -126,7 +129,10 @@ class InstructionReader {
         isCut: read.isCut || text.length > fileCharacters,
       })
     }
-    for (const named of importsIn(text)) await this.#import(place, named, path, depth + 1)
+    for (const named of importsIn(text)) {
+      if (++this.#imports > mostImports) break
+      await this.#import(place, named, path, depth + 1)
+    }
     return true
   }
 
@@ -155,6 +161,7 @@ class InstructionReader {
 
   /** In the bounds: what counts most has room first. */
   end(characters: number): Instructions {
+    if (this.#imports > mostImports) this.note(`More than ${mostImports} files are imported: the rest is not read.`)
     let left = characters
     const kept: InstructionFile[] = []
     for (const file of this.#files.toReversed()) {

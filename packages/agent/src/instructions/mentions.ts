@@ -4,6 +4,7 @@ import { AgentState, type AnyTool, type ContentBlock, type Permissions } from '@
 import { isAgentTool, textOf } from '@halting/core/adapters'
 import { absolutePath, realPath, statOf } from '../paths.ts'
 import { createReadTool } from '../tools/read.ts'
+import { codeOf } from '../tools/result.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { spellingsOf } from './imports.ts'
 import { whyNot } from './run-written.ts'
@@ -136,7 +137,8 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
 const mostNames = 200
 
 async function listing(path: string, workspace: Workspace): Promise<Content> {
-  const entries = await readdir(path, { withFileTypes: true })
+  const entries = await readdir(path, { withFileTypes: true }).catch(codeOf)
+  if (!Array.isArray(entries)) return { kind: 'failed', text: `The folder cannot be read (${entries ?? 'unknown'}).` }
   const names = entries
     .filter(({ name }) => !workspace.hides(join(path, name)) && !workspace.hides(realPath(join(path, name))))
     .map((entry) => entry.name.replaceAll(/\p{Cc}/gu, '?') + (entry.isDirectory() ? '/' : ''))

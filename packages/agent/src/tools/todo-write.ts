@@ -1,46 +1,20 @@
 import type { JsonObject, Tool } from '@halting/core'
 import { headOf } from '@halting/core/adapters'
 import { todosBefore } from '../context/todo-list.ts'
-import { listOf } from './input-list.ts'
-import { filledText, inputForm, oneOf, optional } from './input.ts'
-
-/** One thing to do. */
-export interface Todo {
-  readonly content: string
-  readonly status: 'pending' | 'in_progress' | 'completed'
-  /** What is said while it is being done. */
-  readonly activeForm?: string
-}
-
-export interface TodoWriteInput {
-  readonly todos: readonly Todo[]
-}
-
-const mostTodos = 100
+import { type Todo, todoForm, type TodoWriteInput } from './todo-form.ts'
 
 /**
  * Keeps the list of things to do. The conversation is where it stands: the newest call is the list, also after a resume, and a compaction
  * carries it over (spec R-CARRY-1a).
  */
 export function createTodoWriteTool(): Tool<TodoWriteInput> {
-  const form = inputForm<TodoWriteInput>('TodoWrite', {
-    todos: listOf<Todo>(
-      'The whole list',
-      {
-        content: filledText('Such as "Run the tests"'),
-        status: oneOf('How far it is', ['pending', 'in_progress', 'completed']),
-        activeForm: optional(filledText('Such as "Running the tests"')),
-      },
-      { mostItems: mostTodos },
-    ),
-  })
   return {
     name: 'TodoWrite',
     description:
       'Keeps the list of things to do, for work of three steps or more: each call replaces it. ' +
       'One thing is in_progress at a time; it is completed as soon as it is done and checked.',
-    inputSchema: form.schema,
-    validate: (input) => form.validate(input),
+    inputSchema: todoForm.schema,
+    validate: (input) => todoForm.validate(input),
     // It changes what the model knows, and nothing else.
     readOnly: true,
     execute({ todos }, { state, callId }) {
