@@ -29,6 +29,16 @@ describe('a file that changed behind the back of the agent', () => {
     expect((await use('Grep', { pattern: 'other' })).text).toBe('other')
   })
 
+  test('is told by its name alone where a rule denies it by now', async () => {
+    let isDenied = false
+    const { use, cwd } = codingTools({}, { hides: () => isDenied })
+    writeFileSync(join(cwd, 'a'), 'one\n')
+    await use('Read', { file_path: 'a' })
+    writeFileSync(join(cwd, 'a'), 'secret\n')
+    isDenied = true
+    expect((await use('Bash', { command: 'true' })).text).toBe(`(no output)\n\n${note}\na]`)
+  })
+
   test('by a command of its own, too', async () => {
     const { use } = await withRead({ a: 'one\n' })
     expect((await use('Bash', { command: 'echo two >> a' })).text).toBe(

@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
-import { open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
+import { lstat, open, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import { makeFolder } from '../make-folder.ts'
 import { codeOf } from '../tools/result.ts'
+import { takeOverRights } from '../tools/take-over-rights.ts'
 import { type ChangeLog, type ChangeRecord, type FileChange } from './change-log.ts'
 import type { KeptContents } from './kept-contents.ts'
 import { isInPlace, isSameState, stateInPlace, type KeptState } from './kept-state.ts'
@@ -109,7 +110,7 @@ async function put(
       const content = await contents.read(after.sha256)
       if (content === undefined) return 'what it was is not kept any more'
       await makeFolder(dirname(path))
-      await writeDraft(draft, content, after.mode)
+      await writeDraft(draft, content, after.mode, path)
       return replace(path, draft, now)
     }
     case 'unkept':
@@ -117,7 +118,8 @@ async function put(
   }
 }
 
-async function writeDraft(draft: string, content: Uint8Array, mode: number | null): Promise<void> {
+async function writeDraft(draft: string, content: Uint8Array, mode: number | null, path: string): Promise<void> {
+  const there = await lstat(path).catch(() => undefined)
   await rm(draft, { force: true })
   const file = await open(
     draft,
@@ -128,7 +130,10 @@ async function writeDraft(draft: string, content: Uint8Array, mode: number | nul
     try {
       await file.writeFile(content)
       // Creation is subject to the umask; a mode that was there is not.
-      if (mode !== null) await file.chmod(mode)
+      if (mode !== null)
+        await (there?.isFile() === true
+          ? takeOverRights(file, { uid: there.uid, gid: there.gid, mode })
+          : file.chmod(mode))
       await file.sync()
     } finally {
       await file.close()

@@ -68,11 +68,12 @@ async function changeOf(seen: LastSeen, files: FileStates): Promise<Change | und
   }
 }
 
-async function noteOf(changes: readonly Change[], { cwd }: Workspace): Promise<string> {
+async function noteOf(changes: readonly Change[], { cwd, hides }: Workspace): Promise<string> {
   const told: string[] = []
   for (const [index, { seen, now, isGone }] of changes.slice(0, mostNamed).entries()) {
     const name = shownName(seen.realPath, cwd)
-    const known = index < mostShown && now !== undefined && seen.text !== undefined
+    // A rule may have come to deny it since.
+    const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath)
     const diff = known ? await shortDiff(seen.text, now) : ''
     told.push(isGone ? `${name} is gone, or no file any more` : diff === '' ? name : `${name}:\n${diff}`)
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
+import { lstat, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import {
@@ -14,6 +14,7 @@ import {
 } from '../open-in-place.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
 import { codeOf } from './result.ts'
+import { takeOverRights } from './take-over-rights.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding, type TextEncoding } from './text-encoding.ts'
 
 /** What stands at a path. */
@@ -141,24 +142,10 @@ async function written(path: string, bytes: Uint8Array, over: Stats | undefined)
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.
-    if (over !== undefined) await takeOver(file, over)
+    if (over !== undefined) await takeOverRights(file, over)
     await file.sync()
     return await file.stat()
   } finally {
     await file.close()
   }
-}
-
-/** Owner, group and mode of the file that it replaces. Who may not give it its owner gives nobody the rights of another one. */
-async function takeOver(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
-  const own = await file.stat()
-  const isOfSame = own.uid === uid && own.gid === gid
-  const isGiven =
-    isOfSame ||
-    (await file.chown(uid, gid).then(
-      () => true,
-      () => false,
-    ))
-  // After its owner: a change of that takes these bits away.
-  await file.chmod(mode & (isGiven ? 0o7777 : 0o1777))
 }

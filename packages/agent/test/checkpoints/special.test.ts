@@ -35,6 +35,16 @@ describe.each(['git', 'folder'] as const)('in a %s', (kind) => {
     expect([...project.tree()].filter(([path]) => path !== 'e')).toEqual([...before])
   })
 
+  test.runIf(process.getuid?.() === 0)('the owner of a file that is put back stays', async () => {
+    open(kind)
+    project.sh('echo old > a; chown 1234:1235 a')
+    if (kind === 'git') project.sh('git add . && git commit -qm x')
+    await bash('echo new > a')
+    expect(await undo()).toEqual([])
+    const { uid, gid } = statSync(at('a'))
+    expect([readFileSync(at('a'), 'utf8'), uid, gid]).toEqual(['old\n', 1234, 1235])
+  })
+
   test('what somebody changed between the look and the undo stays, and can be taken back later', async () => {
     open(kind)
     project.sh('echo old > a')
