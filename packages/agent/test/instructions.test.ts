@@ -175,8 +175,10 @@ function context(state = AgentState.empty()) {
 
 test('R-INSTR-5: those of a folder below are told once, with the result of the first call there', async () => {
   put('work/app/AGENTS.md', 'root')
-  put('work/app/api/AGENTS.md', 'of the API @more.md')
+  put('work/app/api/AGENTS.md', 'of the API @more.md @../docs/style.md @../../private.md')
   put('work/app/api/more.md', 'more')
+  put('work/app/docs/style.md', 'style of all')
+  put('work/private.md', 'private')
   put('work/app/api/v1/x.ts', 'let x')
   const { files } = await read()
   const wrap = tellingFolders({ cwd, home, env: {}, ...rules }, new Set(files.map(({ realPath }) => realPath)))
@@ -188,7 +190,9 @@ test('R-INSTR-5: those of a folder below are told once, with the result of the f
     typeof output === 'string' ? output : textOf(output.content)
   const first = text(await call('api/v1/x.ts'))
   expect(first).toContain('let x')
-  expect(first).toContain('of the API @more.md\n</instructions>')
+  expect(first).toContain('of the API @more.md @../docs/style.md @../../private.md\n</instructions>')
+  expect(first).toContain('style of all\n</instructions>')
+  expect(first).not.toContain('\nprivate\n')
   expect(first).toContain('more\n</instructions>')
   expect(first).not.toContain('root')
   // Beside it in the same message.

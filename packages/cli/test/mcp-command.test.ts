@@ -31,6 +31,13 @@ test('a server is added as JSON, also with variables that are set later', async 
   expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('halting mcp remove --scope local web')])
 })
 
+test('-h behind the command of a server is its own, and not a question for help', async () => {
+  expect((await mcp('add', 'db', 'mcp-db', '-h', 'localhost', '--help')).status).toBe(0)
+  const args = ['-h', 'localhost', '--help']
+  expect(own()).toMatchObject({ projects: { [project]: { mcpServers: { db: { args } } } } })
+  expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [FLAGS] NAME')
+})
+
 test.each([
   [['add', 'a'], 'It is: halting mcp add NAME COMMAND'],
   [['add', 'a b', 'cmd'], 'The name of a server has letters'],
@@ -40,8 +47,9 @@ test.each([
   [['add', 'a', 'https://x/mcp', 'more'], 'neither arguments nor variables'],
   [['add-json', 'a', '{'], 'What is given as JSON is none.'],
   [['add-json', 'a', '{"type":"ws"}'], 'It is no server: its type "ws" is not one of stdio, http, sse.'],
-  [['remove', 'a'], 'There is no server a.'],
-  [['get', 'a'], 'There is no server a.'],
+  [['remove', 'a'], 'There is no server a. halting mcp list tells which there are.'],
+  [['get', 'a'], 'There is no server a. halting mcp list tells which there are.'],
+  [['list', 'a'], 'halting mcp get NAME tells of one.'],
   [['lits'], 'halting mcp takes list, get, add, add-json or remove.'],
 ])('halting mcp %j is refused', async (args, problem) => {
   const { stdin } = process

@@ -72,10 +72,13 @@ function withFolders(
 function placesBelow(path: string, options: BriefingPlaces): readonly InstructionPlace[] {
   const { cwd } = options
   if (!isInside(path, cwd)) return []
-  return foldersAround(dirname(path))
-    .filter((folder) => folder !== cwd && isInside(folder, cwd))
-    .flatMap((folder) => placesIn(folder))
-    .filter(({ level }) => counts(level, options))
+  return (
+    foldersAround(dirname(path))
+      .filter((folder) => folder !== cwd && isInside(folder, cwd))
+      // What is in the project is brought in, as by its other files.
+      .flatMap((folder) => placesIn(folder).map((place) => ({ ...place, root: cwd })))
+      .filter(({ level }) => counts(level, options))
+  )
 }
 
 /** Calls of one message see the same state: what one of them told is not in it. */

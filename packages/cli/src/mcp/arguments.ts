@@ -11,6 +11,7 @@ export interface McpArguments {
   readonly headers: Readonly<Record<string, string>>
   readonly json: boolean
   readonly trust: boolean
+  readonly help: boolean
 }
 
 const transports = ['stdio', 'http', 'sse'] as const
@@ -21,8 +22,15 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
   const words: string[] = []
   const env: Record<string, string> = {}
   const headers: Record<string, string> = {}
-  const found: { scope?: McpScope; transport?: (typeof transports)[number]; json: boolean; trust: boolean } = {
+  const found: {
+    scope?: McpScope
+    transport?: (typeof transports)[number]
+    json: boolean
+    trust: boolean
+    help: boolean
+  } = {
     json: false,
+    help: false,
     trust: false,
   }
   for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
@@ -64,6 +72,10 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
         break
       case '--json':
         found.json = true
+        break
+      case '-h':
+      case '--help':
+        found.help = true
         break
       case '--trust':
         found.trust = true

@@ -32,14 +32,15 @@ const usage = [
 
 /** `halting mcp`: the servers of the Model Context Protocol that sessions in this folder have. */
 export async function mcp(argv: readonly string[], program: Program): Promise<number> {
-  if (argv.length === 0 || argv.some((argument) => argument === '--help' || argument === '-h')) {
+  const given = readMcpArguments(argv)
+  if (argv.length === 0 || given.help) {
     program.output.out(`${usage}\n`)
     return argv.length === 0 ? 2 : 0
   }
-  const given = readMcpArguments(argv)
   const [what, ...words] = given.words
   switch (what) {
     case 'list':
+      if (words.length > 0) throw new UsageError('It is: halting mcp list. halting mcp get NAME tells of one.')
       return list(given, program)
     case 'get':
       return get(given, nameIn(words, 1, 'get NAME'), program)
@@ -53,6 +54,8 @@ export async function mcp(argv: readonly string[], program: Program): Promise<nu
       throw new UsageError(`halting mcp takes list, get, add, add-json or remove. halting mcp --help tells more.`)
   }
 }
+
+const there = ' halting mcp list tells which there are.'
 
 function nameIn(words: readonly string[], most: number, form: string): string {
   const [name] = words
@@ -94,7 +97,7 @@ async function get({ json, trust }: McpArguments, name: string, program: Program
       waiting === undefined
         ? ''
         : ` ${waiting.from} has it, and it does not count: ${waiting.why}. halting trust shows it.`
-    throw new UsageError(`There is no server ${oneLine(name, 60)}.${why}`)
+    throw new UsageError(`There is no server ${oneLine(name, 60)}.${why === '' ? there : why}`)
   }
   if (json) output.out(`${JSON.stringify(shownRow(row))}\n`)
   else {
@@ -225,7 +228,7 @@ async function remove({ scope }: McpArguments, name: string, program: Program): 
   const [found, ...others] = having
   if (found === undefined)
     throw new UsageError(
-      `There is no server ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.`,
+      `There is no server ${oneLine(name, 60)}${scope === undefined ? '' : ` in the scope ${scope}`}.${there}`,
     )
   if (others.length > 0) throw new UsageError(`${name} is in the scopes ${having.join(', ')}: say which with --scope.`)
   await changeMcpServers(found, owner, ({ [name]: _, ...left }) => left)
