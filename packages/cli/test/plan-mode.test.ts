@@ -27,6 +27,32 @@ test('a plan waits for a person; a yes ends plan mode', async () => {
   expect(readFileSync(join(here(), 'planned.txt'), 'utf8')).toBe('x')
 })
 
+test('plan mode is still on when the session goes on as halting says: a no leaves it, a yes ends it', async () => {
+  const plan = call('ExitPlanMode', { plan: 'Write late.txt.' })
+  const late = call('Write', { file_path: 'late.txt', content: 'x' })
+  const flags = ['--on-ask', 'defer', '--allowedTools', 'Write', '--output-format', 'json']
+  const asked = await run([
+    '-p',
+    'go',
+    '--permission-mode',
+    'plan',
+    '--script',
+    script([{ content: [plan] }]),
+    ...flags,
+  ])
+  const first = JSON.parse(asked.stdout)
+  const session = first.session_id
+  await run(['deny', session, first.stop.context.pending[0].id, '--message', 'Keep the API'])
+  const again = { content: [{ ...plan, id: 'second' }] }
+  const denied = script([{ expect: 'Keep the API', content: [late] }, again])
+  const second = await run(['-p', '--resume', session, '--script', denied, ...flags])
+  expect([second.status, existsSync(join(here(), 'late.txt'))]).toEqual([5, false])
+  await run(['approve', session, 'second'])
+  const approved = script([{ expect: 'approved the plan', content: [late] }, { content: 'Done.' }])
+  expect((await run(['-p', '--resume', session, '--script', approved, ...flags])).status).toBe(0)
+  expect(existsSync(join(here(), 'late.txt'))).toBe(true)
+})
+
 test('without --on-ask defer there is nobody to put anything to', () => {
   const personal = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode']
   const offered = (flags: Flags): readonly string[] =>

@@ -131,7 +131,9 @@ async function runInSession(called: Called): Promise<number> {
   let hasBegun = false
   try {
     const { ask, afterwards } = await askOf(called, journal, interruption.signal)
-    const init = withServers(options.init, await servers?.begin())
+    // The mode may be that of a plan by now.
+    const begun = { ...options.init, permissionMode: toolbox.permissions.mode }
+    const init = withServers(begun, await servers?.begin())
     const { sessionId } = chosen
     const style = styleFor(output.isTerminal.stderr, env)
     const isKept = journal !== undefined
@@ -215,13 +217,13 @@ function withHooks(interruption: Interruption, hooks: SessionHooks | undefined):
 }
 
 async function askOf(
-  { prompt, content, chosen: { sessionId }, program, servers }: Called,
+  { flags, toolbox, prompt, content, chosen: { sessionId }, program, servers }: Called,
   journal: SessionJournal | undefined,
   signal: AbortSignal,
 ): Promise<Ask> {
   if (prompt === '' && journal !== undefined) {
     const { goOn } = await import('../session/go-on.ts')
-    return goOn(journal, sessionId, program)
+    return goOn(journal, { sessionId, flags, permissions: toolbox.permissions }, program)
   }
   if (journal?.open !== undefined)
     program.output.err(

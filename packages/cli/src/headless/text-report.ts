@@ -92,7 +92,8 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
         const errorKind = failure.kindOf(terminal)
         tell(`halting: ${endingLine(terminal, { flags, changes: changes.summary, errorKind })}`)
         // A command is not wrapped: it is there to be pasted.
-        if (terminal.reason === 'needs_approval') output.err(questionLines(terminal, sessionId, output.width))
+        if (terminal.reason === 'needs_approval')
+          output.err(questionLines(terminal, sessionId, output.width, flags.permissionMode))
         else if (isKept) output.err(goOnLine(terminal, sessionId))
       }
     },
@@ -107,12 +108,14 @@ function goOnLine(terminal: Terminal, sessionId: string): string {
 }
 
 /** What is asked, and the commands that answer it. */
-function questionLines({ signal }: Terminal, sessionId: string, width: number): string {
+function questionLines({ signal }: Terminal, sessionId: string, width: number, mode: string | undefined): string {
   const lines = pendingOf(signal.context).flatMap(({ id, name, message }) => [
     `  ${oneLine(`${name}: ${message}`, 3 * width)}`,
     `  halting ${shellQuoted(['approve', sessionId, id])}`,
   ])
-  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer'])}\n`
+  // What the model was kept from is not to be let in by the way.
+  const kept = mode === 'plan' ? ['--permission-mode', mode] : []
+  return `${lines.join('\n')}\n  halting ${shellQuoted(['-p', '--resume', sessionId, '--on-ask', 'defer', ...kept])}\n`
 }
 
 function stepPrinter(output: Output, style: Style, isStreamed: boolean): StepPrinter {

@@ -1,5 +1,6 @@
-import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/agent'
+import { forgetAnswers, readAnswers, type RulePermissions, type SessionJournal } from '@halting/agent'
 import { endings, type QueryEngine, type SdkMessage } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { whose } from './whose.ts'
@@ -11,12 +12,22 @@ export interface Ask {
   readonly afterwards?: () => Promise<void>
 }
 
+export interface GoingOn {
+  readonly sessionId: string
+  readonly flags: Flags
+  readonly permissions: RulePermissions
+}
+
 /**
  * What a session is asked that goes on without a new prompt (spec R-SESS-3): the run that did not end goes on; calls that waited are answered;
  * one that ended at a limit, or because the service failed, goes on in a new run.
  * @throws UsageError where a prompt is needed, or an answer.
  */
-export async function goOn(journal: SessionJournal, sessionId: string, program: Program): Promise<Ask> {
+export async function goOn(
+  journal: SessionJournal,
+  { sessionId, flags, permissions }: GoingOn,
+  program: Program,
+): Promise<Ask> {
   const last = journal.ended.at(-1)
   if (journal.open !== undefined) return { ask: (engine) => engine.resume() }
   if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
@@ -32,6 +43,10 @@ export async function goOn(journal: SessionJournal, sessionId: string, program: 
         `The session waits for an answer: ${calls.map(({ name }) => name).join(', ')}. Say it, or halting deny, and resume then:\n${commands.join('\n')}`,
       )
     }
+    const { permissionMode, dangerouslySkipPermissions } = flags
+    // A plan waits in plan mode alone: a no leaves that, and only the yes ends it (spec R-PLAN-3).
+    const isPlanned = calls.some(({ name }) => name === 'ExitPlanMode')
+    if (isPlanned && permissionMode === undefined && dangerouslySkipPermissions !== true) permissions.setMode('plan')
     return { ask: (engine) => engine.approve(answers), afterwards: () => forgetAnswers(place) }
   }
   if (endings[reason].exitCode === 3 || reason === 'model_error' || reason === 'prompt_too_long')
