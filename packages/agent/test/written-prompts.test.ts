@@ -95,6 +95,7 @@ test('R-CMD-1: commands are named by their folders, and the project’s go befor
     ['fix', 'project', 'Fixes.'],
     ['own', 'user', 'own'],
   ])
+  expect(all.map(({ inPlaceOf }) => inPlaceOf)).toEqual([undefined, join(home, '.claude/commands/fix.md'), undefined])
   expect(notes).toEqual([
     `${join(cwd, '.claude/commands/no good.md')} is no command: its name has characters that no command has.`,
   ])

@@ -78,7 +78,8 @@ const ifSaid = (expected: string) => ({ ...says('Heard.'), expect: expected })
 
 test('R-CMD-1, R-CMD-2: a slash command is sent as its text, with its arguments and what is piped in', async () => {
   put('.claude/commands/git/fix.md', '---\ndescription: Fixes.\n---\nFix $1, then $2.')
-  const { init, all } = await lines('/git:fix 12 "the rest"', [ifSaid('Fix 12, then the rest.')])
+  const { init, all, stderr } = await lines('/git:fix 12 "the rest"', [ifSaid('Fix 12, then the rest.')])
+  expect(stderr).not.toContain('is that of the project')
   expect(init['slash_commands']).toEqual(['git:fix'])
   expect(all.at(-1)).toMatchObject({ subtype: 'success', result: 'Heard.' })
   const piped = await run(['-p', '/git:fix 1 2', '--script', script([ifSaid('Fix 1, then 2.\n\nA log')])], {

@@ -9,7 +9,7 @@ export async function agentsFileFor(folder: string, name: string): Promise<strin
   const entries = await entriesOf(folder)
   const names = new Set(entries.map((entry) => entry.name))
   const parts = [
-    `# ${name}`,
+    `# ${oneLine(name) || 'Here'}`,
     'For whoever works on this code, people and agents.',
     section('What it is', await whatItIs(folder, names)),
     section('Where things are', await folderLines(folder, entries)),
@@ -103,7 +103,8 @@ async function folderLines(folder: string, entries: readonly Dirent[]): Promise<
   const lines = folders.slice(0, mostFolders).map(async ({ name }) => {
     const meaning = meanings[name]
     const isGroup = name === 'packages' || name === 'apps'
-    const inner = isGroup ? (await entriesOf(join(folder, name))).filter((entry) => entry.isDirectory()) : []
+    const within = isGroup ? await entriesOf(join(folder, name)).catch(() => []) : []
+    const inner = within.filter((entry) => entry.isDirectory())
     const holds =
       inner.length === 0
         ? ''

@@ -23,6 +23,8 @@ export interface WrittenPrompt {
   readonly body: string
   readonly isForPerson: boolean
   readonly isForModel: boolean
+  /** One of the person's own that has the same name, and is not asked for by it: where it stands. */
+  readonly inPlaceOf?: string
 }
 
 export interface WrittenPrompts {
@@ -49,7 +51,11 @@ export async function readWrittenPrompts(
           options,
           notes,
         )
-        if (prompt !== undefined && !found.has(prompt.name)) found.set(prompt.name, prompt)
+        if (prompt === undefined) continue
+        const known = found.get(prompt.name)
+        if (known === undefined) found.set(prompt.name, prompt)
+        else if (known.level === 'project' && level === 'user' && known.inPlaceOf === undefined)
+          found.set(prompt.name, { ...known, inPlaceOf: prompt.path })
       }
     }
   }

@@ -29,13 +29,22 @@ export function createFitImage({ limits = defaultMediaLimits, library = loadShar
     if (facts === undefined) return { kind: 'refused', why: 'It is not a PNG, JPEG, GIF or WebP file.' }
     const asItIs: FittedImage = { kind: 'image', block: blockOf(bytes, facts.type), type: facts.type, isSmaller: false }
     if (isSmall(bytes, facts, limits)) return asItIs
-    const made = await madeSmaller(bytes, facts, limits, library)
+    const made = await inTurn(() => madeSmaller(bytes, facts, limits, library))
     if (made.kind === 'image') return made
     const advice = made.why === undefined ? imageAdvice : 'Make it smaller.'
     const problem = mediaProblem(asItIs.block, { ...limits, advice })
     if (problem === undefined) return asItIs
     return { kind: 'refused', why: made.why === undefined ? problem : `${problem} ${made.why}` }
   }
+}
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** One after another in this process: an image that is decoded may take a gigabyte, and calls that read run beside each other. */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const turn = last.then(work)
+  last = turn.catch(() => undefined)
+  return turn
 }
 
 function blockOf(bytes: Uint8Array, type: string): ImageBlock {

@@ -125,6 +125,20 @@ describe('a library that fails', () => {
     })
   })
 
+  test('is given one image after another: a crowd of large ones would take the memory of all at once', async () => {
+    let [atWork, most] = [0, 0]
+    const slow = async () => {
+      most = Math.max(most, ++atWork)
+      await new Promise((resolve) => setImmediate(resolve))
+      atWork--
+      throw new Error('no memory')
+    }
+    const fitter = createFitImage({ library: async () => failing(slow) })
+    const bytes = await grey(3_000, 10).png().toBuffer()
+    await Promise.all([fitter(bytes), fitter(bytes), fitter(bytes)])
+    expect(most).toBe(1)
+  })
+
   test('because the file is cut is told, too', async () => {
     const cut = (await noise(400).jpeg().toBuffer()).subarray(0, 300)
     const wide = Buffer.from(cut)

@@ -36,6 +36,8 @@ async function prepareSaid(
   let said = { text: prompt, written: prompt }
   if (command !== undefined && command.name === 'compact') return { text: prompt, blocks: [], notes }
   if (written !== undefined && briefing !== undefined) {
+    const { name, path, inPlaceOf } = written
+    if (inPlaceOf !== undefined) notes.push(`/${name} is that of the project (${path}), and not yours (${inPlaceOf}).`)
     const made = await briefing.expand(written, command?.given ?? '', signal)
     notes.push(...made.notes)
     said = made
