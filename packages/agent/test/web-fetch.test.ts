@@ -157,6 +157,13 @@ test('HTML that keeps the library busy too long gives what text there is (spec R
   expect(await markdownOf(html, { base: 'https://example.com', signal, mostMs: 300 })).toBe('start end')
 })
 
+test('a long run of white space costs no more than its length where the tags are taken out (spec R-WEB-5)', async () => {
+  const html = `<p>start${'\f'.repeat(200_000)}end</p>\n \f\n<p>more\r\n</p>`
+  const { signal } = new AbortController()
+  const text = await markdownOf(html, { base: 'https://example.com', signal, mostMs: 1 })
+  expect(text.replace(/\f+/, ' ')).toBe('start end\nmore')
+})
+
 test('a server that says nothing ends with the signal (spec R-WEB-5)', async () => {
   const { url, asked } = await site(() => undefined)
   const controller = new AbortController()

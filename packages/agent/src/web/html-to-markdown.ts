@@ -81,11 +81,14 @@ function plainText(html: string): string {
     const name = /^<\s*(script|style)\b/i.exec(html.slice(open, open + 20))?.[1]
     at = name === undefined ? close + 1 : endOf(html, name, close)
   }
+  // Line by line: a pattern that looks for white space around line ends reads a long run of it once for each of its characters.
   return parts
     .join(' ')
     .replace(/[ \t]+/g, ' ')
-    .replace(/\s*\n\s*/g, '\n')
-    .trim()
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join('\n')
 }
 
 function endOf(html: string, name: string, from: number): number {

@@ -8,7 +8,7 @@ export function prose(text: string): string {
   const out: string[] = []
   let plain: string[] = []
   const flush = (): void => {
-    const joined = plain.join('\n').replace(/^\n+|\s+$/g, '')
+    const joined = plain.join('\n').replace(/^\n+/, '').trimEnd()
     if (joined !== '') out.push(`<p>${joined}</p>`)
     plain = []
   }
