@@ -35,6 +35,21 @@ describe('patterns with *', () => {
     )
   })
 
+  test.each([
+    ['münchen.de', 'https://münchen.de/', 'allow'],
+    ['*.münchen.de', 'https://www.xn--mnchen-3ya.de/', 'allow'],
+    ['Example.com.', 'https://example.com/', 'allow'],
+    ['ex*.com', 'https://example.com/', 'allow'],
+    ['[2606:4700::1]', 'https://[2606:4700::1]/', 'allow'],
+  ])('WebFetch(domain:%s) is held against %s as it is resolved (spec R-WEB-7)', (domain, url, expected) => {
+    expect(behaviorUnder(`WebFetch(domain:${domain})`, 'WebFetch', { url })).toBe(expected)
+  })
+
+  test('a domain that no host can have is refused: a rule about it would protect nothing', () => {
+    expect(() => createPermissions({ cwd: '/project', deny: ['WebFetch(domain:mün*.de)'] })).toThrow('none that a host')
+    expect(() => createPermissions({ cwd: '/project', deny: ['WebFetch(domain:a..de)'] })).toThrow('none that a host')
+  })
+
   test('no pattern and command take long together', () => {
     expect(behaviorUnder(`Bash(${'*a'.repeat(200)}b)`, 'Bash', { command: 'a'.repeat(100_000) })).toBe('ask')
   })

@@ -1,4 +1,6 @@
+import { domainToASCII } from 'node:url'
 import { HaltingError } from '@halting/core'
+import { mcpToolName, validServerName } from '../mcp/names.ts'
 import { type PathPattern, pathPattern, type PatternRoots } from './path-pattern.ts'
 import { matchesCommand, matchesWildcard } from './wildcard.ts'
 
@@ -8,6 +10,8 @@ export interface PermissionRule {
   readonly source: string
   /** Name of a tool; for `mcp__server` a beginning, `*` allowed. */
   readonly tool: string
+  /** Of a rule that takes away: what `tool` is in the names of tools, where it has a server or tool as its owner names it. */
+  readonly otherNames?: readonly string[]
   readonly spec: RuleSpec
 }
 
@@ -56,7 +60,9 @@ export function parseRules(
       problems.push({ rule, problem: parsed.problem })
       return []
     })
-  const rules = { deny: read(texts.deny), ask: read(texts.ask), allow: read(texts.allow) }
+  // What takes away must not miss for how a name is written. What allows is about the name as it stands.
+  const strict = (rule: PermissionRule): PermissionRule => ({ ...rule, otherNames: otherNamesOf(rule.tool) })
+  const rules = { deny: read(texts.deny).map(strict), ask: read(texts.ask).map(strict), allow: read(texts.allow) }
   if (problems.length > 0) throw new PermissionRuleError(problems)
   return rules
 }
@@ -100,16 +106,52 @@ function commandSpec(spec: string): RuleSpec | Problem {
 }
 
 function domainSpec(spec: string): RuleSpec | Problem {
-  const domain = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase()
-  if (domain === undefined) return { problem: 'WebFetch takes domain:name, such as WebFetch(domain:*.example.com)' }
+  const given = /^domain:(\S+)$/.exec(spec)?.[1]?.toLowerCase().replace(/\.$/, '')
+  if (given === undefined || given === '')
+    return { problem: 'WebFetch takes domain:name, such as WebFetch(domain:*.example.com)' }
+  const domain = asResolved(given)
+  if (domain === undefined) return { problem: 'its domain is none that a host can have' }
   return { kind: 'domain', domain, matches: (host) => matchesWildcard(domain, host) }
+}
+
+/** Hosts are judged as they are resolved: `münchen.de` is `xn--mnchen-3ya.de`. */
+function asResolved(domain: string): string | undefined {
+  const isAscii = (part: string): boolean => !/[^\0-\x7F]/.test(part)
+  const parts = domain.split('.')
+  // In a name that is written otherwise when it is resolved, `*` stands for no part of what was written.
+  if (parts.some((part) => !isAscii(part) && part.includes('*'))) return undefined
+  const resolved = parts.map((part) => (isAscii(part) ? part : domainToASCII(part)))
+  return resolved.includes('') ? undefined : resolved.join('.')
+}
+
+/** Servers and tools may have names that no tool can have; a server's name may have `__` in it, so each place to part them is one to look at. */
+function otherNamesOf(tool: string): readonly string[] {
+  const written = /^mcp__([^*]+)(\*?)$/.exec(tool)
+  if (written === null) return []
+  const [, body = '', star = ''] = written
+  const names = star === '' ? [serverRule(body)] : []
+  for (let at = body.indexOf('__'); at !== -1; at = body.indexOf('__', at + 1)) {
+    const [server, rest] = [body.slice(0, at), body.slice(at + 2)]
+    if (validServerName(server) === '') continue
+    if (star === '') names.push(rest === '' ? serverRule(server) : mcpToolName(server, rest))
+    else names.push(`${serverRule(server)}__${rest.replace(/[^\w-]/g, '_')}*`)
+  }
+  return [...new Set(names)].filter((name) => name !== tool && name !== 'mcp__')
+}
+
+function serverRule(server: string): string {
+  return `mcp__${validServerName(server)}`
 }
 
 /** Whether the rule speaks about a tool of this name. */
 export function isAbout(rule: PermissionRule, toolName: string): boolean {
-  if (rule.tool === currentName(toolName)) return true
-  if (!rule.tool.startsWith('mcp__')) return false
-  return rule.tool.includes('*') ? matchesWildcard(rule.tool, toolName) : toolName.startsWith(`${rule.tool}__`)
+  return fitsName(rule.tool, toolName) || rule.otherNames?.some((name) => fitsName(name, toolName)) === true
+}
+
+function fitsName(ruleTool: string, toolName: string): boolean {
+  if (ruleTool === currentName(toolName)) return true
+  if (!ruleTool.startsWith('mcp__')) return false
+  return ruleTool.includes('*') ? matchesWildcard(ruleTool, toolName) : toolName.startsWith(`${ruleTool}__`)
 }
 
 /** Settings that people have call the tool that starts agents as it was called first. */
