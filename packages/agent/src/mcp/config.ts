@@ -57,7 +57,11 @@ export function readMcpServer(given: JsonObject, env: Environment): McpServerEnt
     const address = expand(filled('url', url))
     if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
       return { problem: 'its url must begin with http:// or https://' }
-    return { type: kind, url: address, headers: mapped('headers', given['headers'] ?? {}, expand) }
+    const { username, password } = new URL(address)
+    // Nothing asks with it, and the error of that would tell it.
+    if (username !== '' || password !== '')
+      return { problem: 'its url has a name or a password in it: give it a header with them' }
+    return { type: kind, url: address, headers: headersIn(mapped('headers', given['headers'] ?? {}, expand)) }
   } catch (thrown) {
     if (thrown instanceof Misread) return { problem: thrown.message }
     throw thrown
@@ -107,9 +111,20 @@ function mapped(field: string, value: unknown, expand: (text: string) => string)
   return Object.fromEntries(entries)
 }
 
+/** What is told of one that cannot be sent has its value in it, which may be a key. */
+function headersIn(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) throw new Misread('its headers have a name that cannot be sent')
+    if (/[^\t\x20-\x7E\x80-\xFF]/.test(value.trim()))
+      throw new Misread(`its headers.${name} has a character that cannot be sent, such as a line end`)
+  }
+  return headers
+}
+
 function expanded(text: string, env: Environment): string {
   return text.replace(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (_whole, name: string, otherwise: string | undefined) => {
-    const value = env[name]
+    // What every object has, such as a constructor, is no variable.
+    const value = typeof env[name] === 'string' ? env[name] : undefined
     // As in a shell: `:-` stands in for what is empty too.
     if (value !== undefined && (value !== '' || otherwise === undefined)) return value
     if (otherwise !== undefined) return otherwise

@@ -9,7 +9,7 @@ import { call, hostile, readyServers, textOf } from './support.ts'
 // One server of each kind. What servers do otherwise takes a process each: live-servers, hostile and real-servers.
 
 describe('a server as files give it', () => {
-  const env = { NAME: 'srv', EMPTY: '', KEY: 'k1' }
+  const env = { NAME: 'srv', EMPTY: '', KEY: 'k1', LINES: 'k1\nk2' }
 
   test('has variables put in, in every field', () => {
     expect(
@@ -38,6 +38,16 @@ describe('a server as files give it', () => {
     [{ type: 'http', url: 'file:///etc/passwd' }, 'its url must begin with http:// or https://'],
     [{ command: '${NONE}' }, 'the variable NONE is not set; ${NONE:-default} says what to take then'],
     [{ command: 'a', env: { 'A=B': 'c' } }, 'its env has a name that cannot be set'],
+    [
+      { command: '${constructor}' },
+      'the variable constructor is not set; ${constructor:-default} says what to take then',
+    ],
+    [
+      { url: 'http://x/', headers: { A: 'Bearer ${LINES}' } },
+      'its headers.A has a character that cannot be sent, such as a line end',
+    ],
+    [{ url: 'http://x/', headers: { 'A B': 'c' } }, 'its headers have a name that cannot be sent'],
+    [{ url: 'http://me:${KEY}@x/' }, 'its url has a name or a password in it: give it a header with them'],
   ])('%j is refused in words', (given, problem) => {
     expect(readMcpServer(given, env)).toEqual({ problem })
   })
