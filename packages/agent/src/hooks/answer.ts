@@ -2,6 +2,7 @@ import { headOf, isJsonObject } from '@halting/core/adapters'
 import type { Json, JsonObject } from '@halting/core'
 import type { HookEnd } from './run-command.ts'
 import type { HookEvent } from './settings.ts'
+import { wellFormedJson } from '../well-formed.ts'
 
 /** What one hook wants, read from how it ended (CONVENTIONS of hooks: exit codes and JSON). */
 export interface HookAnswer {
@@ -87,7 +88,7 @@ function parsed(text: string): JsonObject | 'too deep' | undefined {
     // JSON.parse gives JSON.
     const value = JSON.parse(text) as Json
     if (isDeeper(value, maxDepth)) return 'too deep'
-    const whole = text.includes('\\u') ? wellFormed(value) : value
+    const whole = text.includes('\\u') ? wellFormedJson(value) : value
     return isJsonObject(whole) ? whole : undefined
   } catch {
     return undefined
@@ -97,14 +98,6 @@ function parsed(text: string): JsonObject | 'too deep' | undefined {
 function isDeeper(value: Json, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner as Json, levels - 1))
-}
-
-/** Half a character can be escaped in JSON, and no model's API takes it. */
-function wellFormed(value: Json): Json {
-  if (typeof value === 'string') return value.replace(/\p{Cs}/gu, '\uFFFD')
-  if (Array.isArray(value)) return value.map((inner: Json) => wellFormed(inner))
-  if (!isJsonObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, wellFormed(inner ?? null)]))
 }
 
 function blocking(event: HookEvent, stderr: string, said: HookAnswer): HookAnswer {

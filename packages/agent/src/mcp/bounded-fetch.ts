@@ -1,3 +1,5 @@
+import { floodBytes } from './flood.ts'
+
 /** The time for the headers of an answer is that of the request; what comes after them has a bound of its own. */
 export function boundedFetch(mostBytes: number): typeof fetch {
   return async (input, init) => {
@@ -22,30 +24,46 @@ function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
-const lineEnd = 10
+const [lineFeed, carriageReturn] = [10, 13]
 /** Events in a second, over many seconds. */
 const eventsPerSecond = 500
 const eventsAtOnce = 5_000
 
-/** One event fills no memory, and events without end use up no processor. */
+/**
+ * One event fills no memory, and events without end use up no processor. An event has any number of lines, and ends with an empty
+ * one: what holds for a message holds for all of its lines together.
+ */
 function eventBound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
-  let length = 0
-  let left = eventsAtOnce
+  let ofEvent = 0
+  let ofLine = 0
+  let before = 0
+  let linesLeft = eventsAtOnce
+  let bytesLeft = floodBytes.atOnce
   let at = performance.now()
   return new TransformStream({
     transform(chunk, controller) {
       const now = performance.now()
-      left = Math.min(eventsAtOnce, left + ((now - at) / 1_000) * eventsPerSecond)
+      const seconds = (now - at) / 1_000
       at = now
-      let from = 0
-      for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, from)) {
-        length = 0
-        left -= 1
-        from = end + 1
+      linesLeft = Math.min(eventsAtOnce, linesLeft + seconds * eventsPerSecond)
+      bytesLeft = Math.min(floodBytes.atOnce, bytesLeft + seconds * floodBytes.perSecond) - chunk.byteLength
+      let most = 0
+      for (const byte of chunk) {
+        const isSecondOfEnd = byte === lineFeed && before === carriageReturn
+        before = byte
+        ofEvent += 1
+        if (byte !== lineFeed && byte !== carriageReturn) ofLine += 1
+        else if (!isSecondOfEnd) {
+          most = Math.max(most, ofEvent)
+          if (ofLine === 0) ofEvent = 0
+          ofLine = 0
+          linesLeft -= 1
+        }
       }
-      length += chunk.byteLength - from
-      if (length > mostBytes) controller.error(new Error('The server sent a message that is too large.'))
-      else if (left < 0) controller.error(new Error('The server floods: it sends more than anybody asked for.'))
+      if (Math.max(most, ofEvent) > mostBytes)
+        controller.error(new Error('The server sent a message that is too large.'))
+      else if (linesLeft < 0 || bytesLeft < 0)
+        controller.error(new Error('The server floods: it sends more than anybody asked for.'))
       else controller.enqueue(chunk)
     },
   })

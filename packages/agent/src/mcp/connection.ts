@@ -2,6 +2,9 @@ import { pathToFileURL } from 'node:url'
 import {
   Client,
   InMemoryTransport,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
@@ -47,6 +50,8 @@ export interface Connection {
   readonly offered: Offered
   /** Asks anew what it offers. */
   look(signal: AbortSignal): Promise<Offered>
+  /** Whether an error says that the server does not know the session any more, as one that was started anew does. */
+  hasLostSession(thrown: unknown): boolean
   /** Resolves when nothing of the connection is left. */
   close(): Promise<void>
 }
@@ -101,7 +106,9 @@ export async function connect(
     const offered = await look(inTime)
     for (const method of listChanged) client.setNotificationHandler(method, () => events.onListChanged())
     isReady = true
-    return { client, offered, look, close }
+    const hasLostSession = (thrown: unknown): boolean =>
+      thrown instanceof SdkHttpError && thrown.status === 404 && transport.sessionId !== undefined
+    return { client, offered, look, hasLostSession, close }
   } catch (thrown) {
     const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, limits: place.limits })
     await close()
@@ -201,10 +208,15 @@ function problemOf(
     return new NeedsSignIn('it wants to know who is asking: give it a header with a token')
   const said = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
   if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${said}`)
-  if (isLate || /timed out/i.test(words))
+  if (isLate || isTimedOut(thrown))
     return new Error(`it did not answer within ${limits.connectMs / 1_000} s (MCP_TIMEOUT)${said}`)
   if (code === 'ENOENT') return new Error('there is no such program')
   return new Error(`${words.replace(/\s+/g, ' ').slice(0, 300)}${said}`)
+}
+
+/** Whether the time for an answer is over, by our clock and not by the server's words. */
+export function isTimedOut(thrown: unknown): boolean {
+  return thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout
 }
 
 /** Nobody is waited for longer than the signal says, whatever the other side does. */

@@ -5,6 +5,12 @@ const bounds = {
   noise: { atOnce: 1_000, perSecond: 50 },
 } as const
 
+/** Of all kinds together: to read much that nobody asked for takes a processor too. */
+export const floodBytes: { readonly atOnce: number; readonly perSecond: number } = {
+  atOnce: 512 * 1024 * 1024,
+  perSecond: 16 * 1024 * 1024,
+}
+
 /** Counts what a server sends. One that sends without end would use up a processor, and be heard by nobody. */
 export class Flood {
   readonly #left: Record<keyof typeof bounds, number> = {
@@ -12,16 +18,18 @@ export class Flood {
     unasked: bounds.unasked.atOnce,
     noise: bounds.noise.atOnce,
   }
+  #bytesLeft = floodBytes.atOnce
   #at: number = performance.now()
 
   /** Whether one more of this kind is taken. */
-  lets(kind: keyof typeof bounds): boolean {
+  lets(kind: keyof typeof bounds, bytes: number): boolean {
     const now = performance.now()
     const seconds = (now - this.#at) / 1_000
     this.#at = now
     for (const each of ['answer', 'unasked', 'noise'] as const)
       this.#left[each] = Math.min(bounds[each].atOnce, this.#left[each] + seconds * bounds[each].perSecond)
+    this.#bytesLeft = Math.min(floodBytes.atOnce, this.#bytesLeft + seconds * floodBytes.perSecond) - bytes
     this.#left[kind] -= 1
-    return this.#left[kind] >= 0
+    return this.#left[kind] >= 0 && this.#bytesLeft >= 0
   }
 }

@@ -19,7 +19,7 @@ export async function promptNamed(
   const [, server = '', name = '', rest = ''] = /^\/mcp__([\w-]+?)__(\S+)\s*(.*)$/s.exec(text.trim()) ?? []
   const handle = handles.find((one) => validServerName(one.name) === server)
   if (handle === undefined) return undefined
-  const { client } = await handle.connected(signal)
+  await handle.connected(signal)
   const prompt = handle.offered.prompts.find((one) => one.name === name)
   if (prompt === undefined) throw new Error(`The server ${handle.name} has no prompt ${name}. ${listOf(handle)}`)
   const wanted = prompt.arguments ?? []
@@ -37,9 +37,8 @@ export async function promptNamed(
   const filled = values.flatMap(([field, value]) =>
     value === undefined || value === '' ? [] : [[field, value] as const],
   )
-  const { messages } = await client.getPrompt(
-    { name, arguments: Object.fromEntries(filled) },
-    { signal, timeout: options.limits.connectMs },
+  const { messages } = await handle.ask(signal, (client) =>
+    client.getPrompt({ name, arguments: Object.fromEntries(filled) }, { signal, timeout: options.limits.connectMs }),
   )
   const several = messages.length > 1
   const content = messages.flatMap(({ role, content: block }): readonly McpContent[] =>

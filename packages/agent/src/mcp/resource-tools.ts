@@ -1,6 +1,7 @@
 import { messageOf } from '@halting/core/adapters'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { filledText, inputForm, optional } from '../tools/input.ts'
+import { wellFormed } from '../well-formed.ts'
 import { shownResources } from './results.ts'
 import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'
@@ -37,22 +38,23 @@ export function createListResources(
       )
       if (asked.length === 0) return noServer(server, servers())
       const lists = await Promise.all(asked.map((each) => listed(each, context, options)))
-      return lists.join('\n')
+      return wellFormed(lists.join('\n'))
     },
   }
 }
 
 async function listed(server: ServerHandle, { signal }: ToolContext, options: ServerToolOptions): Promise<string> {
   try {
-    const { client } = await server.connected(signal)
     const timing = { signal, timeout: options.limits.connectMs, cacheMode: 'bypass' } as const
-    const [{ resources }, templates] = await Promise.all([
-      client.listResources(undefined, timing),
-      client.listResourceTemplates(undefined, timing).then(
-        ({ resourceTemplates }) => resourceTemplates,
-        () => [],
-      ),
-    ])
+    const [{ resources }, templates] = await server.ask(signal, (client) =>
+      Promise.all([
+        client.listResources(undefined, timing),
+        client.listResourceTemplates(undefined, timing).then(
+          ({ resourceTemplates }) => resourceTemplates,
+          () => [],
+        ),
+      ]),
+    )
     const rows = [
       ...resources.map(({ uri, name, mimeType, description }) => row([uri, name, mimeType, description])),
       ...templates.map(({ uriTemplate, name, mimeType, description }) =>
@@ -92,15 +94,13 @@ export function createReadResource(
       const handle = servers().find(({ name }) => name === server)
       if (handle === undefined) return { content: noServer(server, servers()), isError: true }
       try {
-        const { client } = await handle.connected(signal)
-        const { contents } = await client.readResource(
-          { uri },
-          { signal, timeout: options.limits.toolMs, cacheMode: 'bypass' },
+        const { contents } = await handle.ask(signal, (client) =>
+          client.readResource({ uri }, { signal, timeout: options.limits.toolMs, cacheMode: 'bypass' }),
         )
         return { content: contents.length === 0 ? '(it holds nothing)' : await shownResources(contents, options) }
       } catch (thrown) {
         if (signal.aborted) throw thrown
-        return { content: messageOf(thrown).slice(0, 1_000), isError: true }
+        return { content: wellFormed(messageOf(thrown).slice(0, 1_000)), isError: true }
       }
     },
   }

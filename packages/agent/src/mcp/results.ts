@@ -1,6 +1,7 @@
-import { jsonOf } from '@halting/core/adapters'
+import { headOf, jsonOf, tailOf } from '@halting/core/adapters'
 import type { ContentBlock, Json, ToolOutput } from '@halting/core'
 import type { FitImage } from '../media/fit-image.ts'
+import { wellFormed } from '../well-formed.ts'
 import { charactersPerToken, type McpLimits } from './limits.ts'
 
 /** What of a server's answer is read; the client has looked at its shape. */
@@ -46,13 +47,20 @@ export async function shownBlocks(
   const blocks: ContentBlock[] = []
   let images = 0
   for (const block of content) {
+    // Counted before it is looked at: what is called an image and is none costs its look too.
+    if (isPicture(block) && ++images > options.limits.imagesOfResult) continue
     const shown = await shownBlock(block, options.fitImage)
-    if (shown.type === 'image' && ++images > options.limits.imagesOfResult) continue
     if (shown.type !== 'text' || shown.text !== '') blocks.push(shown)
   }
   const left = images - options.limits.imagesOfResult
   if (left > 0) blocks.push(textBlock(`[${left} more images are not shown]`))
   return bounded(blocks, options)
+}
+
+function isPicture({ type, resource }: McpContent): boolean {
+  if (type !== 'resource') return type === 'image'
+  const { blob, mimeType } = fieldsOf(resource)
+  return typeof blob === 'string' && textOf(mimeType).startsWith('image/')
 }
 
 async function shownBlock(block: McpContent, fitImage: FitImage): Promise<ContentBlock> {
@@ -77,15 +85,18 @@ async function shownBlock(block: McpContent, fitImage: FitImage): Promise<Conten
 
 /** What a resource holds, with the address that it has. */
 async function resourceBlock(resource: unknown, fitImage: FitImage): Promise<ContentBlock> {
-  const { uri, text, blob, mimeType } = (typeof resource === 'object' && resource !== null ? resource : {}) as Readonly<
-    Record<string, unknown>
-  >
+  const { uri, text, blob, mimeType } = fieldsOf(resource)
   if (typeof text === 'string') return textBlock(`[resource ${textOf(uri)}]\n${text}`)
   if (typeof blob !== 'string') return textBlock(`[resource ${textOf(uri)}: it holds nothing]`)
   if (textOf(mimeType).startsWith('image/')) return imageBlock(blob, fitImage)
   return textBlock(
     `[resource ${textOf(uri)}: ${Math.ceil((blob.length * 3) / 4)} bytes of ${textOf(mimeType) || 'data'}, not shown]`,
   )
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  // True of any object.
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }
 
 async function imageBlock(data: string, fitImage: FitImage): Promise<ContentBlock> {
@@ -105,20 +116,27 @@ export async function shownResources(
   return bounded([...blocks, ...(left > 0 ? [textBlock(`[${left} more parts are not shown]`)] : [])], options)
 }
 
+/** A message of more blocks is one that services may refuse, and each costs more than its text. */
+const mostBlocks = 100
+
 /** Head and tail of what is too long: the end of an output says how it went. */
 function bounded(blocks: readonly ContentBlock[], { limits }: ShowOptions): readonly ContentBlock[] {
   const most = Math.floor(limits.outputTokens * charactersPerToken)
   const length = blocks.reduce((sum, block) => sum + (block.type === 'text' ? block.text.length : 0), 0)
-  if (length <= most) return blocks
+  if (length <= most && blocks.length <= mostBlocks) return blocks
   const whole = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
-  const note = `\n\n[... ${whole.length - most} characters left out here: a result of a server has at most ${limits.outputTokens} tokens (MAX_MCP_OUTPUT_TOKENS). Ask for a smaller part. ...]\n\n`
+  return [textBlock(headAndTail(whole, most, limits)), ...blocks.filter((block) => block.type !== 'text')]
+}
+
+function headAndTail(whole: string, most: number, { outputTokens }: ShowOptions['limits']): string {
+  if (whole.length <= most) return whole
   const half = Math.floor(most / 2)
-  const shown = `${whole.slice(0, most - half)}${note}${half === 0 ? '' : whole.slice(-half)}`
-  return [textBlock(shown), ...blocks.filter((block) => block.type !== 'text')]
+  const note = `\n\n[... ${whole.length - most} characters left out here: a result of a server has at most ${outputTokens} tokens (MAX_MCP_OUTPUT_TOKENS). Ask for a smaller part. ...]\n\n`
+  return `${headOf(whole, most - half)}${note}${tailOf(whole, half)}`
 }
 
 function textBlock(text: string): ContentBlock & { readonly type: 'text'; readonly text: string } {
-  return { type: 'text', text }
+  return { type: 'text', text: wellFormed(text) }
 }
 
 function textOf(value: unknown): string {

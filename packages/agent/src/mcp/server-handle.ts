@@ -17,6 +17,9 @@ const nothing: Offered = { tools: [], prompts: [], hasResources: false }
 const gatherMs = 200
 const mostLooks = 500
 
+/** The server has forgotten who is asking, so it did not take what it was asked. */
+export class SessionOver extends Error {}
+
 /**
  * One server over the life of a session: it is connected to, and again when it is gone.
  *
@@ -57,6 +60,23 @@ export class ServerHandle {
     if (this.#connection === undefined && this.status === 'pending') await unlessAborted(this.#connecting, signal)
     if (this.#connection !== undefined) return this.#connection
     throw new Error(`The server ${this.name} is not connected: ${this.problem ?? this.status}.`)
+  }
+
+  /**
+   * Asks the server for something.
+   * @throws SessionOver where it must be asked again: it is not done here, since what was asked may have been a change
+   */
+  async ask<T>(signal: AbortSignal, question: (client: Connection['client']) => Promise<T>): Promise<T> {
+    const connection = await this.connected(signal)
+    try {
+      return await question(connection.client)
+    } catch (thrown) {
+      if (!connection.hasLostSession(thrown)) throw thrown
+      if (this.#connection === connection) this.#gone('its session was over')
+      throw new SessionOver(
+        `The server ${this.name} was started anew and did not take this. It is connected to again: call once more.`,
+      )
+    }
   }
 
   async end(): Promise<void> {

@@ -1,10 +1,11 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
-import { messageOf } from '@halting/core/adapters'
+import { headOf, messageOf } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
-import type { ServerTool } from './connection.ts'
+import { isTimedOut, type ServerTool } from './connection.ts'
 import type { McpLimits } from './limits.ts'
 import { outputOfCall, type ShowOptions } from './results.ts'
-import type { ServerHandle } from './server-handle.ts'
+import { wellFormed, wellFormedJson } from '../well-formed.ts'
+import { type ServerHandle, SessionOver } from './server-handle.ts'
 import { shownSchemaOf } from './tool-schema.ts'
 
 export interface ServerToolOptions extends ShowOptions {
@@ -24,7 +25,7 @@ export function serverTool(
   return {
     name,
     description: cut(said, options.limits.descriptionCharacters) + note,
-    inputSchema: shown.schema,
+    inputSchema: wellFormedJson(shown.schema),
     // What the server says of it decides what runs beside others. Whether it runs is for the rules (spec R-MCP-6).
     readOnly: annotations?.readOnlyHint === true,
     execute: (input, context) => call(server, ownName, input, context, options),
@@ -43,20 +44,21 @@ async function call(
   const { limits } = options
   let told = 0
   try {
-    const { client } = await server.connected(signal)
-    const result: CallToolResult = await client.callTool(
-      // A copy that the client may change.
-      { name, arguments: { ...input } },
-      {
-        signal,
-        timeout: limits.toolMs,
-        onprogress(how) {
-          const now = performance.now()
-          if (now - told < progressMs) return
-          told = now
-          progress(progressOf(how))
+    const result: CallToolResult = await server.ask(signal, (client) =>
+      client.callTool(
+        // A copy that the client may change.
+        { name, arguments: { ...input } },
+        {
+          signal,
+          timeout: limits.toolMs,
+          onprogress(how) {
+            const now = performance.now()
+            if (now - told < progressMs) return
+            told = now
+            progress(progressOf(how))
+          },
         },
-      },
+      ),
     )
     return await outputOfCall(result, options)
   } catch (thrown) {
@@ -83,7 +85,9 @@ function progressOf({
 
 function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): string {
   const words = cut(messageOf(thrown).replace(/\s+/g, ' '), 1_000)
-  if (/timed out/i.test(words))
+  if (thrown instanceof SessionOver) return words
+  // A server has words of its own for what took too long within it.
+  if (isTimedOut(thrown))
     return `The server ${server.name} did not answer within ${limits.toolMs / 1_000} s (MCP_TOOL_TIMEOUT). What it had begun may be done, or go on.`
   if (server.status !== 'connected' && server.problem !== undefined)
     return `The server ${server.name} is gone: ${cut(server.problem, 500)}. What it had begun may be done or not.`
@@ -91,5 +95,5 @@ function problemOf(server: ServerHandle, thrown: unknown, limits: McpLimits): st
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)} [...]`
+  return wellFormed(text.length <= most ? text : `${headOf(text, most)} [...]`)
 }

@@ -106,7 +106,7 @@ export class McpServers {
     )
     const search = createToolSearch(
       this.#handles.map(({ name }) => name),
-      () => [...this.#tools.values()],
+      () => [...this.#tools.values()].filter(({ name }) => this.#options.hides?.(name) !== true),
       (names) => this.#show(names),
     )
     this.#own = new Map<string, AnyTool>(

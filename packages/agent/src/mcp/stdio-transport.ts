@@ -139,7 +139,7 @@ export class StdioTransport implements Transport {
     if (line.trim() === '') return
     const message = messageIn(line)
     const kind = message === undefined ? 'noise' : 'id' in message && !('method' in message) ? 'answer' : 'unasked'
-    if (!this.#flood.lets(kind)) return this.#fail('it floods: it sends more than anybody asked for')
+    if (!this.#flood.lets(kind, line.length)) return this.#fail('it floods: it sends more than anybody asked for')
     if (message !== undefined) this.onmessage?.(message)
   }
 }

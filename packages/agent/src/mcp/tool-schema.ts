@@ -32,8 +32,10 @@ const types: ReadonlySet<unknown> = new Set(['object', 'array', 'string', 'numbe
 const ofSchema = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'additionalItems', 'unevaluatedItems', 'unevaluatedProperties'] // prettier-ignore
 const ofSchemas = ['anyOf', 'oneOf', 'allOf', 'prefixItems'] as const
 const ofNamed = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'] as const
-const ofNumber = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] // prettier-ignore
-const ofText = ['title', 'description', 'format', '$ref', '$id', '$comment'] as const
+const ofNumber = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const
+const ofCount = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minContains', 'maxContains'] // prettier-ignore
+const ofText = ['title', 'description', 'format', '$ref', '$id', '$comment', '$schema', '$anchor', '$dynamicRef', '$dynamicAnchor', 'contentEncoding', 'contentMediaType'] // prettier-ignore
+const ofTruth = ['uniqueItems', 'deprecated', 'readOnly', 'writeOnly'] as const
 
 function problemOf(schema: JsonObject): string | undefined {
   if (schema['type'] !== undefined && schema['type'] !== 'object') return 'it is not of an object'
@@ -51,6 +53,7 @@ function problemOf(schema: JsonObject): string | undefined {
       if (!isJsonObject(parts)) return `${name} is no object`
       for (const [key, part] of Object.entries(parts)) {
         if (name === 'properties' && !/^[\w.-]{1,64}$/.test(key)) return 'a property has a name that services refuse'
+        if (name === 'patternProperties' && !isPattern(key)) return 'a pattern in it is none'
         const problem = check(part, depth + 1)
         if (problem !== undefined) return problem
       }
@@ -79,19 +82,40 @@ function problemOf(schema: JsonObject): string | undefined {
 function wrongKeyword(node: JsonObject): string | undefined {
   const { type, required, enum: values, pattern } = node
   const kinds = Array.isArray(type) ? type : [type]
-  if (type !== undefined && (kinds.length === 0 || !kinds.every((kind) => types.has(kind))))
+  if (type !== undefined && (kinds.length === 0 || !kinds.every((kind) => types.has(kind)) || isTwice(kinds)))
     return 'a type in it is none'
   if (required !== undefined && !isListOfTexts(required)) return 'required is no list of names'
   if (values !== undefined && (!Array.isArray(values) || values.length === 0)) return 'an enum in it is no list'
   const number = ofNumber.find((name) => node[name] !== undefined && typeof node[name] !== 'number')
   if (number !== undefined) return `${number} is no number`
+  if (Number(node['multipleOf'] ?? 1) <= 0) return 'multipleOf is not above zero'
+  const count = ofCount.find((name) => node[name] !== undefined && !isCount(node[name]))
+  if (count !== undefined) return `${count} is no whole number`
+  const truth = ofTruth.find((name) => node[name] !== undefined && typeof node[name] !== 'boolean')
+  if (truth !== undefined) return `${truth} is neither true nor false`
+  const { examples, dependentRequired } = node
+  if (examples !== undefined && !Array.isArray(examples)) return 'examples is no list'
+  if (dependentRequired !== undefined && !isListsByName(dependentRequired))
+    return 'dependentRequired has no lists of names'
   const text = ofText.find((name) => node[name] !== undefined && typeof node[name] !== 'string')
   if (text !== undefined) return `${text} is no text`
   return pattern === undefined || isPattern(pattern) ? undefined : 'a pattern in it is none'
 }
 
 function isListOfTexts(value: Json): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string') && new Set(value).size === value.length
+  return Array.isArray(value) && value.every((one) => typeof one === 'string') && !isTwice(value)
+}
+
+function isListsByName(value: Json): boolean {
+  return isJsonObject(value) && Object.values(value).every((list) => list !== undefined && isListOfTexts(list))
+}
+
+function isTwice(values: readonly unknown[]): boolean {
+  return new Set(values).size !== values.length
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 0
 }
 
 function isPattern(value: Json): boolean {

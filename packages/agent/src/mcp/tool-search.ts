@@ -8,6 +8,8 @@ interface ToolSearchInput {
 
 const mostFound = 20
 const usualFound = 5
+/** Each is looked for in all that every tool says of itself. */
+const mostWords = 50
 
 /** Finds tools that are not shown to the model, and has them shown from its next message on. */
 export function createToolSearch(
@@ -51,7 +53,7 @@ function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
     const wanted = new Set(names.split(',').map((name) => name.trim()))
     return tools.filter(({ name }) => wanted.has(name))
   }
-  const words = query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []
+  const words = (query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []).slice(0, mostWords)
   const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)
   return scored.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool)
 }
