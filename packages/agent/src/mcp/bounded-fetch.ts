@@ -1,8 +1,18 @@
 import { floodBytes } from './flood.ts'
 
+/** Between two requests for a stream of events. A server may ask to be asked again at once, for ever. */
+const pauseMs = 1_000
+
 /** The time for the headers of an answer is that of the request; what comes after them has a bound of its own. */
 export function boundedFetch(mostBytes: number): typeof fetch {
+  let next = 0
   return async (input, init) => {
+    if ((init?.method ?? 'GET') === 'GET') {
+      const now = performance.now()
+      const waitMs = next - now
+      next = Math.max(next, now) + pauseMs
+      if (waitMs > 0) await pause(waitMs, init?.signal)
+    }
     const response = await fetch(input, init)
     const { body } = response
     if (body === null) return response
@@ -10,6 +20,20 @@ export function boundedFetch(mostBytes: number): typeof fetch {
     const counted = body.pipeThrough(isStream ? eventBound(mostBytes) : bound(mostBytes))
     return new Response(counted, response)
   }
+}
+
+/** Over at once where the request is not wanted any more. */
+function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done, { once: true })
+    if (signal?.aborted === true) done()
+  })
 }
 
 /** An answer that never ends fills no memory. */

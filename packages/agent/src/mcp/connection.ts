@@ -6,12 +6,12 @@ import {
   SdkErrorCode,
   SdkHttpError,
   SSEClientTransport,
-  StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import type { Prompt, Tool as ServerTool, Transport } from '@modelcontextprotocol/client'
 import { messageOf } from '@halting/core/adapters'
 import { boundedFetch } from './bounded-fetch.ts'
 import type { McpServerConfig } from './config.ts'
+import { HttpTransport } from './http-transport.ts'
 import type { McpLimits } from './limits.ts'
 import { type StdioPlace, StdioTransport } from './stdio-transport.ts'
 
@@ -167,8 +167,7 @@ function transportTo(server: McpServerConfig, place: ConnectionPlace): Way {
   }
   const options = { requestInit: { headers: { ...server.headers } }, fetch: boundedFetch(place.messageBytes) }
   const url = new URL(server.url)
-  const transport =
-    server.type === 'sse' ? new SSEClientTransport(url, options) : new StreamableHTTPClientTransport(url, options)
+  const transport = server.type === 'sse' ? new SSEClientTransport(url, options) : new HttpTransport(url, options)
   return { transport }
 }
 

@@ -6,7 +6,9 @@ import type { ServerHandle } from './server-handle.ts'
 import type { ServerToolOptions } from './server-tool.ts'
 
 export function promptNamesOf({ name, offered }: ServerHandle): readonly string[] {
-  return offered.prompts.map((prompt) => `mcp__${validServerName(name)}__${prompt.name}`)
+  // One with a name of another form cannot be asked for.
+  const names = offered.prompts.filter((prompt) => /^[^\s\p{C}]{1,128}$/u.test(prompt.name))
+  return names.map((prompt) => `mcp__${validServerName(name)}__${prompt.name}`)
 }
 
 /** @throws Error that says what is wrong with the command */

@@ -6,7 +6,7 @@ import { ProcessTable } from '../tools/process-table.ts'
 import type { McpServerEntry } from './config.ts'
 import type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
 import { charactersPerToken, type McpLimits, mcpLimitsFrom } from './limits.ts'
-import { uniqueToolName, validServerName } from './names.ts'
+import { mcpToolName, uniqueToolName, validServerName } from './names.ts'
 import { promptNamed, promptNamesOf } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
 import { type McpStatus, ServerHandle } from './server-handle.ts'
@@ -112,8 +112,8 @@ export class McpServers {
     this.#own = new Map<string, AnyTool>(
       [
         search,
-        createListResources(() => this.#handles, this.#toolOptions),
-        createReadResource(() => this.#handles, this.#toolOptions),
+        createListResources(() => this.#withResources(), this.#toolOptions),
+        createReadResource(() => this.#withResources(), this.#toolOptions),
       ].map((tool) => [tool.name, tool]),
     )
   }
@@ -164,7 +164,7 @@ export class McpServers {
   get names(): readonly string[] {
     const all = [...this.#tools.keys()]
     const tools = this.#isSearching ? all.filter((name) => this.#shown.has(name)) : all
-    const hasResources = this.#handles.some(({ offered }) => offered.hasResources)
+    const hasResources = this.#withResources().length > 0
     return [
       ...(this.#isSearching ? ['ToolSearch'] : []),
       ...(hasResources ? ['ListMcpResources', 'ReadMcpResource'] : []),
@@ -200,6 +200,14 @@ export class McpServers {
     this.#listeners.clear()
     await Promise.all(this.#handles.map((handle) => handle.end()))
     await this.#processes.dispose()
+  }
+
+  /** To list and to read is to ask the server: one that is denied is not asked. */
+  #withResources(): readonly ServerHandle[] {
+    return this.#handles.filter(
+      ({ name, offered }) =>
+        offered.hasResources && this.#options.hides?.(mcpToolName(name, 'ReadMcpResource')) !== true,
+    )
   }
 
   #show(names: readonly string[]): void {

@@ -1,10 +1,10 @@
-// Holds rules of docs/spec.md: R-MCP-3, R-MCP-3b, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-12: what servers say, by HTTP and in this process.
-import { createServer, type RequestListener } from 'node:http'
+// Holds rules of docs/spec.md: R-MCP-3, R-MCP-3b, R-MCP-3c, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-8, R-MCP-12: what servers say, by HTTP and in this process.
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { boundedFetch } from '../../src/mcp/bounded-fetch.ts'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
-import { call, readyServers, textOf, until } from './support.ts'
+import { call, hostile, readyServers, textOf, until } from './support.ts'
 
 type Said = Readonly<Record<string, unknown>>
 
@@ -13,14 +13,14 @@ function saying(tools: readonly Said[], result: Said = { content: [] }): McpServ
   const instance = {
     async connect(transport: never) {
       const theirs = transport as {
-        onmessage?: (message: Said & { readonly params?: Said }) => void
         start(): Promise<void>
         send(message: Said): Promise<void>
       }
-      theirs.onmessage = ({ id, method, params }) => {
+      const onmessage = ({ id, method, params }: Said & { readonly params?: Said }): void => {
         const answer = answerTo(method, params, tools, result)
         if (answer !== undefined) void theirs.send({ jsonrpc: '2.0', id, ...answer })
       }
+      Object.assign(theirs, { onmessage })
       await theirs.start()
     },
   }
@@ -112,31 +112,80 @@ test('a search finds no tool that is denied', async () => {
   expect(text).not.toContain('look_deeper')
 })
 
-test('a server that was started anew by its owner is connected to again, and no call is made twice', async () => {
-  let session = 'first'
-  const calls: unknown[] = []
+/** A server by HTTP that does what the listener does with a call, and with a request for events. */
+async function byHttp(
+  call: (said: Said & { readonly params?: Said }, response: ServerResponse) => unknown,
+  events: (response: ServerResponse) => unknown = (response) => response.writeHead(405).end(),
+): Promise<McpServerConfig> {
   const url = await listening((request, response) => {
     let body = ''
     request.on('data', (chunk) => (body += String(chunk)))
     request.on('end', () => {
-      if (request.method !== 'POST') return response.writeHead(405).end()
-      const { id, method, params } = JSON.parse(body) as Said & { readonly params?: Said }
-      const isKnown = method === 'initialize' || request.headers['mcp-session-id'] === session
-      if (method === 'tools/call') calls.push(isKnown)
-      if (!isKnown) return response.writeHead(404).end()
-      if (id === undefined) return response.writeHead(202).end()
-      const answer = answerTo(method, params, [tool('a')], { content: [{ type: 'text', text: 'done' }] })
-      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': session })
-      return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+      if (request.method !== 'POST') return events(response)
+      const said = JSON.parse(body) as Said & { readonly params?: Said }
+      if (said.method === 'tools/call') return call(said, response)
+      if (said.id === undefined) return response.writeHead(202).end()
+      return respond(response, said)
     })
   })
-  const servers = await readyServers({ s: { type: 'http', url, headers: {} } })
+  return { type: 'http', url, headers: {} }
+}
+
+function respond(response: ServerResponse, { id, method, params }: Said & { readonly params?: Said }) {
+  const answer = answerTo(method, params, [tool('a')], { content: [{ type: 'text', text: 'done' }] })
+  response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'one' })
+  return response.end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }))
+}
+
+test('a server that was started anew by its owner is connected to again, and no call is made twice', async () => {
+  const calls: string[] = []
+  const server = await byHttp((said, response) => {
+    calls.push(calls.length === 1 ? 'unknown' : 'known')
+    return calls.at(-1) === 'known' ? respond(response, said) : response.writeHead(404).end()
+  })
+  const servers = await readyServers({ s: server })
   expect(textOf(await call(servers, 'mcp__s__a'))).toBe('done')
-  session = 'second'
   expect(textOf(await call(servers, 'mcp__s__a'))).toMatch(/started anew and did not take this.*call once more/)
   await until(() => servers.statuses[0]?.status === 'connected')
   expect(textOf(await call(servers, 'mcp__s__a'))).toBe('done')
-  expect(calls).toEqual([true, false, true])
+  expect(calls).toEqual(['known', 'unknown', 'known'])
+})
+
+test('a call whose stream ends without an answer is over, and its outcome unknown', async () => {
+  const server = await byHttp((_said, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': begun\n\n', () => response.destroy())
+  })
+  const output = await call(await readyServers({ s: server }), 'mcp__s__a')
+  expect([output.isError, textOf(output)]).toEqual([
+    true,
+    'The server ended the connection before it answered. What it had begun may be done or not.',
+  ])
+})
+
+test.each(['0', '99999999999'])(
+  'a stream of events that ends is not asked for without pause (retry: %s)',
+  async (retry) => {
+    let streams = 0
+    const server = await byHttp(
+      (said, response) => respond(response, said),
+      (response) => {
+        streams += 1
+        return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`retry: ${retry}\n\n`)
+      },
+    )
+    const servers = await readyServers({ s: server })
+    for (let calls = 0; calls < 60; calls++) await call(servers, 'mcp__s__a')
+    expect(streams).toBeLessThan(15)
+  },
+)
+
+test('a denied server is not asked for resources', async () => {
+  const servers = await readyServers(
+    { s: hostile('good'), open: hostile('good') },
+    { hides: (name) => name.startsWith('mcp__s__') },
+  )
+  expect(textOf(await call(servers, 'ListMcpResources'))).toMatch(/^open: 1 resources/)
+  expect(textOf(await call(servers, 'ReadMcpResource', { server: 's', uri: 'mem://one' }))).toMatch(/no server "s"/)
 })
 
 test.each([
