@@ -1,5 +1,5 @@
-// Holds rules of docs/spec.md: R-MCP-13, R-MCP-15: `halting mcp`.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+// Holds rules of docs/spec.md: R-MCP-13, R-MCP-15, R-MCP-15a: `halting mcp`.
+import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createOutput } from '../src/io/output.ts'
@@ -36,6 +36,22 @@ test('-h behind the command of a server is its own, and not a question for help'
   const args = ['-h', 'localhost', '--help']
   expect(own()).toMatchObject({ projects: { [project]: { mcpServers: { db: { args } } } } })
   expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [FLAGS] NAME')
+})
+
+test("servers of a project are for all who have it, and no link of it leads to what is a person's own", async () => {
+  const [file, secret] = [join(project, '.mcp.json'), join(config, 'own.json')]
+  writeFileSync(secret, '{"token":"k1"}')
+  symlinkSync(secret, `${file}.part`)
+  expect((await mcp('add', '--scope', 'project', 'a', 'cmd')).status).toBe(0)
+  expect([statSync(file).mode & 0o777, readFileSync(secret, 'utf8')]).toEqual([
+    0o666 & ~process.umask(),
+    '{"token":"k1"}',
+  ])
+  rmSync(file)
+  symlinkSync(secret, file)
+  const linked = await mcp('add', '--scope', 'project', 'a', 'cmd')
+  expect([linked.status, linked.stderr]).toEqual([2, expect.stringContaining('.mcp.json is a link. It is not changed')])
+  expect(readlinkSync(file)).toBe(secret)
 })
 
 test.each([

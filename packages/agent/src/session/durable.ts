@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { open, rename } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeFolder } from '../make-folder.ts'
 
@@ -16,7 +16,9 @@ export async function makeDurableFolder(path: string): Promise<void> {
 /** A file in a folder that is there: it holds this, or is not there at all, also after a power failure. */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const part = `${path}.part`
-  const file = await open(part, 'w', 0o600)
+  // In a folder of a project somebody may have put a link there, which would be written through.
+  await rm(part, { force: true })
+  const file = await open(part, 'wx', 0o600)
   try {
     await file.writeFile(content)
     await file.sync()

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { chmod, lstat, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
@@ -36,17 +36,29 @@ export async function changeMcpServers(
   // What a person keeps may hold keys, so the file is theirs alone.
   const release = scope === 'project' ? undefined : await lockOwn(path)
   try {
+    const mode = scope === 'project' ? await modeOfProjectFile(path) : undefined
     const content = await contentOf(path)
     const changed = change(serversIn(content, scope, owner))
-    await write(path, withServers(content, scope, owner, changed))
+    await write(scope === 'project' ? path : realPath(path), withServers(content, scope, owner, changed), mode)
   } finally {
     await release?.()
   }
 }
 
-async function write(path: string, content: JsonObject): Promise<void> {
+/** Everybody who has the project reads it. A link may lead to a file of the person's, whose content would come to stand in the project. */
+async function modeOfProjectFile(path: string): Promise<number> {
+  const found = await lstat(path).catch(() => undefined)
+  if (found?.isSymbolicLink() === true)
+    throw new ConfigurationError(
+      `${path} is a link. It is not changed: put a file in its place, or change what it leads to.`,
+    )
+  return (found?.mode ?? 0o666 & ~process.umask()) & 0o777
+}
+
+async function write(path: string, content: JsonObject, mode: number | undefined): Promise<void> {
   try {
     await writeWhole(path, `${JSON.stringify(content, undefined, 2)}\n`)
+    if (mode !== undefined) await chmod(path, mode)
   } catch (thrown) {
     throw new ConfigurationError(`${path} cannot be written: ${messageOf(thrown)}.`)
   }
