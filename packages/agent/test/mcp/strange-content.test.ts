@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { boundedFetch } from '../../src/mcp/bounded-fetch.ts'
+import { Flood } from '../../src/mcp/flood.ts'
 import type { McpServerConfig } from '../../src/mcp/index.ts'
 import { call, hostile, readyServers, textOf, until } from './support.ts'
 
@@ -170,7 +171,7 @@ test.each(['0', '99999999999'])(
       (said, response) => respond(response, said),
       (response) => {
         streams += 1
-        return response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`retry: ${retry}\n\n`)
+        return response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 0\n\n')
       },
     )
     const servers = await readyServers({ s: server })
@@ -178,6 +179,13 @@ test.each(['0', '99999999999'])(
     expect(streams).toBeLessThan(15)
   },
 )
+
+test('to send much that nobody asked for is to flood, also in few messages', () => {
+  const flood = new Flood()
+  const bytes = 16 * 1024 * 1024
+  const taken = Array.from({ length: 200 }, () => flood.lets('answer', bytes))
+  expect([taken[0], taken.at(-1)]).toEqual([true, false])
+})
 
 test('a denied server is not asked for resources', async () => {
   const servers = await readyServers(
