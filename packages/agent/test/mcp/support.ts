@@ -80,7 +80,10 @@ export function textOf({ content }: Pick<ToolOutput, 'content'>): string {
 
 export function notes(file: string): readonly string[] {
   try {
-    return readFileSync(file, 'utf8').trim().split('\n')
+    // A file is there before its first line is.
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
   } catch {
     return []
   }
