@@ -29,7 +29,7 @@ export const packedFiles = {
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 840 * kilobyte, unpacked: 3_170 * kilobyte },
+    mostBytes: { packed: 850 * kilobyte, unpacked: 3_200 * kilobyte },
   },
   halting: {
     holds: [
