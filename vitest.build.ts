@@ -38,6 +38,7 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/foreign': source('agent/src/session/foreign/index.ts'),
   '@halting/agent/hooks': source('agent/src/hooks/index.ts'),
   '@halting/agent/mcp': source('agent/src/mcp/index.ts'),
+  '@halting/agent/json-schema': source('agent/src/json-schema/index.ts'),
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
 }

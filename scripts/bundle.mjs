@@ -23,6 +23,7 @@ const libraries = {
     'instructions/index': 'src/instructions/index.ts',
     'sandbox/index': 'src/sandbox/index.ts',
     'mcp/index': 'src/mcp/index.ts',
+    'json-schema/index': 'src/json-schema/index.ts',
   },
 }
 

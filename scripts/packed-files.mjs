@@ -24,12 +24,12 @@ export const packedFiles = {
   '@halting/agent': {
     holds: [
       ...library,
-      /^dist\/(?:(?:session\/foreign|hooks|instructions|mcp|sandbox)\/)?index\.js(?:\.map)?$/,
+      /^dist\/(?:(?:session\/foreign|hooks|instructions|json-schema|mcp|sandbox)\/)?index\.js(?:\.map)?$/,
       // What is loaded with import() bears the name of its file.
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 850 * kilobyte, unpacked: 3_200 * kilobyte },
+    mostBytes: { packed: 910 * kilobyte, unpacked: 3_420 * kilobyte },
   },
   halting: {
     holds: [

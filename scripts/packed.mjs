@@ -106,7 +106,7 @@ function writeTypeTests(entries) {
     JSON.stringify({ compilerOptions: { ...strict, ...own }, include: ['types'] }),
   )
   mkdirSync(join(folder, 'types'))
-  for (const name of ['json-schema-type.ts', 'tool.ts']) {
+  for (const name of ['json-schema-type.ts', 'output.ts', 'tool.ts']) {
     const text = textOf(`packages/core/test/types/${name}`)
       .replaceAll("'../../src/index.ts'", "'@halting/core'")
       .replace(

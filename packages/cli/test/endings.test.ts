@@ -236,7 +236,16 @@ test('structured_output_retry_exhausted: 3', async () => {
     statuses: [3, 3],
     subtype: 'error_max_structured_output_retries',
     reason: 'structured_output_retry_exhausted',
+    errors: [
+      'The answer does not fit the output schema: it is not JSON (Unexpected token \'o\', "no" is not valid JSON)',
+    ],
   })
+  const why = await run(['why'])
+  expect(why.stdout.replaceAll('\n', ' ')).toContain(
+    'structured_output_retry_exhausted: The answer does not fit the output schema: it is not JSON (',
+  )
+  expect(why.stdout).toContain('structured_output_retry 5 times')
+  expect(why.stdout).toContain('Make the schema simpler, or say in the prompt what goes into it.')
 })
 
 test('model_error: 1, with what to check', async () => {

@@ -279,3 +279,22 @@ test('an answer that fits the schema is given as structured_output, and one that
   ])
   expect({ status, output: linesOf(stdout)[0]?.['structured_output'] }).toEqual({ status: 0, output: { bugs: 0 } })
 })
+
+test.each([
+  ['{', 'is not valid JSON'],
+  ['[]', 'cannot be read'],
+  ['{"type":"whatever"}', 'The JSON Schema cannot be used: schema is invalid'],
+  ['{"$ref":"https://example.com/a.json"}', "can't resolve reference https://example.com/a.json"],
+  ['{"$schema":"http://json-schema.org/draft-04/schema#"}', 'of a draft that is not supported'],
+])('--json-schema %s is told with exit 2, and nothing is asked (R-OUT-8)', async (schema, words) => {
+  const { status, stdout, stderr } = await run([
+    '-p',
+    'hi',
+    '--json-schema',
+    schema,
+    '--script',
+    script([{ content: 'x' }]),
+  ])
+  expect({ status, stdout, stderr }).toEqual({ status: 2, stdout: '', stderr: expect.stringContaining(words) })
+  expect(stderr).toMatch(/^halting: --json-schema.+\n$/)
+})

@@ -13,6 +13,7 @@ import {
   shown,
   type Given,
 } from './given.ts'
+import { isStandardSchema } from './tools/standard-schema.ts'
 import { Transcript } from './transcript.ts'
 
 export const isModel: Given = isObject('an object with id, contextWindow, maxOutputTokens and call', {
@@ -47,7 +48,15 @@ export const isSignal: Given = (name, value) => {
   if (!isOne) refuse(name, 'an AbortSignal, such as controller.signal', value)
 }
 
-export const isOutput: Given = isObject('an object with check', { check: isFunction })
+const hasCheck = isObject('an object with check, such as outputSchema(z.object({ … }))', {
+  check: isFunction,
+  instruction: optional(isText),
+})
+/** A schema of zod has a method of that name, which is another one. */
+export const isOutput: Given = (name, value) => {
+  if (isStandardSchema(value)) refuse(name, 'made of the schema: outputSchema(schema)', value)
+  hasCheck(name, value)
+}
 export const isPermissions: Given = isObject('an object with denies and decide', {
   denies: isFunction,
   decide: isFunction,

@@ -13,7 +13,7 @@ import type { MessageContent } from './messages.ts'
 import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import { defaultInit } from './sdk/default-init.ts'
-import type { SdkMessage, SdkPermissionDenial } from './sdk/sdk-messages.ts'
+import type { SdkMessage, SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
 import { compactCommand, goOnPrompt, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
 import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
@@ -62,9 +62,9 @@ interface Settled extends Ended {
  * Many runs over one session. `maxBudgetUsd` is the session's; every other limit is each run's.
  * One run at a time: submitting in mid-run aborts the run that goes on, with the cause `interrupt`.
  */
-export class QueryEngine {
+export class QueryEngine<Output = unknown> {
   readonly sessionId: string
-  readonly #options: QueryOptions
+  readonly #options: QueryOptions<Output>
   readonly #inbox: OpenInbox
   readonly #orphanedTools = new OrphanedTools()
   readonly #prompts: Prompts
@@ -80,7 +80,7 @@ export class QueryEngine {
   #inForce: SettingsInForce | null = null
 
   /** @throws ConfigurationError for options that cannot be run. */
-  constructor(options: QueryOptions) {
+  constructor(options: QueryOptions<Output>) {
     settingsOf(options)
     // Plain JavaScript may give it: the records of all runs would be one.
     if ((options as LoopOptions).steps !== undefined)
@@ -181,7 +181,7 @@ export class QueryEngine {
   }
 
   /** Runs one prompt. The last message is the result, always; leaving early aborts the run. @throws ConfigurationError for what is no prompt. */
-  submit(prompt: MessageContent): AsyncGenerator<SdkMessage, void, undefined> {
+  submit(prompt: MessageContent): SdkMessages<Output> {
     isPrompt('prompt', prompt)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
     return command === null ? this.#run({ prompt }) : this.compact(command[1] ?? '')
@@ -191,12 +191,12 @@ export class QueryEngine {
    * Makes the conversation shorter: a run of its own, with a result like any other. `instructions` say what the summary should hold. The same as
    * the prompt `/compact INSTRUCTIONS`. It rejects with a `ConfigurationError` where there is nothing to compact, or calls wait.
    */
-  compact(instructions = ''): AsyncGenerator<SdkMessage, void, undefined> {
+  compact(instructions = ''): SdkMessages<Output> {
     return this.#run({ compact: { instructions: instructions.trim() } })
   }
 
   /** Goes on after `needs_approval`, with what a person said to the calls that wait. */
-  approve(approvals: { readonly [callId: string]: PermissionDecision }): AsyncGenerator<SdkMessage, void, undefined> {
+  approve(approvals: { readonly [callId: string]: PermissionDecision }): SdkMessages<Output> {
     return this.#run({ approvals })
   }
 
@@ -205,7 +205,7 @@ export class QueryEngine {
    * its counters and names it. The latter is for other limits: at the old ones it ends where it was.
    * @throws ConfigurationError where there is nothing to go on with, or a run has begun since.
    */
-  resume(): AsyncGenerator<SdkMessage, void, undefined> {
+  resume(): SdkMessages<Output> {
     const left = this.#left
     const last = left?.ended.at(-1)
     if (left === undefined || left.isRewound === true || (left.open === undefined && last === undefined))
@@ -223,7 +223,7 @@ export class QueryEngine {
     readonly compact?: { readonly instructions: string }
     readonly open?: KeptSession
     readonly carried?: { readonly carry: RunProgress; readonly continues: string }
-  }): AsyncGenerator<SdkMessage, void, undefined> {
+  }): SdkMessages<Output> {
     const ready = this.#prompts.ready(what.prompt)
     const prompt = ready instanceof Promise ? await ready : ready
     if (what.open === undefined && this.#left?.open !== undefined) await this.#closeOpen(this.#left)
@@ -382,7 +382,7 @@ export class QueryEngine {
     if (nanos !== Infinity && ledger.figures().settled.nanos >= nanos) running.abort('budget')
   }
 
-  #init(runId: string): SdkMessage {
+  #init(runId: string): SdkMessage<never> {
     const { init } = this.#options
     const { model, settings, tools } = contextWith(contextOf(this.#options), this.#inForce)
     return {

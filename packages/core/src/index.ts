@@ -22,7 +22,7 @@ export { loop, type Loop } from './iterate.ts'
 export type { LoopOptions } from './options.ts'
 export type { LimitsChange, SettingsChange } from './settings/settings-change.ts'
 export { startRun, type StartOptions } from './start.ts'
-export { replay, resume, type Replayed, type Resumed } from './resume.ts'
+export { replay, resume } from './resume.ts'
 export type { StepRecord } from './steps/log.ts'
 export { createMemorySteps, type MemorySteps } from './steps/memory.ts'
 
@@ -30,7 +30,8 @@ export { certificate, type Bound, type Certificate } from './certificate.ts'
 
 // What a run is, tells and comes to.
 export type { RunState } from './state.ts'
-export type { Ended, ErrorPolicy, OutputSchema } from './run-context.ts'
+export type { Ended, ErrorPolicy } from './run-context.ts'
+export { outputSchema, type OutputSchema } from './output-schema.ts'
 export type { LoopEvent, ToolStatus } from './events.ts'
 export type { Transition } from './allowance.ts'
 export { endings, type Ending, type RunSummary, type Terminal, type TerminalReason } from './stop/terminal.ts'

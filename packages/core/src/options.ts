@@ -46,7 +46,8 @@ import { registerStopHooks, type PostRunTask, type StopHook } from './hooks/stop
 import { runLoop } from './loop.ts'
 import { isMediaLimits, mediaLimitsWith, type MediaLimits } from './media/limits.ts'
 import type { Model, Thinking } from './model/model.ts'
-import type { ErrorPolicy, OutputSchema, RunContext, RunSettings } from './run-context.ts'
+import type { OutputSchema } from './output-schema.ts'
+import type { ErrorPolicy, RunContext, RunSettings } from './run-context.ts'
 import { checkBudgetable, checkedThinking, checkLimits, isThinking } from './settings/check-settings.ts'
 import type { Clock } from './steps/clock.ts'
 import type { Steps } from './steps/steps.ts'
@@ -93,6 +94,7 @@ export interface LoopOptions {
   /** Ask for a last answer, without tools, when a limit is hit. */
   readonly wrapUp?: boolean
 
+  /** What the answer must fit: it is sent back with what is wrong, up to 5 times. `outputSchema(z.object({ … }))` makes one. */
   readonly output?: OutputSchema
   readonly errorPolicy?: ErrorPolicy
   readonly permissions?: Permissions
@@ -203,7 +205,7 @@ export function settingsOf(options: LoopOptions): RunSettings {
   checkOptions(options, optionChecks)
   const guard = guardBounds(options)
   const settings: RunSettings = {
-    system: options.system ?? '',
+    system: [options.system, options.output?.instruction].filter(Boolean).join('\n\n'),
     contextWindow: options.contextWindow ?? null,
     maxTurns: options.maxTurns ?? 1_000,
     maxBudgetUsd: options.maxBudgetUsd ?? Infinity,

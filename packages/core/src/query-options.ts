@@ -2,13 +2,15 @@ import { ConfigurationError } from './errors.ts'
 import type { LoopEvent } from './events.ts'
 import { shown } from './given.ts'
 import type { LoopOptions } from './options.ts'
+import type { OutputSchema } from './output-schema.ts'
 import type { PrepareContent } from './prompts.ts'
 import type { SdkInitInfo } from './sdk/sdk-messages.ts'
 import type { KeptSession } from './steps/fold-session.ts'
 import type { Transcript } from './transcript.ts'
 
 /** What `query` and `QueryEngine` are given: the options of `loop`, and what concerns the session and its messages. */
-export interface QueryOptions extends Omit<LoopOptions, 'steps'> {
+export interface QueryOptions<Output = unknown> extends Omit<LoopOptions, 'steps'> {
+  readonly output?: OutputSchema<Output>
   /** A UUID; that of `session`, or one derived from the clock, when absent. */
   readonly sessionId?: string
   /** The session so far, when it is resumed. Its runs are named on from those that it shows. */

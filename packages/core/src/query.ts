@@ -2,23 +2,23 @@ import { QueryEngine } from './engine.ts'
 import { fieldsOf, refuse } from './given.ts'
 import type { MessageContent } from './messages.ts'
 import type { QueryOptions } from './query-options.ts'
-import type { SdkMessage } from './sdk/sdk-messages.ts'
+import type { SdkMessages } from './sdk/sdk-messages.ts'
 
 /** The argument of `query`. */
-export interface QueryInput {
+export interface QueryInput<Output = unknown> {
   /** One prompt, or prompts that come one after another: each is a run. */
   readonly prompt: MessageContent | AsyncIterable<MessageContent>
-  readonly options: QueryOptions
+  readonly options: QueryOptions<Output>
 }
 
 /** SDK messages of a query, with a hand on the run that goes on. */
-export interface Query extends AsyncGenerator<SdkMessage, void, undefined> {
-  readonly engine: QueryEngine
+export interface Query<Output = unknown> extends SdkMessages<Output> {
+  readonly engine: QueryEngine<Output>
   interrupt(): void
 }
 
 /** Asks an agent and gives messages in the SDK message format (spec R-SDK-1); the last of each run is its result. */
-export function query(input: QueryInput): Query {
+export function query<Output = unknown>(input: QueryInput<Output>): Query<Output> {
   if (fieldsOf(input) === undefined) refuse('query', 'given { prompt, options }', input)
   const { prompt, options } = input
   const engine = new QueryEngine(options)
@@ -35,7 +35,7 @@ function checkPrompts(prompt: unknown): void {
     refuse('prompt', 'a text, a list of blocks, or an async iterable of these', prompt)
 }
 
-async function* runAll(engine: QueryEngine, prompt: QueryInput['prompt']): AsyncGenerator<SdkMessage, void, undefined> {
+async function* runAll<Output>(engine: QueryEngine<Output>, prompt: QueryInput['prompt']): SdkMessages<Output> {
   if (typeof prompt === 'string' || Array.isArray(prompt)) {
     yield* engine.submit(prompt)
     return

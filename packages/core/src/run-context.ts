@@ -16,6 +16,7 @@ import type { PostRunTask, RegisteredStopHook } from './hooks/stop-hooks.ts'
 import type { Inbox } from './inbox.ts'
 import type { MediaLimits } from './media/limits.ts'
 import type { Model, Thinking, ToolDefinition } from './model/model.ts'
+import type { OutputSchema } from './output-schema.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
 import type { RunState } from './state.ts'
 import type { Clock } from './steps/clock.ts'
@@ -26,14 +27,6 @@ import type { CanUseTool, PermissionAnswer } from './tools/can-use-tool.ts'
 import type { PermissionUpdate } from './tools/permission-update.ts'
 import type { Permissions } from './tools/permissions.ts'
 import type { AnyTool } from './tools/tool.ts'
-
-/** Whether an answer fits what the caller wants. */
-export interface OutputSchema {
-  /** Gives the parsed answer, or what is wrong with it in words for the model. */
-  check(
-    answer: string,
-  ): { readonly fits: true; readonly value: unknown } | { readonly fits: false; readonly message: string }
-}
 
 /** True when this failure is to end the run as `error`. */
 export type ErrorPolicy = (failure: {

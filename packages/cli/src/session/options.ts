@@ -32,7 +32,7 @@ export async function queryOptionsOf(
   const { workspace, permissions, sessionId, resultFiles } = toolbox
   const { model, fallbackModel, compactModel, prices, apiKeySource, loaded } = models
   const { settings } = loaded
-  const schema = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
+  const output = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
   const leaves = briefing?.tools(toolbox.tools) ?? toolbox.tools
   const told = agents === undefined ? leaves : [...leaves, agents.tool]
   const tools = settings.redactSecrets === true ? await redacted({ ...toolbox, tools: told }) : told
@@ -45,7 +45,7 @@ export async function queryOptionsOf(
   return {
     model,
     ...(fallbackModel === undefined ? {} : { fallbackModel }),
-    system: [own, redact(briefing?.system ?? ''), appended, schema?.instruction]
+    system: [own, redact(briefing?.system ?? ''), appended]
       .filter((part) => part !== undefined && part !== '')
       .join('\n\n'),
     tools,
@@ -57,7 +57,7 @@ export async function queryOptionsOf(
     prepareContent: createPrepareContent(workspace.fitImage),
     mediaLimits: { advice: imageAdvice },
     ...contextOf(flags, env, toolbox, compactModel),
-    ...(schema === undefined ? {} : { output: schema.output }),
+    ...(output === undefined ? {} : { output }),
     sessionId,
     includePartialMessages: flags.includePartialMessages ?? false,
     includeHookEvents: flags.includeHookEvents ?? false,

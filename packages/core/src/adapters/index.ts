@@ -62,12 +62,14 @@ export {
   type UsageIteration,
   type UserMessage,
 } from '../messages.ts'
+export { outputThatFits, type OutputCheck } from '../output-schema.ts'
 export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
 export type { ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
 export type {
   SdkAssistant,
   SdkInit,
   SdkInitInfo,
+  SdkMessages,
   SdkModelUsage,
   SdkPermissionDenial,
   SdkStop,
@@ -77,6 +79,7 @@ export type {
   SdkUser,
 } from '../sdk/sdk-messages.ts'
 export type { SettingsInForce } from '../settings/settings-change.ts'
+export type { Replayed, Resumed } from '../resume.ts'
 export type { RunProgress } from '../state.ts'
 export type { InboxMessage } from '../steps/control.ts'
 export type { ExecutionContinuationJson } from '../stop/continuation.ts'
@@ -87,6 +90,7 @@ export { lastAnswer, stopOf } from '../sdk/result-message.ts'
 export type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
 export { coercedInput } from '../tools/coerce-input.ts'
 export type { PermissionUpdate } from '../tools/permission-update.ts'
+export type { StandardOutput } from '../tools/standard-schema.ts'
 export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../tools/define-tool.ts'
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { headOf, tailOf } from '../text.ts'

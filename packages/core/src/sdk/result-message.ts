@@ -1,12 +1,12 @@
 import type { LoopEvent } from '../events.ts'
 import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
-import type { OutputSchema } from '../run-context.ts'
+import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
 import { endings, type ModelFigures, type Terminal } from '../stop/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
 
-export interface ResultInput {
+export interface ResultInput<Output> {
   readonly uuid: string
   readonly sessionId: string
   readonly terminal: Terminal
@@ -18,11 +18,11 @@ export interface ResultInput {
   readonly models: readonly Model[]
   /** In place of what the models say. */
   readonly contextWindow: number | null
-  readonly output: OutputSchema | undefined
+  readonly output: OutputSchema<Output> | undefined
 }
 
 /** The result message: exactly one a run, and its last. */
-export function resultMessage(input: ResultInput): SdkResult {
+export function resultMessage<Output>(input: ResultInput<Output>): SdkResult<Output> {
   const { terminal, state } = input
   const { subtype } = endings[terminal.reason]
   const answer = lastAnswer(state)
@@ -50,8 +50,20 @@ export function resultMessage(input: ResultInput): SdkResult {
     const isAnswer = answer !== '' && !asksForTool(state)
     return { ...common, errors: [errorText(terminal)], ...(isAnswer && { last_answer: answer }) }
   }
-  const checked = input.output?.check(answer)
-  return { ...common, result: answer, ...(checked?.fits === true ? { structured_output: checked.value } : {}) }
+  return { ...common, result: answer, ...structured(input.output, answer) }
+}
+
+/** The loop has checked the answer before. A check that says something else now leaves the result as it is. */
+function structured<Output>(
+  output: OutputSchema<Output> | undefined,
+  answer: string,
+): Pick<SdkResult<Output>, 'structured_output'> {
+  try {
+    const checked = output?.check(answer)
+    return checked?.fits === true ? { structured_output: checked.value } : {}
+  } catch {
+    return {}
+  }
 }
 
 /** The texts that readers of result lines know (spec R-SDK-13), whichever guard it was; else the signal's message. */
@@ -77,7 +89,7 @@ export function stopOf(terminal: Terminal): SdkStop {
 function modelUsage(
   model: string,
   { usage, costUsd }: ModelFigures,
-  { models, contextWindow }: ResultInput,
+  { models, contextWindow }: Pick<ResultInput<unknown>, 'models' | 'contextWindow'>,
 ): SdkModelUsage {
   const known = models.find(({ id }) => id === model)
   return {

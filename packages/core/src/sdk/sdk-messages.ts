@@ -182,7 +182,7 @@ export interface SdkStop {
 }
 
 /** The result message: exactly one a run, the last of it (spec R-SDK-1). */
-export type SdkResult = Base & {
+export type SdkResult<Output = unknown> = Base & {
   readonly type: 'result'
   readonly subtype: ResultSubtype
   readonly duration_ms: number
@@ -200,7 +200,8 @@ export type SdkResult = Base & {
   readonly stop: SdkStop
   /** Of a success. */
   readonly result?: string
-  readonly structured_output?: unknown
+  /** What the output schema made of the answer. */
+  readonly structured_output?: Output
   /** Of everything else. */
   readonly errors?: readonly string[]
   /** Of everything else: what the model last said, as in the last answer of a wrap-up, unless it asked for a tool with that. */
@@ -208,4 +209,14 @@ export type SdkResult = Base & {
 }
 
 /** One message in the SDK message format: one JSON line of `--output-format stream-json`. */
-export type SdkMessage = SdkInit | SdkAssistant | SdkUser | SdkStreamEvent | SdkToolProgress | SdkSystem | SdkResult
+export type SdkMessage<Output = unknown> =
+  | SdkInit
+  | SdkAssistant
+  | SdkUser
+  | SdkStreamEvent
+  | SdkToolProgress
+  | SdkSystem
+  | SdkResult<Output>
+
+/** The messages of a run, as they come; the last is its result. */
+export type SdkMessages<Output = unknown> = AsyncGenerator<SdkMessage<Output>, void, undefined>

@@ -4,7 +4,7 @@ import { uuidOf } from '../hash.ts'
 import { isToolResult } from '../messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
 import { ReplyLines } from './reply-lines.ts'
-import type { SdkMessage, SdkUser } from './sdk-messages.ts'
+import type { SdkMessage as AnySdkMessage, SdkUser } from './sdk-messages.ts'
 
 export interface TranslateOptions {
   readonly sessionId: string
@@ -18,6 +18,9 @@ export interface TranslateOptions {
 export interface Translator {
   messages(event: LoopEvent): readonly SdkMessage[]
 }
+
+/** The result is made of the terminal, and none of them. */
+type SdkMessage = AnySdkMessage<never>
 
 const nothing: readonly SdkMessage[] = Object.freeze([])
 

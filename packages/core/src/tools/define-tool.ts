@@ -105,9 +105,13 @@ function described<Schema extends InputSchema>(options: Described<Schema>): Omit
 
 const noFields: JsonObject = deepFreeze({ type: 'object' })
 
+function inputWords(name: string): Parameters<typeof jsonSchemaOf>[1] {
+  return { what: `The input schema of ${name}`, given: 'as `inputSchema`' }
+}
+
 function shownSchema(name: string, input: InputSchema, given: unknown): JsonObject {
   const isWritten = given === undefined && !isStandardSchema(input)
-  const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, name) : input)
+  const schema = given ?? (isStandardSchema(input) ? jsonSchemaOf(input, inputWords(name)) : input)
   if (!isJsonObject(schema))
     throw new ConfigurationError(`The input of ${name} must be a Standard Schema or a JSON Schema, and it is neither.`)
   if (Object.values(schema).some(isStandardSchema))

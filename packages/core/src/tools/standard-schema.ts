@@ -57,12 +57,17 @@ function hasFunction(value: unknown, name: string): boolean {
 /** The drafts to ask for, best first: the services read either. */
 const targets = ['draft-2020-12', 'draft-07'] as const
 
+/** What a schema is called where it cannot be used, and how a JSON Schema is given in place of its own. */
+interface SchemaWords {
+  readonly what: string
+  readonly given: string
+}
+
 /** The JSON Schema of what a Standard Schema takes. @throws ConfigurationError when it gives none. */
-export function jsonSchemaOf(schema: StandardSchema, toolName: string): JsonObject {
-  const { vendor } = schema['~standard']
-  const instead = 'Give the JSON Schema that the model is shown as `inputSchema`.'
-  if (!offersJsonSchema(schema))
-    throw new ConfigurationError(`The input schema of ${toolName} (${vendor}) cannot say its JSON Schema. ${instead}`)
+export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonObject {
+  const what = `${words.what} (${schema['~standard'].vendor})`
+  const instead = `Give the JSON Schema that the model is shown ${words.given}.`
+  if (!offersJsonSchema(schema)) throw new ConfigurationError(`${what} cannot say its JSON Schema. ${instead}`)
   let problem = ''
   for (const target of targets) {
     try {
@@ -74,22 +79,27 @@ export function jsonSchemaOf(schema: StandardSchema, toolName: string): JsonObje
       problem ||= messageOf(error)
     }
   }
-  throw new ConfigurationError(
-    `The input schema of ${toolName} (${vendor}) cannot be said as JSON Schema: ${problem}. ${instead}`,
-  )
+  throw new ConfigurationError(`${what} cannot be said as JSON Schema: ${problem}. ${instead}`)
 }
 
 /** The most issues that the model is told of; it corrects these first. */
 const mostIssues = 20
 
+/** What a Standard Schema says of an input. */
+type StandardCheck<Output> = InputCheck<Output> & {
+  /** It gave a promise, and will give one for every input. */
+  readonly isAsync?: true
+}
+
 /** Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model. */
-export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): InputCheck<Output> {
+export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): StandardCheck<Output> {
   const result = schema['~standard'].validate(input)
   if ('then' in result) {
     // Nobody awaits the promise, so its rejection is handled here.
     result.then(undefined, () => undefined)
     return {
       valid: false,
+      isAsync: true,
       message: 'its schema checks asynchronously, which this loop does not wait for; no input can be valid',
     }
   }

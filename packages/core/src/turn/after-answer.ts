@@ -11,6 +11,7 @@ import {
 } from '../hooks/stop-hooks.ts'
 import { textOf, type AssistantMessage } from '../messages.ts'
 import { StopSignal } from '../stop/signal.ts'
+import { headOf } from '../text.ts'
 import { guardsAt, inboxAt } from './checkpoint.ts'
 import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from './endings.ts'
 import { draftOf, ends, goesOn, onward, type Outcome, type Route } from './outcome.ts'
@@ -53,11 +54,15 @@ function structuredOutput({ context }: Run, message: AssistantMessage): Outcome 
   return problem === undefined ? undefined : retryOutput(problem)
 }
 
+/** Characters of what is wrong with an answer: the model corrects the first of it first. */
+const mostCharacters = 4_000
+
 /** What is wrong with the answer; undefined when it fits. @throws HaltingError when the check does not say. */
 function misfitOf(checked: unknown): string | undefined {
   if (typeof checked === 'object' && checked !== null && 'fits' in checked) {
     if (checked.fits === true) return undefined
-    if (checked.fits === false) return plainTextOf('message' in checked ? checked.message : undefined)
+    if (checked.fits === false)
+      return headOf(plainTextOf('message' in checked ? checked.message : undefined), mostCharacters)
   }
   disregard(checked)
   throw new HaltingError(

@@ -1,0 +1,139 @@
+// Holds rules of docs/spec.md: R-OUT-6 to R-OUT-8.
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import type { JsonObject, OutputSchema } from '@halting/core'
+import { jsonSchemaOutput } from '@halting/agent/json-schema'
+
+const fit = (schema: JsonObject, ...values: readonly unknown[]): readonly boolean[] => {
+  const output = jsonSchemaOutput(schema)
+  return values.map((value) => output.check(JSON.stringify(value)).fits)
+}
+const problem = (schema: JsonObject, value: unknown): unknown => {
+  const checked = jsonSchemaOutput(schema).check(JSON.stringify(value))
+  return checked.fits ? undefined : checked.message
+}
+
+test('the type of the answer follows from the schema', () => {
+  const bugs = jsonSchemaOutput({ type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] })
+  expectTypeOf(bugs).toEqualTypeOf<OutputSchema<{ readonly bugs: number }>>()
+  expect(bugs.check('{"bugs":1}')).toEqual({ fits: true, value: { bugs: 1 } })
+  expect(bugs.instruction).toContain('"required":["bugs"]')
+})
+
+describe('draft 2020-12 (R-OUT-6)', () => {
+  const even = { type: 'number', multipleOf: 2 }
+  const tree = {
+    $dynamicAnchor: 'node',
+    type: 'object',
+    properties: { children: { type: 'array', items: { $dynamicRef: '#node' } } },
+    unevaluatedProperties: false,
+  }
+  test.each<[keyword: string, schema: JsonObject, taken: readonly unknown[], refused: readonly unknown[]]>([
+    ['prefixItems', { prefixItems: [{ type: 'string' }], items: even }, [['a', 2]], [['a', 3], [1]]],
+    ['contains', { contains: even, minContains: 2, maxContains: 2 }, [[2, 4, 1]], [[2], [2, 4, 6]]],
+    [
+      'unevaluatedProperties',
+      { allOf: [{ properties: { a: {} } }], unevaluatedProperties: false },
+      [{ a: 1 }],
+      [{ b: 1 }],
+    ],
+    ['unevaluatedItems', { prefixItems: [{}], unevaluatedItems: false }, [[1]], [[1, 2]]],
+    ['dependentRequired', { dependentRequired: { a: ['b'] } }, [{}, { a: 1, b: 1 }], [{ a: 1 }]],
+    ['dependentSchemas', { dependentSchemas: { a: { required: ['b'] } } }, [{ a: 1, b: 1 }], [{ a: 1 }]],
+    [
+      'if, then, else',
+      JSON.parse('{"if":{"type":"string"},"then":{"minLength":2},"else":{"multipleOf":2}}') as JsonObject,
+      ['ab', 2],
+      ['a', 3],
+    ],
+    ['not', { not: { type: 'null' } }, [0], [null]],
+    ['oneOf', { oneOf: [even, { multipleOf: 3 }] }, [2, 3], [6, 5]],
+    [
+      'const and enum',
+      { properties: { a: { const: { x: [1] } }, b: { enum: [1, null] } } },
+      [{ a: { x: [1] }, b: null }],
+      [{ a: { x: [2] } }, { b: 0 }],
+    ],
+    [
+      'propertyNames and patternProperties',
+      { propertyNames: { pattern: '^x' }, patternProperties: { n$: even } },
+      [{ xn: 2 }],
+      [{ y: 1 }, { xn: 3 }],
+    ],
+    ['$ref and $defs', { $defs: { even }, items: { $ref: '#/$defs/even' } }, [[2]], [[1]]],
+    ['a schema that names itself', { type: 'array', items: { $ref: '#' } }, [[[], [[]]]], [[[1]]]],
+    ['$anchor', { $defs: { e: { $anchor: 'even', ...even } }, items: { $ref: '#even' } }, [[2]], [[1]]],
+    ['$dynamicRef', tree, [{ children: [{ children: [] }] }], [{ children: [{ daten: 1 }] }]],
+    ['uniqueItems', { uniqueItems: true }, [[1, '1']], [[{ a: 1 }, { a: 1 }]]],
+    ['format', { format: 'date-time' }, ['2026-11-23T04:00:00Z', 3], ['yesterday']],
+    ['minLength in characters', { maxLength: 1 }, ['😀'], ['ab']],
+    ['words that are not known, which say nothing', { 'x-own': 1, example: 'a', format: 'own' }, [1], []],
+  ])('knows %s', (_keyword, schema, taken, refused) => {
+    expect(fit(schema, ...taken, ...refused)).toEqual([...taken.map(() => true), ...refused.map(() => false)])
+  })
+
+  test('draft 7 counts where the schema says that it is one', () => {
+    const schema = { items: [{ type: 'string' }], additionalItems: false }
+    const seven = { $schema: 'http://json-schema.org/draft-07/schema#', ...schema }
+    expect(fit(seven, ['a'], ['a', 1], [1])).toEqual([true, false, false])
+    expect(() => jsonSchemaOutput(schema)).toThrow('The JSON Schema cannot be used')
+  })
+})
+
+test('what is wrong names the place, and what would be right (R-OUT-7)', () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { enum: ['x', 'y'] }, 'b/c': { type: 'array', items: { type: 'integer' } } },
+    required: ['a', 'd'],
+    additionalProperties: false,
+  }
+  expect(problem(schema, { a: 'z', 'b/c': [1, 'two'], e: 1 })).toBe(
+    'the value must have required property \'d\'; the value must NOT have additional properties ("e"); /a must be equal to one of the allowed values: ["x","y"]; /b~1c/1 must be integer',
+  )
+  expect(
+    problem(
+      { items: { type: 'string' } },
+      Array.from({ length: 100 }, () => 1),
+    ),
+  ).toMatch(/; \/19 must be string; and 80 more$/)
+})
+
+describe('what is no schema is refused at once (R-OUT-8)', () => {
+  test.each<[given: unknown, words: string]>([
+    [
+      { type: 'whatever' },
+      'The JSON Schema cannot be used: schema is invalid: data/type must be equal to one of the allowed values',
+    ],
+    [{ pattern: '(' }, 'The JSON Schema cannot be used: Invalid regular expression: /(/u: Unterminated group'],
+    [{ required: 'a' }, 'The JSON Schema cannot be used: schema is invalid: data/required must be array'],
+    [{ $ref: '#/$defs/none' }, "can't resolve reference #/$defs/none"],
+    [{ $ref: 'https://example.com/schema.json' }, "can't resolve reference https://example.com/schema.json"],
+    [{ $async: true }, '$async is no part of JSON Schema'],
+    [{ items: { $async: true, type: 'string' } }, 'async schema in sync schema'],
+    [
+      { $schema: 'http://json-schema.org/draft-04/schema#' },
+      'of a draft that is not supported: "http://json-schema.org/draft-04/schema#". Write it in draft 2020-12 or 7',
+    ],
+    [{ $schema: 1 }, 'of a draft that is not supported: 1.'],
+    [true, 'A JSON Schema must be an object'],
+    [null, 'A JSON Schema must be an object'],
+  ])('%j', (given, words) => {
+    expect(() => jsonSchemaOutput(given as JsonObject)).toThrow(
+      expect.objectContaining({ name: 'ConfigurationError', message: expect.stringContaining(words) }),
+    )
+  })
+
+  test('an answer deeper than can be checked does not fit', () => {
+    const list = { type: 'array', items: { $ref: '#' } }
+    const depth = 50_000
+    expect(jsonSchemaOutput(list).check('['.repeat(depth) + ']'.repeat(depth))).toEqual({
+      fits: false,
+      message: 'it is nested too deeply to be checked',
+    })
+  })
+
+  test('a schema is taken as it was given: nothing is added to answers, and one is not held against another', () => {
+    const first = jsonSchemaOutput({ $id: 'https://example.com/a', properties: { a: { default: 1 } } })
+    jsonSchemaOutput({ $id: 'https://example.com/a', type: 'string' })
+    expect(first.check('{"__proto__":{"b":1}}')).toEqual({ fits: true, value: JSON.parse('{"__proto__":{"b":1}}') })
+  })
+})

@@ -1,0 +1,93 @@
+import { ConfigurationError, messageOf } from './errors.ts'
+import { isJsonObject, type JsonObject } from './json.ts'
+import { headOf } from './text.ts'
+import {
+  checkStandard,
+  isStandardSchema,
+  jsonSchemaOf,
+  type StandardJsonSchema,
+  type StandardOutput,
+  type StandardSchema,
+} from './tools/standard-schema.ts'
+
+/** Whether an answer fits what the caller wants. */
+export interface OutputSchema<Output = unknown> {
+  /** What the model is told of it, behind the system prompt; nothing when absent. */
+  readonly instruction?: string
+  /** Gives the parsed answer, or what is wrong with it in words for the model. */
+  check(answer: string): OutputCheck<Output>
+}
+
+/** What an answer came to. */
+export type OutputCheck<Output> =
+  | { readonly fits: true; readonly value: Output }
+  | { readonly fits: false; readonly message: string }
+
+type ShownSchema<Schema extends StandardSchema> = Schema extends StandardJsonSchema
+  ? readonly [options?: { readonly jsonSchema?: JsonObject }]
+  : readonly [options: { readonly jsonSchema: JsonObject }]
+
+/**
+ * Answers that a Standard Schema takes: of zod, valibot, arktype or any other. `structured_output` is what the schema makes of them, with
+ * defaults and transformations. It must check at once: one that gives a promise ends the run as `error`.
+ * @throws ConfigurationError for a schema that gives no JSON Schema, unless `jsonSchema` does: the model has to be told one.
+ */
+export function outputSchema<Schema extends StandardSchema>(
+  schema: Schema,
+  ...[options]: ShownSchema<Schema>
+): OutputSchema<StandardOutput<Schema>> {
+  // Plain JavaScript may give anything.
+  const given: unknown = schema
+  if (!isStandardSchema(given))
+    throw new ConfigurationError(
+      isJsonObject(given)
+        ? 'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.'
+        : 'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
+    )
+  const shown =
+    options?.jsonSchema ??
+    jsonSchemaOf(schema, { what: 'The output schema', given: 'beside it: outputSchema(schema, { jsonSchema })' })
+  return outputThatFits(shown, (value) => {
+    // The output of this schema is what `Output` is.
+    const checked = checkStandard(schema as StandardSchema<unknown, StandardOutput<Schema>>, value)
+    if (checked.valid) return { fits: true, value: checked.input }
+    if (checked.isAsync === true)
+      throw new ConfigurationError('The output schema checks asynchronously, which no answer is waited for.')
+    return { fits: false, message: checked.message }
+  })
+}
+
+/** Answers that are JSON and fit, whoever checks them: what a schema library is put behind. */
+export function outputThatFits<Output>(
+  jsonSchema: JsonObject,
+  check: (value: unknown) => OutputCheck<Output>,
+): OutputSchema<Output> {
+  return {
+    instruction: `When you are done, answer with one JSON value alone, without any text or code fence around it. It must fit this JSON Schema:\n${JSON.stringify(jsonSchema)}`,
+    check(answer) {
+      const read = jsonIn(answer)
+      if ('problem' in read) return { fits: false, message: `it is not JSON (${headOf(read.problem, 200)})` }
+      return checkedAt(check, read.value)
+    },
+  }
+}
+
+function checkedAt<Output>(check: (value: unknown) => OutputCheck<Output>, value: unknown): OutputCheck<Output> {
+  try {
+    return check(value)
+  } catch (thrown) {
+    // A schema that names itself goes as deep as the answer does.
+    if (thrown instanceof RangeError) return { fits: false, message: 'it is nested too deeply to be checked' }
+    throw thrown
+  }
+}
+
+/** The JSON value of an answer, within a code fence too. */
+function jsonIn(answer: string): { readonly value: unknown } | { readonly problem: string } {
+  const [, fenced = answer] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(answer) ?? []
+  try {
+    return { value: JSON.parse(fenced) as unknown }
+  } catch (thrown) {
+    return { problem: messageOf(thrown) }
+  }
+}

@@ -1,0 +1,149 @@
+// Holds rules of docs/spec.md: R-OUT-1 to R-OUT-5.
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { outputThatFits } from '../../src/adapters/index.ts'
+import {
+  loop,
+  outputSchema,
+  query,
+  startRun,
+  type LoopOptions,
+  type OutputSchema,
+  type SdkResult,
+  type StandardSchema,
+} from '../../src/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { run, type Script } from '../support/harness.ts'
+
+const report = z.object({ bugs: z.int(), where: z.string().default('nowhere') })
+
+async function asked<Output>(script: Script, output: OutputSchema<Output>) {
+  const model = scriptedModel(script)
+  let result: SdkResult<Output> | undefined
+  for await (const message of query({ prompt: 'go', options: { model, output, system: 'You look.' } }))
+    if (message.type === 'result') result = message
+  return { model, result }
+}
+
+describe('an answer that fits the schema (R-OUT-1)', () => {
+  const shown = { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] }
+  const bugs = v.object({ bugs: v.pipe(v.number(), v.integer()) })
+  test.each([
+    ['zod', outputSchema(z.object({ bugs: z.int() }))],
+    ['valibot that says its JSON Schema', outputSchema(toStandardJsonSchema(bugs))],
+    ['valibot with a JSON Schema beside it', outputSchema(bugs, { jsonSchema: shown })],
+    ['arktype', outputSchema(type({ bugs: 'number.integer' }))],
+  ] as const)('of %s is the structured output', async (_name, output) => {
+    const { model, result } = await asked(['{"bugs":"none"}', '```json\n{"bugs":2}\n```'], output)
+    expect([result?.subtype, result?.structured_output]).toEqual(['success', { bugs: 2 }])
+    const back = JSON.stringify(model.requests[1]?.messages.at(-1))
+    expect(back).toContain('Your answer does not fit the required schema: bugs')
+  })
+
+  test('is what the schema makes of it, with defaults and transformations', async () => {
+    const output = outputSchema(report.transform(({ bugs, where }) => `${bugs} ${where}`))
+    const { result } = await asked(['{"bugs":1}'], output)
+    expect(result).toMatchObject({ result: '{"bugs":1}', structured_output: '1 nowhere' })
+  })
+
+  test('is asked for behind the system prompt, with the JSON Schema of what is taken (R-OUT-2)', async () => {
+    const { model } = await asked(['{"bugs":1}'], outputSchema(report))
+    const [own, told] = (model.requests[0]?.system ?? '').split('\n\n')
+    expect(own).toBe('You look.')
+    expect(JSON.parse(told?.slice(told.indexOf('\n')) ?? '')).toEqual({
+      type: 'object',
+      properties: {
+        bugs: { type: 'integer', minimum: expect.any(Number), maximum: expect.any(Number) },
+        where: { type: 'string', default: 'nowhere' },
+      },
+      required: ['bugs'],
+    })
+  })
+})
+
+describe('an answer that does not fit', () => {
+  test('is told what is wrong, all of it (R-OUT-3)', () => {
+    const output = outputSchema(z.object({ bugs: z.int(), files: z.array(z.string()) }))
+    expect([output.check('none'), output.check('{"bugs":1.5,"files":["a",2]}')]).toEqual([
+      { fits: false, message: expect.stringMatching(/^it is not JSON \(Unexpected token .+\)$/) },
+      { fits: false, message: expect.stringMatching(/^bugs: .+; files\[1\]: /) },
+    ])
+  })
+
+  test('is told so in at most 4,000 characters', async () => {
+    const long = { check: () => ({ fits: false as const, message: 'x'.repeat(1_000_000) }) }
+    const { terminal, model } = await run(() => 'no', { output: long })
+    expect(terminal.reason).toBe('structured_output_retry_exhausted')
+    expect(JSON.stringify(model.requests.at(-1)?.messages).length).toBeLessThan(5 * 4_300)
+  })
+
+  test('because it is too deep to be checked is one that does not fit, and the run goes on', async () => {
+    const deeper = (value: unknown): number => (Array.isArray(value) ? 1 + deeper(value[0]) : 0)
+    const output = outputThatFits({}, (value) => ({ fits: true, value: deeper(value) }))
+    const depth = 100_000
+    const { result } = await asked(['['.repeat(depth) + ']'.repeat(depth), '[[]]'], output)
+    expect(result?.structured_output).toBe(2)
+  })
+})
+
+describe('a schema that no answer can be held against', () => {
+  test.each([
+    [
+      'one that gives no JSON Schema',
+      () => outputSchema(v.object({}) as unknown as typeof report),
+      'The output schema (valibot) cannot say its JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
+    ],
+    [
+      'one that JSON Schema cannot say',
+      () => outputSchema(z.date()),
+      'The output schema (zod) cannot be said as JSON Schema: Date cannot be represented in JSON Schema. Give the JSON Schema that the model is shown beside it: outputSchema(schema, { jsonSchema }).',
+    ],
+    [
+      'a JSON Schema',
+      () => outputSchema({ type: 'object' } as unknown as typeof report),
+      'The output schema is no Standard Schema. Make a JSON Schema one with jsonSchemaOutput of @halting/agent/json-schema.',
+    ],
+    [
+      'nothing',
+      () => outputSchema(undefined as unknown as typeof report),
+      'The output schema must be a Standard Schema, such as z.object({ … }), and it is none.',
+    ],
+  ])('is refused at once: %s (R-OUT-4)', (_name, make, message) => {
+    expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError', message }))
+  })
+
+  test('is refused where the check of it belongs: a schema of zod has a method of that name', () => {
+    const model = scriptedModel(['x'])
+    for (const given of [report, type({ bugs: 'number' })]) {
+      const options: LoopOptions = { model, output: given as unknown as OutputSchema }
+      expect(() => loop(startRun({ prompt: 'go' }), options)).toThrow(
+        'output must be made of the schema: outputSchema(schema)',
+      )
+    }
+  })
+
+  test('because it checks asynchronously ends the run at the first answer: no other would fit (R-OUT-5)', async () => {
+    const output = outputSchema(z.object({ bugs: z.int().refine(async (count) => count >= 0) }))
+    const { terminal, model } = await run(['{"bugs":1}', '{"bugs":1}'], { output })
+    expect([terminal.reason, model.requests.length]).toEqual(['error', 1])
+    expect(terminal.signal.message).toContain('The output schema checks asynchronously, which no answer is waited for.')
+  })
+
+  test('because it says something else the second time leaves a result all the same', async () => {
+    let checks = 0
+    const fickle: StandardSchema['~standard'] = {
+      version: 1,
+      vendor: 'own',
+      validate: (value) => {
+        if (checks++ > 0) throw new Error('no more')
+        return { value }
+      },
+    }
+    const { result } = await asked(['{}'], outputSchema({ '~standard': fickle }, { jsonSchema: {} }))
+    expect(result).toMatchObject({ subtype: 'success', result: '{}' })
+    expect(result).not.toHaveProperty('structured_output')
+  })
+})
