@@ -118,15 +118,16 @@ test('keep: it outlives the program, its output goes on in the file that is name
   const go = fresh('go')
   const file = fresh('pid')
   const command = `echo $$ > ${file}; echo first; ${untilThere(go)}; echo second; echo fine > ${file}`
-  const { status, stdout } = await started(
+  const { status, stdout, stderr } = await started(
     'stream-json',
     [inBackground(command), { content: 'It runs.' }],
     ['--background', 'keep'],
   ).ended
   const id = endsLater(Number(await fileSays(file)))
   const lines = linesOf(stdout)
-  expect([status, isAlive(id), subtypes(lines).filter((each) => each.startsWith('task_'))]).toEqual([
+  expect([status, stderr, isAlive(id), subtypes(lines).filter((each) => each.startsWith('task_'))]).toEqual([
     0,
+    '',
     true,
     ['task_started'],
   ])

@@ -1,3 +1,4 @@
+import { atExit, notAtExit } from '../at-exit.ts'
 import { randomUUID } from 'node:crypto'
 import { endGroup, markVariable, type ProcessGroup, signalGroup } from '../tools/process-group.ts'
 
@@ -30,7 +31,7 @@ export class HookProcesses {
   }
 
   add(groupId: number, own: string): ProcessGroup {
-    if (this.#groups.size === 0) process.once('exit', this.#killAll)
+    if (this.#groups.size === 0) atExit(this.#killAll)
     if (this.#first === 0) this.#first = groupId
     const group: ProcessGroup = { groupId, mark: own, knownBy: 'group' }
     this.#groups.add(group)
@@ -57,13 +58,13 @@ export class HookProcesses {
   }
 
   #keep(group: ProcessGroup): void {
-    if (this.#groups.size === 0) process.once('exit', this.#killAll)
+    if (this.#groups.size === 0) atExit(this.#killAll)
     this.#groups.add(group)
   }
 
   #forget(group: ProcessGroup): void {
     this.#groups.delete(group)
-    if (this.#groups.size === 0) process.off('exit', this.#killAll)
+    if (this.#groups.size === 0) notAtExit(this.#killAll)
   }
 }
 

@@ -1,3 +1,4 @@
+import { atExit, notAtExit } from '../at-exit.ts'
 import { type ChildProcess, execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, unlinkSync, writeSync } from 'node:fs'
@@ -159,7 +160,7 @@ class HeldCommands implements Sandbox {
       },
     }
     this.#proxy = { domains, ...options.proxy }
-    process.once('exit', this.#removeAtExit)
+    atExit(this.#removeAtExit)
     if (means.kind === 'seatbelt' && allowed.length > 0) this.#openHostProxy()
   }
 
@@ -246,7 +247,7 @@ class HeldCommands implements Sandbox {
 
   dispose(): void {
     this.#hostProxy?.close()
-    process.off('exit', this.#removeAtExit)
+    notAtExit(this.#removeAtExit)
     this.#remove()
   }
 

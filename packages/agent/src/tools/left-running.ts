@@ -17,6 +17,11 @@ export class LeftRunning {
     return this.#tasks.get(task)
   }
 
+  /** It lives on, and that was told. */
+  has(task: BackgroundTask): boolean {
+    return this.#tasks.has(task)
+  }
+
   /** The pipe of something that goes on. A process that writes into a pipe without a reader is ended by that. */
   addPipe(pipe: Readable | undefined): void {
     if (pipe !== undefined) this.#pipes.add(pipe)

@@ -1,3 +1,4 @@
+import { atExit, notAtExit } from '../at-exit.ts'
 import type { Readable } from 'node:stream'
 import { detachedOf, endGroup, isRunning, type ProcessGroup, signalGroup } from './process-group.ts'
 
@@ -36,7 +37,7 @@ export class ProcessTable {
   }
 
   add(group: ProcessGroup, origin: Origin = unnamed): void {
-    if (this.#groups.size === 0) process.once('exit', this.#killAll)
+    if (this.#groups.size === 0) atExit(this.#killAll)
     this.#groups.set(group, origin)
   }
 
@@ -80,7 +81,7 @@ export class ProcessTable {
   /** This group is nobody's any more: it lives on. */
   leave(group: ProcessGroup): void {
     this.#groups.delete(group)
-    if (this.#groups.size === 0) process.off('exit', this.#killAll)
+    if (this.#groups.size === 0) notAtExit(this.#killAll)
   }
 
   async dispose(): Promise<void> {

@@ -125,7 +125,7 @@ export class Workspace {
 
   /** Commands that still run and that nobody was told of, for a program that has to end them. */
   async unnamed(): Promise<readonly string[]> {
-    const { running } = this.tasks
+    const running = this.tasks.running.filter((task) => !this.left.has(task))
     const { leftBehind } = this.processes
     if (running.length + leftBehind.length === 0) return []
     const { shownCommand } = await import('./task-words.ts')
