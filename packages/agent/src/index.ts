@@ -7,6 +7,12 @@ export { createAgentTool, type AgentInput, type AgentToolOptions } from './agent
 export { generalAgent, type AgentDefinition } from './agents/definition.ts'
 export { modeOfAgent } from './agents/mode-of-agent.ts'
 export { hasAgents, hasBriefing, ownSkillFolders, type BriefingPlaces } from './instructions/places.ts'
+export { commandEnvironment, type CommandEnvironmentOptions } from './coding-agent/command-environment.ts'
+export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
+export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
+export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
+export type { SessionAgentsOptions } from './agents/read-agents.ts'
+export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
   createFitImage,

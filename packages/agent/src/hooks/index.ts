@@ -9,4 +9,5 @@ export {
   type ShellHook,
   type ShellHookTable,
 } from './settings.ts'
+export { settingsHooks, type SettingsHooks, type SettingsHooksOptions } from './settings-hooks.ts'
 export { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'

@@ -1,6 +1,7 @@
 // `@halting/agent/instructions`: what people write for agents, in files. An entry of its own, so that a run without loads none of it.
 export { agentsOfJson, type AgentDefinitions, readAgentDefinitions } from '../agents/read-definitions.ts'
 export { agentsFileFor } from './agents-file.ts'
+export { type Briefing, type BriefingOptions, readBriefing } from './briefing.ts'
 export { readWrittenPrompts, type WrittenPrompt, type WrittenPrompts } from './commands.ts'
 export { commandIn, type Expanded, expanded, headOffer, type Substitution } from './expand-prompt.ts'
 export { tellingFolders } from './folder-instructions.ts'

@@ -2,7 +2,7 @@ export const outputFormats = ['text', 'json', 'stream-json'] as const
 export type OutputFormat = (typeof outputFormats)[number]
 
 export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions'] as const
-export type PermissionModeName = (typeof permissionModes)[number]
+type PermissionModeName = (typeof permissionModes)[number]
 
 export const errorPolicies = ['continue', 'tools', 'hooks', 'all'] as const
 export type ErrorPolicyName = (typeof errorPolicies)[number]

@@ -1,5 +1,5 @@
 import type { MessageContent, QueryOptions, SdkMessage } from '@halting/core'
-import { backgroundOf, type SessionJournal, type Settings } from '@halting/agent'
+import { backgroundOf, endSession, type SessionJournal, type Settings } from '@halting/agent'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import { readPiped } from '../io/stdin.ts'
@@ -183,25 +183,19 @@ async function hooksOf(session: HookSession, options: QueryOptions): Promise<Ses
   return openHooks(session, options)
 }
 
-/** The last hooks run held too: before the sandbox is gone, and when no command is left. */
 function disposalOf(
   { toolbox: { workspace }, servers, program: { output } }: Called,
   hooks: SessionHooks | undefined,
 ): Disposal {
   return {
     begun: (engine) => servers?.attach(engine),
-    async dispose() {
-      try {
-        await workspace.letGo()
-        // The run broke: what it does at its end was not done.
-        const unnamed = await workspace.unnamed()
-        if (unnamed.length > 0) output.err(told(`stopped with the run: ${unnamed.join('; ')}.`))
-        await Promise.all([workspace.processes.dispose(), servers?.end()])
-        await hooks?.end()
-      } finally {
-        await workspace.dispose()
-      }
-    },
+    dispose: () =>
+      endSession({
+        workspace,
+        servers,
+        hooks,
+        onStopped: (commands) => output.err(told(`stopped with the run: ${commands.join('; ')}.`)),
+      }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type HookLine, readHooks, settingsHookPrefix, ShellHooks } from '@halting/agent/hooks'
+import { type HookLine, settingsHookPrefix, settingsHooks, type ShellHooks } from '@halting/agent/hooks'
 import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
@@ -36,35 +36,32 @@ export interface SessionHooks {
 export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
   const { flags, program, toolbox, chosen, journal, settings } = session
   const { cwd, output } = program
-  const { hooks, warnings } = readHooks(settings.hooks)
-  for (const warning of warnings) output.err(told(warning))
-  const all = Object.values(hooks).flat()
-  if (all.length === 0) return undefined
   const lines = new HookLines(chosen.sessionId, flags.includeHookEvents === true)
-  const { permissions } = toolbox
-  const shell = new ShellHooks({
-    hooks,
-    sessionId: chosen.sessionId,
-    transcriptPath: journal?.path ?? sessionFile({ ...whose(program), sessionId: chosen.sessionId }),
-    cwd,
-    // Without keys, as commands have it.
-    env: toolbox.workspace.env,
-    sandbox: () => toolbox.workspace.sandbox,
-    permissionMode: () => permissions.mode,
-    model: options.model.id,
-    source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
-    tell: (line) => lines.take(line),
-    note: (text) => output.err(told(oneLine(text, Infinity))),
-    ...(journal !== undefined && { flush: async () => journal.log.flush() }),
-  })
-  const whenAsked = flags.onAsk === 'defer' ? 'ask' : 'deny'
+  const found = settingsHooks(
+    {
+      settings: settings.hooks,
+      permissions: toolbox.permissions,
+      whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
+      warn: (warning) => output.err(told(warning)),
+      sessionId: chosen.sessionId,
+      transcriptPath: journal?.path ?? sessionFile({ ...whose(program), sessionId: chosen.sessionId }),
+      cwd,
+      // Without keys, as commands have it.
+      env: toolbox.workspace.env,
+      sandbox: () => toolbox.workspace.sandbox,
+      model: options.model.id,
+      source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
+      tell: (line) => lines.take(line),
+      note: (text) => output.err(told(oneLine(text, Infinity))),
+      ...(journal !== undefined && { flush: async () => journal.log.flush() }),
+    },
+    options,
+  )
+  if (found === undefined) return undefined
+  const { shell } = found
   return {
     signal: shell.signal,
-    options: {
-      hooks: [...(options.hooks ?? []), ...shell.hooks],
-      stopHooks: [...(options.stopHooks ?? []), ...shell.stopHooks],
-      permissions: shell.permissions(shell.has('PermissionRequest') ? permissions.asking : permissions, whenAsked),
-    },
+    options: found.options,
     watch: (watcher) => ({
       ...lines.watch(watcher),
       hear(event) {

@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { redactedTool, redactSecrets, type Settings } from '@halting/agent'
-import { type McpServerEntry, McpServers, type McpServerStatus, readMcpServer } from '@halting/agent/mcp'
-import { isAgentTool, isJsonObject, messageOf } from '@halting/core/adapters'
-import type { AnyTool, JsonObject, QueryEngine, QueryOptions } from '@halting/core'
+import type { Settings } from '@halting/agent'
+import {
+  type McpServerEntry,
+  openServers as open,
+  readMcpServer,
+  serversOf,
+  type SessionServers as AgentServers,
+} from '@halting/agent/mcp'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import type { JsonObject, QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -27,10 +33,7 @@ export async function serverEntries(
   for (const given of mcpConfig)
     for (const [name, server] of Object.entries(await serversGiven(given, cwd)))
       if (!entries.has(name)) entries.set(name, { name, server: readMcpServer(server, env) })
-  for (const { name, server, scope } of strictMcpConfig === true ? [] : mcpServers)
-    if (!entries.has(name))
-      entries.set(name, { name, server: readMcpServer(server, scope === 'project' ? toolEnv : env) })
-  return [...entries.values()]
+  return serversOf([...entries.values()], strictMcpConfig === true ? [] : mcpServers, { env, commandEnv: toolEnv })
 }
 
 async function serversGiven(given: string, cwd: string): Promise<Readonly<Record<string, JsonObject>>> {
@@ -53,17 +56,9 @@ async function serversGiven(given: string, cwd: string): Promise<Readonly<Record
 }
 
 /** The servers of a run of the program. */
-export interface SessionServers {
-  readonly options: Required<Pick<QueryOptions, 'moreTools'>>
+export interface SessionServers extends Omit<AgentServers, 'begin'> {
   /** Waits as long as the first request does; then says what `init` tells, and what is wrong on stderr. */
   begin(): Promise<NonNullable<QueryOptions['init']>>
-  /** Shows the engine's model the tools there are, and those that come. */
-  attach(engine: QueryEngine): void
-  /** What a prompt stands for. @throws UsageError for one that its server does not have */
-  prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
-  /** How each is once it has answered or failed. */
-  settled(): Promise<readonly McpServerStatus[]>
-  end(): Promise<void>
 }
 
 export interface ServersSession {
@@ -77,47 +72,14 @@ export interface ServersSession {
 /** Connects to all at once, and waits for none. */
 export function openServers({ entries, toolbox, settings, program, contextWindow }: ServersSession): SessionServers {
   const { workspace, permissions } = toolbox
-  const servers = new McpServers({
-    servers: entries,
-    cwd: workspace.cwd,
-    directories: workspace.directories,
-    env: workspace.env,
-    sandbox: workspace.sandbox,
-    fitImage: workspace.fitImage,
-    version: versionOf(program),
-    hides: (name) => permissions.toolsHiddenByDeny([name]).length > 0,
-    ...(contextWindow !== undefined && { contextWindow }),
-  })
-  const redacted = new WeakMap<AnyTool, AnyTool>()
-  const withoutSecrets = (tool: AnyTool): AnyTool => {
-    if (isAgentTool(tool)) return tool
-    const made = redacted.get(tool) ?? redactedTool(tool, redactSecrets)
-    redacted.set(tool, made)
-    return made
-  }
+  const redacts = settings.redactSecrets === true
+  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version: versionOf(program) })
   return {
-    options: {
-      moreTools(name) {
-        const tool = servers.tool(name)
-        return tool === undefined || settings.redactSecrets !== true ? tool : withoutSecrets(tool)
-      },
-    },
+    ...servers,
     async begin() {
-      await servers.ready()
-      for (const { name, status, problem } of servers.statuses) {
-        if (status === 'connected') continue
-        const why = status === 'pending' ? 'it has not answered yet; its tools come when it does' : (problem ?? status)
-        program.output.err(told(oneLine(`the MCP server ${name} is not there: ${why}.`, Infinity)))
-      }
-      return {
-        mcp_servers: servers.statuses.map(({ name, status }) => ({ name, status })),
-        slash_commands: servers.promptNames,
-      }
-    },
-    attach(engine) {
-      const show = (): void => engine.set({ tools: servers.names })
-      show()
-      servers.onChange(show)
+      const { init, problems } = await servers.begin()
+      for (const problem of problems) program.output.err(told(oneLine(problem, Infinity)))
+      return init
     },
     async prompt(text, signal) {
       try {
@@ -126,10 +88,5 @@ export function openServers({ entries, toolbox, settings, program, contextWindow
         throw new UsageError(messageOf(thrown))
       }
     },
-    async settled() {
-      await servers.settled()
-      return servers.statuses
-    },
-    end: () => servers.dispose(),
   }
 }

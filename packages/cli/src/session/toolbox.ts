@@ -3,33 +3,22 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import {
   createCodingTools,
-  createPermissions,
   createPersonTools,
-  createResultFiles,
   type FileCheckpoints,
-  homeFolder,
-  ownSkillFolders,
-  permissionModes,
-  type PermissionSettings,
-  type ResultFiles,
-  type RulePermissions,
+  openWorkspace,
+  type SessionWorkspace,
   type Settings,
-  Workspace,
 } from '@halting/agent'
 import type { AnyTool } from '@halting/core'
-import type { Flags, PermissionModeName } from '../flags/flags.ts'
+import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
 import { UsageError } from '../usage-error.ts'
 import { placesOf } from './briefing-places.ts'
 import { toolEnvironment } from './tool-environment.ts'
 
 /** The tools of a session, the rules about them, and what they work on. */
-export interface Toolbox {
-  readonly workspace: Workspace
-  readonly permissions: RulePermissions
+export interface Toolbox extends SessionWorkspace {
   readonly sessionId: string
-  /** Where results go that are too large to be shown whole. */
-  readonly resultFiles: ResultFiles
   /** What the model is shown: without what a bare deny rule or `--tools` takes away. */
   readonly tools: readonly AnyTool[]
   /** Neither a bare deny rule nor `--tools` takes it away. */
@@ -44,7 +33,7 @@ interface ToolboxSession {
   readonly checkpoints?: FileCheckpoints
 }
 
-/** @throws UsageError and PermissionRuleError for flags that cannot be served. */
+/** @throws UsageError, ConfigurationError and PermissionRuleError for flags that cannot be served. */
 export function openToolbox(
   flags: Flags,
   cwd: string,
@@ -53,45 +42,19 @@ export function openToolbox(
   session: ToolboxSession = { sessionId: flags.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {
   const { sessionId } = session
-  const rules = settings.permissions
-  const additionalDirectories = [
-    ...(flags.addDir ?? []).map((path) => directoryOf(path, cwd)),
-    ...(rules?.additionalDirectories ?? []),
-  ]
-  const { checkpoints } = session
-  const resultFiles = createResultFiles({ cwd, sessionId, home: homeFolder(env), env })
-  const workspace = new Workspace({
-    cwd,
-    additionalDirectories,
+  const { workspace, permissions, resultFiles } = openWorkspace({
+    places: placesOf({ flags, env }, cwd),
+    sessionId,
+    settings,
     env: toolEnvironment(env, [...(flags.passEnv ?? []), ...(settings.passEnvironment ?? [])]),
-    judged: (callId) => permissions.judgedPath(callId),
-    hides: (path) => permissions.deniesReading(path),
-    spoolFolder: resultFiles.spoolFolder,
-    web: { privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== '') },
-    ...(checkpoints !== undefined && { checkpoints }),
-  })
-  const permissions = createPermissions({
-    cwd,
-    additionalDirectories,
-    readableFolders: [
-      ...resultFiles.readableFolders,
-      ...session.readableFolders,
-      ...ownSkillFolders(placesOf({ flags, env }, cwd)),
-    ],
-    mode: modeOf(flags, rules),
-    ...(rules?.disableBypassPermissionsMode === true && {
-      modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
-    }),
-    allow: [...(flags.allowedTools ?? []), ...(rules?.allow ?? [])],
-    hasFixedAllow: settings.allowManagedPermissionRulesOnly === true,
-    deny: [...(flags.disallowedTools ?? []), ...(rules?.deny ?? [])],
-    ask: rules?.ask ?? [],
-    // There is one once the settings are read.
-    sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
-    shellDirectory: () => workspace.shellDirectory,
-    env: workspace.env,
+    additionalDirectories: (flags.addDir ?? []).map((path) => directoryOf(path, cwd)),
+    readableFolders: session.readableFolders,
+    mode: flags.dangerouslySkipPermissions === true ? 'bypassPermissions' : flags.permissionMode,
+    allow: flags.allowedTools ?? [],
+    deny: flags.disallowedTools ?? [],
     // Nobody is there to answer; with `defer` somebody comes later.
     whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
+    checkpoints: session.checkpoints,
   })
   // Where nobody answers, a question would only cost a turn.
   const all = [...createCodingTools(workspace), ...(flags.onAsk === 'defer' ? createPersonTools() : [])]
@@ -107,20 +70,6 @@ export function openToolbox(
     tools: all.filter(({ name }) => isShown(name)),
     mayStartAgents: isShown('Agent'),
   }
-}
-
-/** @throws UsageError for a mode that the settings forbid. */
-function modeOf(
-  { permissionMode, dangerouslySkipPermissions }: Flags,
-  { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
-): PermissionModeName {
-  const asked = dangerouslySkipPermissions === true ? 'bypassPermissions' : permissionMode
-  const mode = asked ?? defaultMode ?? 'default'
-  if (isForbidden !== true || mode !== 'bypassPermissions') return mode
-  if (asked === undefined) return 'default'
-  throw new UsageError(
-    'bypassPermissions is forbidden by permissions.disableBypassPermissionsMode in the settings; halting config tells in which.',
-  )
 }
 
 function wantedTools(

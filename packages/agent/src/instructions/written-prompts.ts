@@ -1,20 +1,17 @@
-import {
-  type BriefingTrust,
-  expanded,
-  type Expanded,
-  headOffer,
-  runWritten,
-  type WrittenPrompt,
-} from '@halting/agent/instructions'
 import { messageOf } from '@halting/core/adapters'
-import type { Toolbox } from './toolbox.ts'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import type { WrittenPrompt } from './commands.ts'
+import { expanded, type Expanded, headOffer } from './expand-prompt.ts'
+import type { BriefingTrust } from './offers.ts'
+import { runWritten } from './run-written.ts'
 
 /** The text of a command or skill as it is sent, with the rules that it brings in force from here on. */
 export async function expandWritten(
   prompt: WrittenPrompt,
   given: string,
   trust: BriefingTrust,
-  { workspace, permissions }: Toolbox,
+  { workspace, permissions }: { readonly workspace: Workspace; readonly permissions: RulePermissions },
   signal: AbortSignal,
 ): Promise<Expanded> {
   const notes: string[] = []

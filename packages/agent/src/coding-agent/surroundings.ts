@@ -1,5 +1,5 @@
 import { platform, release } from 'node:os'
-import type { Toolbox } from './toolbox.ts'
+import type { Workspace } from '../tools/workspace.ts'
 
 /** Where a session works. */
 export interface Place {
@@ -10,7 +10,7 @@ export interface Place {
   readonly date: string
 }
 
-export function surroundingsOf({ workspace }: Pick<Toolbox, 'workspace'>): Place {
+export function surroundingsOf(workspace: Workspace): Place {
   return {
     cwd: workspace.cwd,
     directories: workspace.directories,

@@ -1,36 +1,43 @@
-import { type AgentDefinition, generalAgent, modeOfAgent } from '@halting/agent'
-import { agentsOfJson, briefingTrust, readAgentDefinitions } from '@halting/agent/instructions'
 import type { Model } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { oneLine } from '../io/figures.ts'
-import { UsageError } from '../usage-error.ts'
-import { placesOf } from './briefing-places.ts'
-import { checkModelName } from './model-names.ts'
-import { type RunSettings, trustedBy } from './run-settings.ts'
-import type { Toolbox } from './toolbox.ts'
+import { briefingTrust, readAgentDefinitions } from '../instructions/index.ts'
+import type { BriefingPlaces } from '../instructions/places.ts'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import { type AgentDefinition, generalAgent } from './definition.ts'
+import { modeOfAgent } from './mode-of-agent.ts'
 
 // Loaded where somebody described agents, and only there.
 
-interface Asked {
-  readonly asked: ReadonlyMap<string, Model>
+export interface SessionAgentsOptions {
+  readonly places: BriefingPlaces
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  /** What trusts the folder for this session; the records decide when absent. */
+  readonly trustedBy: string | undefined
+  /** Before those of files. */
+  readonly given: readonly AgentDefinition[]
+  /** Models that may be asked. */
+  readonly models: readonly Model[]
+  /** Another one, by a name that people know. It throws for one that cannot be asked. */
   readonly modelNamed: (name: string) => Model
+  /** What people wrote for all agents. */
+  readonly instructions: string
 }
 
-/** @throws UsageError for `--agents` that cannot be read. */
-export async function readAgents(
-  run: RunSettings,
-  cwd: string,
-  { permissions }: Toolbox,
-  { asked, modelNamed }: Asked,
-): Promise<{
+export interface Definitions {
   readonly all: readonly AgentDefinition[]
   readonly warnings: readonly string[]
+  /** Models that may be asked, by the names that people gave them. */
   readonly asked: ReadonlyMap<string, Model>
-}> {
-  const { flags, env } = run
-  const places = placesOf(run, cwd)
-  const trust = briefingTrust({ cwd, home: places.home, env, once: trustedBy(flags, env) })
-  const given = flags.agents === undefined ? [] : givenAgents(flags.agents, cwd)
+}
+
+export async function readAgents(
+  { places, permissions, trustedBy, given, modelNamed }: SessionAgentsOptions,
+  asked: ReadonlyMap<string, Model>,
+): Promise<Definitions> {
+  const { cwd, env, home } = places
+  const trust = briefingTrust({ cwd, home, env, once: trustedBy })
   const found = await readAgentDefinitions({
     ...places,
     given,
@@ -45,39 +52,23 @@ export async function readAgents(
       warnings.push(
         `permissionMode: ${mode} of the agent ${name} (${path}) does not count in this session: it would be looser.`,
       )
-    return withModel(definition, { models, modelNamed, env, warnings })
+    return withModel(definition, { models, modelNamed, warnings })
   })
   const hasGeneral = all.some(({ name }) => name === generalAgent.name)
-  return {
-    all: hasGeneral ? all : [generalAgent, ...all],
-    warnings: warnings.map((line) => oneLine(line, 500)),
-    asked: models,
-  }
-}
-
-function givenAgents(json: string, cwd: string): readonly AgentDefinition[] {
-  try {
-    return agentsOfJson(json, cwd)
-  } catch (thrown) {
-    throw new UsageError(
-      `What --agents gives ${messageOf(thrown)}. It takes JSON: {"name": {"description": "…", "prompt": "…"}}.`,
-    )
-  }
+  return { all: hasGeneral ? all : [generalAgent, ...all], warnings, asked: models }
 }
 
 interface Naming {
   readonly models: Map<string, Model>
   readonly modelNamed: (name: string) => Model
-  readonly env: RunSettings['env']
   readonly warnings: string[]
 }
 
 /** Of a model that cannot be asked here it is told, and the agent has that of its parent. */
-function withModel(definition: AgentDefinition, { models, modelNamed, env, warnings }: Naming): AgentDefinition {
+function withModel(definition: AgentDefinition, { models, modelNamed, warnings }: Naming): AgentDefinition {
   const { model: name, ...others } = definition
   if (name === undefined || models.has(name)) return definition
   try {
-    checkModelName(name, env)
     const made = modelNamed(name)
     // The same one under another name is asked as it is.
     models.set(name, [...models.values()].find(({ id }) => id === made.id) ?? made)

@@ -1,0 +1,48 @@
+import type { AnyTool } from '@halting/core'
+import { surroundingsOf } from '../coding-agent/surroundings.ts'
+import { surroundingsText } from '../coding-agent/system-prompt.ts'
+import { hasAgents } from '../instructions/places.ts'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import { createAgentTool } from './agent-tool.ts'
+import { generalAgent } from './definition.ts'
+import type { Definitions, SessionAgentsOptions } from './read-agents.ts'
+
+/** The subagents of a session. */
+export interface SessionAgents {
+  /** Starts them. */
+  readonly tool: AnyTool
+  readonly names: readonly string[]
+  /** What a person should know: files that are broken, and what does not count. */
+  readonly warnings: readonly string[]
+}
+
+/** The agents that the model may start. Nothing is loaded where nobody described any. */
+export async function sessionAgents(options: SessionAgentsOptions): Promise<SessionAgents> {
+  const { workspace, permissions } = options
+  const { all, warnings, asked } = await definitionsOf(options)
+  const { redact = (shown: string) => shown } = workspace
+  const definitions = all.filter(({ name }) => !isDenied(name, permissions))
+  const tool = createAgentTool({
+    definitions,
+    mode: () => permissions.mode,
+    surroundings: [surroundingsText(surroundingsOf(workspace)), redact(options.instructions)]
+      .filter(Boolean)
+      .join('\n\n'),
+    models: asked,
+  })
+  return { tool, names: definitions.map(({ name }) => name), warnings }
+}
+
+async function definitionsOf(options: SessionAgentsOptions): Promise<Definitions> {
+  const asked = new Map(options.models.map((one) => [one.id, one]))
+  if (options.given.length === 0 && !hasAgents(options.places)) return { all: [generalAgent], warnings: [], asked }
+  const { readAgents } = await import('./read-agents.ts')
+  return readAgents(options, asked)
+}
+
+/** An agent that a rule denies is not shown. */
+function isDenied(name: string, permissions: RulePermissions): boolean {
+  const call = { type: 'tool_use', id: 'agent', name: 'Agent', input: { subagent_type: name } } as const
+  const tool = { name: 'Agent', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
+  return permissions.denies({ call, tool, readOnly: false }) !== undefined
+}

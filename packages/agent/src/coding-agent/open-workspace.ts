@@ -1,0 +1,91 @@
+import { ConfigurationError } from '@halting/core'
+import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
+import { type BriefingPlaces, ownSkillFolders } from '../instructions/places.ts'
+import { createPermissions, type RulePermissions } from '../permissions/permissions.ts'
+import { type PermissionMode, permissionModes } from '../permissions/rule-book.ts'
+import type { RuleText } from '../permissions/rule.ts'
+import { createResultFiles, type ResultFiles } from '../session/result-files.ts'
+import type { PermissionSettings, Settings } from '../settings/merge.ts'
+import type { Environment } from '../tools/limits.ts'
+import { Workspace } from '../tools/workspace.ts'
+
+/** Whose workspace it is, and what settings and a program say of it. */
+export interface OpenWorkspaceOptions {
+  /** Where the session works, and where a person keeps what they wrote for agents. */
+  readonly places: BriefingPlaces
+  readonly sessionId: string
+  readonly settings: Settings
+  /** The environment of commands, such as `commandEnvironment` gives it. */
+  readonly env: Environment
+  /** Beside those of the settings; absolute. */
+  readonly additionalDirectories?: readonly string[]
+  /** Folders of results that it may read although they are not its own. */
+  readonly readableFolders?: readonly string[]
+  /** In place of that of the settings. */
+  readonly mode?: PermissionMode | undefined
+  /** Before those of the settings. */
+  readonly allow?: readonly RuleText[]
+  readonly deny?: readonly RuleText[]
+  /** What comes of a call that a person would have to allow. */
+  readonly whenAsked: 'deny' | 'ask'
+  readonly checkpoints?: FileCheckpoints | undefined
+}
+
+/** What the tools of a session work on, and the rules about them. */
+export interface SessionWorkspace {
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  /** Where results go that are too large to be shown whole. */
+  readonly resultFiles: ResultFiles
+}
+
+/** @throws ConfigurationError for a mode that the settings forbid, and for rules that cannot be read. */
+export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
+  const { places, sessionId, settings, checkpoints } = options
+  const { cwd, env } = places
+  const rules = settings.permissions
+  const additionalDirectories = [...(options.additionalDirectories ?? []), ...(rules?.additionalDirectories ?? [])]
+  const resultFiles = createResultFiles({ cwd, sessionId, home: places.home, env })
+  const workspace = new Workspace({
+    cwd,
+    additionalDirectories,
+    env: options.env,
+    judged: (callId) => permissions.judgedPath(callId),
+    hides: (path) => permissions.deniesReading(path),
+    spoolFolder: resultFiles.spoolFolder,
+    web: { privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== '') },
+    ...(checkpoints !== undefined && { checkpoints }),
+  })
+  const permissions = createPermissions({
+    cwd,
+    additionalDirectories,
+    readableFolders: [...resultFiles.readableFolders, ...(options.readableFolders ?? []), ...ownSkillFolders(places)],
+    mode: modeOf(options.mode, rules),
+    ...(rules?.disableBypassPermissionsMode === true && {
+      modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
+    }),
+    allow: [...(options.allow ?? []), ...(rules?.allow ?? [])],
+    hasFixedAllow: settings.allowManagedPermissionRulesOnly === true,
+    deny: [...(options.deny ?? []), ...(rules?.deny ?? [])],
+    ask: rules?.ask ?? [],
+    // There is one once the settings are read.
+    sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
+    shellDirectory: () => workspace.shellDirectory,
+    env: workspace.env,
+    whenAsked: options.whenAsked,
+  })
+  return { workspace, permissions, resultFiles }
+}
+
+/** @throws ConfigurationError for a mode that the settings forbid. */
+function modeOf(
+  asked: PermissionMode | undefined,
+  { defaultMode, disableBypassPermissionsMode: isForbidden }: Partial<PermissionSettings> = {},
+): PermissionMode {
+  const mode = asked ?? defaultMode ?? 'default'
+  if (isForbidden !== true || mode !== 'bypassPermissions') return mode
+  if (asked === undefined) return 'default'
+  throw new ConfigurationError(
+    'bypassPermissions is forbidden by permissions.disableBypassPermissionsMode in the settings; halting config tells in which.',
+  )
+}

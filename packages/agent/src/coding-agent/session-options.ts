@@ -1,0 +1,68 @@
+import type { AnyTool, QueryOptions } from '@halting/core'
+import { isAgentTool } from '@halting/core/adapters'
+import type { Briefing } from '../instructions/briefing.ts'
+import { imageAdvice } from '../media/fit-image.ts'
+import { createPrepareContent } from '../media/prepare-content.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import type { SessionWorkspace } from './open-workspace.ts'
+import { surroundingsOf } from './surroundings.ts'
+import { systemPrompt } from './system-prompt.ts'
+
+/** What a session is made of. */
+export interface SessionParts extends SessionWorkspace {
+  readonly tools: readonly AnyTool[]
+  /** Starts subagents; undefined where there are none. */
+  readonly agentTool: AnyTool | undefined
+  /** What people wrote for agents. */
+  readonly briefing: Briefing | undefined
+  /** Nothing that a tool shows has a secret of a known form. */
+  readonly redacts: boolean
+  /** In place of the system prompt of the coding agent. */
+  readonly system: string | undefined
+  /** Behind all else of the system prompt. */
+  readonly appended: string | undefined
+}
+
+type Made =
+  | 'system'
+  | 'tools'
+  | 'hooks'
+  | 'userContext'
+  | 'permissions'
+  | 'largeResults'
+  | 'prepareContent'
+  | 'mediaLimits'
+
+/** What the parts of a session make of the options of its runs, in the program and in other programs. */
+export async function sessionOptions(parts: SessionParts): Promise<Required<Pick<QueryOptions, Made>>> {
+  const { workspace, permissions, resultFiles, briefing } = parts
+  const leaves = briefing?.tools(parts.tools) ?? parts.tools
+  const told = parts.agentTool === undefined ? leaves : [...leaves, parts.agentTool]
+  const tools = parts.redacts ? await redacted(told, workspace) : told
+  const { redact = (shown: string) => shown } = workspace
+  const names = tools.map(({ name }) => name)
+  const ours = (): string => systemPrompt({ ...surroundingsOf(workspace), tools: names })
+  const entries = Object.entries(briefing?.entries ?? {})
+  return {
+    system: [parts.system ?? ours(), redact(briefing?.system ?? ''), parts.appended]
+      .filter((part) => part !== undefined && part !== '')
+      .join('\n\n'),
+    tools,
+    hooks: briefing?.hooks ?? [],
+    userContext: Object.fromEntries(entries.map(([name, text]) => [name, redact(text)])),
+    permissions,
+    largeResults: resultFiles,
+    prepareContent: createPrepareContent(workspace.fitImage),
+    mediaLimits: { advice: imageAdvice },
+  }
+}
+
+/** Nothing that a tool shows has a secret of a known form: not to the model, not to hooks, not on disk. Loaded where that is wanted. */
+async function redacted(tools: readonly AnyTool[], workspace: Workspace): Promise<readonly AnyTool[]> {
+  const [{ redactSecrets }, { redactedTool }] = await Promise.all([
+    import('../redact/secrets.ts'),
+    import('../redact/redacted-tools.ts'),
+  ])
+  workspace.redact = redactSecrets
+  return tools.map((tool) => (isAgentTool(tool) ? tool : redactedTool(tool, redactSecrets)))
+}

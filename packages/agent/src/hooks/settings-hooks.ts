@@ -1,0 +1,39 @@
+import type { QueryOptions } from '@halting/core'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import type { HookSettings } from '../settings/hook-settings.ts'
+import { readHooks } from './settings.ts'
+import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
+
+export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
+  readonly settings: HookSettings | undefined
+  readonly permissions: RulePermissions
+  /** What comes of a call that a person would have to allow, once hooks were asked. */
+  readonly whenAsked: 'deny' | 'ask'
+  /** Told what is wrong in the settings. */
+  readonly warn: (warning: string) => void
+}
+
+/** The hooks of the settings in a session, and the options of its runs with them. */
+export interface SettingsHooks {
+  readonly shell: ShellHooks
+  readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
+}
+
+/** Undefined where the settings hold none that is called. */
+export function settingsHooks(
+  { settings, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
+  given: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
+): SettingsHooks | undefined {
+  const { hooks, warnings } = readHooks(settings)
+  for (const warning of warnings) warn(warning)
+  if (Object.values(hooks).flat().length === 0) return undefined
+  const shell = new ShellHooks({ ...options, hooks, permissionMode: () => permissions.mode })
+  return {
+    shell,
+    options: {
+      hooks: [...(given.hooks ?? []), ...shell.hooks],
+      stopHooks: [...(given.stopHooks ?? []), ...shell.stopHooks],
+      permissions: shell.permissions(shell.has('PermissionRequest') ? permissions.asking : permissions, whenAsked),
+    },
+  }
+}

@@ -1,0 +1,110 @@
+import { type AnyTool, CallableHook, type Hook, type QueryOptions } from '@halting/core'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
+import type { Expanded } from './expand-prompt.ts'
+import { tellingFolders } from './folder-instructions.ts'
+import { gitSummary } from './git-summary.ts'
+import { type InstructionFile, readInstructions, type ReadingRules } from './instruction-files.ts'
+import { blockOf, instructionText } from './instruction-text.ts'
+import { briefingTrust } from './offers.ts'
+import type { BriefingPlaces } from './places.ts'
+import { createSkillTool, skillList } from './skill-tool.ts'
+import { expandWritten, modelOfWritten } from './written-prompts.ts'
+
+/** What a session is told that people wrote for agents: files of instructions, skills; and what git says of the folder. */
+export interface Briefing {
+  /** For the system prompt; '' for nothing. */
+  readonly system: string
+  /** By file. Each stands in `system`. */
+  readonly entries: { readonly [name: string]: string }
+  readonly hooks: readonly Hook[]
+  readonly init: NonNullable<QueryOptions['init']>
+  /** The tools that there are, with what this adds to them. */
+  tools(all: readonly AnyTool[]): readonly AnyTool[]
+  /** What a person may ask for with a slash: commands and skills. */
+  readonly commands: readonly WrittenPrompt[]
+  /** The model that a command asks for; undefined for none, or where the folder was not trusted with it. */
+  modelOf(command: WrittenPrompt, notes: string[]): Promise<string | undefined>
+  expand(command: WrittenPrompt, given: string, signal: AbortSignal): Promise<Expanded>
+  /** What was read. */
+  readonly files: readonly InstructionFile[]
+  /** What a person should know: what does not count, or is not shown whole. */
+  readonly warnings: readonly string[]
+}
+
+/** Hooks of this name are the program's own: they are not told as hooks of a person. */
+const briefingHook = 'halting:folder'
+
+export interface BriefingOptions {
+  readonly places: BriefingPlaces
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  /** What trusts the folder for this session; the records decide when absent. */
+  readonly trustedBy: string | undefined
+  readonly showsSkills: boolean
+}
+
+/** Loaded where somebody wrote something for agents, and only there. */
+export async function readBriefing(options: BriefingOptions): Promise<Briefing> {
+  const { places, permissions, workspace } = options
+  const { cwd, env, home } = places
+  // It answers while the rest is read.
+  const git = gitSummary(cwd, workspace.env)
+  const rules: ReadingRules = {
+    home,
+    mayRead: (path) => !permissions.deniesReading(path),
+    trust: briefingTrust({ cwd, home, env, once: options.trustedBy }),
+  }
+  const { files, notes, waiting } = await readInstructions({ ...places, ...rules })
+  const prompts = await readWrittenPrompts({ ...places, ...rules })
+  const commands = prompts.all.filter(({ isForPerson }) => isForPerson)
+  const isShown = permissions.toolsHiddenByDeny(['Skill']).length === 0 && options.showsSkills
+  const skills = isShown ? prompts.all.filter(({ isForModel }) => isForModel) : []
+  const expand: Briefing['expand'] = (prompt, given, signal) =>
+    expandWritten(prompt, given, rules.trust, { workspace, permissions }, signal)
+  const skillTool = createSkillTool(skills, expand)
+  const tell = tellingFolders({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
+  return {
+    system: [instructionText(files), skillList(skills)].filter((text) => text !== '').join('\n\n'),
+    entries: Object.fromEntries(files.map((file) => [file.path, blockOf(file)])),
+    hooks: [folderHook(git)],
+    init: {
+      instructions: files.map(({ path }) => path),
+      slash_commands: commands.map(({ name }) => name),
+      skills: skills.map(({ name }) => name),
+    },
+    tools: (all) => [...all.map(tell), ...(skills.length === 0 ? [] : [skillTool])],
+    commands,
+    modelOf: (command, told) => modelOfWritten(command, rules.trust, told),
+    expand,
+    files,
+    warnings: [...notes, ...prompts.notes, ...waiting.map(waitingLine)],
+  }
+}
+
+function waitingLine({ path, by }: { readonly path: string; readonly by: string }): string {
+  return `${by} would bring in ${path}, which is outside of its folder: it does not count. halting trust shows it and has it count.`
+}
+
+/**
+ * Tells once in a conversation how the repository is, and again in a later run where that has changed. A message of its own: what the cache of
+ * the service holds from before stays.
+ */
+function folderHook(git: Promise<string | undefined>): Hook {
+  return new CallableHook(
+    async (context) => {
+      const summary = await git
+      if (summary === undefined) return
+      const text = `The repository at the start of this run (told by halting, not by the user):\n${summary}`
+      const last = context
+        .state()
+        .messages()
+        .findLast(({ content }) => JSON.stringify(content).includes('(told by halting, not by the user)'))
+      const isKnown = last !== undefined && JSON.stringify(last.content).includes(JSON.stringify(text).slice(1, -1))
+      return isKnown ? undefined : context.withState(context.state().withUserMessage(text))
+    },
+    // Behind the hooks of people, who look at the prompt as the last that was said.
+    { id: briefingHook, triggers: ['beforeExecution'], priority: -1_000 },
+  )
+}

@@ -1,0 +1,124 @@
+import type { AnyTool, QueryEngine, QueryOptions } from '@halting/core'
+import { isAgentTool } from '@halting/core/adapters'
+import type { RulePermissions } from '../permissions/permissions.ts'
+import { redactedTool } from '../redact/redacted-tools.ts'
+import { redactSecrets } from '../redact/secrets.ts'
+import type { NamedServer } from '../settings/merge.ts'
+import type { Environment } from '../tools/limits.ts'
+import type { Workspace } from '../tools/workspace.ts'
+import { type McpServerEntry, readMcpServer } from './config.ts'
+import { McpServers, type McpOptions, type McpServerStatus } from './servers.ts'
+
+export interface SessionServersOptions extends Pick<McpOptions, 'elicit'> {
+  readonly entries: readonly McpServerEntry[]
+  readonly workspace: Workspace
+  readonly permissions: RulePermissions
+  /** Nothing that a tool shows has a secret of a known form. */
+  readonly redacts: boolean
+  readonly contextWindow: number | undefined
+  /** What servers are told of this program. */
+  readonly version?: string
+}
+
+/** The servers of a session. */
+export interface SessionServers {
+  readonly options: Required<Pick<QueryOptions, 'moreTools'>>
+  /** Waits as long as the first request does; then says what `init` tells, and which are not there. */
+  begin(): Promise<{
+    readonly init: NonNullable<QueryOptions['init']>
+    readonly problems: readonly string[]
+  }>
+  /** Shows the engine's model the tools there are, and those that come. */
+  attach(engine: Pick<QueryEngine, 'set'>): void
+  /** The tools that there are now. */
+  tools(): readonly AnyTool[]
+  /** What a prompt stands for. It rejects for one that its server does not have. */
+  prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
+  /** How each is once it has answered or failed. */
+  settled(): Promise<readonly McpServerStatus[]>
+  end(): Promise<void>
+}
+
+interface ServerEnvironments {
+  /** For the servers of the person. */
+  readonly env: Environment
+  /** For those of the project: the keys of models are not in it. */
+  readonly commandEnv: Environment
+}
+
+/** The servers that count: those that are given, and those of the settings whose names are free. */
+export function serversOf(
+  given: readonly McpServerEntry[],
+  ofSettings: readonly NamedServer[],
+  { env, commandEnv }: ServerEnvironments,
+): readonly McpServerEntry[] {
+  const taken = new Set(given.map(({ name }) => name))
+  return [
+    ...given,
+    ...ofSettings
+      .filter(({ name }) => !taken.has(name))
+      .map(({ name, server, scope }) => ({
+        name,
+        server: readMcpServer(server, scope === 'project' ? commandEnv : env),
+      })),
+  ]
+}
+
+/** Connects to all at once, and waits for none. */
+export function openServers(given: SessionServersOptions): SessionServers {
+  const { entries, workspace, permissions, redacts, contextWindow, version, elicit } = given
+  const servers = new McpServers({
+    servers: entries,
+    cwd: workspace.cwd,
+    directories: workspace.directories,
+    env: workspace.env,
+    sandbox: workspace.sandbox,
+    fitImage: workspace.fitImage,
+    hides: (name) => permissions.toolsHiddenByDeny([name]).length > 0,
+    ...(version !== undefined && { version }),
+    ...(elicit !== undefined && { elicit }),
+    ...(contextWindow !== undefined && { contextWindow }),
+  })
+  const redacted = new WeakMap<AnyTool, AnyTool>()
+  const withoutSecrets = (tool: AnyTool): AnyTool => {
+    if (isAgentTool(tool)) return tool
+    const made = redacted.get(tool) ?? redactedTool(tool, redactSecrets)
+    redacted.set(tool, made)
+    return made
+  }
+  const moreTools = (name: string): AnyTool | undefined => {
+    const tool = servers.tool(name)
+    return tool === undefined || !redacts ? tool : withoutSecrets(tool)
+  }
+  return {
+    options: { moreTools },
+    async begin() {
+      await servers.ready()
+      return {
+        init: {
+          mcp_servers: servers.statuses.map(({ name, status }) => ({ name, status })),
+          slash_commands: servers.promptNames,
+        },
+        problems: servers.statuses.flatMap(problemOf),
+      }
+    },
+    attach(engine) {
+      const show = (): void => engine.set({ tools: servers.names })
+      show()
+      servers.onChange(show)
+    },
+    tools: () => servers.names.flatMap((name) => moreTools(name) ?? []),
+    prompt: (text, signal) => servers.prompt(text, signal),
+    async settled() {
+      await servers.settled()
+      return servers.statuses
+    },
+    end: () => servers.dispose(),
+  }
+}
+
+function problemOf({ name, status, problem }: McpServerStatus): readonly string[] {
+  if (status === 'connected') return []
+  const why = status === 'pending' ? 'it has not answered yet; its tools come when it does' : (problem ?? status)
+  return [`the MCP server ${name} is not there: ${why}.`]
+}
