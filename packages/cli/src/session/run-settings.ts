@@ -1,4 +1,6 @@
 import {
+  decidedBefore,
+  environmentWith,
   homeFolder,
   type LoadedSettings,
   loadSettings,
@@ -22,14 +24,6 @@ export interface RunSettings extends LoadedSettings {
 
 export const noSettings: LoadedSettings = { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
 
-/** These say where settings and records of trust are: they were read by then. */
-const decidedBefore: ReadonlySet<string> = new Set([
-  'HOME',
-  'HALTING_CONFIG_DIR',
-  'CLAUDE_CONFIG_DIR',
-  'HALTING_TRUST_FOLDER',
-])
-
 /** @throws ConfigurationError for settings that are not right. */
 export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env' | 'cwd'>): Promise<RunSettings> {
   const loaded = await loadSettings({
@@ -44,11 +38,7 @@ export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env
   const warnings = [...loaded.warnings]
   const notice = trustNotice(loaded)
   if (notice !== undefined) warnings.push(notice)
-  const names = Object.keys(loaded.settings.env ?? {}).filter((name) => decidedBefore.has(name))
-  if (names.length > 0)
-    warnings.push(`env in settings does not set ${names.join(', ')}: set it where the program is started.`)
-  const own = Object.entries(loaded.settings.env ?? {}).filter(([name]) => !decidedBefore.has(name))
-  const merged = { ...env, ...Object.fromEntries(own) }
+  const merged = environmentWith(loaded.settings, env, warnings)
   const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
   const counting = withoutRules(withModel(flags, loaded, merged, warnings), loaded, warnings)
   return { ...loaded, origins, flags: counting, env: merged, warnings }

@@ -8,7 +8,8 @@ import type { AgentConfiguration, Capability } from './capability.ts'
 export class AgentBuilder {
   readonly #configuration: AgentConfiguration
 
-  private constructor(configuration: AgentConfiguration) {
+  /** For builders that add to this one. */
+  protected constructor(configuration: AgentConfiguration) {
     this.#configuration = configuration
   }
 
@@ -24,21 +25,31 @@ export class AgentBuilder {
 
   /** @throws ConfigurationError for what is no capability. */
   withCapability(capability: Capability): AgentBuilder {
+    return new AgentBuilder(this.configuredBy(capability))
+  }
+
+  /** @throws ConfigurationError for what is no capability. */
+  protected configuredBy(capability: Capability): AgentConfiguration {
     if (typeof fieldsOf(capability)?.['configure'] !== 'function')
       throw new ConfigurationError('A capability must have configure, as those of UseTools and UseHook do.')
-    return new AgentBuilder(capability.configure(this.#configuration))
+    return capability.configure(this.#configuration)
   }
 
   /** @throws ConfigurationError without a model, or for options that cannot be run. */
   build(): Agent {
+    const options = this.loopOptions()
+    settingsOf(options)
+    return new Agent(options)
+  }
+
+  /** All that was gathered, as `loop` takes it. @throws ConfigurationError without a model. */
+  protected loopOptions(): LoopOptions {
     const { guards, model, ...rest } = this.#configuration
     if (model === undefined) {
       throw new ConfigurationError(
         'The agent has no model. Give one: AgentBuilder.base({ model }) or .withCapability(new UseModel(model)).',
       )
     }
-    const options: LoopOptions = { ...rest, model, stopWhen: guards }
-    settingsOf(options)
-    return new Agent(options)
+    return { ...rest, model, stopWhen: guards }
   }
 }

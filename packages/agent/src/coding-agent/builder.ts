@@ -1,0 +1,167 @@
+import {
+  type Agent,
+  type AgentConfiguration,
+  AgentBuilder,
+  type Capability,
+  ConfigurationError,
+  type LoopOptions,
+  type OutputSchema,
+  QueryEngine,
+  type QueryOptions,
+} from '@halting/core'
+import type { Background } from '@halting/core/adapters'
+import type { KeptSession } from '@halting/core/steps'
+import type { ShellHooks } from '../hooks/shell-hooks.ts'
+import type { SessionServers } from '../mcp/session-servers.ts'
+import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
+import { endSession } from './end-session.ts'
+import type { SessionWorkspace } from './open-workspace.ts'
+import type { SessionOnDisk } from './session-of.ts'
+
+/** What builders of one session share. */
+export interface OpenedSession extends SessionWorkspace {
+  readonly sessionId: string
+  /** Undefined where nothing is kept. */
+  readonly onDisk: SessionOnDisk | undefined
+  readonly shell: ShellHooks | undefined
+  readonly servers: SessionServers | undefined
+  readonly init: NonNullable<QueryOptions['init']>
+  readonly notes: readonly string[]
+  readonly onNote: ((note: string) => void) | undefined
+  /** What becomes of commands that still run when a run would end. */
+  readonly atEnd: NonNullable<BackgroundOptions['atEnd']>
+  readonly version: string
+  /** An engine is made once, and nothing runs after the end. */
+  state: 'open' | 'taken' | 'disposed'
+  /** Aborted by `dispose`: runs end then. */
+  readonly over: AbortController
+}
+
+/** Options of the engine's messages. */
+export type EngineOptions = Pick<
+  QueryOptions,
+  'includePartialMessages' | 'includeHookEvents' | 'onEvent' | 'onTerminal'
+>
+
+/**
+ * Builds agents that code in a folder: an `AgentBuilder` with tools, permissions, hooks, servers, instructions and a session.
+ * Immutable as any builder; those that come of it by `withCapability` share its workspace, and one `dispose` ends it for all.
+ */
+export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
+  readonly #session: OpenedSession
+
+  constructor(configuration: AgentConfiguration, session: OpenedSession) {
+    super(configuration)
+    this.#session = session
+  }
+
+  get sessionId(): string {
+    return this.#session.sessionId
+  }
+
+  /** What a person should know of the session as it was opened: what does not count, what is not there. */
+  get notes(): readonly string[] {
+    return this.#session.notes
+  }
+
+  /** The rules about calls, whose mode may be changed. */
+  get permissions(): SessionWorkspace['permissions'] {
+    return this.#session.permissions
+  }
+
+  override withCapability(capability: Capability): CodingAgentBuilder<Output> {
+    return new CodingAgentBuilder<Output>(this.configuredBy(capability), this.#session)
+  }
+
+  /** An agent with the tools that there are now. Its states are its caller's to keep: nothing of them is in the session on disk. */
+  override build(): Agent {
+    this.#check()
+    return super.build()
+  }
+
+  /**
+   * The engine of the session, which is on disk from its first run on. Made once.
+   * @throws ConfigurationError for options that cannot be run, for a second engine, and after `dispose`.
+   * @throws HaltingError `driver` for a session that another process writes, or whose file is damaged.
+   */
+  async engine(options: EngineOptions = {}): Promise<QueryEngine<Output>> {
+    this.#check()
+    const session = this.#session
+    if (session.state === 'taken')
+      throw new ConfigurationError('This session has an engine: one writes it. Open another session with codingAgent.')
+    session.state = 'taken'
+    const { onDisk, servers, init, sessionId } = session
+    try {
+      // Tools of servers come to it as these bring them.
+      const { steps: _, output, ...rest } = this.#interruptible(super.loopOptions())
+      const kept = await onDisk?.open(session.version)
+      const engine = new QueryEngine<Output>({
+        ...rest,
+        ...options,
+        // What answers come to is what the schema says, which came in with this type.
+        ...(output !== undefined && { output: output as OutputSchema<Output> }),
+        ...servers?.options,
+        sessionId,
+        init,
+        ...(kept !== undefined && { session: kept, background: this.#background(kept) }),
+        onTerminal(terminal) {
+          onDisk?.ended(terminal)
+          ;(options.onTerminal ?? rest.onTerminal)?.(terminal)
+        },
+      })
+      servers?.attach(engine)
+      return engine
+    } catch (thrown) {
+      await onDisk?.close()
+      session.state = 'open'
+      throw thrown
+    }
+  }
+
+  /** Ends what goes on, and all that the session started. Resolves when it is gone and everything is on disk. */
+  async dispose(): Promise<void> {
+    const session = this.#session
+    if (session.state === 'disposed') return
+    session.state = 'disposed'
+    const { workspace, servers, shell, onDisk, onNote } = session
+    try {
+      session.over.abort()
+      await onDisk?.settled()
+      await endSession({
+        workspace,
+        servers,
+        hooks: shell && { end: () => shell.end('other') },
+        onStopped: (commands) => onNote?.(`stopped with the session: ${commands.join('; ')}`),
+      })
+    } finally {
+      await onDisk?.close()
+    }
+  }
+
+  /** For `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose()
+  }
+
+  protected override loopOptions(): LoopOptions {
+    const options = this.#interruptible(super.loopOptions())
+    return { ...options, tools: [...(options.tools ?? []), ...(this.#session.servers?.tools() ?? [])] }
+  }
+
+  #background(session?: KeptSession): Background {
+    const { workspace, atEnd } = this.#session
+    return backgroundOf(workspace, { atEnd, ...(session !== undefined && { session }) })
+  }
+
+  /** A hook may want the run to end, and so does whoever disposes of the session. */
+  #interruptible(options: LoopOptions): LoopOptions {
+    const { shell, over } = this.#session
+    const signals = [options.signal, shell?.signal, over.signal].filter((signal) => signal !== undefined)
+    return { ...options, background: this.#background(), signal: AbortSignal.any(signals) }
+  }
+
+  #check(): void {
+    if (this.#session.state === 'disposed')
+      throw new ConfigurationError('This session was disposed of. Open another one with codingAgent.')
+  }
+}

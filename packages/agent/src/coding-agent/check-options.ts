@@ -1,0 +1,96 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ConfigurationError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { permissionModes } from '../permissions/rule-book.ts'
+import type { CodingAgentOptions } from './options.ts'
+
+/** What a value must be, in words; undefined where it is that. */
+type Check = (value: unknown) => string | undefined
+
+const is =
+  (what: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? undefined : what
+
+const isTexts = is('a list of texts', (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'))
+const isFlag = is('true or false', (value) => typeof value === 'boolean')
+const isText = is('a text that is not empty', (value) => typeof value === 'string' && value !== '')
+const isPlain = is('an object', isJsonObject)
+const isFunction = is('a function', (value) => typeof value === 'function')
+const isList = is('a list', Array.isArray)
+const oneOf = (names: readonly string[]): Check =>
+  is(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+
+const sources: readonly string[] = ['user', 'project', 'local']
+
+/** The options of `codingAgent` that are not those of the loop, which looks at its own. A list that is a text would be a list of letters. */
+const checks: { readonly [name: string]: Check } = {
+  model: is('a model or the name of one', (value) => typeof value === 'string' || isJsonObject(value)),
+  tools: isList,
+  hooks: isList,
+  stopHooks: isList,
+  codingTools: isTexts,
+  system: is('a text', (value) => typeof value === 'string'),
+  appendSystem: is('a text', (value) => typeof value === 'string'),
+  outputSchema: is(
+    'a Standard Schema or a JSON Schema',
+    (value) => (typeof value === 'object' && value !== null) || typeof value === 'function',
+  ),
+  settingSources: is(
+    `a list of ${sources.join(', ')}`,
+    (value) => Array.isArray(value) && value.every((one) => sources.includes(String(one))),
+  ),
+  settings: isPlain,
+  trust: isFlag,
+  permissionMode: oneOf(permissionModes),
+  allowedTools: isTexts,
+  disallowedTools: isTexts,
+  additionalDirectories: isTexts,
+  sandbox: isFlag,
+  background: oneOf(['wait', 'stop', 'keep']),
+  agents: isPlain,
+  mcpServers: is('servers by name', (value) => isJsonObject(value) && Object.values(value).every(isJsonObject)),
+  elicit: isFunction,
+  sessionId: isText,
+  resume: is(
+    "a session's id or { newest: true }",
+    (value) => (typeof value === 'string' && value !== '') || (isJsonObject(value) && value['newest'] === true),
+  ),
+  persistSession: isFlag,
+  env: is('an environment, such as process.env', (value) => typeof value === 'object' && value !== null),
+  onNote: isFunction,
+}
+
+/** Options of the loop that a session brings itself, with what is to be given in their place. */
+const brought: { readonly [name: string]: string } = {
+  permissions: 'Give allowedTools, disallowedTools and permissionMode.',
+  stopWhen: 'Register each guard: .withCapability(new UseHook(guard)).',
+  output: 'Give outputSchema.',
+  steps: 'Leave it out: persistSession says whether the session is kept.',
+  moreTools: 'Give tools or mcpServers.',
+}
+
+/** Plain JavaScript may give anything. Returns the folder. @throws ConfigurationError for what cannot be served. */
+export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additionalDirectories'>): string {
+  const given: unknown = options
+  if (!isJsonObject(given)) throw new ConfigurationError('codingAgent must be given an object, such as { cwd }.')
+  for (const [name, instead] of Object.entries(brought))
+    if (given[name] !== undefined) throw new ConfigurationError(`codingAgent has no option ${name}. ${instead}`)
+  for (const [name, check] of Object.entries(checks)) {
+    const problem = given[name] === undefined ? undefined : check(given[name])
+    if (problem !== undefined) throw new ConfigurationError(`${name} of codingAgent must be ${problem}.`)
+  }
+  const { cwd } = options
+  if (!isFolder(cwd))
+    throw new ConfigurationError(`cwd must be a folder that is there, but it is ${JSON.stringify(cwd)}.`)
+  const folder = resolve(cwd)
+  const stranger = options.additionalDirectories?.find((path) => !isFolder(resolve(folder, path)))
+  if (stranger !== undefined)
+    throw new ConfigurationError(`additionalDirectories takes folders that are there; "${stranger}" is not.`)
+  return folder
+}
+
+function isFolder(path: unknown): boolean {
+  return typeof path === 'string' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}

@@ -1,0 +1,71 @@
+import type { FromJsonSchema, JsonObject, LoopOptions, Model, OutputSchema, StandardSchema } from '@halting/core'
+import type { StandardOutput } from '@halting/core/adapters'
+import type { McpServerConfig } from '../mcp/config.ts'
+import type { McpOptions } from '../mcp/servers.ts'
+import type { PermissionMode } from '../permissions/rule-book.ts'
+import type { SettingSource } from '../settings/places.ts'
+import type { BackgroundOptions } from '../tools/background.ts'
+import type { Environment } from '../tools/limits.ts'
+
+/** What an answer must fit: a schema of zod, valibot, arktype or any other Standard Schema, or a JSON Schema. */
+export type AnswerSchema = StandardSchema | JsonObject
+
+/** The type of the answers that fit. */
+export type AnswerOf<Schema extends AnswerSchema> = Schema extends StandardSchema
+  ? StandardOutput<Schema>
+  : FromJsonSchema<Schema>
+
+type OfTheLoop = Omit<
+  LoopOptions,
+  'model' | 'stopWhen' | 'permissions' | 'steps' | 'output' | 'moreTools' | 'background'
+>
+
+/** What `codingAgent` is given: where it works, and what differs from the program; and every option of `loop` that is no part of that. */
+export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> extends OfTheLoop {
+  /** The folder that it works in. */
+  readonly cwd: string
+  /** A model, or the name of one that is reached as the environment says; that of the environment and the settings when absent. */
+  readonly model?: Model | string
+  /** Tools beside those of the coding agent. One of the same name takes its place. */
+  readonly tools?: LoopOptions['tools']
+  /** Names of the coding agent's own tools that it has; all when absent. */
+  readonly codingTools?: readonly string[]
+  /** In place of the system prompt of the coding agent. */
+  readonly system?: string
+  /** Behind the system prompt. */
+  readonly appendSystem?: string
+  /** What answers must fit. */
+  readonly outputSchema?: Schema | OutputSchema<AnswerOf<Schema>>
+
+  /** Whose settings and instructions count; all when absent, an administrator's in any case. To name `project` trusts the folder for this session. */
+  readonly settingSources?: readonly SettingSource[]
+  /** Settings that count before those of files: as a settings file has them. */
+  readonly settings?: JsonObject
+  /** Trusts the folder for this session; the records of `halting trust` decide when absent. */
+  readonly trust?: boolean
+  readonly permissionMode?: PermissionMode
+  readonly allowedTools?: readonly string[]
+  readonly disallowedTools?: readonly string[]
+  readonly additionalDirectories?: readonly string[]
+  /** Holds the commands in a sandbox, whatever the settings say. */
+  readonly sandbox?: boolean
+  /** What becomes of commands that still run when a run would end; as the settings say when absent, and else they are waited for. */
+  readonly background?: NonNullable<BackgroundOptions['atEnd']>
+  /** Subagents by name, before those of files, as `--agents` takes them. */
+  readonly agents?: { readonly [name: string]: { readonly description: string; readonly prompt: string } & JsonObject }
+  /** Servers by name, before those of the settings. */
+  readonly mcpServers?: { readonly [name: string]: McpServerConfig }
+  /** Asks a person what a server wants to know; without it every such question is declined. */
+  readonly elicit?: NonNullable<McpOptions['elicit']>
+
+  /** A UUID for the session; one is made when absent. */
+  readonly sessionId?: string
+  /** The session of this id goes on, or the newest of the folder. */
+  readonly resume?: string | { readonly newest: true }
+  /** False: nothing of the session is kept, and files are not kept before they are changed. */
+  readonly persistSession?: boolean
+  /** The environment: of the settings, of models, and, without the keys of models, of commands. That of this process when absent. */
+  readonly env?: Environment
+  /** Told what a person should know, as it comes: what does not count, what is not there, what a hook says. */
+  readonly onNote?: (note: string) => void
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import { rm, stat } from 'node:fs/promises'
+import { ConfigurationError, type Terminal } from '@halting/core'
+import type { KeptSession } from '@halting/core/steps'
+import { keptSessions } from '../session/kept-sessions.ts'
+import { sessionFile, type SessionPlace } from '../session/session-folder.ts'
+import { openJournal, openNewJournal, type SessionJournal } from '../session/session-journal.ts'
+import type { CodingAgentOptions } from './options.ts'
+
+type Place = Omit<SessionPlace, 'sessionId'>
+
+/** Which session it is, and whether it was there. */
+export interface NamedSession {
+  readonly sessionId: string
+  readonly goesOn: boolean
+}
+
+/** @throws ConfigurationError for a session that is not there. */
+export async function namedSession(
+  { sessionId, resume }: Pick<CodingAgentOptions, 'sessionId' | 'resume'>,
+  place: Place,
+): Promise<NamedSession> {
+  if (resume === undefined) return { sessionId: sessionId ?? randomUUID(), goesOn: false }
+  if (sessionId !== undefined)
+    throw new ConfigurationError('A session that goes on has its own id. Give sessionId or resume.')
+  if (typeof resume === 'string') {
+    const isThere = (await stat(sessionFile({ ...place, sessionId: resume })).catch(() => undefined))?.isFile() === true
+    if (!isThere) throw new ConfigurationError(`No conversation of ${place.cwd} found with session ID: ${resume}`)
+    return { sessionId: resume, goesOn: true }
+  }
+  const [newest] = await keptSessions(place, 'of this folder')
+  if (newest === undefined) throw new ConfigurationError(`No session of ${place.cwd} is kept.`)
+  return { sessionId: newest.sessionId, goesOn: true }
+}
+
+/**
+ * The session on disk, from when an engine takes it until all of its runs are there.
+ *
+ * J1: one engine writes it.
+ * J2: it is closed when no run goes on.
+ * J3: a new one in which nothing began leaves no file.
+ */
+export class SessionOnDisk {
+  readonly #place: SessionPlace
+  readonly #goesOn: boolean
+  #journal: SessionJournal | undefined
+  #hasBegun = false
+  #running: { readonly ended: Promise<void>; readonly end: () => void } | undefined
+
+  constructor(place: Place, { sessionId, goesOn }: NamedSession) {
+    this.#place = { ...place, sessionId }
+    this.#goesOn = goesOn
+  }
+
+  get path(): string {
+    return sessionFile(this.#place)
+  }
+
+  /** @throws HaltingError `driver` for a session that another process writes, a damaged file, and what the file system refuses. */
+  async open(version: string): Promise<KeptSession> {
+    const { cwd, sessionId } = this.#place
+    const options = { path: this.path, sessionId, cwd, version }
+    const journal = this.#goesOn ? await openJournal(options) : await openNewJournal(options)
+    this.#journal = journal
+    const { open, ended, transcript, isRewound, log } = journal
+    return {
+      sessionId,
+      ended,
+      transcript,
+      open,
+      ...(isRewound === true && { isRewound }),
+      log: {
+        ...log,
+        append: (record) => {
+          this.#hasBegun = true
+          this.#running ??= ending()
+          log.append(record)
+        },
+      },
+    }
+  }
+
+  async flush(): Promise<void> {
+    await this.#journal?.log.flush()
+  }
+
+  /** For `onTerminal`. */
+  readonly ended = (_terminal: Terminal): void => {
+    this.#running?.end()
+    this.#running = undefined
+  }
+
+  /** Resolves when no run goes on. */
+  async settled(): Promise<void> {
+    await this.#running?.ended
+  }
+
+  async close(): Promise<void> {
+    const journal = this.#journal
+    this.#journal = undefined
+    if (journal === undefined) return
+    await journal.close()
+    if (!this.#hasBegun && !this.#goesOn) await rm(journal.path, { force: true })
+  }
+}
+
+function ending(): { readonly ended: Promise<void>; readonly end: () => void } {
+  let end = (): void => undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return { ended, end }
+}

@@ -1,0 +1,40 @@
+import type { LoadedSettings } from '../settings/loaded-settings.ts'
+import type { Settings } from '../settings/merge.ts'
+import type { Environment } from '../tools/limits.ts'
+import type { CodingAgentOptions } from './options.ts'
+
+/** These say where settings and records of trust are: they were read by then. */
+export const decidedBefore: ReadonlySet<string> = new Set([
+  'HOME',
+  'HALTING_CONFIG_DIR',
+  'CLAUDE_CONFIG_DIR',
+  'HALTING_TRUST_FOLDER',
+])
+
+/** What trusts the folder for this session; the records decide when undefined. */
+export function trustedBy(
+  { trust, settingSources }: Pick<CodingAgentOptions, 'trust' | 'settingSources'>,
+  env: Environment,
+): string | undefined {
+  if (trust === true) return 'trust: true'
+  if (env['HALTING_TRUST_FOLDER'] === '1') return 'HALTING_TRUST_FOLDER=1'
+  return settingSources?.includes('project') === true ? 'settingSources' : undefined
+}
+
+/** What the project's settings would have done if somebody had trusted the folder, in one line. */
+export function untrusted({ trust, ignored }: LoadedSettings): readonly string[] {
+  const waiting = new Set(ignored.filter(({ forTrust }) => forTrust).map(({ setting }) => setting))
+  if (trust === undefined || waiting.size === 0) return []
+  const what = trust.trusted ? 'was not trusted with' : 'is not trusted: these of its settings do not count:'
+  return [
+    `${trust.folder} ${what} ${[...waiting].join(', ')} (${trust.because}). halting trust shows them and has them count.`,
+  ]
+}
+
+/** The environment with what settings say of it; that of this process is as it was. */
+export function environmentWith({ env = {} }: Settings, outer: Environment, notes: string[]): Environment {
+  const late = Object.keys(env).filter((name) => decidedBefore.has(name))
+  if (late.length > 0)
+    notes.push(`env in settings does not set ${late.join(', ')}: set it where the program is started.`)
+  return { ...outer, ...Object.fromEntries(Object.entries(env).filter(([name]) => !decidedBefore.has(name))) }
+}

@@ -1,0 +1,457 @@
+// Holds rules of docs/spec.md: R-LIB-1 to R-LIB-8.
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import {
+  AgentState,
+  type QueryEngine,
+  type SdkMessage,
+  type SdkResult,
+  tool,
+  UseGuards,
+  UseHook,
+  StepsLimitHook,
+  UseTools,
+} from '@halting/core'
+import { scriptedModel, type ScriptedModel } from '@halting/core/testing'
+import { codingAgent, type CodingAgentOptions } from '@halting/agent'
+import { McpServer } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+
+let base = ''
+let cwd = ''
+let home = ''
+let env: Record<string, string | undefined> = {}
+const opened: { dispose(): Promise<void> }[] = []
+
+beforeEach(() => {
+  base = realpathSync(mkdtempSync(join(tmpdir(), 'halting-library-')))
+  ;[cwd, home] = [join(base, 'project'), join(base, 'home')]
+  mkdirSync(cwd)
+  mkdirSync(home)
+  env = { HOME: home, PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'sk-secret' }
+})
+afterEach(async () => {
+  for (const builder of opened.splice(0)) await builder.dispose()
+  rmSync(base, { recursive: true, force: true })
+})
+
+type Script = Parameters<typeof scriptedModel>[0]
+
+async function open(script: Script, options: Partial<CodingAgentOptions> = {}) {
+  const model = scriptedModel(script)
+  const builder = await codingAgent({ cwd, env, model, ...options })
+  opened.push(builder)
+  return { model, builder }
+}
+
+const write = (path: string, text: string): void => {
+  mkdirSync(dirname(join(cwd, path)), { recursive: true })
+  writeFileSync(join(cwd, path), text)
+}
+const bash = (command: string) => ({ toolCalls: [{ name: 'Bash', input: { command } }] })
+const edit = { toolCalls: [{ name: 'Write', input: { file_path: 'new.txt', content: 'made' } }] }
+const shown = (model: ScriptedModel): string => JSON.stringify(model.requests.at(-1)?.messages)
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((settle) => (resolve = settle))
+  return { promise, resolve }
+}
+
+async function ask(engine: QueryEngine, prompt: string): Promise<SdkResult> {
+  let result: SdkResult | undefined
+  for await (const message of engine.submit(prompt)) if (message.type === 'result') result = message
+  if (result === undefined) throw new Error('There is no result.')
+  return result
+}
+const sessions = (): readonly string[] =>
+  existsSync(join(home, '.halting'))
+    ? readdirSync(join(home, '.halting'), { recursive: true })
+        .filter((name) => /[^/]{36}\.jsonl$/.test(String(name)))
+        .map(String)
+    : []
+
+test('it has the tools, the prompt and the instructions of the program (R-LIB-1)', async () => {
+  write('AGENTS.md', 'Use tabs.')
+  const { model, builder } = await open(['Done.'])
+  const engine = await builder.engine()
+  const messages: SdkMessage[] = []
+  for await (const message of engine.submit('go')) messages.push(message)
+  expect(model.requests[0]?.system).toMatch(/^You are halting, a coding agent[\s\S]+Use tabs\./)
+  expect(messages[0]).toMatchObject({
+    subtype: 'init',
+    cwd,
+    permissionMode: 'default',
+    instructions: [join(cwd, 'AGENTS.md')],
+    tools: expect.arrayContaining(['Read', 'Edit', 'Bash', 'Grep', 'TodoWrite']),
+    session_id: builder.sessionId,
+  })
+  expect(messages.at(-1)).toMatchObject({ type: 'result', result: 'Done.' })
+})
+
+describe('a folder that nobody trusted (R-LIB-2)', () => {
+  const settings = {
+    permissions: { allow: ['Write'], deny: ['Bash(ls:*)'], defaultMode: 'acceptEdits' },
+    hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'touch ran' }] }] },
+    env: { NODE_OPTIONS: '--require ./evil.js' },
+  }
+  const script = [edit, bash('ls'), 'Done.']
+
+  test('adds nothing that runs or loosens, and its deny rules count', async () => {
+    write('.claude/settings.json', JSON.stringify(settings))
+    const { model, builder } = await open(script)
+    expect(builder.notes.join('\n')).toMatch(
+      / is not trusted: these of its settings do not count: .*permissions\.allow/,
+    )
+    const result = await ask(await builder.engine(), 'go')
+    expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
+    expect([existsSync(join(cwd, 'ran')), existsSync(join(cwd, 'new.txt'))]).toEqual([false, false])
+    expect(shown(model)).toContain('Bash(ls:*)')
+  })
+
+  test('counts whole with `trust: true`, but for what counts only by name', async () => {
+    write('.claude/settings.json', JSON.stringify(settings))
+    const { builder } = await open(script, { trust: true })
+    const result = await ask(await builder.engine(), 'go')
+    expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Bash'])
+    expect([existsSync(join(cwd, 'ran')), existsSync(join(cwd, 'new.txt'))]).toEqual([true, true])
+    expect(builder.notes.join('\n')).toContain('was not trusted with env (')
+  })
+
+  test('is not looked at with no sources', async () => {
+    write('.claude/settings.json', JSON.stringify(settings))
+    write('AGENTS.md', 'Use tabs.')
+    const { model, builder } = await open([bash('ls'), 'Done.'], { settingSources: [] })
+    expect((await ask(await builder.engine(), 'go')).permission_denials).toEqual([])
+    expect([builder.notes, model.requests[0]?.system?.includes('Use tabs.')]).toEqual([[], false])
+  })
+})
+
+describe('a call that no rule allows (R-LIB-3)', () => {
+  test('is denied where nobody can be asked', async () => {
+    const { builder } = await open([edit, 'Done.'])
+    expect((await ask(await builder.engine(), 'go')).permission_denials).toHaveLength(1)
+    expect(existsSync(join(cwd, 'new.txt'))).toBe(false)
+  })
+
+  test('is put to `canUseTool`, and allowed by options', async () => {
+    const asked: string[] = []
+    const { builder } = await open([edit, 'Done.'], {
+      canUseTool: async (name) => {
+        asked.push(name)
+        return { behavior: 'allow' }
+      },
+    })
+    await ask(await builder.engine(), 'go')
+    const other = await open([edit, 'Done.'], { allowedTools: ['Write'], disallowedTools: ['Bash'] })
+    expect((await ask(await other.builder.engine(), 'go')).permission_denials).toEqual([])
+    expect([asked, other.model.requests[0]?.tools.some(({ name }) => name === 'Bash')]).toEqual([['Write'], false])
+  })
+
+  test('stays denied in the mode that an administrator forbids: it is refused at once', async () => {
+    const settings = { permissions: { disableBypassPermissionsMode: 'disable' } }
+    await expect(open([], { settings, permissionMode: 'bypassPermissions' })).rejects.toThrow(
+      'bypassPermissions is forbidden',
+    )
+  })
+})
+
+test('commands have no keys of models, and the environment of this process is as it was (R-LIB-4)', async () => {
+  const settings = { env: { HALTING_LIBRARY_TEST: 'set' } }
+  const script = [bash('echo "[$ANTHROPIC_API_KEY$HALTING_LIBRARY_TEST]"'), 'Done.']
+  const { model, builder } = await open(script, { settings, permissionMode: 'bypassPermissions' })
+  await ask(await builder.engine(), 'go')
+  expect([shown(model).includes('[set]'), process.env['HALTING_LIBRARY_TEST']]).toEqual([true, undefined])
+})
+
+describe('the session (R-LIB-5)', () => {
+  test('is on disk, and goes on in another process of the same folder', async () => {
+    const first = await open(['Seven.'])
+    await ask(await first.builder.engine(), 'Remember 7.')
+    await first.builder.dispose()
+    expect(sessions()).toHaveLength(1)
+    for (const resume of [first.builder.sessionId, { newest: true } as const]) {
+      const { model, builder } = await open(['It was 7.'], { resume })
+      expect(builder.sessionId).toBe(first.builder.sessionId)
+      await ask(await builder.engine(), 'What was it?')
+      expect(shown(model)).toContain('Remember 7.')
+      await builder.dispose()
+    }
+  })
+
+  test('in which nothing began leaves nothing, nor does one that is not kept', async () => {
+    const { builder } = await open([])
+    await builder.engine()
+    await builder.dispose()
+    const unkept = await open([edit, 'Done.'], { persistSession: false, allowedTools: ['Write'] })
+    await ask(await unkept.builder.engine(), 'go')
+    await unkept.builder.dispose()
+    expect([sessions(), existsSync(join(cwd, 'new.txt'))]).toEqual([[], true])
+  })
+
+  test('is written by one engine, and by one process', async () => {
+    const { builder } = await open(['Hello.'])
+    const engine = await builder.engine()
+    await expect(builder.withCapability(new UseTools()).engine()).rejects.toThrow('This session has an engine')
+    await ask(engine, 'hi')
+    const { builder: second } = await open([], { resume: builder.sessionId })
+    await expect(second.engine()).rejects.toMatchObject({ code: 'driver' })
+    await builder.dispose()
+    expect((await second.engine()).transcript.length).toBe(2)
+  })
+
+  test.each<[Partial<CodingAgentOptions>, string]>([
+    [{ resume: '11111111-1111-4111-8111-111111111111' }, 'found with session ID: 11111111'],
+    [{ resume: { newest: true } }, 'is kept'],
+    [{ resume: 'a', sessionId: 'b' }, 'Give sessionId or resume'],
+    [{ cwd: '/nowhere/at/all' }, 'cwd must be a folder that is there'],
+    [{ additionalDirectories: ['none'] }, 'additionalDirectories takes folders that are there; "none" is not'],
+    [{ permissionMode: 'yolo' as never }, 'permissionMode of codingAgent must be one of default, '],
+    [{ disallowedTools: 'Bash' as never }, 'disallowedTools of codingAgent must be a list of texts'],
+    [{ settingSources: ['users'] as never }, 'settingSources of codingAgent must be a list of user, project, local'],
+    [{ mcpServers: { a: 1 } as never }, 'mcpServers of codingAgent must be servers by name'],
+    [{ outputSchema: 1 as never }, 'outputSchema of codingAgent must be a Standard Schema or a JSON Schema'],
+    [{ stopWhen: [] } as never, 'codingAgent has no option stopWhen. Register each guard'],
+    [{ permissions: {} } as never, 'codingAgent has no option permissions. Give allowedTools'],
+    [{ maxTurn: 3 } as never, 'There is no option maxTurn'],
+    [{ codingTools: ['Reed'] }, 'there is no Reed'],
+    [{ outputSchema: { type: 'whatever' } }, 'The JSON Schema cannot be used'],
+    [{ settings: { permissions: { deny: [1] } } }, 'deny'],
+    [{ mcpServers: { x: { type: 'stdio', command: '', args: [], env: {} } }, cwd: '' }, 'cwd must be a folder'],
+  ])('that cannot be opened says why: %j', async (options, words) => {
+    const opening = open([], options).then(({ builder }) => builder.engine())
+    await expect(opening).rejects.toThrow(
+      expect.objectContaining({ code: 'configuration', message: expect.stringContaining(words) }),
+    )
+    expect(sessions()).toEqual([])
+  })
+})
+
+test('a run that a process left open goes on from its record (R-LIB-5)', async () => {
+  const asked = deferred()
+  const never = new Promise<never>(() => undefined)
+  const { builder } = await open([edit, { text: '', before: () => (asked.resolve(), never) }], {
+    allowedTools: ['Write'],
+  })
+  const messages = (await builder.engine()).submit('go')
+  const reading = (async () => {
+    for await (const _ of messages);
+  })()
+  await asked.promise
+  // What a process that was killed here would have left.
+  const after = join(base, 'after')
+  cpSync(join(home, '.halting'), join(after, '.halting'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('.lock'),
+  })
+  const { model, builder: next } = await open(['Done.'], { env: { ...env, HOME: after }, resume: builder.sessionId })
+  const results: unknown[] = []
+  for await (const message of (await next.engine()).resume())
+    if (message.type === 'result') results.push(message.result)
+  expect([results, model.requests.length, readFileSync(join(cwd, 'new.txt'), 'utf8')]).toEqual([['Done.'], 1, 'made'])
+  await builder.dispose()
+  await reading
+})
+
+test('subagents of files and of options may be started, with the rules of the session', async () => {
+  write('.claude/agents/reader.md', '---\nname: reader\ndescription: Reads\ntools: Read\n---\nYou read.')
+  const start = (subagent_type: string) => ({
+    toolCalls: [{ name: 'Agent', input: { description: 'x', prompt: 'go', subagent_type } }],
+  })
+  const agents = { poet: { description: 'Rhymes', prompt: 'You rhyme.' } }
+  const { model, builder } = await open([start('reader'), 'Read.', start('poet'), edit, 'Denied.', 'Done.'], { agents })
+  const result = await ask(await builder.engine(), 'go')
+  expect([result.result, result.permission_denials.length, existsSync(join(cwd, 'new.txt'))]).toEqual([
+    'Done.',
+    1,
+    false,
+  ])
+  expect([model.requests[1], model.requests[3]].map((request) => request?.system?.split('\n')[0])).toEqual([
+    'You read.',
+    'You rhyme.',
+  ])
+  const none = await open(['Done.'], { disallowedTools: ['Agent'] })
+  await ask(await none.builder.engine(), 'go')
+  expect(none.model.requests[0]?.tools.some(({ name }) => name === 'Agent')).toBe(false)
+})
+
+describe('servers', () => {
+  test('in this process have their tools in engines and agents, and are told in init', async () => {
+    const instance = new McpServer({ name: 'own', version: '1.0.0' })
+    instance.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
+      content: [{ type: 'text', text: `sum ${a + b}` }],
+    }))
+    const add = { toolCalls: [{ name: 'mcp__own__add', input: { a: 20, b: 22 } }] }
+    const options = { mcpServers: { own: { type: 'sdk', instance } }, allowedTools: ['mcp__own'] } as const
+    const { model, builder } = await open([add, 'Done.', add, 'Done.'], options)
+    const state = await builder.build().execute(AgentState.empty().withUserMessage('go'))
+    expect([state.lastAnswer(), shown(model).includes('sum 42')]).toEqual(['Done.', true])
+    const messages: SdkMessage[] = []
+    for await (const message of (await builder.engine()).submit('go')) messages.push(message)
+    expect(messages[0]).toMatchObject({
+      mcp_servers: [{ name: 'own', status: 'connected' }],
+      tools: expect.arrayContaining(['mcp__own__add']),
+    })
+    expect(shown(model)).toContain('sum 42')
+  })
+
+  test('that are not there are told, and those that are there are let go where opening fails', async () => {
+    const gone = { type: 'stdio', command: 'sh', args: ['-c', 'exit 3'], env: {} } as const
+    const instance = new McpServer({ name: 'own', version: '1.0.0' })
+    const { builder } = await open([], { mcpServers: { gone, own: { type: 'sdk', instance } } })
+    expect(builder.notes.join()).toContain('the MCP server gone is not there: ')
+    expect(instance.isConnected()).toBe(true)
+    await builder.dispose()
+    expect(instance.isConnected()).toBe(false)
+    const opening = open([], { mcpServers: { own: { type: 'sdk', instance } }, codingTools: ['Reed'] })
+    await expect(opening).rejects.toThrow('there is no Reed')
+    expect(instance.isConnected()).toBe(false)
+  })
+})
+
+test('hooks of the settings are called, may end a run, and are told of the end of the session', async () => {
+  const noting = (event: string, more = '') => [
+    { hooks: [{ type: 'command', command: `echo ${event} >> '${cwd}/events'${more}` }] },
+  ]
+  const settings = {
+    hooks: {
+      SessionStart: noting('SessionStart'),
+      PreToolUse: noting('PreToolUse', `; echo '{"continue":false,"stopReason":"enough"}'`),
+      SessionEnd: noting('SessionEnd'),
+    },
+  }
+  const { builder } = await open([edit, 'Done.'], { settings, allowedTools: ['Write'] })
+  const result = await ask(await builder.engine(), 'go')
+  await builder.dispose()
+  expect(result.stop.message).toContain('enough')
+  expect(readFileSync(join(cwd, 'events'), 'utf8').trim().split('\n')).toEqual([
+    'SessionStart',
+    'PreToolUse',
+    'SessionEnd',
+  ])
+})
+
+describe('the end (R-LIB-6)', () => {
+  test('ends a run in the middle of a command, and everything is on disk', async () => {
+    const { builder } = await open([bash('echo $$ > pid; exec sleep 1000'), 'Done.'], {
+      permissionMode: 'bypassPermissions',
+    })
+    const engine = await builder.engine()
+    const messages = engine.submit('go')
+    const all: SdkMessage[] = []
+    const reading = (async () => {
+      for await (const message of messages) all.push(message)
+    })()
+    while (!existsSync(join(cwd, 'pid')) || readFileSync(join(cwd, 'pid'), 'utf8') === '')
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
+    await builder.dispose()
+    await reading
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+    expect(all.at(-1)).toMatchObject({ type: 'result', terminal_reason: 'aborted_tools' })
+    const { builder: next } = await open(['Hello.'], { resume: builder.sessionId })
+    expect((await ask(await next.engine(), 'hi')).result).toBe('Hello.')
+  })
+
+  test('waits for what a run left running, which tells the model of it', async () => {
+    const behind = {
+      name: 'Bash',
+      input: { command: 'until [ -e go ]; do sleep 0.01; done; touch ended', run_in_background: true },
+    }
+    const release = () => write('go', '')
+    const script = [{ toolCalls: [behind] }, { text: 'Done.', before: release }, 'It has ended.']
+    const { model, builder } = await open(script, { permissionMode: 'bypassPermissions' })
+    const result = await ask(await builder.engine(), 'go')
+    expect([result.result, existsSync(join(cwd, 'ended'))]).toEqual(['It has ended.', true])
+    expect(shown(model)).toContain('touch ended')
+  })
+
+  test('of many sessions at once leaves no listener, and Node warns of none', async () => {
+    const warnings: Error[] = []
+    const hear = (warning: Error): void => void warnings.push(warning)
+    process.on('warning', hear)
+    const before = process.listenerCount('exit')
+    const script = [bash('sleep 0.05'), 'Done.']
+    const all = await Promise.all(
+      Array.from({ length: 12 }, () => open(script, { permissionMode: 'bypassPermissions', persistSession: false })),
+    )
+    await Promise.all(all.map(async ({ builder }) => ask(await builder.engine(), 'go')))
+    await Promise.all(all.map(({ builder }) => builder.dispose()))
+    process.off('warning', hear)
+    expect([warnings, process.listenerCount('exit')]).toEqual([[], before])
+  })
+
+  test('is one: what comes after it is refused', async () => {
+    const { builder } = await open([])
+    await builder.dispose()
+    await builder.dispose()
+    expect(() => builder.build()).toThrow('This session was disposed of')
+    await expect(builder.engine()).rejects.toThrow('This session was disposed of')
+  })
+})
+
+describe('an agent that it builds (R-LIB-7)', () => {
+  test('has all of it and what capabilities add, and keeps no session', async () => {
+    const greet = tool({
+      name: 'Greet',
+      description: 'Greets',
+      input: z.object({ name: z.string() }),
+      readOnly: true,
+      execute: ({ name }) => `Hello, ${name}.`,
+    })
+    const script = [{ toolCalls: [{ name: 'Greet', input: { name: 'Ada' } }] }, edit, 'Done.']
+    const { model, builder } = await open(script, { permissionMode: 'acceptEdits', allowedTools: ['Greet'] })
+    const agent = builder
+      .withCapability(new UseTools(greet))
+      .withCapability(new UseGuards({ maxSteps: 9 }))
+      .build()
+    const state = await agent.execute(AgentState.empty().withUserMessage('go'))
+    expect([state.lastAnswer(), state.stopReason(), shown(model).includes('Hello, Ada.')]).toEqual([
+      'Done.',
+      'completed',
+      true,
+    ])
+    expect([readFileSync(join(cwd, 'new.txt'), 'utf8'), sessions()]).toEqual(['made', []])
+  })
+
+  test('is stopped by its guards, also where nothing else would', async () => {
+    const { builder } = await open(() => bash('true'), { permissionMode: 'bypassPermissions' })
+    const one = builder.withCapability(new UseHook(new StepsLimitHook(1))).build()
+    expect((await one.execute(AgentState.empty().withUserMessage('go'))).stopReason()).toBe('steps_limit')
+    const none = await builder.build().execute(AgentState.empty().withUserMessage('go'))
+    expect(none.stopReason()).toBe('no_progress')
+  })
+})
+
+test('answers fit a schema, whose type they have (R-LIB-8)', async () => {
+  const model = scriptedModel(['none', '{"bugs":"2"}', '{"bugs":2}'])
+  const options = { cwd, env, persistSession: false } as const
+  const byZod = await codingAgent({ ...options, model, outputSchema: z.object({ bugs: z.int() }) })
+  const byJson = await codingAgent({
+    ...options,
+    model: scriptedModel(['{"bugs":3}']),
+    outputSchema: { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] },
+  })
+  opened.push(byZod, byJson)
+  const engine = await byZod.engine()
+  expectTypeOf(engine).toEqualTypeOf<QueryEngine<{ bugs: number }>>()
+  const other = await byJson.engine()
+  expectTypeOf(other).toEqualTypeOf<QueryEngine<{ readonly bugs: number }>>()
+  expect([(await ask(engine, 'go')).structured_output, (await ask(other, 'go')).structured_output]).toEqual([
+    { bugs: 2 },
+    { bugs: 3 },
+  ])
+  expect(model.requests).toHaveLength(3)
+})
