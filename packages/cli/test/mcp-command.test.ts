@@ -1,32 +1,21 @@
 // Holds rules of docs/spec.md: R-MCP-13, R-MCP-15, R-MCP-15a: `halting mcp`.
-import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createOutput } from '../src/io/output.ts'
 import { mcp as command } from '../src/mcp/mcp.ts'
-import { type Ended, here, installProgram, run } from './support/program.ts'
+import { installProgram } from './support/program.ts'
+import { commandOfServers } from './support/servers.ts'
 
 installProgram()
 
 const output = createOutput(process.stdout, process.stderr)
-let project = ''
-let config = ''
-beforeEach(() => {
-  project = mkdtempSync(join(here(), 'project-'))
-  config = mkdtempSync(join(here(), 'config-'))
-})
-afterEach(() => {
-  for (const folder of [project, config]) rmSync(folder, { recursive: true, force: true })
-})
-
-const mcp = (...args: readonly string[]): Promise<Ended> =>
-  run(['mcp', ...args], { cwd: project, env: { HALTING_CONFIG_DIR: config } })
-const own = (): unknown => JSON.parse(readFileSync(join(config, 'mcp.json'), 'utf8'))
+const { place, mcp, own } = commandOfServers()
 
 test('a server is added as JSON, also with variables that are set later', async () => {
   const json = JSON.stringify({ type: 'http', url: '${BASE}/mcp', headers: { A: '${KEY}' } })
   expect((await mcp('add-json', 'web', json)).status).toBe(0)
-  expect(own()).toMatchObject({ projects: { [project]: { mcpServers: { web: JSON.parse(json) as object } } } })
+  expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: { web: JSON.parse(json) as object } } } })
   const again = await mcp('add-json', 'web', json)
   expect([again.status, again.stderr]).toEqual([2, expect.stringContaining('halting mcp remove --scope local web')])
 })
@@ -34,12 +23,12 @@ test('a server is added as JSON, also with variables that are set later', async 
 test('-h behind the command of a server is its own, and not a question for help', async () => {
   expect((await mcp('add', 'db', 'mcp-db', '-h', 'localhost', '--help')).status).toBe(0)
   const args = ['-h', 'localhost', '--help']
-  expect(own()).toMatchObject({ projects: { [project]: { mcpServers: { db: { args } } } } })
+  expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: { db: { args } } } } })
   expect((await mcp('add', '--help')).stdout).toContain('halting mcp add [FLAGS] NAME')
 })
 
 test("servers of a project are for all who have it, and no link of it leads to what is a person's own", async () => {
-  const [file, secret] = [join(project, '.mcp.json'), join(config, 'own.json')]
+  const [file, secret] = [join(place.project, '.mcp.json'), join(place.config, 'own.json')]
   writeFileSync(secret, '{"token":"k1"}')
   symlinkSync(secret, `${file}.part`)
   expect((await mcp('add', '--scope', 'project', 'a', 'cmd')).status).toBe(0)
@@ -71,8 +60,8 @@ test.each([
   const { stdin } = process
   const program = {
     argv: [],
-    env: { HOME: project, HALTING_CONFIG_DIR: config },
-    cwd: project,
+    env: { HOME: place.project, HALTING_CONFIG_DIR: place.config },
+    cwd: place.project,
     stdin,
     output,
     home: new URL('file:///'),

@@ -1,31 +1,17 @@
 // Holds rules of docs/spec.md: R-MCP-13, R-MCP-15: `halting mcp` in each scope, with servers that are connected to. Refusals: mcp-command.test.ts.
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Ended, here, installProgram, run } from './support/program.ts'
+import { expect, test } from 'vitest'
+import { installProgram } from './support/program.ts'
+import { commandOfServers, server } from './support/servers.ts'
 
 installProgram()
 
-const server = fileURLToPath(new URL('../../agent/test/mcp/hostile-server.mjs', import.meta.url))
-
-let project = ''
-let config = ''
-beforeEach(() => {
-  project = mkdtempSync(join(here(), 'project-'))
-  config = mkdtempSync(join(here(), 'config-'))
-})
-afterEach(() => {
-  for (const folder of [project, config]) rmSync(folder, { recursive: true, force: true })
-})
-
-const mcp = (...args: readonly string[]): Promise<Ended> =>
-  run(['mcp', ...args], { cwd: project, env: { HALTING_CONFIG_DIR: config } })
-const own = (): unknown => JSON.parse(readFileSync(join(config, 'mcp.json'), 'utf8'))
+const { place, mcp, own } = commandOfServers()
 
 test('servers are added to each scope, shown without their keys, and taken away', async () => {
   const added = await mcp('add', '-e', 'KEY=sk-secret', 'mine', '--', process.execPath, server, 'good', '-e')
-  expect([added.status, added.stdout]).toEqual([0, `Added mine to ${join(config, 'mcp.json')}\n`])
+  expect([added.status, added.stdout]).toEqual([0, `Added mine to ${join(place.config, 'mcp.json')}\n`])
   await mcp(
     'add',
     '--scope',
@@ -41,7 +27,7 @@ test('servers are added to each scope, shown without their keys, and taken away'
   expect(shared.stderr).toContain('halting trust')
   expect(own()).toEqual({
     projects: {
-      [project]: {
+      [place.project]: {
         mcpServers: {
           mine: { type: 'stdio', command: process.execPath, args: [server, 'good', '-e'], env: { KEY: 'sk-secret' } },
         },
@@ -51,8 +37,8 @@ test('servers are added to each scope, shown without their keys, and taken away'
       web: { type: 'http', url: 'http://127.0.0.1:9/mcp', headers: { Authorization: 'Bearer sk-secret' } },
     },
   })
-  expect(statSync(join(config, 'mcp.json')).mode & 0o077).toBe(0)
-  expect(JSON.parse(readFileSync(join(project, '.mcp.json'), 'utf8'))).toEqual({
+  expect(statSync(join(place.config, 'mcp.json')).mode & 0o077).toBe(0)
+  expect(JSON.parse(readFileSync(join(place.project, '.mcp.json'), 'utf8'))).toEqual({
     mcpServers: { shared: { type: 'stdio', command: process.execPath, args: [server, 'good'], env: {} } },
   })
 
@@ -76,7 +62,7 @@ test('servers are added to each scope, shown without their keys, and taken away'
     expect.stringContaining('it does not count: the folder is not trusted'),
   ])
 
-  expect((await mcp('remove', 'mine')).stdout).toBe(`Removed mine from ${join(config, 'mcp.json')}\n`)
+  expect((await mcp('remove', 'mine')).stdout).toBe(`Removed mine from ${join(place.config, 'mcp.json')}\n`)
   expect((await mcp('remove', 'mine')).status).toBe(2)
-  expect(own()).toMatchObject({ projects: { [project]: { mcpServers: {} } }, mcpServers: { web: {} } })
+  expect(own()).toMatchObject({ projects: { [place.project]: { mcpServers: {} } }, mcpServers: { web: {} } })
 })

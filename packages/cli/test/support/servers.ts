@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach } from 'vitest'
 import { type Ended, here, linesOf, run, script } from './program.ts'
 
-const server = fileURLToPath(new URL('../../../agent/test/mcp/hostile-server.mjs', import.meta.url))
+export const server = fileURLToPath(new URL('../../../agent/test/mcp/hostile-server.mjs', import.meta.url))
 
 /** A server that does as `mode` says, as files give it. */
 export const one = (mode: string, note = '', env: object = {}): object => ({
@@ -37,22 +37,49 @@ interface ServersProject {
   ) => Promise<Told>
 }
 
-export function projectWithServers(): ServersProject {
-  let project = ''
-  let config = ''
+interface TestFolders {
+  /** Of the project, and of what the person has for themselves: new ones for each test. */
+  project: string
+  config: string
+}
+
+function foldersOfTest(): Readonly<TestFolders> {
+  const place: TestFolders = { project: '', config: '' }
   beforeEach(() => {
-    project = mkdtempSync(join(here(), 'project-'))
-    config = mkdtempSync(join(here(), 'config-'))
+    place.project = mkdtempSync(join(here(), 'project-'))
+    place.config = mkdtempSync(join(here(), 'config-'))
   })
   afterEach(() => {
-    for (const folder of [project, config]) rmSync(folder, { recursive: true, force: true })
+    for (const folder of [place.project, place.config]) rmSync(folder, { recursive: true, force: true })
   })
+  return place
+}
+
+interface ServersCommand {
+  readonly place: Readonly<TestFolders>
+  /** `halting mcp` in the project. */
+  readonly mcp: (...args: readonly string[]) => Promise<Ended>
+  /** What the person's own file says. */
+  readonly own: () => unknown
+}
+
+export function commandOfServers(): ServersCommand {
+  const place = foldersOfTest()
   return {
-    folder: () => project,
+    place,
+    mcp: (...args) => run(['mcp', ...args], { cwd: place.project, env: { HALTING_CONFIG_DIR: place.config } }),
+    own: () => JSON.parse(readFileSync(join(place.config, 'mcp.json'), 'utf8')) as unknown,
+  }
+}
+
+export function projectWithServers(): ServersProject {
+  const place = foldersOfTest()
+  return {
+    folder: () => place.project,
     async told(args, replies, env = {}) {
       const { status, stdout, stderr } = await run(
         ['--verbose', '--output-format', 'stream-json', '--script', script(replies), ...args],
-        { cwd: project, env: { HALTING_CONFIG_DIR: config, HALTING_MCP_WAIT_MS: '60000', ...env } },
+        { cwd: place.project, env: { HALTING_CONFIG_DIR: place.config, HALTING_MCP_WAIT_MS: '60000', ...env } },
       )
       const lines: readonly Line[] = stdout === '' ? [] : linesOf(stdout)
       const init = lines.find(({ subtype }) => subtype === 'init') ?? {}
