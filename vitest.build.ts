@@ -29,6 +29,7 @@ export const core: string = join(folder, 'core')
 export const sources: { readonly [name: string]: string } = {
   '@halting/core/steps': source('core/src/steps/index.ts'),
   '@halting/core/adapters': source('core/src/adapters/index.ts'),
+  '@halting/core/after': source('core/src/after/index.ts'),
   '@halting/core/testing': source('core/src/testing/index.ts'),
   '@halting/core': source('core/src/index.ts'),
   '@halting/models/scripted': source('models/src/scripted/index.ts'),
@@ -36,9 +37,11 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/models': source('models/src/index.ts'),
   '@halting/agent/sandbox': source('agent/src/sandbox/index.ts'),
   '@halting/agent/foreign': source('agent/src/session/foreign/index.ts'),
+  '@halting/agent/after': source('agent/src/after/index.ts'),
   '@halting/agent/hooks': source('agent/src/hooks/index.ts'),
   '@halting/agent/mcp': source('agent/src/mcp/index.ts'),
   '@halting/agent/json-schema': source('agent/src/json-schema/index.ts'),
+  '@halting/agent/memory': source('agent/src/memory/index.ts'),
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
 }

@@ -7,7 +7,7 @@ const fromSources = Object.entries(sources).map(([name, replacement]) => exactly
 /** Core as JavaScript, made from the sources when the tests begin. */
 const withBuiltCore = [
   exactly('@halting/core', `${core}/index.js`),
-  { find: /^@halting\/core\/(steps|adapters|testing)$/, replacement: `${core}/$1/index.js` },
+  { find: /^@halting\/core\/(steps|adapters|after|testing)$/, replacement: `${core}/$1/index.js` },
   ...fromSources,
 ]
 
@@ -34,6 +34,7 @@ const onlyDeep = [
   'packages/agent/test/mcp/hostile.test.ts',
   'packages/agent/test/mcp/live-servers.test.ts',
   'packages/agent/test/mcp/real-servers.test.ts',
+  'packages/agent/test/million-files.test.ts',
   'packages/agent/test/sandbox/escapes.test.ts',
   'packages/agent/test/session/check-driver.test.ts',
   'packages/agent/test/session/journal-disk.test.ts',

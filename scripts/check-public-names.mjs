@@ -7,7 +7,7 @@ import { report, root } from './packages.mjs'
 const limit = 120
 
 const core = new URL('packages/core/src/', root)
-const entries = ['index.ts', 'steps/index.ts', 'adapters/index.ts'].map((path) => new URL(path, core))
+const entries = ['index.ts', 'steps/index.ts', 'adapters/index.ts', 'after/index.ts'].map((path) => new URL(path, core))
 
 /** @typedef {{ name: string, file: URL, isDocumented: boolean }} Exported */
 

@@ -12,9 +12,9 @@ const library = [
 
 export const packedFiles = {
   '@halting/core': {
-    holds: [...library, /^dist\/(?:(?:steps|adapters|testing)\/)?index\.js(?:\.map)?$/],
+    holds: [...library, /^dist\/(?:(?:steps|adapters|after|testing)\/)?index\.js(?:\.map)?$/],
     entry: 'dist/index.js',
-    mostBytes: { packed: 730 * kilobyte, unpacked: 3_030 * kilobyte },
+    mostBytes: { packed: 820 * kilobyte, unpacked: 3_395 * kilobyte },
   },
   '@halting/models': {
     holds: [...library, /^dist\/(?:(?:scripted|ai-sdk)\/)?index\.js(?:\.map)?$/],
@@ -24,12 +24,12 @@ export const packedFiles = {
   '@halting/agent': {
     holds: [
       ...library,
-      /^dist\/(?:(?:session\/foreign|hooks|instructions|json-schema|mcp|sandbox)\/)?index\.js(?:\.map)?$/,
+      /^dist\/(?:(?:session\/foreign|after|hooks|instructions|json-schema|mcp|memory|sandbox)\/)?index\.js(?:\.map)?$/,
       // What is loaded with import() bears the name of its file.
       /^dist\/chunks\/[a-z-]+-[A-Z\d]{8}\.js(?:\.map)?$/,
     ],
     entry: 'dist/index.js',
-    mostBytes: { packed: 910 * kilobyte, unpacked: 3_420 * kilobyte },
+    mostBytes: { packed: 1_038 * kilobyte, unpacked: 3_925 * kilobyte },
   },
   halting: {
     holds: [
@@ -41,6 +41,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 895 * kilobyte, unpacked: 3_800 * kilobyte },
+    mostBytes: { packed: 930 * kilobyte, unpacked: 3_800 * kilobyte },
   },
 }

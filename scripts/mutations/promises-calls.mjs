@@ -5,7 +5,7 @@ export const promisesOfCalls = [
     "figures: a subagent's unknown cost",
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'turn/calls/enter-agent.ts',
       'unknownNanos: spent.unknownNanos + child.unknownNanos',
       'unknownNanos: spent.unknownNanos',
     ],
@@ -113,7 +113,7 @@ export const promisesOfCalls = [
   [
     "figures: a subagent's deaf tools",
     ['tools/subagents'],
-    ['turn/calls/run-agent.ts', '    stillRunning: [...spent.stillRunning, ...child.stillRunning],\n', ''],
+    ['turn/calls/enter-agent.ts', '    stillRunning: [...spent.stillRunning, ...child.stillRunning],\n', ''],
   ],
   [
     'figures: results for calls that waited',
@@ -357,9 +357,33 @@ export const promisesOfCalls = [
     ['tools/subagents'],
     [
       'turn/calls/child-run.ts',
-      'maxTurns: Math.min(child.maxTurns ?? settings.maxTurns, settings.maxTurns)',
+      'maxTurns: within(child.maxTurns, settings.maxTurns)',
       'maxTurns: child.maxTurns ?? settings.maxTurns',
     ],
+  ],
+  [
+    'subagent: its own limits forget over a kill what it spent',
+    ['tools/agent-limits'],
+    [
+      'turn/request/attempt.ts',
+      "if (came.replayed && 'charge' in came.value) ledger.restoreAgent(came.value.charge)",
+      '',
+    ],
+  ],
+  [
+    'background: an agent is not answered from its record of past turns',
+    ['tools/background-agents'],
+    ['steps/fold.ts', 'const agents = recordsOfAgents(state, past)', 'const agents = recordsOfAgents(state, [])'],
+  ],
+  [
+    'background: what an agent spent is not entered',
+    ['tools/background-agents'],
+    ['turn/tasks.ts', '    enterAgent(run, { spent })\n', '    void [enterAgent, spent]\n'],
+  ],
+  [
+    'background: a wait on record is not waited again for what came',
+    ['tools/background-agents'],
+    ['turn/tasks.ts', "replayed && value.kind === 'came'", "!replayed && value.kind === 'over' && time < 0"],
   ],
   [
     "subagent: the guard on its parent's turns counts its own",

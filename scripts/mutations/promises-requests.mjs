@@ -50,7 +50,11 @@ export const promisesOfRequests = [
   [
     'ledger: a subagent has one of its own',
     ['tools/subagents'],
-    ['turn/calls/run-agent.ts', 'ledger: ledger.branch()', 'ledger: Ledger.create()'],
+    [
+      'turn/calls/run-agent.ts',
+      'ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTokens })',
+      'ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd), tokens: maxTokens })',
+    ],
     [
       'turn/calls/run-agent.ts',
       'import { AbortScope',

@@ -142,8 +142,8 @@ export const promisesOfResumes = [
     ['steps/memory'],
     [
       'steps/driver.ts',
-      'if (options.composite === true) this.#dropParts(key)',
-      'if (options.composite === true) void this.#dropParts',
+      'if (options.composite === true) answers.abandon(`${key}/`)',
+      'if (options.composite === true) void answers.abandon',
     ],
   ],
   [
@@ -174,12 +174,12 @@ export const promisesOfResumes = [
     ],
   ],
   [
-    'another program: a leaf call on record is a subagent now',
+    'another program: a subagent on record is a leaf call now',
     ['steps/recorded-calls'],
     [
       'turn/calls/prepare-call.ts',
-      "if (recorded !== undefined && isAgent !== (recorded === 'agent'))",
-      "if (recorded !== undefined && isAgent && recorded === 'leaf' && index < 0)",
+      "if (recorded === 'agent' && !isAgent)",
+      "if (recorded === 'agent' && !isAgent && index < 0)",
     ],
   ],
   [
@@ -228,12 +228,8 @@ export const promisesOfResumes = [
   [
     'another program: nothing is heard while records of hooks that are gone are left',
     ['steps/another-program'],
-    ['steps/driver.ts', '    this.#live = true\n', ''],
-    [
-      'steps/driver.ts',
-      "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()\n",
-      '',
-    ],
+    ['steps/driver.ts', '    answers.goLive()\n', ''],
+    ['steps/driver.ts', "    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()\n", ''],
   ],
   [
     'time: a deadline that has passed lets a request begin',

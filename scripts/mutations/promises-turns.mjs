@@ -101,8 +101,8 @@ export const promisesOfTurns = [
     ['tools/subagents'],
     [
       'turn/calls/run-agent.ts',
-      'endedAt: now + ended.terminal.durationMs,',
-      'get endedAt() { return run.spent.now + ended.terminal.durationMs },',
+      'endedAt: now + came.terminal.durationMs,',
+      'get endedAt() { return run.spent.now + came.terminal.durationMs },',
     ],
     ['turn/calls/run-call.ts', 'at: agent.endedAt, durationMs: 0', 'get at() { return agent.endedAt }, durationMs: 0'],
   ],

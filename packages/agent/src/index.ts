@@ -10,7 +10,7 @@ export { hasAgents, hasBriefing, ownSkillFolders, type BriefingPlaces } from './
 export { commandEnvironment, type CommandEnvironmentOptions } from './coding-agent/command-environment.ts'
 export { codingAgent } from './coding-agent/coding-agent.ts'
 export { CodingAgentBuilder, type EngineOptions } from './coding-agent/builder.ts'
-export type { AnswerOf, AnswerSchema, CodingAgentOptions } from './coding-agent/options.ts'
+export type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './coding-agent/options.ts'
 export { decidedBefore, environmentWith } from './coding-agent/settings-of.ts'
 export { endSession, type EndSessionOptions } from './coding-agent/end-session.ts'
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
@@ -26,6 +26,14 @@ export {
   type FittedImage,
 } from './media/fit-image.ts'
 export { createPrepareContent } from './media/prepare-content.ts'
+export {
+  keepsMemory,
+  memoryOf,
+  memoriesOfProject,
+  memoryPlace,
+  type MemoryOwner,
+  type MemoryPlace,
+} from './memory/places.ts'
 export type { Sharp, SharpImage } from './media/sharp.ts'
 export type { Remedy } from './permissions/decide.ts'
 export {

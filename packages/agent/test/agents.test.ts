@@ -12,14 +12,17 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { loop, resume, startRun, type LoopOptions, type ModelRequest } from '@halting/core'
-import { isToolResult, type SpawnContext } from '@halting/core/adapters'
+import { isAgentTool, isToolResult, type SpawnContext } from '@halting/core/adapters'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { modeOfAgent } from '../src/agents/mode-of-agent.ts'
+import { sessionAgents } from '../src/agents/session-agents.ts'
 import { matches } from '../src/hooks/settings.ts'
 import {
   createAgentTool,
   createBashTool,
+  createGlobTool,
+  createGrepTool,
   createPermissions,
   createReadTool,
   createWriteTool,
@@ -30,8 +33,19 @@ import {
   Workspace,
   type AgentDefinition,
   type AgentInput,
+  type RulePermissions,
+  type Sandbox,
 } from '../src/index.ts'
-import { agentsOfJson, readAgentDefinitions, writtenOffers } from '../src/instructions/index.ts'
+import {
+  agentsOfJson,
+  createSkillTool,
+  skillList,
+  readAgentDefinitions,
+  writtenOffers,
+  type WrittenPrompt,
+} from '../src/instructions/index.ts'
+import type { Described } from '../src/sandbox/describe.ts'
+import { expandWritten } from '../src/instructions/written-prompts.ts'
 
 let home = ''
 let cwd = ''
@@ -61,6 +75,11 @@ const definition = (more: Partial<AgentDefinition> = {}): AgentDefinition => ({
   level: 'user',
   ...more,
 })
+const touchy: WrittenPrompt = {
+    kind: 'skill', name: 'touchy', level: 'user', path: '/SKILL.md', description: '', argumentHint: '', model: '',
+    allowedTools: [], isForPerson: false, isForModel: true, body: 'Now !`echo x > by-skill.txt; cd sub`.',
+  } // prettier-ignore
+
 const here: SpawnContext = {
   depth: 0,
   tools: ['Read', 'Edit', 'Bash', 'AskUserQuestion', 'ExitPlanMode', 'Agent', 'mcp__git__log', 'mcp__web__get'],
@@ -103,6 +122,16 @@ describe('the Agent tool', () => {
     )
   })
 
+  test.each([
+    [
+      { disallowedTools: ['bash'] },
+      'disallowedTools of the agent reviewer names bash: the tool is Bash. Nothing was run.',
+    ],
+    [{ tools: ['Read', 'edit'] }, 'tools of the agent reviewer names edit: the tool is Edit. Nothing was run.'],
+  ])('does not start one that names a tool in other capitals: %j', (more, message) => {
+    expect(() => spawned([definition(more)])).toThrow(message)
+  })
+
   test('gives it its prompt, its turns and its rules', () => {
     const strict = definition({ maxTurns: 4, disallowedTools: ['Bash(git push:*)', 'Edit'] })
     expect(spawned([strict])).toMatchObject({
@@ -112,6 +141,18 @@ describe('the Agent tool', () => {
         { type: 'addRules', behavior: 'deny', rules: [{ toolName: 'Bash', ruleContent: 'git push:*' }] },
       ],
     })
+  })
+
+  test('its description never holds half a character: a service would refuse each request with it', () => {
+    const long = definition({ description: `${'x'.repeat(499)}\u{1F600} and more` })
+    const { description } = createAgentTool({ definitions: [long], mode: () => 'default' })
+    expect(description).not.toMatch(/\p{Cs}/u)
+    expect(skillList([{ ...touchy, description: `${'x'.repeat(299)}\u{1F600}` }])).not.toMatch(/\p{Cs}/u)
+  })
+
+  test('gives it its limits', () => {
+    const limits = { maxBudgetUsd: 0.5, maxTokens: 100_000, maxDurationMs: 600_000 }
+    expect(spawned([definition(limits)])).toMatchObject(limits)
   })
 
   test('asks the models that people named, and no other', () => {
@@ -130,10 +171,6 @@ describe('the Agent tool', () => {
     expect(tool.models).toEqual([small, large])
   })
 
-  test('says that an agent was not run in the background', () => {
-    expect(spawned([], { run_in_background: true }).note).toContain('this one was waited for')
-  })
-
   test('lists what there is, within bounds, and takes an input whose meaning is plain', () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       definition({ name: `agent-${index}`, description: 'x'.repeat(2_000) }),
@@ -141,12 +178,35 @@ describe('the Agent tool', () => {
     const tool = createAgentTool({ definitions: many, mode: () => 'default' })
     expect(tool.description.length).toBeLessThan(16_000)
     expect(tool.description).toContain('- agent-299')
+    const longNames = many.map((each, index) => ({ ...each, name: `${'n'.repeat(90)}-${index}` }))
+    const long = createAgentTool({ definitions: longNames, mode: () => 'default' })
+    expect(long.description.length).toBeLessThan(20_000)
+    expect(long.description).toMatch(/\n\(and 2\d\d more\)$/)
+    expect(() => long.spawn({ prompt: 'p', subagent_type: 'no' }, here)).toThrow(/^.{1,9000}$/s)
     expect(tool.validate?.({ prompt: 'look', run_in_background: 'true' })).toMatchObject({
       valid: true,
       input: { run_in_background: true },
     })
     expect(tool.validate?.({ prompt: '' })).toMatchObject({ valid: false })
   })
+})
+
+test('R-SECRET-1: secrets in what people wrote of agents are not shown to a model', async () => {
+  const workspace = new Workspace({ cwd })
+  workspace.redact = (text) => text.replaceAll('hunter2', '[secret]')
+  const { tool } = await sessionAgents({
+    places: places(),
+    workspace,
+    permissions: createPermissions({ cwd }),
+    trustedBy: undefined,
+    given: [definition({ description: 'Has hunter2', prompt: 'The key is hunter2.' })],
+    models: [],
+    modelNamed: () => scriptedModel([]),
+    instructions: '',
+  })
+  const child = isAgentTool(tool) ? tool.spawn({ prompt: 'look', subagent_type: 'reviewer' } as never, here) : undefined
+  expect(tool.description).toContain('- reviewer: Has [secret]')
+  expect(child?.system).toMatch(/^The key is \[secret\]\./)
 })
 
 test('an agent is never looser than its parent, but for edits that the own definition of a person lets be', () => {
@@ -229,6 +289,9 @@ describe('definitions in files', () => {
       ['spaced.md', agentFile('name: a b\ndescription: d'), 'its name has characters'],
       ['mode.md', agentFile('name: m\ndescription: d\npermissionMode: yolo'), 'permissionMode takes one of'],
       ['turns.md', agentFile('name: t\ndescription: d\nmaxTurns: many'), 'maxTurns takes a whole number'],
+      ['free.md', agentFile('name: f\ndescription: d\nmaxBudgetUsd: 0'), 'maxBudgetUsd takes dollars above 0'],
+      ['words.md', agentFile('name: w\ndescription: d\nmaxTokens: 1.5'), 'maxTokens takes a whole number'],
+      ['time.md', agentFile('name: t\ndescription: d\nmaxDuration: 10'), 'maxDuration takes a time with its unit'],
       ['rule.md', agentFile('name: r\ndescription: d\ntools: Bash(git log:*)'), 'is a rule'],
       ['deny.md', agentFile('name: d\ndescription: d\ndisallowedTools: Bash(a:*b)'), 'in disallowedTools'],
       ['binary.md', 'a\0b', 'it is no text'],
@@ -251,6 +314,39 @@ describe('definitions in files', () => {
     expect(notes).toHaveLength(broken.length + 3)
   })
 
+  test.each([
+    ['tools : Read', 'the line "tools : Read" is not understood'],
+    ['"tools": Read', 'the line "\\"tools\\": Read" is not understood'],
+    ['tools:Read', 'the line "tools:Read" is not understood'],
+    ['  tools: Read', 'the line "  tools: Read" belongs to the field above it'],
+    ['tools:\n- Read\n-Bash', 'the line "-Bash" is not understood'],
+    ['tools: Read\ntools: Bash', 'the field tools stands there twice'],
+    ['tools: {Read: true}', 'tools takes names of tools, and {Read: true} is none'],
+    ['tools: &all Read', 'tools takes names of tools, and &all Read is none'],
+    ['disallowed-tools: Bash', 'disallowed-tools is no field of an agent: disallowedTools is'],
+    ['disallowedTool: Bash', 'disallowedtool is no field of an agent: disallowedTools is'],
+    ['allowed-tools: Read', 'allowed-tools is no field of an agent: tools is'],
+    ['permission_mode: plan', 'permission_mode is no field of an agent: permissionMode is'],
+    ['max_turns: 3', 'max_turns is no field of an agent: maxTurns is'],
+  ])('R-AGENT-3a: with the line %j there is no agent', async (line, why) => {
+    put('app/.claude/agents/a.md', agentFile(`name: a\ndescription: d\n${line}`))
+    const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
+    expect(all).toEqual([])
+    expect(notes).toEqual([`${join(cwd, '.claude/agents/a.md')} is no agent: ${why}.`])
+  })
+
+  test('R-AGENT-3a: what nobody knows is named, and what is written over several lines is read', async () => {
+    const fields =
+      'description: >\n  one\n  tools: all of them\ntools: [Read,\n  Grep]\ncolor: red\neffort: high\nowner: me\n# tools: none'
+    put('app/.claude/agents/a.md', agentFile(`name: a\n${fields}`))
+    const { all, notes } = await readAgentDefinitions({ ...places(), trust: trusted })
+    expect(all).toMatchObject([{ name: 'a', description: 'one tools: all of them', tools: ['Read', 'Grep'] }])
+    expect(notes).toEqual([
+      `${join(cwd, '.claude/agents/a.md')}: effort of an agent is not served and does not count.`,
+      `${join(cwd, '.claude/agents/a.md')}: owner is no field of an agent that halting knows, and does not count.`,
+    ])
+  })
+
   test('are bounded in number', async () => {
     for (let count = 0; count < 1_010; count++) put(`app/.claude/agents/a${count}.txt`, '')
     const { notes } = await readAgentDefinitions({ ...places(), trust: trusted })
@@ -262,7 +358,7 @@ describe('--agents', () => {
   test('gives agents of the person, which go before all files', async () => {
     put('app/.claude/agents/a.md', agentFile('name: a\ndescription: of a file'))
     const given = agentsOfJson(
-      '{"a": {"description": "d", "prompt": "p", "tools": ["Read"], "disallowedTools": "Edit, Bash(rm, x *)", "maxTurns": 2}}',
+      '{"a": {"description": "d", "prompt": "p", "tools": ["Read"], "disallowedTools": "Edit, Bash(rm, x *)", "maxTurns": 2, "maxBudgetUsd": 0.5, "maxTokens": 1000, "maxDuration": "1m30s"}}',
       cwd,
     )
     const { all } = await readAgentDefinitions({ ...places(), trust: trusted, given })
@@ -274,8 +370,19 @@ describe('--agents', () => {
         tools: ['Read'],
         disallowedTools: ['Edit', 'Bash(rm, x *)'],
         maxTurns: 2,
+        maxBudgetUsd: 0.5,
+        maxTokens: 1_000,
+        maxDurationMs: 90_000,
         level: 'flag',
       },
+    ])
+  })
+
+  test('what is not served of them is kept to be told', () => {
+    const [given] = agentsOfJson('{"a": {"description": "d", "prompt": "p", "hooks": {}, "owner": "me"}}', cwd)
+    expect(given?.notes).toEqual([
+      'hooks of an agent is not served and does not count.',
+      'owner is no field of an agent that halting knows, and does not count.',
     ])
   })
 
@@ -287,6 +394,9 @@ describe('--agents', () => {
     ['{"a": {"description": "d", "prompt": "p", "tools": 7}}', 'whose tools is no list of names'],
     ['{"a": {"description": "d", "prompt": "p", "model": 7}}', 'model takes the name of a model'],
     ['{"a": {"description": "d", "prompt": "p", "disallowedTools": ["Bash(a:*b)"]}}', 'in disallowedTools'],
+    ['{"a": {"description": "d", "prompt": "p", "disallowed_tools": ["Bash"]}}', 'disallowed_tools is no field of an'],
+    ['{"a": {"description": "d", "prompt": "p", "tools": ["Read Write"]}}', 'and Read Write is none'],
+    ['{"a": {"description": "d", "prompt": "p", "maxTurns": true}}', 'maxTurns takes a whole number'],
   ])('%s is refused', (json, message) => {
     expect(() => agentsOfJson(json, cwd)).toThrow(message)
   })
@@ -306,6 +416,7 @@ const uses = (name: string, input: object): ScriptedReply => ({ toolCalls: [{ na
 
 interface World {
   readonly workspace: Workspace
+  readonly permissions: RulePermissions
   readonly options: LoopOptions
   /** Results that models were shown, by the first words of the conversation. */
   readonly shown: (prompt: string) => readonly string[]
@@ -318,7 +429,12 @@ function world(
     ...rules
   }: { readonly definitions?: readonly AgentDefinition[] } & Partial<Parameters<typeof createPermissions>[0]> = {},
 ): World {
-  const workspace = new Workspace({ cwd, env: { PATH: process.env['PATH'] ?? '' } })
+  const workspace = new Workspace({
+    cwd,
+    env: { PATH: process.env['PATH'] ?? '' },
+    hides: (path, rights) => permissions.deniesReading(path, rights),
+    judged: (callId, agentId) => permissions.judgedPath(callId, agentId),
+  })
   const permissions = createPermissions({
     cwd,
     whenAsked: 'deny',
@@ -327,7 +443,17 @@ function world(
   })
   const model = scriptedModel(byPrompt(scripts))
   const agent = createAgentTool({ definitions, mode: () => permissions.mode })
-  const tools = [createReadTool(workspace), createWriteTool(workspace), createBashTool(workspace), agent]
+  const tools = [
+    createReadTool(workspace),
+    createWriteTool(workspace),
+    createBashTool(workspace),
+    createGrepTool(workspace),
+    createGlobTool(workspace),
+    createSkillTool([{ ...touchy, path: join(home, 'SKILL.md') }], (each, given, who) =>
+      expandWritten(each, given, trusted, { workspace, permissions }, who),
+    ),
+    agent,
+  ]
   const shown = (prompt: string): readonly string[] => {
     const last = model.requests.findLast(({ messages }) => messages[0]?.content === prompt)
     return (last?.messages ?? []).flatMap(({ content }) =>
@@ -336,13 +462,46 @@ function world(
         : content.filter(isToolResult).map((block) => (typeof block.content === 'string' ? block.content : '')),
     )
   }
-  return { workspace, options: { model, tools, permissions }, shown }
+  return { workspace, permissions, options: { model, tools, permissions }, shown }
 }
 
 async function ranIn({ workspace, options }: World): Promise<void> {
   await loop(startRun({ prompt: 'go' }), options).terminal
   await workspace.dispose()
 }
+
+test('of agents side by side at a service that gives the same ids to their calls each opens what was judged for itself (R-PLACE-2)', async () => {
+  const writing = (file: string): ScriptedReply => ({
+    toolCalls: [{ id: 'call_0', name: 'Write', input: { file_path: join(cwd, file), content: file } }],
+  })
+  const made = world(
+    {
+      go: [asks({ prompt: 'a' }, { prompt: 'b' }), 'done'],
+      a: [writing('a.txt'), 'end'],
+      b: [writing('b.txt'), 'end'],
+    },
+    { whenAsked: 'ask' },
+  )
+  // Both are judged before either is let.
+  const waiting: (() => void)[] = []
+  const canUseTool: LoopOptions['canUseTool'] = async () => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve)
+      if (waiting.length === 2) for (const goOn of waiting) goOn()
+    })
+    return { behavior: 'allow' }
+  }
+  await ranIn({ ...made, options: { ...made.options, canUseTool } })
+  expect(['a.txt', 'b.txt'].map((file) => existsSync(join(cwd, file)))).toEqual([true, true])
+})
+
+test('a call with another path in the place of its own opens that one (R-PLACE-2)', async () => {
+  const write = (file: string) => ({ file_path: join(cwd, file), content: 'x' })
+  const made = world({ go: [uses('Write', write('asked.txt')), 'done'] }, { whenAsked: 'ask' })
+  const canUseTool: LoopOptions['canUseTool'] = async () => ({ behavior: 'allow', updatedInput: write('other.txt') })
+  await ranIn({ ...made, options: { ...made.options, canUseTool } })
+  expect(['asked.txt', 'other.txt'].map((file) => existsSync(join(cwd, file)))).toEqual([false, true])
+})
 
 describe('rules', () => {
   const writing = (file: string) => uses('Write', { file_path: join(cwd, file), content: 'x' })
@@ -368,6 +527,132 @@ describe('rules', () => {
       expect.stringContaining('open.txt'),
     ])
     expect(readFileSync(join(cwd, 'open.txt'), 'utf8')).toBe('x')
+  })
+
+  test('R-AGENT-8a: what an agent has read or written, others have not: nobody writes over what they did not see', async () => {
+    put('app/shared.txt', 'one\n')
+    const reads = uses('Read', { file_path: join(cwd, 'shared.txt') })
+    const made = world(
+      {
+        go: [
+          reads,
+          asks({ prompt: 'a' }),
+          asks({ prompt: 'b' }),
+          writing('shared.txt'),
+          writing('made.txt'),
+          reads,
+          writing('shared.txt'),
+          'done',
+        ],
+        a: [
+          writing('shared.txt'),
+          reads,
+          uses('Write', { file_path: join(cwd, 'shared.txt'), content: 'two\n' }),
+          writing('made.txt'),
+          'end',
+        ],
+        b: [writing('shared.txt'), 'end'],
+      },
+      { mode: 'bypassPermissions' },
+    )
+    await ranIn(made)
+    expect(made.shown('a')).toMatchObject([
+      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('one'),
+      expect.stringContaining('Updated'),
+      expect.stringContaining('Created'),
+    ])
+    expect(made.shown('b')).toEqual([expect.stringContaining('was not read. Read it first')])
+    expect(made.shown('go').slice(3)).toMatchObject([
+      expect.stringContaining('has changed since it was read.'),
+      expect.stringContaining('was not read. Read it first'),
+      expect.stringContaining('two'),
+      expect.stringContaining('Updated'),
+    ])
+  })
+
+  test('R-AGENT-6: searches of an agent leave out what it may not read, and those of others do not', async () => {
+    put('app/secret/key.env', 'KEY=1\n')
+    put('app/open.env', 'KEY=2\n')
+    const shy = definition({ name: 'shy', disallowedTools: ['Read(secret/**)'] })
+    const searches = [
+      uses('Grep', { pattern: 'KEY', output_mode: 'content' }),
+      uses('Glob', { pattern: '**/*.env' }),
+      'end',
+    ]
+    const made = world(
+      { go: [asks({ prompt: 'a', subagent_type: 'shy' }), ...searches], a: searches },
+      { definitions: [shy] },
+    )
+    await ranIn(made)
+    expect(made.shown('a')).toEqual(['open.env:1:KEY=2', 'open.env'])
+    expect(made.shown('go').slice(1).join()).toContain('secret/key.env')
+  })
+
+  test('R-AGENT-6: of agents side by side the sandbox shuts for each what its own rules deny', async () => {
+    put('app/secret/key.env', 'KEY=1\n')
+    const shy = definition({ name: 'shy', disallowedTools: ['Read(secret/**)'] })
+    const made = world(
+      {
+        go: [asks({ prompt: 'a', subagent_type: 'shy' }, { prompt: 'b' }), 'end'],
+        a: [uses('Bash', { command: 'echo by a' }), 'end'],
+        b: [uses('Bash', { command: 'echo by b' }), 'end'],
+      },
+      { definitions: [shy], mode: 'bypassPermissions' },
+    )
+    const { workspace, permissions } = made
+    const shut: unknown[] = []
+    // Holds nothing, and says what it would shut.
+    const sandbox: Pick<Sandbox, 'excludes' | 'describe' | 'sandboxed' | 'dispose'> = {
+      excludes: () => false,
+      describe(_access, _readable, rights) {
+        shut.push(permissions.deniedPlaces(rights).read.length)
+        return {} as Described
+      },
+      sandboxed: (command) => ({ ...command, descriptors: [], started: () => undefined }),
+      dispose: () => undefined,
+    }
+    workspace.sandbox = sandbox as Sandbox
+    await ranIn(made)
+    expect(shut).toHaveLength(2)
+    expect(shut).toEqual(expect.arrayContaining([0, 1]))
+    expect([made.shown('a'), made.shown('b')]).toEqual([['by a'], ['by b']])
+  })
+
+  test.each<[string, Partial<AgentDefinition>, string]>([
+    ['in plan mode', { permissionMode: 'plan' }, 'not run: '],
+    ['without Bash', { disallowedTools: ['Bash'] }, 'not run: The agent reviewer does not have Bash.'],
+    ['with a rule', { disallowedTools: ['Bash(echo:*)'] }, 'Denied by the rule Bash(echo:*)'],
+  ])('R-CMD-3a: an agent %s runs by a skill what it might run by Bash, and no more', async (_what, more, told) => {
+    mkdirSync(join(cwd, 'sub'))
+    const made = world(
+      { go: [asks({ prompt: 'a', subagent_type: 'reviewer' }), 'end'], a: [uses('Skill', { skill: 'touchy' }), 'end'] },
+      { definitions: [definition(more)], mode: 'bypassPermissions' },
+    )
+    await ranIn(made)
+    expect(made.shown('a')[0]).toContain(told)
+    expect(existsSync(join(cwd, 'by-skill.txt'))).toBe(false)
+  })
+
+  test('R-CMD-3a: a skill that an agent uses does not move the shell of the session', async () => {
+    mkdirSync(join(cwd, 'sub'))
+    const made = world(
+      { go: [asks({ prompt: 'a' }), 'end'], a: [uses('Skill', { skill: 'touchy' }), 'end'] },
+      { mode: 'bypassPermissions' },
+    )
+    await ranIn(made)
+    expect([existsSync(join(cwd, 'by-skill.txt')), made.workspace.shellDirectory]).toEqual([true, cwd])
+  })
+
+  test('R-CMD-3a: in a mode that was set for the run a skill runs no more than Bash', async () => {
+    const made = world({ go: [uses('Skill', { skill: 'touchy' }), 'end'] }, { mode: 'bypassPermissions' })
+    const running = loop(startRun({ prompt: 'go' }), made.options)
+    running.set({ permissionMode: 'plan' })
+    await running.terminal
+    expect([made.shown('go')[0], existsSync(join(cwd, 'by-skill.txt'))]).toEqual([
+      expect.stringContaining('not run: '),
+      false,
+    ])
   })
 
   test('plan mode is plan mode in agents', async () => {

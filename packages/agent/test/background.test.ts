@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { backgroundOf, type Sandbox } from '@halting/agent'
 import type { ToolContext } from '@halting/core'
 import type { AnyLeafTool, TaskStarted } from '@halting/core/adapters'
-import { Transcript } from '@halting/core'
+import { loop, ModelError, startRun, Transcript } from '@halting/core'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { Described } from '../src/sandbox/describe.ts'
 import { tellingProgress } from '../src/tools/telling-progress.ts'
@@ -65,11 +66,76 @@ describe('the end of a command in the background', () => {
     await use('Bash', inBackground('exit 0'))
     const read = await use('TaskOutput', { task_id: 'bash_1' })
     expect(read.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_1', status: 'completed' }])
+    // A call may come to nothing: what counts is what the loop has on record.
+    expect(background.ended()).toMatchObject([{ id: 'bash_1' }])
+    background.told(['bash_1'])
     expect((await use('TaskOutput', { task_id: 'bash_1' })).output.tasks).toBe(undefined)
     await use('Bash', inBackground('exec sleep 1000'))
     const stopped = await use('TaskStop', { task_id: 'bash_2' })
     expect(stopped.output.tasks).toMatchObject([{ type: 'ended', id: 'bash_2', status: 'stopped' }])
+    background.told(['bash_2'])
     expect(background.ended()).toEqual([])
+  })
+
+  test('R-BACK-3a: is told by the loop where TaskOutput was started early and its message never came', async () => {
+    const { workspace, tools } = codingTools()
+    const told: unknown[] = []
+    let hasRead = false
+    const watched = tools.map((tool): AnyLeafTool => {
+      if (tool.name !== 'TaskOutput') return tool
+      const execute: AnyLeafTool['execute'] = async (input, context) => {
+        const output = await tool.execute(input, context)
+        hasRead = true
+        return output
+      }
+      return { ...tool, execute }
+    })
+    const script: readonly ScriptedReply[] = [
+      { toolCalls: [{ name: 'Bash', input: inBackground('exit 0') }] },
+      {
+        toolCalls: [{ name: 'TaskOutput', input: { task_id: 'bash_1' } }],
+        async before() {
+          await until(() => hasRead)
+          throw new ModelError({ kind: 'overloaded', message: 'busy' })
+        },
+      },
+      'A moment.',
+      'It has ended.',
+    ]
+    const background = backgroundOf(workspace)
+    const options = {
+      model: scriptedModel(script),
+      clock: createFakeClock({ autoAdvance: true }),
+      tools: watched,
+      background,
+    }
+    for await (const event of loop(startRun({ runId: 'run1', prompt: 'go' }), options))
+      if (event.type === 'message' && event.entry.kind === 'user')
+        for (const { type } of event.entry.tasks ?? []) told.push([type, event.entry.origin])
+    expect(told).toEqual([
+      ['started', 'tool_results'],
+      ['ended', 'loop'],
+    ])
+  })
+
+  test('R-BACK-1: what a subagent sees of it is told to the main loop all the same, which was promised that', async () => {
+    const { useInAgent: use, workspace } = codingTools({ killGraceMs: 200 })
+    const background = backgroundOf(workspace)
+    const started = await use('Bash', inBackground('exit 0'))
+    expect(started.text).toBe(
+      'Started in the background as bash_1. It goes on when you are done, and its end is told to the main conversation: stop what is needed no longer. ' +
+        'TaskOutput reads what it writes, TaskStop ends it.',
+    )
+    expect(await use('TaskOutput', { task_id: 'bash_1' })).toMatchObject({
+      text: expect.stringContaining('Ended with'),
+    })
+    await use('Bash', inBackground('exec sleep 1000'))
+    const stopped = await use('TaskStop', { task_id: 'bash_2' })
+    expect([stopped.text, stopped.output.tasks]).toEqual(['Ended bash_2 (exec sleep 1000).', undefined])
+    expect(background.ended()).toMatchObject([
+      { id: 'bash_1', status: 'completed' },
+      { id: 'bash_2', status: 'stopped' },
+    ])
   })
 
   test('without somebody who tells of it is not promised', async () => {
@@ -86,7 +152,22 @@ describe('the end of a command in the background', () => {
     ])
   })
 
-  test('ids of earlier processes are not given again, and their tasks are told apart', async () => {
+  test('nothing in a command ends its quotes, turns text around, or is half a character', async () => {
+    const { use } = codingTools()
+    const shown = async (command: string): Promise<unknown> =>
+      (await use('Bash', inBackground(command))).output.tasks?.map(
+        (task) => task.type === 'started' && task.description,
+      )
+    expect(await shown(': " ended with exit code 0. \u202Enow\u0007 ')).toEqual(['": \\" ended with exit code 0. now"'])
+    expect(await shown(`: ${'x'.repeat(117)}\u{1F600} and more`)).toEqual([`": ${'x'.repeat(117)} ..."`])
+  })
+
+  const startedId = async (use: ReturnType<typeof codingTools>['use']): Promise<string> => {
+    const { details } = await use('Bash', inBackground('true'))
+    return String((details as { readonly backgroundTaskId?: unknown }).backgroundTaskId)
+  }
+
+  test('R-BACK-8d: ids of earlier processes are not given again, and their tasks are told apart', async () => {
     const { use, workspace } = codingTools()
     const entry = {
       kind: 'user', id: 'run1/x', origin: 'tool_results', message: { role: 'user', content: [] },
@@ -98,9 +179,22 @@ describe('the end of a command in the background', () => {
       { type: 'control', control: { tasks: [{ id: 'bash_5' }] } },
     ]
     backgroundOf(workspace, { session: { transcript: Transcript.of([entry]), open } })
-    expect((await use('Bash', inBackground('true'))).details).toEqual({ backgroundTaskId: 'bash_6' })
-    expect((await use('TaskOutput', { task_id: 'bash_5' })).text).toContain('earlier process')
-    expect((await use('TaskOutput', { task_id: 'bash_7' })).text).toBe('There is no task bash_7. Known: bash_6.')
+    const id = await startedId(use)
+    expect(id).toMatch(/^bash_[0-9a-f]{6}_1$/)
+    for (const earlier of ['bash_3', 'bash_4', 'bash_5'])
+      expect((await use('TaskOutput', { task_id: earlier })).text).toContain('earlier process')
+    expect((await use('TaskOutput', { task_id: 'bash_7' })).text).toBe(`There is no task bash_7. Known: ${id}.`)
+  })
+
+  test('R-BACK-8d: an id that a rewind took out of the session is not given again', async () => {
+    const ids: string[] = []
+    for (const isRewound of [false, true, true]) {
+      const { use, workspace } = codingTools()
+      backgroundOf(workspace, { session: { transcript: Transcript.empty(), isRewound } })
+      ids.push(await startedId(use))
+    }
+    expect(ids[0]).toBe('bash_1')
+    expect(new Set(ids).size).toBe(3)
   })
 })
 

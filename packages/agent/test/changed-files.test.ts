@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codingTools, type Harness } from './support/harness.ts'
 
-const note = '[Changed on disk since you saw it, not by Edit or Write: read again before you rely on it.'
+const note = '[Changed on disk since you saw it, not by your Edit or Write: read again before you rely on it.'
 
 async function withRead(files: Readonly<Record<string, string>>): Promise<Harness> {
   const harness = codingTools()

@@ -15,9 +15,11 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
 import {
   AgentState,
+  type JsonObject,
   type QueryEngine,
   type SdkMessage,
   type SdkResult,
+  outputSchema,
   tool,
   UseGuards,
   UseHook,
@@ -130,6 +132,23 @@ describe('a folder that nobody trusted (R-LIB-2)', () => {
     expect(builder.notes.join('\n')).toContain('was not trusted with env (')
   })
 
+  test('counts as one with `trust: false`, whatever the environment and the records say', async () => {
+    write('.claude/settings.json', JSON.stringify(settings))
+    write(
+      '.claude/agents/bold.md',
+      '---\nname: bold\ndescription: Is bold\npermissionMode: bypassPermissions\n---\nGo.',
+    )
+    mkdirSync(join(home, '.claude'))
+    writeFileSync(join(home, '.claude.json'), JSON.stringify({ projects: { [cwd]: { hasTrustDialogAccepted: true } } }))
+    const trusted = await open([])
+    expect(trusted.builder.permissions.mode).toBe('acceptEdits')
+    const { builder } = await open(script, { trust: false, env: { ...env, HALTING_TRUST_FOLDER: '1' } })
+    const result = await ask(await builder.engine(), 'go')
+    expect(result.permission_denials.map(({ tool_name }) => tool_name)).toEqual(['Write', 'Bash'])
+    expect([builder.permissions.mode, existsSync(join(cwd, 'ran'))]).toEqual(['default', false])
+    expect(builder.notes.join()).toContain('(trust: false)')
+  })
+
   test('is not looked at with no sources', async () => {
     write('.claude/settings.json', JSON.stringify(settings))
     write('AGENTS.md', 'Use tabs.')
@@ -176,6 +195,10 @@ test('commands have no keys of models, and the environment of this process is as
   expect([shown(model).includes('[set]'), process.env['HALTING_LIBRARY_TEST']]).toEqual([true, undefined])
 })
 
+/** No JSON. */
+const endless: JsonObject = {}
+Object.assign(endless, { endless })
+
 describe('the session (R-LIB-5)', () => {
   test('is on disk, and goes on in another process of the same folder', async () => {
     const first = await open(['Seven.'])
@@ -201,6 +224,26 @@ describe('the session (R-LIB-5)', () => {
     expect([sessions(), existsSync(join(cwd, 'new.txt'))]).toEqual([[], true])
   })
 
+  test('that is not kept leaves no large result of a tool either, and nothing of another is taken', async () => {
+    const options = { permissionMode: 'bypassPermissions' } as const
+    const many = bash('seq 1 100000')
+    const kept = await open([many, 'Done.'], options)
+    await ask(await kept.builder.engine(), 'go')
+    await kept.builder.dispose()
+    const files = (): readonly unknown[] => readdirSync(join(home, '.halting'), { recursive: true })
+    const before = files()
+    const unkept = async (named: Partial<CodingAgentOptions>): Promise<void> => {
+      const { builder, model } = await open([many, 'Done.'], { ...options, ...named, persistSession: false })
+      await ask(await builder.engine(), 'go')
+      expect(shown(model)).toContain('tool-results')
+      await builder.dispose()
+    }
+    await unkept({})
+    expect(files()).toEqual(before)
+    await unkept({ sessionId: kept.builder.sessionId })
+    expect(files()).toEqual(expect.arrayContaining([...before]))
+  })
+
   test('is written by one engine, and by one process', async () => {
     const { builder } = await open(['Hello.'])
     const engine = await builder.engine()
@@ -215,24 +258,35 @@ describe('the session (R-LIB-5)', () => {
   test.each<[Partial<CodingAgentOptions>, string]>([
     [{ resume: '11111111-1111-4111-8111-111111111111' }, 'found with session ID: 11111111'],
     [{ resume: { newest: true } }, 'is kept'],
-    [{ resume: 'a', sessionId: 'b' }, 'Give sessionId or resume'],
+    [{ resume: 'a', sessionId: '11111111-1111-4111-8111-111111111111' }, 'Give sessionId or resume'],
+    [{ resume: { newest: true }, persistSession: false }, 'A session that goes on is kept'],
+    [{ sessionId: '../../other' }, 'sessionId of codingAgent must be a UUID'],
     [{ cwd: '/nowhere/at/all' }, 'cwd must be a folder that is there'],
+    [{ cwd: 'no\0path' }, 'cwd must be a folder that is there'],
+    [{ tools: [null] as never }, 'tools of codingAgent must be a list of tools'],
+    [{ model: {} as never }, 'model.id must be a text'],
+    [{ apiKey: 'x' } as never, 'codingAgent has no option apiKey. Give a model that has its key'],
+    [{ stepsFor: () => undefined } as never, 'codingAgent has no option stepsFor'],
     [{ additionalDirectories: ['none'] }, 'additionalDirectories takes folders that are there; "none" is not'],
     [{ permissionMode: 'yolo' as never }, 'permissionMode of codingAgent must be one of default, '],
     [{ disallowedTools: 'Bash' as never }, 'disallowedTools of codingAgent must be a list of texts'],
     [{ settingSources: ['users'] as never }, 'settingSources of codingAgent must be a list of user, project, local'],
     [{ mcpServers: { a: 1 } as never }, 'mcpServers of codingAgent must be servers by name'],
+    [{ mcpServers: { a: { type: 'stdio' } as never } }, 'each with a command, a url or an instance'],
+    [{ mcpServers: { a: { url: 'localhost' } } }, 'each with a command, a url or an instance'],
+    [{ mcpServers: { a: { command: 'sh', args: '-c' as never } } }, 'each with a command, a url or an instance'],
     [{ outputSchema: 1 as never }, 'outputSchema of codingAgent must be a Standard Schema or a JSON Schema'],
     [{ stopWhen: [] } as never, 'codingAgent has no option stopWhen. Register each guard'],
     [{ permissions: {} } as never, 'codingAgent has no option permissions. Give allowedTools'],
     [{ maxTurn: 3 } as never, 'There is no option maxTurn'],
+    [{ settings: endless }, 'settings of codingAgent must be an object that can be written as JSON'],
     [{ codingTools: ['Reed'] }, 'there is no Reed'],
     [{ outputSchema: { type: 'whatever' } }, 'The JSON Schema cannot be used'],
     [{ settings: { permissions: { deny: [1] } } }, 'deny'],
-    [{ mcpServers: { x: { type: 'stdio', command: '', args: [], env: {} } }, cwd: '' }, 'cwd must be a folder'],
+    [{ mcpServers: { x: { type: 'stdio', command: '' } } }, 'each with a command, a url or an instance'],
+    [{ cwd: '' }, 'cwd must be a folder'],
   ])('that cannot be opened says why: %j', async (options, words) => {
-    const opening = open([], options).then(({ builder }) => builder.engine())
-    await expect(opening).rejects.toThrow(
+    await expect(open([], options)).rejects.toThrow(
       expect.objectContaining({ code: 'configuration', message: expect.stringContaining(words) }),
     )
     expect(sessions()).toEqual([])
@@ -287,6 +341,23 @@ test('subagents of files and of options may be started, with the rules of the se
   expect(none.model.requests[0]?.tools.some(({ name }) => name === 'Agent')).toBe(false)
 })
 
+test('a listener of notes that throws is its own affair', async () => {
+  write('.claude/settings.json', '{"permissions":{"allow":["Write"]}}')
+  const { builder } = await open([], {
+    onNote() {
+      throw new Error('no note')
+    },
+  })
+  expect(builder.notes).toHaveLength(1)
+})
+
+test('a key helper of the settings is not run, and where there is no key that is said', async () => {
+  const settings = { apiKeyHelper: `touch '${base}/helped'` }
+  const opening = codingAgent({ cwd, env: { HOME: home }, settings })
+  await expect(opening).rejects.toThrow(/^No key for .*apiKeyHelper of the settings is not run from code: give a model/)
+  expect(existsSync(join(base, 'helped'))).toBe(false)
+})
+
 describe('servers', () => {
   test('in this process have their tools in engines and agents, and are told in init', async () => {
     const instance = new McpServer({ name: 'own', version: '1.0.0' })
@@ -305,6 +376,14 @@ describe('servers', () => {
       tools: expect.arrayContaining(['mcp__own__add']),
     })
     expect(shown(model)).toContain('sum 42')
+  })
+
+  test('may be written as in .mcp.json, without what is not needed', async () => {
+    const { builder } = await open([], {
+      mcpServers: { gone: { command: 'false' }, far: { url: 'http://127.0.0.1:1/' } },
+    })
+    expect(builder.notes.join('\n')).toMatch(/the MCP server gone is not there: .*\n.*far is not there: /)
+    expect(builder.notes.join('\n')).not.toContain('Invalid URL')
   })
 
   test('that are not there are told, and those that are there are let go where opening fails', async () => {
@@ -393,6 +472,75 @@ describe('the end (R-LIB-6)', () => {
     expect([warnings, process.listenerCount('exit')]).toEqual([[], before])
   })
 
+  const untilPid = async (): Promise<number> => {
+    const path = join(cwd, 'pid')
+    while (!existsSync(path) || readFileSync(path, 'utf8') === '')
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    return Number(readFileSync(path, 'utf8'))
+  }
+  const long = bash('echo $$ > pid; exec sleep 1000')
+
+  test.each(['execute', 'iterate'] as const)(
+    'ends the runs of agents and waits for them, also where one has a signal of its own: %s',
+    async (method) => {
+      const { builder } = await open([long, 'Done.'], { permissionMode: 'bypassPermissions' })
+      const state = AgentState.empty().withUserMessage('go')
+      const given = { signal: new AbortController().signal }
+      const agent = builder.build()
+      const reasons: unknown[] = []
+      const execution = (async () => {
+        if (method === 'execute') reasons.push((await agent.execute(state, given)).stopReason())
+        else for await (const reached of agent.iterate(state, given)) reasons.push(reached.stopReason())
+      })()
+      const pid = await untilPid()
+      await builder.dispose()
+      expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+      await execution
+      expect(reasons.at(-1)).toBe('user_requested')
+    },
+  )
+
+  test('of an agent that nobody reads any more is awaited by nobody', async () => {
+    const { builder } = await open([bash('true'), bash('true'), 'Done.'], { permissionMode: 'bypassPermissions' })
+    const states = builder.build().iterate(AgentState.empty().withUserMessage('go'))
+    await states.next()
+    await builder.dispose()
+    expect((await states.return()).done).toBe(true)
+  })
+
+  test('is awaited by everybody who asks for it', async () => {
+    const { builder } = await open([long, 'Done.'], { permissionMode: 'bypassPermissions' })
+    const asked = ask(await builder.engine(), 'go')
+    const pid = await untilPid()
+    const first = builder.dispose()
+    await builder.dispose()
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+    await Promise.all([first, asked])
+  })
+
+  test('that comes while an engine is made leaves the session to others', async () => {
+    const first = await open(['Hello.'])
+    await ask(await first.builder.engine(), 'hi')
+    await first.builder.dispose()
+    const { builder } = await open([], { resume: first.builder.sessionId })
+    const making = builder.engine()
+    await Promise.all([builder.dispose(), expect(making).rejects.toThrow('This session was disposed of')])
+    const { builder: next } = await open(['Again.'], { resume: first.builder.sessionId })
+    expect((await ask(await next.engine(), 'hi')).result).toBe('Again.')
+  })
+
+  test('is told to whoever asks the engine afterwards', async () => {
+    const { builder } = await open(['Hello.', 'Again.'])
+    const engine = await builder.engine()
+    await ask(engine, 'hi')
+    await builder.dispose()
+    const result = await ask(engine, 'hi')
+    expect([result.subtype, result.errors]).toEqual([
+      'error_during_execution',
+      [expect.stringContaining('This session was disposed of')],
+    ])
+  })
+
   test('is one: what comes after it is refused', async () => {
     const { builder } = await open([])
     await builder.dispose()
@@ -444,7 +592,13 @@ test('answers fit a schema, whose type they have (R-LIB-8)', async () => {
     model: scriptedModel(['{"bugs":3}']),
     outputSchema: { type: 'object', properties: { bugs: { type: 'integer' } }, required: ['bugs'] },
   })
-  opened.push(byZod, byJson)
+  const byCheck = await codingAgent({
+    ...options,
+    model: scriptedModel([]),
+    outputSchema: outputSchema(z.object({ bugs: z.int() }), { jsonSchema: {} }),
+  })
+  expectTypeOf(await byCheck.engine()).toEqualTypeOf<QueryEngine<{ bugs: number }>>()
+  opened.push(byZod, byJson, byCheck)
   const engine = await byZod.engine()
   expectTypeOf(engine).toEqualTypeOf<QueryEngine<{ bugs: number }>>()
   const other = await byJson.engine()

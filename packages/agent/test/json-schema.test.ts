@@ -66,6 +66,9 @@ describe('draft 2020-12 (R-OUT-6)', () => {
     ['uniqueItems', { uniqueItems: true }, [[1, '1']], [[{ a: 1 }, { a: 1 }]]],
     ['format', { format: 'date-time' }, ['2026-11-23T04:00:00Z', 3], ['yesterday']],
     ['minLength in characters', { maxLength: 1 }, ['😀'], ['ab']],
+    ['fields that every object inherits', { required: ['toString', '__proto__'] }, [], [{}]],
+    ['multipleOf of what is no binary fraction', { multipleOf: 0.01 }, [19.99, 0, 12_345_678_901.23, -0.07], [19.995]],
+    ['multipleOf of large numbers', { multipleOf: 3 }, [9_007_199_254_740_990], [9_007_199_254_740_991]],
     ['words that are not known, which say nothing', { 'x-own': 1, example: 'a', format: 'own' }, [1], []],
   ])('knows %s', (_keyword, schema, taken, refused) => {
     expect(fit(schema, ...taken, ...refused)).toEqual([...taken.map(() => true), ...refused.map(() => false)])
@@ -120,6 +123,44 @@ describe('what is no schema is refused at once (R-OUT-8)', () => {
     expect(() => jsonSchemaOutput(given as JsonObject)).toThrow(
       expect.objectContaining({ name: 'ConfigurationError', message: expect.stringContaining(words) }),
     )
+  })
+
+  test.each<[what: string, schema: JsonObject]>([
+    ['itself', { $ref: '#' }],
+    ['itself for objects', { anyOf: [{ not: { type: 'object' } }, { $ref: '#' }] }],
+    ['another that refers to it', { $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' }],
+    ['itself by $dynamicRef', { $dynamicAnchor: 'own', $dynamicRef: '#own' }],
+  ])('a schema that refers to %s without end is refused: no answer would fit', (_what, schema) => {
+    expect(() => jsonSchemaOutput(schema)).toThrow(
+      expect.objectContaining({
+        name: 'ConfigurationError',
+        message: expect.stringContaining('refers to itself without end'),
+      }),
+    )
+  })
+
+  test.each<[what: string, schema: JsonObject, value: unknown]>([
+    ['a pattern that goes back without end', { pattern: '^(a+)+$' }, `${'a'.repeat(60)}b`],
+    [
+      'a list of many objects that must differ',
+      { uniqueItems: true },
+      Array.from({ length: 60_000 }, (_, n) => ({ n })),
+    ],
+  ])('an answer does not fit that takes too long to be checked: %s (R-OUT-9)', (_what, schema, value) => {
+    const output = jsonSchemaOutput(schema)
+    expect(output.check(JSON.stringify(value))).toEqual({
+      fits: false,
+      message: 'it took longer than 2 s to be checked; make its texts and lists shorter',
+    })
+    // The next one is looked at as ever.
+    expect([output.check('"aaa"').fits, output.check('[1,2]').fits]).toEqual([true, true])
+  })
+
+  test('a number that JavaScript cannot hold is none', () => {
+    expect(jsonSchemaOutput({ type: 'integer' }).check('1e999')).toEqual({
+      fits: false,
+      message: 'the value must be integer',
+    })
   })
 
   test('an answer deeper than can be checked does not fit', () => {

@@ -3,11 +3,12 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { createPermissions, type WebOptions } from '@halting/agent'
+import { createCodingTools, createPermissions, type WebOptions } from '@halting/agent'
+import { openWorkspace } from '../src/coding-agent/open-workspace.ts'
 import { markdownOf } from '../src/web/html-to-markdown.ts'
 import { targetOf } from '../src/web/target.ts'
 import { isDeep } from './support/deep.ts'
-import { codingTools, type Harness } from './support/harness.ts'
+import { codingTools, type Harness, runTool, temporaryFolder, toolNamed } from './support/harness.ts'
 
 interface Site {
   readonly url: string
@@ -260,7 +261,7 @@ test.each([
 
 test('http becomes https, but for a host that a person named as a private one (spec R-WEB-1)', () => {
   const urlOf = (given: string): string => {
-    const target = targetOf(given, ['*.corp.example', 'localhost'])
+    const target = targetOf(given, { privateHosts: ['*.corp.example', 'localhost'] })
     return target.kind === 'target' ? target.url.href : target.why
   }
   expect(urlOf('http://example.com/a#b')).toBe('https://example.com/a')
@@ -299,4 +300,40 @@ test.each([
   const permissions = createPermissions({ cwd, deny: ['WebFetch(domain:evil.example)'], allow: ['WebFetch'] })
   const call = { type: 'tool_use', id: 'a', name: 'WebFetch', input: { url } } as const
   expect(permissions.denies({ call, tool, readOnly: true })).toContain('WebFetch(domain:evil.example)')
+})
+
+test.each(['127.0.0.1', '*.example.com', 'api-*.example.org', '*', 'bücher.example', '*.Bücher.example.'])(
+  'a denied domain is not fetched, however it is written (spec R-WEB-2a): %s',
+  async (denied) => {
+    const { url, asked } = await site(answering('x'))
+    const tools = opened({ deniedDomains: [denied], resolve: () => Promise.reject(new Error('asked for its address')) })
+    const places: Record<string, string> = {
+      '127.0.0.1': url,
+      '*.example.com': 'https://WWW.Example.COM./x',
+      'api-*.example.org': 'https://api-1.example.org',
+      'bücher.example': 'https://bücher.example',
+      '*.Bücher.example.': 'https://a.xn--bcher-kva.example',
+      '*': url,
+    }
+    const { text, isError } = await tools.use('WebFetch', { url: places[denied] })
+    expect([isError, asked]).toEqual([true, []])
+    expect(text).toMatch(/is not fetched: settings deny its domain \(sandbox\.network\.deniedDomains\)\.$/)
+  },
+)
+
+test('domains that settings deny to the sandbox are denied to WebFetch, also where no command is held', async () => {
+  const { url, asked } = await site(answering('x'))
+  const cwd = temporaryFolder()
+  const { workspace } = openWorkspace({
+    places: { cwd, home: cwd, env: { HALTING_PRIVATE_HOSTS: '127.0.0.1' } },
+    sessionId: 's',
+    settings: { sandbox: [{ network: { deniedDomains: ['127.0.0.1'] } }] },
+    env: {},
+    mode: undefined,
+    whenAsked: 'deny',
+  })
+  onTestFinished(() => workspace.dispose())
+  const tool = toolNamed(createCodingTools(workspace), 'WebFetch')
+  expect((await runTool(tool, { url })).text).toContain('settings deny its domain')
+  expect(asked).toEqual([])
 })

@@ -80,7 +80,7 @@ test('front matter holds lists in every form that people write', () => {
   // Blanks before what might be a remark are gone through once.
   const blanks = ' '.repeat(200_000)
   expect(textField(withFrontMatter(`---\nmodel: a${blanks}b # no\n---\n`).fields, 'model')).toBe(`a${blanks}b`)
-  expect(withFrontMatter('--- a\nb')).toEqual({ fields: new Map(), body: '--- a\nb' })
+  expect(withFrontMatter('--- a\nb')).toEqual({ fields: new Map(), body: '--- a\nb', problems: [] })
 })
 
 test('R-CMD-1: commands are named by their folders, and the project’s go before the person’s', async () => {
@@ -132,7 +132,7 @@ test.each([
 })
 
 function running(options: Partial<Parameters<typeof createPermissions>[0]> = {}) {
-  return runWritten(new Workspace({ cwd }), createPermissions({ cwd, ...options }), signal)
+  return runWritten(new Workspace({ cwd }), createPermissions({ cwd, ...options }), { signal })
 }
 
 test('R-CMD-3: a command of bash runs in a trusted folder, and under the rules', async () => {

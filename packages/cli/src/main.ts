@@ -69,7 +69,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, config, context, doctor, models, permissions, replay, rewind, sessions, trust, undo, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, trust, undo, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--list', read.flags.list, 'trust'],
@@ -101,7 +101,14 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   return read
 }
 
-const takesWords: ReadonlySet<Command> = new Set<Command>(['approve', 'deny', 'rewind', 'sessions', 'what-if'])
+const takesWords: ReadonlySet<Command> = new Set<Command>([
+  'approve',
+  'deny',
+  'memory',
+  'rewind',
+  'sessions',
+  'what-if',
+])
 const takesSession: ReadonlySet<Command> = new Set<Command>(['replay', 'undo', 'why'])
 const takesWord: ReadonlySet<Command | undefined> = new Set<Command>([
   'models',
@@ -115,6 +122,7 @@ const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'config',
   'context',
   'doctor',
+  'memory',
   'models',
   'rewind',
   'permissions',
@@ -190,6 +198,10 @@ async function runCommand(
     case 'init': {
       const { init } = await import('./init/init.ts')
       return init(program)
+    }
+    case 'memory': {
+      const { memory } = await import('./memory/memory.ts')
+      return memory(flags, words, program)
     }
     case 'models': {
       const { listModels } = await import('./list-models/list-models.ts')

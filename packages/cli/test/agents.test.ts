@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AGENT-3, R-AGENT-5, R-AGENT-9, R-AGENT-10, R-SUB-3, R-SUB-6a, R-SUB-7: subagents in runs of the program.
+// Holds rules of docs/spec.md: R-AGENT-3, R-AGENT-5, R-AGENT-1a, R-AGENT-9 to R-AGENT-11, R-SUB-3, R-SUB-6a, R-SUB-7: subagents in runs of the program.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -86,6 +86,31 @@ test('an agent of a file does its task; its messages, its hooks and what it cost
   }
   expect(modelUsage['claude-haiku-4-5']?.inputTokens).toBeGreaterThan(usage.input_tokens)
   expect(result?.['total_cost_usd']).toBe(modelUsage['claude-haiku-4-5']?.costUSD)
+})
+
+test('an agent in the background is told as a task by its id, and its messages as those of its call', async () => {
+  agent('finder', 'tools: Read\nbackground: true\nmaxBudgetUsd: 5\nmaxDuration: 10m')
+  writeFileSync(join(project, 'port.txt'), '8080\n')
+  const input = { description: 'find it', prompt: 'TASK-A', subagent_type: 'finder' }
+  const { status, lines, result } = await told(
+    [],
+    [
+      { when: 'go', content: [call('Agent', input)] },
+      { when: 'TASK-A', content: [call('Read', { file_path: 'port.txt' })] },
+      { when: 'works in the background as agent_', content: 'I wait.' },
+      { when: '8080', content: 'It is 8080.' },
+      { when: '<agent_result', content: 'Done.' },
+    ],
+  )
+  expect([status, result?.['result']]).toEqual([0, 'Done.'])
+  const tasks = lines.filter(({ subtype }) => subtype === 'task_started' || subtype === 'task_notification')
+  expect(tasks).toMatchObject([
+    { subtype: 'task_started', task_id: expect.stringMatching(/^agent_/), description: 'The agent finder (find it)' },
+    { subtype: 'task_notification', task_id: tasks[0]?.['task_id'], status: 'completed' },
+  ])
+  expect(tasks[1]?.['tool_use_id']).toBe(tasks[0]?.['tool_use_id'])
+  expect(under(lines).filter((line) => String(line).endsWith('agent')).length).toBeGreaterThan(2)
+  expect(result).toMatchObject({ num_turns: 3, modelUsage: { 'claude-haiku-4-5': expect.anything() } })
 })
 
 test('one that is stopped by a limit says so, with what it had found', async () => {

@@ -55,7 +55,7 @@ test.each([
   [['remove', 'a'], 'There is no server a. halting mcp list tells which there are.'],
   [['get', 'a'], 'There is no server a. halting mcp list tells which there are.'],
   [['list', 'a'], 'halting mcp get NAME tells of one.'],
-  [['lits'], 'halting mcp takes list, get, add, add-json or remove.'],
+  [['lits'], 'halting mcp takes list, get, add, add-json, remove, login or logout.'],
 ])('halting mcp %j is refused', async (args, problem) => {
   const { stdin } = process
   const program = {

@@ -12,9 +12,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { Transcript } from '@halting/core'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { call, fileSays, here, installProgram, linesOf, run, script, start, type Ended } from './support/program.ts'
 import { linesOf as textOf } from '../src/sessions/session-text.ts'
+import { toldLines } from '../src/sessions/told-lines.ts'
 
 installProgram()
 
@@ -336,6 +338,39 @@ test('where there is little room the id of a session has a line of its own, and 
   expect(told(120)).toHaveLength(2)
   expect(told(40)[0]).toBe(id)
   for (const width of [40, 60, 80, 84, 120]) expect(told(width).filter((line) => line.length > width)).toEqual([])
+})
+
+test('R-SESS-8b: of what is not of the model, halting sessions show tells apart who said it', () => {
+  const user = (origin: 'prompt' | 'steer' | 'hook' | 'loop', content: string) => {
+    return { kind: 'user', id: content, message: { role: 'user', content }, origin } as const
+  }
+  const kept = user('prompt', 'fix it').message
+  const shown = toldLines(
+    Transcript.of([
+      user('prompt', 'fix it'),
+      user('hook', 'lost in the compaction'),
+      {
+        kind: 'compact_boundary',
+        id: 'b',
+        messages: [{ role: 'user', content: 'So far: all.' }, { ...kept }],
+        trigger: 'auto',
+        preTokens: 9,
+        postTokens: 1,
+      },
+      user('loop', 'bash_1 has ended.'),
+      user('hook', 'The tests fail.'),
+      user('steer', 'hurry'),
+    ]),
+    24,
+  )
+  expect(shown).toEqual([
+    '[summary] So far: all.',
+    '> fix it',
+    '[loop] bash_1 has ended.',
+    '[hook] The tests fail.',
+    '> hurry',
+  ])
+  expect(toldLines(Transcript.of([user('loop', 'bash_1 has ended in a fire.')]), 24)[0]).toHaveLength(24)
 })
 
 describe('halting sessions', () => {

@@ -154,7 +154,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
     const goOn = { says: 'Raise --max-turns, or add --wrap-up for a last answer.' }
     const account = accountOf(records)
     const text = whyText(
-      { sessionId: second, cwd: here(), account, goOn, before: [], about: [] },
+      { sessionId: second, cwd: here(), account, stages: [], goOn, before: [], about: [] },
       width,
       styleFor(false, {}),
     )
@@ -167,6 +167,7 @@ test.each([40, 60, 80])('in %d columns no line but the command is longer', async
         sessionId: second,
         cwd: here(),
         account: { ...account, slowest: [...long, ...slowest] },
+        stages: [],
         goOn,
         before: [],
         about: [],

@@ -19,6 +19,8 @@ export type TaskEnded = {
   readonly status: 'completed' | 'failed' | 'stopped' | 'unknown'
   /** In a sentence: what it was and how it ended. */
   readonly summary: string
+  /** What a subagent came to, for the model. */
+  readonly result?: string
 }
 
 /** What was made of what still ran when the run ended. */
@@ -26,9 +28,12 @@ export type TaskLeft = {
   readonly type: 'left'
   /** Null for what no tool knows as a task: a command had left it behind. */
   readonly id: string | null
-  readonly how: 'stopped' | 'kept'
+  /** `ended`: a subagent that had come to its end, of which the model was not told any more. */
+  readonly how: 'stopped' | 'kept' | 'ended'
   /** What it is, and where it can be found. */
   readonly description: string
+  /** What a subagent came to or had found so far: told to the model by the next run. */
+  readonly result?: string
 }
 
 /** What a tool tells of tasks with its result (`ToolOutput.tasks`). */

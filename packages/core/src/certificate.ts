@@ -259,6 +259,11 @@ function notesOf(options: LoopOptions): readonly string[] {
     notes.push(
       'What hooks ask a model (`ask`) is not in the number of requests: limits in dollars and tokens hold it. What they ask past the run is not counted at all.',
     )
+  const asking = (options.tools ?? []).filter((tool) => !isAgentTool(tool) && tool.asksModel === true)
+  if (asking.length > 0)
+    notes.push(
+      `What tools ask a model (${asking.map(({ name }) => name).join(', ')}) is not in the number of requests: limits in dollars and tokens hold it.`,
+    )
   if (options.background?.atEnd === 'wait')
     notes.push(
       `At an answer the run waits for what runs in the background: each time ${options.background.waitMs / 1000} s at most, or nine tenths of the time that its limit leaves. What the model then says is a turn.`,

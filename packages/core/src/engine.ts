@@ -4,6 +4,7 @@ import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
+import { keepEngineSession, type EngineSession } from './engine-session.ts'
 import type { LoopEvent } from './events.ts'
 import { isPrompt } from './given.ts'
 import { uuidOf } from './hash.ts'
@@ -12,8 +13,8 @@ import { loop, type Loop, type LoopContext } from './iterate.ts'
 import type { MessageContent } from './messages.ts'
 import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
-import { defaultInit } from './sdk/default-init.ts'
-import type { SdkMessage, SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
+import { initMessage } from './sdk/init-message.ts'
+import type { SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
 import { compactCommand, goOnPrompt, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
 import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
@@ -74,7 +75,7 @@ export class QueryEngine<Output = unknown> {
   #account: SessionAccount
   /** What an earlier process left, until a run begins. */
   #left: KeptSession | undefined
-  #terminal: Terminal | undefined
+  #last: Ended | undefined
   #learned: LearnedContext | undefined
   /** What was set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
@@ -97,6 +98,7 @@ export class QueryEngine<Output = unknown> {
     this.sessionId = sessionIdOf(options) ?? uuidOf(`session ${(options.clock ?? systemClock).now()} ${sessionsMade++}`)
     this.#account = this.#accountWithout()
     this.#prompts = new Prompts(options.prepareContent)
+    keepEngineSession(this, () => this.#session)
   }
 
   get transcript(): Transcript {
@@ -110,7 +112,7 @@ export class QueryEngine<Output = unknown> {
 
   /** How the last run ended. */
   get lastTerminal(): Terminal | undefined {
-    return this.#terminal
+    return this.#last?.terminal
   }
 
   /** Aborts what goes on, as a person would. */
@@ -252,7 +254,8 @@ export class QueryEngine<Output = unknown> {
     })
     const denials: SdkPermissionDenial[] = []
     try {
-      yield this.#init(runId)
+      const context = contextWith(contextOf(this.#options), this.#inForce)
+      yield initMessage(context, this.#options.init, { sessionId, runId })
       for await (const event of running) {
         this.#tell(event)
         collectDenials(event, denials)
@@ -298,7 +301,7 @@ export class QueryEngine<Output = unknown> {
         (settled ??= running.ended.then(({ terminal, state }) => {
           if (this.#current === current) this.#current = undefined
           this.#transcript = state.transcript
-          this.#terminal = terminal
+          this.#last = { terminal, state }
           const { tokenRatio, windows, settings } = state.spent
           this.#inForce = carriedOn(this.#inForce, settings)
           this.#learned = { tokenRatio, windows }
@@ -372,7 +375,7 @@ export class QueryEngine<Output = unknown> {
   #accountWithout(continued?: string): SessionAccount {
     const { session, spentBeforeUsd = 0 } = this.#options
     const runs = session === undefined ? [] : countedRuns(session, continued)
-    return new SessionAccount(settingsOf(this.#options).maxBudgetUsd, spentBeforeUsd, runs)
+    return new SessionAccount(settingsOf(this.#options).maxBudgetUsd, spentBeforeUsd, runs, session?.stages)
   }
 
   /** The cost is looked at after every message that was yielded; the ledger has kept it in bounds before (spec R-BUD-8). */
@@ -382,19 +385,13 @@ export class QueryEngine<Output = unknown> {
     if (nanos !== Infinity && ledger.figures().settled.nanos >= nanos) running.abort('budget')
   }
 
-  #init(runId: string): SdkMessage<never> {
-    const { init } = this.#options
-    const { model, settings, tools } = contextWith(contextOf(this.#options), this.#inForce)
+  get #session(): EngineSession {
     return {
-      type: 'system',
-      subtype: 'init',
-      ...defaultInit,
-      ...init,
-      ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
-      tools: [...tools.keys()],
-      model: model.id,
-      uuid: uuidOf(`${this.sessionId}/${runId}/init`),
-      session_id: this.sessionId,
+      options: this.#options,
+      account: this.#account,
+      last: this.#last,
+      isRunning: this.#current !== undefined,
+      log: this.#options.session?.log,
     }
   }
 }

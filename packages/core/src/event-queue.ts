@@ -4,15 +4,15 @@ import type { Eventually } from './eventually.ts'
 /** Turns of the microtask queue that a reader may take for one event: some read through several generators. */
 const ticksPerEvent = 16
 
-const finished: IteratorResult<LoopEvent> = Object.freeze({ done: true, value: undefined })
+const finished: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined })
 
-/** Events between the loop and its reader. A slow reader never slows the loop; without a reader nothing is kept. */
-export class EventQueue {
-  #events: LoopEvent[] = []
+/** Events between the loop, or what comes after it, and a reader. A slow reader slows nobody; without a reader nothing is kept. */
+export class EventQueue<Event extends object = LoopEvent> {
+  #events: Event[] = []
   #head = 0
   #isListening = false
   #isClosed = false
-  #waiting: ((result: IteratorResult<LoopEvent>) => void)[] | undefined
+  #waiting: ((result: IteratorResult<Event, undefined>) => void)[] | undefined
 
   /** Whether events are kept. */
   get isListening(): boolean {
@@ -24,14 +24,14 @@ export class EventQueue {
     this.#isListening = true
   }
 
-  put(value: LoopEvent): void {
+  put(value: Event): void {
     if (!this.#isListening) return
     const deliver = this.#waiting?.shift()
     if (deliver === undefined) this.#events.push(value)
     else deliver({ done: false, value })
   }
 
-  next(): Promise<IteratorResult<LoopEvent>> {
+  next(): Promise<IteratorResult<Event, undefined>> {
     const value = this.#events[this.#head]
     if (value !== undefined) {
       this.#head++

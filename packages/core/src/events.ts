@@ -167,6 +167,8 @@ export type LoopEvent =
       readonly agentType: string
       /** What it is to do, where its tool said so. */
       readonly description?: string
+      /** It works in the background: its call has ended. */
+      readonly inBackground?: true
       readonly event: LoopEvent
     }
   | { readonly type: 'background'; readonly name: string; readonly error: string | null }

@@ -12,7 +12,7 @@ import { draftOf, type Draft } from './turn/outcome.ts'
 import type { Run } from './turn/run.ts'
 import { addHookMessages, noSubject, runHooks, type HookSubject } from './turn/run-hooks.ts'
 import { activeMs, committedUsd } from './turn/figures.ts'
-import { leaveTasks } from './turn/tasks.ts'
+import { leaveBrokenTasks, leaveTasks } from './turn/tasks.ts'
 
 /** Ends the run: says what has to be said, and puts the one terminal on record. */
 export async function finish(run: Run, draft: Draft): Promise<Ended> {
@@ -33,6 +33,7 @@ export async function finishBroken(run: Run, thrown: unknown): Promise<Ended> {
   await run.staging?.leave()
   run.setContinuation(run.continuation.withNewStopSignal(signal))
   closeBrokenCalls(run)
+  await leaveBrokenTasks(run)
   const ended = await conclude(run, draft, 'alone')
   // The record is of another prompt or call: it stays open for the program that can go on with it.
   // A driver that failed cannot record the end either; the caller still gets it.

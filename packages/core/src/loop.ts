@@ -12,12 +12,14 @@ import { finishWrapUp } from './turn/finish-wrap-up.ts'
 import type { Outcome } from './turn/outcome.ts'
 import { prepare } from './turn/prepare.ts'
 import { recover } from './turn/recover.ts'
+import { beginAgents } from './turn/background-agents.ts'
 import { Run } from './turn/run.ts'
 
 /** The one loop. Everything that runs an agent calls this. It never rejects: a run that breaks ends as `error`. */
 export async function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<Ended> {
   const run = new Run(context, ports, start, emit)
   try {
+    beginAgents(run) // those of the background that a process before this one began
     for (;;) {
       const outcome = await after(turn(run), (came) => after(joinStaging(run), () => came))
       const ended = await decide(run, outcome) // signals, overrides, wrap-up; pays for the lap and records it

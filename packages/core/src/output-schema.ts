@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from './json.ts'
 import { headOf } from './text.ts'
 import {
   checkStandard,
+  gavePromise,
   isStandardSchema,
   jsonSchemaOf,
   type StandardJsonSchema,
@@ -29,7 +30,8 @@ type ShownSchema<Schema extends StandardSchema> = Schema extends StandardJsonSch
 
 /**
  * Answers that a Standard Schema takes: of zod, valibot, arktype or any other. `structured_output` is what the schema makes of them, with
- * defaults and transformations. It must check at once: one that gives a promise ends the run as `error`.
+ * defaults and transformations. It must check at once: one that gives a promise ends the run as `error`, and
+ * so does one of zod that throws.
  * @throws ConfigurationError for a schema that gives no JSON Schema, unless `jsonSchema` does: the model has to be told one.
  */
 export function outputSchema<Schema extends StandardSchema>(
@@ -48,13 +50,22 @@ export function outputSchema<Schema extends StandardSchema>(
     options?.jsonSchema ??
     jsonSchemaOf(schema, { what: 'The output schema', given: 'beside it: outputSchema(schema, { jsonSchema })' })
   return outputThatFits(shown, (value) => {
-    // The output of this schema is what `Output` is.
-    const checked = checkStandard(schema as StandardSchema<unknown, StandardOutput<Schema>>, value)
+    const checked = checkedBy<StandardOutput<Schema>>(schema, value)
     if (checked.valid) return { fits: true, value: checked.input }
-    if (checked.isAsync === true)
-      throw new ConfigurationError('The output schema checks asynchronously, which no answer is waited for.')
+    if (checked.isAsync === true) throw new ConfigurationError(`The output schema ${gavePromise}.`)
     return { fits: false, message: checked.message }
   })
+}
+
+/** A transformation may throw for what it cannot read, such as an address: then the value does not fit, as the input of a tool would not. */
+function checkedBy<Output>(schema: StandardSchema, value: unknown): ReturnType<typeof checkStandard<Output>> {
+  try {
+    // The output of this schema is what `Output` is.
+    return checkStandard(schema as StandardSchema<unknown, Output>, value)
+  } catch (thrown) {
+    if (thrown instanceof RangeError) throw thrown
+    return { valid: false, message: `its check failed: ${messageOf(thrown)}` }
+  }
 }
 
 /** Answers that are JSON and fit, whoever checks them: what a schema library is put behind. */
@@ -82,12 +93,24 @@ function checkedAt<Output>(check: (value: unknown) => OutputCheck<Output>, value
   }
 }
 
-/** The JSON value of an answer, within a code fence too. */
+/** The JSON value of an answer, within one code fence too. */
 function jsonIn(answer: string): { readonly value: unknown } | { readonly problem: string } {
-  const [, fenced = answer] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(answer) ?? []
+  // `trim` takes a byte order mark too, which JSON.parse refuses.
+  const text = answer.trim()
   try {
-    return { value: JSON.parse(fenced) as unknown }
+    return { value: JSON.parse(withinFence(text) ?? text) as unknown }
   } catch (thrown) {
     return { problem: messageOf(thrown) }
   }
+}
+
+const fence = '```'
+
+/** What stands in a code fence; undefined where the text is none. Without an expression: one would try every line end of a long answer with every other. */
+function withinFence(text: string): string | undefined {
+  if (!text.startsWith(fence) || !text.endsWith(fence)) return undefined
+  const opened = text.indexOf('\n')
+  const closed = text.length - fence.length
+  // The rest of the first line names the language.
+  return opened === -1 || opened > closed ? undefined : text.slice(opened, closed)
 }

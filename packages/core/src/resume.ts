@@ -46,7 +46,7 @@ export function resume(
 
 /** What a driver that goes on with a run begins with. */
 export interface OpenTurn extends Omit<StepsOptions, 'log'> {
-  /** Records from before the open turn. */
+  /** Records from before the open turn, those of `agents` with them. */
   readonly past: readonly StepRecord[]
 }
 
@@ -65,8 +65,8 @@ export function resumeOn(
   const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, options)
   const clock = options.clock === undefined ? {} : { clock: options.clock }
   const { sessionId } = folded.state.run
-  const { past, replay: open, recordedUntil } = folded
-  const steps = make({ ...clock, past, replay: open, sessionId, recordedUntil })
+  const { past, replay: open, agents, recordedUntil } = folded
+  const steps = make({ ...clock, past, replay: open, agents, sessionId, recordedUntil })
   const inbox = owner.inbox ?? createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
   const ledger = owner.ledger ?? ledgerOf(settingsOf(options), options.spentBeforeUsd)
   ledger.restore(folded.spent.settled, folded.spent.unknown)

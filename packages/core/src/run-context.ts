@@ -103,7 +103,7 @@ export interface RunContext {
   /** Asks a person; null: `onAsk` says what happens. */
   readonly canUseTool: CanUseTool | null
   /** Timers for grace times and the deadline; what they cause is on record before it counts. */
-  readonly timers: Pick<Clock, 'after'>
+  readonly timers: Clock
   readonly prices: Prices
   readonly tokens: Tokens
   readonly contextDefence: ContextDefence
@@ -131,7 +131,7 @@ export interface RunPorts {
   /** Lets a reader of the events that keeps up read on. Decides nothing, and waits for nobody who is slow. */
   readonly catchUp: () => Eventually<void>
   /** What the agent that started this one holds back from it (spec R-BUD-4). */
-  readonly heldBack?: HeldBack
+  readonly heldBack?: () => readonly HeldBack[]
   readonly deadline: Deadline
   readonly orphanedTools: OrphanedTools
   /** Gives the answer of `canUseTool` to whoever waits for it; undefined where the driver takes its answers elsewhere. */

@@ -3,6 +3,7 @@ import { freshTracker, type BudgetTracker } from './budget/token-target.ts'
 import type { JsonObject } from './json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from './messages.ts'
 import type { SettingsInForce } from './settings/settings-change.ts'
+import type { OpenAgent } from './open-agent.ts'
 import { ExecutionContinuation } from './stop/continuation.ts'
 import type { StopSignalJson } from './stop/signal.ts'
 import type { Terminal, TerminalReason } from './stop/terminal.ts'
@@ -77,6 +78,8 @@ export type RunProgress = {
   readonly compacting: { readonly instructions: string } | null
   readonly stillRunning: readonly string[]
   readonly subagents: number
+  /** Those that work in the background; absent for none. Their figures are entered when they have ended. */
+  readonly openAgents?: readonly OpenAgent[] | undefined
   /** What a person set while it ran, in place of the options. The one limit that is state: whoever set it is gone at a resume. */
   readonly settings: SettingsInForce | null
   /** Set while the last answer is asked for that `wrapUp` wants: how the run will have ended. */
@@ -188,6 +191,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     compacting: null,
     stillRunning: [],
     subagents: 0,
+    openAgents: undefined,
     settings: null,
     closing: null,
     approvals: null,
@@ -230,6 +234,7 @@ export function copyOfProgress(spent: RunProgress): { -readonly [key in keyof Ru
     compacting: spent.compacting,
     stillRunning: spent.stillRunning,
     subagents: spent.subagents,
+    openAgents: spent.openAgents,
     settings: spent.settings,
     closing: spent.closing,
     approvals: spent.approvals,

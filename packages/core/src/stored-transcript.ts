@@ -52,8 +52,8 @@ const isAttachment: Check = isOneOf('type', {
 const isTaskNotes: Check = isListOf(
   isOneOf('type', {
     started: isObject({ id: isText, description: isText }),
-    ended: isObject({ id: isText, status: isText, summary: isText }),
-    left: isObject({ id: orNull(isText), how: isText, description: isText }),
+    ended: isObject({ id: isText, status: isText, summary: isText, result: optional(isText) }),
+    left: isObject({ id: orNull(isText), how: isText, description: isText, result: optional(isText) }),
   }),
 )
 

@@ -32,10 +32,11 @@ const entries = {
   main: 'index.ts',
   steps: 'steps/index.ts',
   adapters: 'adapters/index.ts',
+  after: 'after/index.ts',
   testing: 'testing/index.ts',
 }
 
-for (const entry of ['main', 'steps', 'adapters', 'testing'] as const) {
+for (const entry of ['main', 'steps', 'adapters', 'after', 'testing'] as const) {
   test(`${entry} exports these names and no others`, () => {
     expect(exportsOf(new URL(entries[entry], sources))).toEqual(frozen[entry])
   })
@@ -46,9 +47,10 @@ test('what is exported as a value is there when the program runs, and nothing el
     main: await import('../src/index.ts'),
     steps: await import('../src/steps/index.ts'),
     adapters: await import('../src/adapters/index.ts'),
+    after: await import('../src/after/index.ts'),
     testing: await import('../src/testing/index.ts'),
   }
-  for (const entry of ['main', 'steps', 'adapters', 'testing'] as const) {
+  for (const entry of ['main', 'steps', 'adapters', 'after', 'testing'] as const) {
     const values = frozen[entry].filter((name) => !name.startsWith('type '))
     expect(Object.keys(modules[entry]).toSorted()).toEqual(values)
   }

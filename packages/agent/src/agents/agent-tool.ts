@@ -1,3 +1,4 @@
+import { headOf } from '@halting/core/adapters'
 import type { AgentTool, ChildRun, Model } from '@halting/core'
 import type { PermissionUpdate, SpawnContext } from '@halting/core/adapters'
 import type { PermissionMode } from '../permissions/rule-book.ts'
@@ -39,7 +40,7 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
     prompt: filledText('The whole task: the agent sees nothing of this conversation'),
     subagent_type: optional(text(`Which agent; ${generalAgent.name} when absent`)),
     model: optional(text(names.length < 2 ? 'Leave it out' : `Another model: ${names.join(', ')}`)),
-    run_in_background: optional(flag('Not to be had: leave it out')),
+    run_in_background: optional(flag('Go on at once: you are told when it ends, with its answer')),
   })
   return {
     name: 'Agent',
@@ -57,7 +58,7 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
       const model = modelFor(input.model, definition, models)
       const mode = modeOfAgent(definition, (context.permissionMode as PermissionMode | null) ?? options.mode())
       const rules = rulesOf(definition)
-      const { description, prompt, run_in_background: isBackground } = input
+      const { description, prompt, run_in_background: isBackground = definition.background } = input
       return {
         prompt,
         system: [definition.prompt, asAgent, surroundings].filter((part) => part !== '').join('\n\n'),
@@ -67,14 +68,20 @@ export function createAgentTool(options: AgentToolOptions): AgentTool<AgentInput
         ...(model !== undefined && { model }),
         ...(mode !== undefined && { permissionMode: mode }),
         ...(rules.length > 0 && { permissionUpdates: rules }),
-        ...(definition.maxTurns !== undefined && { maxTurns: definition.maxTurns }),
-        ...(isBackground === true && { note: notInBackground }),
+        ...limitsOf(definition),
+        ...(isBackground === true && { background: true, note: reachedBy(context) }),
       } satisfies ChildRun
     },
   }
 }
 
-const notInBackground = '(Agents do not run in the background here: this one was waited for.)'
+/** How whoever started it sees it and ends it. */
+function reachedBy({ tools }: SpawnContext): string {
+  const shows = tools.includes('TaskOutput') ? 'TaskOutput shows what it has said so far' : ''
+  const ends = tools.includes('TaskStop') ? 'TaskStop ends it' : ''
+  const words = [shows, ends].filter((part) => part !== '').join(', ')
+  return words === '' ? '' : `${words}.`
+}
 
 /** Holds for all of them, whoever wrote their prompts. */
 const asAgent = [
@@ -88,15 +95,22 @@ function withGeneral(given: readonly AgentDefinition[]): readonly AgentDefinitio
   return given.some(({ name }) => name === generalAgent.name) ? given : [generalAgent, ...given]
 }
 
-/** Each name stays, whatever room there is: an agent can be asked for without what it is for. */
+/**
+ * A name stands without what it is for where there is no room for that: the agent can be asked for all the same. Names have bounds of their own,
+ * since a folder may hold any number and each request is paid for by its length.
+ */
 function listOf(definitions: readonly AgentDefinition[]): string {
   let left = listCharacters
-  const lines = definitions.map(({ name, description, tools }) => {
-    const short = description.replaceAll(/\s+/g, ' ').slice(0, descriptionCharacters)
+  let leftForNames = listCharacters
+  const lines = definitions.flatMap(({ name, description, tools }) => {
+    const short = headOf(description.replaceAll(/\s+/g, ' '), descriptionCharacters)
     const line = `- ${name}: ${short}${tools === undefined ? '' : ` (tools: ${tools.join(', ') || 'none'})`}`
     left -= line.length
-    return left > 0 ? line : `- ${name}`
+    if (left > 0) return line
+    leftForNames -= name.length + 3
+    return leftForNames > 0 ? `- ${name}` : []
   })
+  if (lines.length < definitions.length) lines.push(`(and ${definitions.length - lines.length} more)`)
   return lines.join('\n')
 }
 
@@ -105,7 +119,7 @@ function definitionNamed(definitions: readonly AgentDefinition[], given: string 
   const name = given === undefined || given === '' ? generalAgent.name : given
   const found = definitions.find((definition) => definition.name === name)
   if (found !== undefined) return found
-  const known = definitions.map((definition) => definition.name).join(', ')
+  const known = headOf(definitions.map((definition) => definition.name).join(', '), listCharacters)
   throw new Error(`There is no agent ${JSON.stringify(name)}. There are: ${known}. Nothing was run.`)
 }
 
@@ -128,8 +142,24 @@ function modelFor(
 /** What asks a person, changes how the session works, or finds tools that are shown to the main loop alone. */
 const ofTheSession: ReadonlySet<string> = new Set(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode', 'ToolSearch'])
 
-/** Of the tools of its parent. @throws Error where none is left that it was given. */
+function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDurationMs }: AgentDefinition): Partial<ChildRun> {
+  return {
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxDurationMs !== undefined && { maxDurationMs }),
+  }
+}
+
+/** Of the tools of its parent. @throws Error where none is left that it was given, and for a name that misses one for its capitals. */
 function toolsOf({ name, tools, disallowedTools }: AgentDefinition, { tools: all }: SpawnContext): readonly string[] {
+  for (const [field, entries = []] of Object.entries({ tools, disallowedTools })) {
+    for (const entry of entries) {
+      const meant = all.find((tool) => tool !== entry && tool.toLowerCase() === entry.toLowerCase())
+      if (meant !== undefined && !all.includes(entry))
+        throw new Error(`${field} of the agent ${name} names ${entry}: the tool is ${meant}. Nothing was run.`)
+    }
+  }
   const has = all.filter(
     (tool) =>
       !ofTheSession.has(tool) &&

@@ -15,9 +15,18 @@ export interface AgentDefinition {
   readonly model?: string
   readonly permissionMode?: PermissionMode
   readonly maxTurns?: number
+  /** US dollars. */
+  readonly maxBudgetUsd?: number
+  /** Input and output. */
+  readonly maxTokens?: number
+  readonly maxDurationMs?: number
+  /** It works in the background, unless a call says otherwise. */
+  readonly background?: boolean
   /** Whose words these are: those of a project loosen nothing. */
   readonly level: 'built-in' | 'user' | 'project' | 'flag'
   readonly path?: string
+  /** What a person should know of it, where no file does: what was said and does not count. */
+  readonly notes?: readonly string[]
 }
 
 /** The agent that is asked when none is named. */

@@ -14,7 +14,7 @@ export interface SessionAgentsOptions {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
   /** What trusts the folder for this session; the records decide when absent. */
-  readonly trustedBy: string | undefined
+  readonly trustedBy: string | false | undefined
   /** Before those of files. */
   readonly given: readonly AgentDefinition[]
   /** Models that may be asked. */
@@ -44,7 +44,8 @@ export async function readAgents(
     trust,
     mayRead: (path) => !permissions.deniesReading(path),
   })
-  const warnings = [...found.notes]
+  const ofFlag = given.flatMap(({ name, notes = [] }) => notes.map((note) => `The agent ${name} (--agents): ${note}`))
+  const warnings = [...ofFlag, ...found.notes]
   const models = new Map(asked)
   const all = found.all.map((definition) => {
     const { name, path = '--agents', permissionMode: mode } = definition

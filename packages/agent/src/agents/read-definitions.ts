@@ -10,6 +10,8 @@ import { type BriefingPlaces, foldersOf } from '../instructions/places.ts'
 import { bothEnds, isInside, realPath } from '../paths.ts'
 import { PermissionRuleError, parseRules } from '../permissions/rule.ts'
 import type { Offer } from '../trust/offers.ts'
+import { saidFields } from './agent-fields.ts'
+import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
 
@@ -127,8 +129,12 @@ async function readOne(
   if (read.kind === 'absent') return undefined
   if (read.kind === 'unfit') return refuse(`it ${read.why}`)
   if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
-  const { fields, body } = withFrontMatter(read.text)
+  const { fields, body, problems } = withFrontMatter(read.text)
   if (fields.size === 0) return refuse('nothing stands above its text (---, name and description, ---)')
+  const [unread] = problems
+  if (unread !== undefined) return refuse(unread)
+  const said = saidFields([...fields.keys()], isSameInFile)
+  if (said.kind === 'wrong') return refuse(said.why)
   const definition = definitionOf(
     {
       name: textField(fields, 'name') || basename(path, '.md'),
@@ -138,20 +144,22 @@ async function readOne(
       disallowedTools: list(fields, 'disallowedtools'),
       model: textField(fields, 'model'),
       permissionMode: textField(fields, 'permissionmode'),
-      maxTurns: textField(fields, 'maxturns'),
+      background: textField(fields, 'background'),
+      limits: Object.fromEntries(limitNames.map((limit) => [limit, textField(fields, limit.toLowerCase())])),
     },
     { level, path },
   )
   if (typeof definition === 'string') return refuse(definition)
   const problem = ruleProblem(definition, cwd)
   if (problem !== undefined) return refuse(problem)
-  const unserved = notServed.filter((field) => fields.has(field.toLowerCase()))
-  if (unserved.length > 0) notes.push(`${path}: ${unserved.join(', ')} of an agent is not served and does not count.`)
+  notes.push(...said.notes.map((note) => `${path}: ${note}`))
   return definition
 }
 
-/** What other programs know of an agent, and that changes what it can do. */
-const notServed = ['hooks', 'mcpServers', 'skills', 'memory', 'isolation', 'background']
+/** The names of fields in a file come without capitals. */
+function isSameInFile(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
 
 /** Absent is all; there and empty is none. */
 function list(fields: FrontMatter, name: string): readonly string[] | undefined {
@@ -183,15 +191,17 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
   if (!isJsonObject(given)) throw new Error('is no object of agents by their names')
   return Object.entries(given).map(([name, said]) => {
     if (!isJsonObject(said)) throw new Error(`has an agent ${name} that is no object`)
-    const { description, prompt, model, permissionMode, maxTurns } = said
+    const fields = saidFields(Object.keys(said), (one, other) => one === other)
+    if (fields.kind === 'wrong') throw new Error(`has an agent ${name}: ${fields.why}`)
+    const { description, prompt, model, permissionMode, background } = said
     const [tools, disallowedTools] = ['tools', 'disallowedTools'].map((field) => texts(name, field, said[field]))
     const definition = definitionOf(
-      { name, description, prompt, tools, disallowedTools, model, permissionMode, maxTurns },
+      { name, description, prompt, tools, disallowedTools, model, permissionMode, background, limits: said },
       { level: 'flag' },
     )
     const problem = typeof definition === 'string' ? definition : ruleProblem(definition, cwd)
     if (typeof definition === 'string' || problem !== undefined) throw new Error(`has an agent ${name}: ${problem}`)
-    return definition
+    return fields.notes.length === 0 ? definition : { ...definition, notes: fields.notes }
   })
 }
 

@@ -21,7 +21,10 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
   const { workspace, permissions } = options
   const { all, warnings, asked } = await definitionsOf(options)
   const { redact = (shown: string) => shown } = workspace
-  const definitions = all.filter(({ name }) => !isDenied(name, permissions))
+  const definitions = all
+    .filter(({ name }) => !isDenied(name, permissions))
+    // What people wrote for agents is shown to a model like any file.
+    .map((one) => ({ ...one, description: redact(one.description), prompt: redact(one.prompt) }))
   const tool = createAgentTool({
     definitions,
     mode: () => permissions.mode,

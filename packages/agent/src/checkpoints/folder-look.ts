@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
+import { firstEntries, type FirstEntries } from '../first-entries.ts'
 import {
   changesAt,
   isNoText,
@@ -59,7 +59,8 @@ async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise
   const began = performance.now()
   let busySince = began
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of entriesOf(folder)) {
+    const { entries, isAll } = entriesOf(folder, limits.files + 1 - paths.length)
+    for (const entry of entries) {
       const path = join(folder, entry.name)
       if (files.isHidden(path)) continue
       if (entry.isDirectory() && passedOver.has(entry.name)) continue
@@ -70,7 +71,8 @@ async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise
       paths.push(path)
       if (entry.isDirectory()) folders.push(path)
     }
-    if (paths.length > limits.files) return { paths, hasNoText, cut: `more than ${limits.files} files are in ${root}` }
+    if (!isAll || paths.length > limits.files)
+      return { paths, hasNoText, cut: `more than ${limits.files} files are in ${root}` }
     const now = performance.now()
     if (now - began > limits.ms)
       return { paths, hasNoText, cut: `to look through ${root} takes more than ${limits.ms} ms` }
@@ -82,11 +84,11 @@ async function walk(root: string, files: HeldFiles, limits: LookLimits): Promise
   return { paths, hasNoText, cut: undefined }
 }
 
-function entriesOf(folder: string) {
+function entriesOf(folder: string, most: number): FirstEntries {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return firstEntries(folder, most)
   } catch {
     // It went away, or is not ours to read: then no command of ours changes it either.
-    return []
+    return { entries: [], isAll: true }
   }
 }

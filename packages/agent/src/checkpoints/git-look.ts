@@ -192,10 +192,11 @@ export class GitProject {
   /** Paths that differ from the index, and those that it does not know. */
   async #different(git: readonly string[], files: HeldFiles, limits: LookLimits): Promise<Set<string> | undefined> {
     const args = ['status', '--porcelain=v2', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all']
-    const told = await output(this.#root, [...git, ...args, '--', '.'], this.#env, limits.ms * 2)
-    if (told === undefined) return undefined
+    const bounds = { timeoutMs: limits.ms * 2, mostBytes: limits.files * bytesOfLine }
+    const told = await gitOutput(this.#root, [...git, ...args, '--', '.'], this.#env, bounds)
+    if (told === undefined || told.isCut) return undefined
     const paths = new Set<string>()
-    for (const entry of told.split('\0')) {
+    for (const entry of told.text.split('\0')) {
       const fields = fieldsBefore[entry.charAt(0)]
       if (fields === undefined) continue
       const path = join(this.#top, entry.split(' ').slice(fields).join(' '))
@@ -206,6 +207,9 @@ export class GitProject {
     return paths
   }
 }
+
+/** What git says of one path takes so much at most, by and large: of more than the bound there is more than is looked at. */
+const bytesOfLine = 512
 
 /** Fields of a line of `status --porcelain=v2` before its path, by how the line begins. */
 const fieldsBefore: { readonly [sign: string]: number | undefined } = { '1': 8, u: 10, '?': 1 }

@@ -10,19 +10,23 @@ import {
   type QueryOptions,
 } from '@halting/core'
 import type { Background } from '@halting/core/adapters'
+import { afterRun, type RunningStages, type Stage, type StagesOptions } from '@halting/core/after'
 import type { KeptSession } from '@halting/core/steps'
 import type { ShellHooks } from '../hooks/shell-hooks.ts'
 import type { SessionServers } from '../mcp/session-servers.ts'
 import { type BackgroundOptions, backgroundOf } from '../tools/background.ts'
 import { endSession } from './end-session.ts'
 import type { SessionWorkspace } from './open-workspace.ts'
-import type { SessionOnDisk } from './session-of.ts'
+import { type RunsGoingOn, SessionAgent } from './session-agent.ts'
+import { disposed, type SessionOnDisk } from './session-of.ts'
 
 /** What builders of one session share. */
 export interface OpenedSession extends SessionWorkspace {
   readonly sessionId: string
   /** Undefined where nothing is kept. */
   readonly onDisk: SessionOnDisk | undefined
+  /** Removes what tools wrote for a session that is not kept. */
+  readonly removeFiles: (() => Promise<void>) | undefined
   readonly shell: ShellHooks | undefined
   readonly servers: SessionServers | undefined
   readonly init: NonNullable<QueryOptions['init']>
@@ -35,6 +39,12 @@ export interface OpenedSession extends SessionWorkspace {
   state: 'open' | 'taken' | 'disposed'
   /** Aborted by `dispose`: runs end then. */
   readonly over: AbortController
+  /** Of agents; those of the engine are of what is on disk. */
+  readonly runs: RunsGoingOn
+  /** What `dispose` waits for, whoever calls it. */
+  ended: Promise<void> | undefined
+  /** What came after runs and goes on. */
+  readonly after: Set<Promise<unknown>>
 }
 
 /** Options of the engine's messages. */
@@ -76,7 +86,9 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   /** An agent with the tools that there are now. Its states are its caller's to keep: nothing of them is in the session on disk. */
   override build(): Agent {
     this.#check()
-    return super.build()
+    // Looked at there; this agent is one of the same options.
+    super.build()
+    return new SessionAgent(this.loopOptions(), this.#session.runs)
   }
 
   /**
@@ -95,6 +107,8 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       // Tools of servers come to it as these bring them.
       const { steps: _, output, ...rest } = this.#interruptible(super.loopOptions())
       const kept = await onDisk?.open(session.version)
+      // Nobody would close it.
+      this.#check()
       const engine = new QueryEngine<Output>({
         ...rest,
         ...options,
@@ -113,20 +127,37 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       return engine
     } catch (thrown) {
       await onDisk?.close()
-      session.state = 'open'
+      if (session.state === 'taken') session.state = 'open'
       throw thrown
     }
   }
 
+  /**
+   * Starts stages after a run of the engine, as `afterRun` does; `dispose` ends those that go on, and waits for that.
+   * @throws ConfigurationError for what is no list of stages, while a run goes on, and after `dispose`.
+   */
+  afterRun(engine: QueryEngine<Output>, stages: readonly Stage[], options: StagesOptions = {}): RunningStages {
+    this.#check()
+    const { after } = this.#session
+    const running = afterRun(engine, stages, options)
+    const { ended } = running
+    after.add(ended)
+    void ended.then(() => after.delete(ended))
+    return running
+  }
+
   /** Ends what goes on, and all that the session started. Resolves when it is gone and everything is on disk. */
-  async dispose(): Promise<void> {
+  dispose(): Promise<void> {
+    return (this.#session.ended ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
     const session = this.#session
-    if (session.state === 'disposed') return
     session.state = 'disposed'
-    const { workspace, servers, shell, onDisk, onNote } = session
+    const { workspace, servers, shell, onDisk, runs, onNote } = session
     try {
       session.over.abort()
-      await onDisk?.settled()
+      await Promise.all([onDisk?.settled(), runs.settled(), ...session.after])
       await endSession({
         workspace,
         servers,
@@ -135,6 +166,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       })
     } finally {
       await onDisk?.close()
+      await session.removeFiles?.()
     }
   }
 
@@ -161,7 +193,6 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   }
 
   #check(): void {
-    if (this.#session.state === 'disposed')
-      throw new ConfigurationError('This session was disposed of. Open another one with codingAgent.')
+    if (this.#session.state === 'disposed') throw new ConfigurationError(disposed)
   }
 }

@@ -16,18 +16,19 @@ const is =
 const isTexts = is('a list of texts', (value) => Array.isArray(value) && value.every((one) => typeof one === 'string'))
 const isFlag = is('true or false', (value) => typeof value === 'boolean')
 const isText = is('a text that is not empty', (value) => typeof value === 'string' && value !== '')
-const isPlain = is('an object', isJsonObject)
 const isFunction = is('a function', (value) => typeof value === 'function')
 const isList = is('a list', Array.isArray)
 const oneOf = (names: readonly string[]): Check =>
   is(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const sources: readonly string[] = ['user', 'project', 'local']
 
 /** The options of `codingAgent` that are not those of the loop, which looks at its own. A list that is a text would be a list of letters. */
 const checks: { readonly [name: string]: Check } = {
   model: is('a model or the name of one', (value) => typeof value === 'string' || isJsonObject(value)),
-  tools: isList,
+  tools: is('a list of tools, such as tool() makes', (value) => Array.isArray(value) && value.every(isJsonObject)),
   hooks: isList,
   stopHooks: isList,
   codingTools: isTexts,
@@ -41,7 +42,7 @@ const checks: { readonly [name: string]: Check } = {
     `a list of ${sources.join(', ')}`,
     (value) => Array.isArray(value) && value.every((one) => sources.includes(String(one))),
   ),
-  settings: isPlain,
+  settings: is('an object that can be written as JSON', (value) => isJsonObject(value) && isWritable(value)),
   trust: isFlag,
   permissionMode: oneOf(permissionModes),
   allowedTools: isTexts,
@@ -49,10 +50,13 @@ const checks: { readonly [name: string]: Check } = {
   additionalDirectories: isTexts,
   sandbox: isFlag,
   background: oneOf(['wait', 'stop', 'keep']),
-  agents: isPlain,
-  mcpServers: is('servers by name', (value) => isJsonObject(value) && Object.values(value).every(isJsonObject)),
+  agents: is('agents by name', (value) => isJsonObject(value) && isWritable(value)),
+  mcpServers: is(
+    'servers by name, each with a command, a url or an instance',
+    (value) => isJsonObject(value) && Object.values(value).every(isServer),
+  ),
   elicit: isFunction,
-  sessionId: isText,
+  sessionId: is('a UUID, such as randomUUID() gives', (value) => typeof value === 'string' && uuid.test(value)),
   resume: is(
     "a session's id or { newest: true }",
     (value) => (typeof value === 'string' && value !== '') || (isJsonObject(value) && value['newest'] === true),
@@ -69,6 +73,10 @@ const brought: { readonly [name: string]: string } = {
   output: 'Give outputSchema.',
   steps: 'Leave it out: persistSession says whether the session is kept.',
   moreTools: 'Give tools or mcpServers.',
+  session: 'Give resume or sessionId.',
+  transcript: 'Give resume.',
+  stepsFor: 'Leave it out: persistSession says whether the session is kept.',
+  apiKey: 'Give a model that has its key, such as anthropic(name, { apiKey }) of @halting/models.',
 }
 
 /** Plain JavaScript may give anything. Returns the folder. @throws ConfigurationError for what cannot be served. */
@@ -91,6 +99,27 @@ export function checkedFolder(options: Pick<CodingAgentOptions, 'cwd' | 'additio
   return folder
 }
 
+function isWritable(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function isServer(value: unknown): boolean {
+  if (!isJsonObject(value)) return false
+  const { command, args = [], url, instance } = value
+  if (command !== undefined) return isText(command) === undefined && isTexts(args) === undefined
+  if (url !== undefined) return typeof url === 'string' && /^https?:/i.test(url) && URL.canParse(url)
+  return typeof instance === 'object' && instance !== null
+}
+
 function isFolder(path: unknown): boolean {
-  return typeof path === 'string' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  try {
+    return typeof path === 'string' && statSync(path).isDirectory()
+  } catch {
+    // It is not there, may not be looked at, or is no path at all.
+    return false
+  }
 }

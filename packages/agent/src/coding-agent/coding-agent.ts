@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import {
+  AgentBuilder,
   type AgentConfiguration,
   ConfigurationError,
   type JsonObject,
@@ -16,7 +17,9 @@ import { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { createCarryOver } from '../context/carry-over.ts'
 import type { Briefing } from '../instructions/briefing.ts'
 import { type BriefingPlaces, hasBriefing } from '../instructions/places.ts'
+import type { McpServerConfig } from '../mcp/config.ts'
 import type { SessionServers } from '../mcp/session-servers.ts'
+import { memoryOf } from '../memory/places.ts'
 import { homeFolder } from '../paths.ts'
 import type { LoadedSettings } from '../settings/loaded-settings.ts'
 import { loadSettings } from '../settings/settings.ts'
@@ -26,10 +29,13 @@ import type { Environment } from '../tools/limits.ts'
 import { CodingAgentBuilder, type OpenedSession } from './builder.ts'
 import { checkedFolder } from './check-options.ts'
 import { commandEnvironment } from './command-environment.ts'
+import { optionsOfTheLoop } from './options-of-the-loop.ts'
 import { openWorkspace, type SessionWorkspace } from './open-workspace.ts'
-import type { AnswerOf, AnswerSchema, CodingAgentOptions } from './options.ts'
+import type { AnswerOf, AnswerSchema, CodingAgentOptions, GivenServer } from './options.ts'
+import { RunsGoingOn } from './session-agent.ts'
 import { sessionOptions } from './session-options.ts'
-import { namedSession, type NamedSession, SessionOnDisk } from './session-of.ts'
+import { modelOf, pricesOf } from './models-of.ts'
+import { namedSession, type NamedSession, SessionOnDisk, unkeptFolder } from './session-of.ts'
 import { environmentWith, trustedBy, untrusted } from './settings-of.ts'
 
 /**
@@ -45,7 +51,8 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
   options: CodingAgentOptions<Schema>,
 ): Promise<CodingAgentBuilder<AnswerOf<Schema>>> {
   const cwd = checkedFolder(options)
-  const { env: outer = process.env, onNote } = options
+  const { env: outer = process.env } = options
+  const onNote = listening(options.onNote)
   const places: BriefingPlaces = { cwd, env: outer, home: homeFolder(outer), sources: options.settingSources }
   const loaded = await loadSettings({
     ...places,
@@ -54,7 +61,7 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
   })
   const notes = [...loaded.warnings, ...untrusted(loaded)]
   const env = environmentWith(loaded.settings, outer, notes)
-  const opened = new Opening({ options, places: { ...places, env }, loaded, notes })
+  const opened = new Opening({ options: { ...options, onNote }, places: { ...places, env }, loaded, notes })
   try {
     const builder = await opened.builder()
     for (const note of notes) onNote?.(note)
@@ -62,6 +69,17 @@ export async function codingAgent<const Schema extends AnswerSchema = JsonObject
   } catch (thrown) {
     await opened.undo()
     throw thrown
+  }
+}
+
+/** What a listener throws is its own affair. */
+function listening(onNote: CodingAgentOptions['onNote']): (note: string) => void {
+  return (note) => {
+    try {
+      onNote?.(note)
+    } catch {
+      // The session goes on.
+    }
   }
 }
 
@@ -96,7 +114,9 @@ class Opening<Schema extends AnswerSchema> {
     const session = this.#openWorkspace(named, commandEnv)
     const { workspace, permissions } = session
     this.#workspace = workspace
-    const model = await this.#model()
+    const model = await modelOf(options, places.env, settings)
+    // Looked at before a server or a hook of the session is started; nothing is asked.
+    AgentBuilder.base({ ...optionsOfTheLoop(options), model, tools: options.tools ?? [] }).build()
     const output = await this.#output()
     const briefing = await this.#briefing(session)
     notes.push(...(briefing?.warnings ?? []))
@@ -120,7 +140,7 @@ class Opening<Schema extends AnswerSchema> {
     const configuration: AgentConfiguration = {
       ...made,
       context: contextLayers({ carryOver: createCarryOver(workspace, permissions) }),
-      prices: options.prices ?? (await this.#prices()),
+      prices: options.prices ?? (await pricesOf(settings)),
       ...optionsOfTheLoop(options),
       userContext: { ...made.userContext, ...options.userContext },
       ...given,
@@ -133,6 +153,7 @@ class Opening<Schema extends AnswerSchema> {
       ...session,
       sessionId: named.sessionId,
       onDisk,
+      removeFiles: onDisk === undefined ? unkeptFolder({ ...places, sessionId: named.sessionId }) : undefined,
       shell: hooks?.shell,
       servers,
       init: {
@@ -149,6 +170,9 @@ class Opening<Schema extends AnswerSchema> {
       version: '@halting/agent',
       state: 'open',
       over: new AbortController(),
+      runs: new RunsGoingOn(),
+      ended: undefined,
+      after: new Set(),
     }
     return new CodingAgentBuilder<AnswerOf<Schema>>(configuration, opened)
   }
@@ -179,27 +203,9 @@ class Opening<Schema extends AnswerSchema> {
     })
   }
 
-  async #model(): Promise<Model> {
-    const { options, places, loaded } = this.#given
-    const { model: given } = options
-    if (typeof given === 'object') return given
-    const { modelFromEnvironment } = await import('@halting/models')
-    const { model: ofSettings } = loaded.settings
-    const isSaid = given !== undefined || (places.env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
-    // Another program writes the window behind the name.
-    const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
-    return modelFromEnvironment(isSaid ? given : named, places.env)
-  }
-
-  async #prices(): Promise<NonNullable<AgentConfiguration['prices']>> {
-    const { createPrices, mergePriceOverrides, parsePriceOverrides } = await import('@halting/models')
-    const { modelPrices = [] } = this.#given.loaded.settings
-    return createPrices(mergePriceOverrides(modelPrices.map((prices) => parsePriceOverrides(prices))))
-  }
-
   async #output(): Promise<OutputSchema | undefined> {
     // What a schema is, and whether it is one, is looked at by who makes the check of it.
-    const schema: AnswerSchema | OutputSchema | undefined = this.#given.options.outputSchema
+    const schema: AnswerSchema | undefined = this.#given.options.outputSchema
     if (schema === undefined) return undefined
     // One that gives no JSON Schema is refused, with what to give in its place.
     if ('~standard' in schema) return (outputSchema as (given: unknown) => OutputSchema)(schema)
@@ -209,8 +215,9 @@ class Opening<Schema extends AnswerSchema> {
   }
 
   async #briefing({ workspace, permissions }: SessionWorkspace): Promise<Briefing | undefined> {
-    const { options, places } = this.#given
-    if (!hasBriefing(places)) return undefined
+    const { options, places, loaded } = this.#given
+    const memory = memoryOf(places, loaded.settings)
+    if (!hasBriefing(places) && memory === undefined) return undefined
     const { readBriefing } = await import('../instructions/briefing.ts')
     return readBriefing({
       places,
@@ -218,6 +225,7 @@ class Opening<Schema extends AnswerSchema> {
       permissions,
       trustedBy: trustedBy(options, places.env),
       showsSkills: options.codingTools === undefined || options.codingTools.includes('Skill'),
+      memory,
     })
   }
 
@@ -283,16 +291,22 @@ class Opening<Schema extends AnswerSchema> {
     { contextWindow }: Model,
   ): Promise<{ readonly servers?: SessionServers; readonly init?: OpenedSession['init'] }> {
     const { options, places, loaded, notes } = this.#given
-    const named = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({ name, server }))
+    const named = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
+      name,
+      server: wholeServer(server),
+    }))
     const { mcpServers = [], redactSecrets } = loaded.settings
     if (named.length === 0 && mcpServers.length === 0) return {}
     const { openServers, serversOf } = await import('../mcp/session-servers.ts')
+    const { SignIns } = await import('../mcp/sign-in/sign-ins.ts')
+    const { signInsFolder } = await import('../settings/mcp-files.ts')
     const servers = openServers({
       entries: serversOf(named, mcpServers, { env: places.env, commandEnv }),
       workspace,
       permissions,
       redacts: redactSecrets === true,
       contextWindow: options.contextWindow ?? contextWindow,
+      signIns: new SignIns(signInsFolder(places)),
       ...(options.elicit !== undefined && { elicit: options.elicit }),
     })
     this.#servers = servers
@@ -337,6 +351,11 @@ class Opening<Schema extends AnswerSchema> {
   }
 }
 
+function wholeServer(server: GivenServer): McpServerConfig {
+  if ('command' in server) return { args: [], env: {}, ...server, type: 'stdio' }
+  return 'url' in server ? { type: 'http', headers: {}, ...server } : server
+}
+
 /** @throws ConfigurationError for what describes no agent. */
 async function givenAgents(agents: JsonObject, cwd: string): Promise<readonly AgentDefinition[]> {
   const { agentsOfJson } = await import('../instructions/index.ts')
@@ -347,38 +366,4 @@ async function givenAgents(agents: JsonObject, cwd: string): Promise<readonly Ag
       `What agents gives ${messageOf(thrown)}. It takes { name: { description: '…', prompt: '…' } }.`,
     )
   }
-}
-
-/** What is no option of the loop has been used up by then. */
-function optionsOfTheLoop<Schema extends AnswerSchema>(
-  options: CodingAgentOptions<Schema>,
-): Partial<AgentConfiguration> {
-  const {
-    cwd: _cwd,
-    model: _model,
-    system: _system,
-    tools: _tools,
-    codingTools: _codingTools,
-    appendSystem: _appendSystem,
-    outputSchema: _outputSchema,
-    settingSources: _settingSources,
-    settings: _settings,
-    trust: _trust,
-    permissionMode: _permissionMode,
-    allowedTools: _allowedTools,
-    disallowedTools: _disallowedTools,
-    additionalDirectories: _additionalDirectories,
-    sandbox: _sandbox,
-    background: _background,
-    agents: _agents,
-    mcpServers: _mcpServers,
-    elicit: _elicit,
-    sessionId: _sessionId,
-    resume: _resume,
-    persistSession: _persistSession,
-    env: _env,
-    onNote: _onNote,
-    ...loop
-  } = options
-  return loop
 }

@@ -1,10 +1,13 @@
 import { ConfigurationError } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
 import type { FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import { type BriefingPlaces, ownSkillFolders } from '../instructions/places.ts'
+import { memoryOf } from '../memory/places.ts'
 import { createPermissions, type RulePermissions } from '../permissions/permissions.ts'
 import { type PermissionMode, permissionModes } from '../permissions/rule-book.ts'
 import type { RuleText } from '../permissions/rule.ts'
 import { createResultFiles, type ResultFiles } from '../session/result-files.ts'
+import { endsOf } from '../session/session-folder.ts'
 import type { PermissionSettings, Settings } from '../settings/merge.ts'
 import type { Environment } from '../tools/limits.ts'
 import { Workspace } from '../tools/workspace.ts'
@@ -45,21 +48,31 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
   const { cwd, env } = places
   const rules = settings.permissions
   const additionalDirectories = [...(options.additionalDirectories ?? []), ...(rules?.additionalDirectories ?? [])]
+  const memory = memoryOf(places, settings)
   const resultFiles = createResultFiles({ cwd, sessionId, home: places.home, env })
   const workspace = new Workspace({
     cwd,
     additionalDirectories,
     env: options.env,
-    judged: (callId) => permissions.judgedPath(callId),
-    hides: (path) => permissions.deniesReading(path),
+    judged: (callId, agentId) => permissions.judgedPath(callId, agentId),
+    hides: (path, rights) => permissions.deniesReading(path, rights),
     spoolFolder: resultFiles.spoolFolder,
-    web: { privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== '') },
+    web: {
+      privateHosts: (env['HALTING_PRIVATE_HOSTS'] ?? '').split(/[\s,]+/).filter((host) => host !== ''),
+      // They are denied whether or not commands are in the sandbox.
+      deniedDomains: deniedDomainsOf(settings.sandbox),
+    },
     ...(checkpoints !== undefined && { checkpoints }),
   })
   const permissions = createPermissions({
     cwd,
     additionalDirectories,
-    readableFolders: [...resultFiles.readableFolders, ...(options.readableFolders ?? []), ...ownSkillFolders(places)],
+    readableFolders: [
+      ...resultFiles.readableFolders,
+      ...(options.readableFolders ?? []),
+      ...ownSkillFolders(places),
+      ...(memory === undefined ? [] : endsOf(memory.folder)),
+    ],
     mode: modeOf(options.mode, rules),
     ...(rules?.disableBypassPermissionsMode === true && {
       modes: permissionModes.filter((mode) => mode !== 'bypassPermissions'),
@@ -75,6 +88,14 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     whenAsked: options.whenAsked,
   })
   return { workspace, permissions, resultFiles }
+}
+
+/** The settings were checked: what is a list holds texts. */
+function deniedDomainsOf(sandbox: Settings['sandbox'] = []): readonly string[] {
+  return sandbox.flatMap(({ network }) => {
+    const denied = isJsonObject(network) ? network['deniedDomains'] : undefined
+    return Array.isArray(denied) ? denied.filter((domain) => typeof domain === 'string') : []
+  })
 }
 
 /** @throws ConfigurationError for a mode that the settings forbid. */

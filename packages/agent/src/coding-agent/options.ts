@@ -1,19 +1,57 @@
-import type { FromJsonSchema, JsonObject, LoopOptions, Model, OutputSchema, StandardSchema } from '@halting/core'
+import type {
+  AnyTool,
+  FromJsonSchema,
+  JsonObject,
+  LoopOptions,
+  Model,
+  OutputSchema,
+  StandardSchema,
+} from '@halting/core'
 import type { StandardOutput } from '@halting/core/adapters'
-import type { McpServerConfig } from '../mcp/config.ts'
+import type { HttpServer, InProcessServer, StdioServer } from '../mcp/config.ts'
 import type { McpOptions } from '../mcp/servers.ts'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import type { SettingSource } from '../settings/places.ts'
 import type { BackgroundOptions } from '../tools/background.ts'
 import type { Environment } from '../tools/limits.ts'
 
-/** What an answer must fit: a schema of zod, valibot, arktype or any other Standard Schema, or a JSON Schema. */
-export type AnswerSchema = StandardSchema | JsonObject
+/** What an answer must fit: a schema of zod, valibot, arktype or any other Standard Schema, a JSON Schema, or what was made of one. */
+export type AnswerSchema = StandardSchema | OutputSchema | JsonObject
 
 /** The type of the answers that fit. */
 export type AnswerOf<Schema extends AnswerSchema> = Schema extends StandardSchema
   ? StandardOutput<Schema>
-  : FromJsonSchema<Schema>
+  : Schema extends OutputSchema<infer Answer>
+    ? Answer
+    : Schema extends JsonObject
+      ? FromJsonSchema<Schema>
+      : unknown
+
+/** For an editor to offer. Any text may be given: which tools there are is looked at when the session is opened. */
+type CodingToolName =
+  | 'Read'
+  | 'Write'
+  | 'Edit'
+  | 'Bash'
+  | 'Glob'
+  | 'Grep'
+  | 'TaskOutput'
+  | 'TaskStop'
+  | 'TodoWrite'
+  | 'NotebookEdit'
+  | 'WebFetch'
+  | 'AskUserQuestion'
+  | 'EnterPlanMode'
+  | 'ExitPlanMode'
+  | 'Agent'
+  | 'Skill'
+  | (string & Record<never, never>)
+
+/** A server as `.mcp.json` has it, or one in this process. What is not needed may be left out. */
+export type GivenServer =
+  | (Pick<StdioServer, 'command'> & Partial<StdioServer>)
+  | (Pick<HttpServer, 'url'> & Partial<HttpServer>)
+  | InProcessServer
 
 type OfTheLoop = Omit<
   LoopOptions,
@@ -27,21 +65,21 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   /** A model, or the name of one that is reached as the environment says; that of the environment and the settings when absent. */
   readonly model?: Model | string
   /** Tools beside those of the coding agent. One of the same name takes its place. */
-  readonly tools?: LoopOptions['tools']
+  readonly tools?: readonly AnyTool[]
   /** Names of the coding agent's own tools that it has; all when absent. */
-  readonly codingTools?: readonly string[]
+  readonly codingTools?: readonly CodingToolName[]
   /** In place of the system prompt of the coding agent. */
   readonly system?: string
   /** Behind the system prompt. */
   readonly appendSystem?: string
   /** What answers must fit. */
-  readonly outputSchema?: Schema | OutputSchema<AnswerOf<Schema>>
+  readonly outputSchema?: Schema
 
   /** Whose settings and instructions count; all when absent, an administrator's in any case. To name `project` trusts the folder for this session. */
   readonly settingSources?: readonly SettingSource[]
   /** Settings that count before those of files: as a settings file has them. */
   readonly settings?: JsonObject
-  /** Trusts the folder for this session; the records of `halting trust` decide when absent. */
+  /** Whether the folder is trusted for this session, whatever else says; the environment, `settingSources` and the records of `halting trust` decide when absent. */
   readonly trust?: boolean
   readonly permissionMode?: PermissionMode
   readonly allowedTools?: readonly string[]
@@ -54,7 +92,7 @@ export interface CodingAgentOptions<Schema extends AnswerSchema = AnswerSchema> 
   /** Subagents by name, before those of files, as `--agents` takes them. */
   readonly agents?: { readonly [name: string]: { readonly description: string; readonly prompt: string } & JsonObject }
   /** Servers by name, before those of the settings. */
-  readonly mcpServers?: { readonly [name: string]: McpServerConfig }
+  readonly mcpServers?: { readonly [name: string]: GivenServer }
   /** Asks a person what a server wants to know; without it every such question is declined. */
   readonly elicit?: NonNullable<McpOptions['elicit']>
 

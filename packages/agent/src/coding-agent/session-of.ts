@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ConfigurationError, type Terminal } from '@halting/core'
 import type { KeptSession } from '@halting/core/steps'
 import { keptSessions } from '../session/kept-sessions.ts'
-import { sessionFile, type SessionPlace } from '../session/session-folder.ts'
+import { sessionFile, sessionFolder, type SessionPlace } from '../session/session-folder.ts'
 import { openJournal, openNewJournal, type SessionJournal } from '../session/session-journal.ts'
 import type { CodingAgentOptions } from './options.ts'
 
@@ -17,10 +19,12 @@ export interface NamedSession {
 
 /** @throws ConfigurationError for a session that is not there. */
 export async function namedSession(
-  { sessionId, resume }: Pick<CodingAgentOptions, 'sessionId' | 'resume'>,
+  { sessionId, resume, persistSession }: Pick<CodingAgentOptions, 'sessionId' | 'resume' | 'persistSession'>,
   place: Place,
 ): Promise<NamedSession> {
   if (resume === undefined) return { sessionId: sessionId ?? randomUUID(), goesOn: false }
+  if (persistSession === false)
+    throw new ConfigurationError('A session that goes on is kept. Leave persistSession out, or resume.')
   if (sessionId !== undefined)
     throw new ConfigurationError('A session that goes on has its own id. Give sessionId or resume.')
   if (typeof resume === 'string') {
@@ -32,6 +36,24 @@ export async function namedSession(
   if (newest === undefined) throw new ConfigurationError(`No session of ${place.cwd} is kept.`)
   return { sessionId: newest.sessionId, goesOn: true }
 }
+
+/**
+ * What tools had to put into the folder of a session that is not kept: their large results. Gives what removes it; a folder that was there before
+ * is somebody else's.
+ */
+export function unkeptFolder(place: SessionPlace): () => Promise<void> {
+  const { base, parts } = sessionFolder(place)
+  const folder = join(base, ...parts)
+  if (existsSync(folder)) return () => Promise.resolve()
+  return async () => {
+    await rm(folder, { recursive: true, force: true })
+    // That of the project, where nothing else is in it.
+    await rmdir(dirname(folder)).catch(() => undefined)
+  }
+}
+
+/** What is said to those who come after the end. */
+export const disposed = 'This session was disposed of. Open another one with codingAgent.'
 
 /**
  * The session on disk, from when an engine takes it until all of its runs are there.
@@ -62,18 +84,21 @@ export class SessionOnDisk {
     const options = { path: this.path, sessionId, cwd, version }
     const journal = this.#goesOn ? await openJournal(options) : await openNewJournal(options)
     this.#journal = journal
-    const { open, ended, transcript, isRewound, log } = journal
+    const { open, ended, stages, transcript, isRewound, log } = journal
     return {
       sessionId,
       ended,
+      stages,
       transcript,
       open,
       ...(isRewound === true && { isRewound }),
       log: {
         ...log,
         append: (record) => {
+          if (this.#journal !== journal) throw new ConfigurationError(disposed)
           this.#hasBegun = true
-          this.#running ??= ending()
+          // What comes after a run is waited for by whoever started it.
+          if (record.type !== 'stage') this.#running ??= ending()
           log.append(record)
         },
       },

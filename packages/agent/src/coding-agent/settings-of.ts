@@ -11,12 +11,12 @@ export const decidedBefore: ReadonlySet<string> = new Set([
   'HALTING_TRUST_FOLDER',
 ])
 
-/** What trusts the folder for this session; the records decide when undefined. */
+/** What trusts the folder for this session; the records decide when undefined, and nothing does when false. */
 export function trustedBy(
   { trust, settingSources }: Pick<CodingAgentOptions, 'trust' | 'settingSources'>,
   env: Environment,
-): string | undefined {
-  if (trust === true) return 'trust: true'
+): string | false | undefined {
+  if (trust !== undefined) return trust && 'trust: true'
   if (env['HALTING_TRUST_FOLDER'] === '1') return 'HALTING_TRUST_FOLDER=1'
   return settingSources?.includes('project') === true ? 'settingSources' : undefined
 }

@@ -1,7 +1,7 @@
 import type { AnyTool, Permissions } from '@halting/core'
 import { isPdf, type CarriedText, type CarryOver } from '@halting/core/adapters'
 import { realPath, shownPath } from '../paths.ts'
-import { seenFile, type LastSeen } from '../tools/file-state.ts'
+import { type FileStates, seenFile, type LastSeen } from '../tools/file-state.ts'
 import { isImage } from '../tools/image.ts'
 import { readLines } from '../tools/line-reader.ts'
 import { numberedLines } from '../tools/numbered-lines.ts'
@@ -24,17 +24,18 @@ const charactersPerToken = 3
  */
 export function createCarryOver(workspace: Workspace, permissions: Permissions): CarryOver {
   const tool: AnyTool = createReadTool(workspace)
-  return async ({ signal, messages, maxTokens }) => {
+  return async ({ signal, messages, maxTokens, agentId }) => {
+    const files = workspace.filesOfAgent(agentId)
     const todo = todoListOf(messages)
     const carried: CarriedText[] = todo === undefined ? [] : [todo]
     let left = maxTokens * charactersPerToken - (todo?.text.length ?? 0)
-    for (const seen of workspace.files.newestFirst) {
+    for (const seen of files.newestFirst) {
       if (carried.length - (todo === undefined ? 0 : 1) >= mostFiles || left < leastCharacters) break
       signal.throwIfAborted()
       if (!(await mayRead(seen.realPath, permissions, tool))) continue
       // Half of what is left, so that one long file leaves something for the next.
       const room = Math.min(fileTokens * charactersPerToken, Math.max(left / 2, leastCharacters))
-      const file = await carriedFile(seen, workspace, { room, signal })
+      const file = await carriedFile(seen, workspace, { room, signal, files })
       if (file === undefined) continue
       left -= file.text.length
       carried.push(file)
@@ -58,13 +59,15 @@ interface Room {
   /** Characters. */
   readonly room: number
   readonly signal: AbortSignal
+  /** Those of the conversation that is made shorter. */
+  readonly files: FileStates
 }
 
 /** The file as it is now; undefined for what is no text, or cannot be read. */
 async function carriedFile(
   seen: LastSeen,
   workspace: Workspace,
-  { room, signal }: Room,
+  { room, signal, files }: Room,
 ): Promise<CarriedText | undefined> {
   const path = seen.realPath
   const name = shownPath(path, realPath(workspace.cwd))
@@ -72,7 +75,7 @@ async function carriedFile(
   if (found === 'gone') return { title: `The file ${name}`, text: 'It was deleted since you read it.' }
   if (found?.kind !== 'file') return undefined
   try {
-    return await carriedText(seen, name, found, workspace, { room, signal })
+    return await carriedText(seen, name, found, workspace, { room, signal, files })
   } finally {
     await found.file.close()
   }
@@ -83,7 +86,7 @@ async function carriedText(
   name: string,
   { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
   workspace: Workspace,
-  { room, signal }: Room,
+  { room, signal, files }: Room,
 ): Promise<CarriedText | undefined> {
   const path = seen.realPath
   const start = await startOf(file)
@@ -94,12 +97,12 @@ async function carriedText(
   const read = await readLines(file, range, { hashes: stats.size <= editBytes, signal })
   const { lines, lineCount, hasMore } = read
   const now = seenFile(stats, read.hash)
-  const hasChanged = workspace.files.freshness(path, now, () => false) === 'changed'
+  const hasChanged = files.freshness(path, now, () => false) === 'changed'
   const total = lineCount === undefined ? '' : ` of ${lineCount}`
   const part = firstLine > 1 || hasMore ? ` (lines ${firstLine} to ${firstLine + lines.length - 1}${total})` : ''
   const { redact = (shown: string) => shown } = workspace
   const text = redact(lines.length === 0 ? emptyText(lineCount) : numberedLines(lines, firstLine, Infinity))
-  if (hasChanged) workspace.files.carried(path, now, text)
+  if (hasChanged) files.carried(path, now, text)
   return { title: `The file ${name}${part}${hasChanged ? ', which has changed since you read it' : ''}`, text }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@halting/core'
+import type { HookCall } from '@halting/core/after'
 import { answerOf, type HookAnswer } from './answer.ts'
 import type { HookEnd } from './run-command.ts'
 import { runHook, type EventSource, type HookSurroundings } from './run-hook.ts'
@@ -31,6 +32,8 @@ export interface EventCall {
 export interface Callers extends HookSurroundings {
   readonly hooks: ShellHookTable
   tell(line: HookLine): void
+  /** Told of each call that has ended, for sums. */
+  called(call: HookCall): void
   /** One that nobody waits for goes on; what it comes to is for the person. */
   letGo(running: Promise<readonly string[]>): void
   /** Aborted when the session is over. */
@@ -97,9 +100,12 @@ async function callOne(
   // One that is not waited for is not ended with what called it, but at its own time or with the session.
   // Nor may it ask through the run, which does not wait for the answer.
   const by = hook.async ? { signal: callers.over } : source
+  const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
     const answer = answerOf(event, end)
     callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
+    const durationMs = Math.round(performance.now() - beganAt)
+    callers.called({ hook: shown(hook), event, durationMs, decisions: decisionsOf(end, answer) })
     return answer
   })
   if (!hook.async) return running
@@ -110,6 +116,22 @@ async function callOne(
     ]),
   )
   return {}
+}
+
+/** What it decided, in a word each. */
+function decisionsOf({ kind }: HookEnd, answer: HookAnswer): readonly string[] {
+  const { block, permission, request, stop, updatedInput, output, context, error } = answer
+  return [
+    ...(permission === undefined ? [] : [permission]),
+    ...(request === undefined ? [] : [request.behavior]),
+    ...(block === undefined ? [] : ['block']),
+    ...(stop === undefined ? [] : ['stop']),
+    ...(updatedInput === undefined ? [] : ['changed input']),
+    ...(output === undefined ? [] : ['changed output']),
+    ...(context === undefined ? [] : ['context']),
+    ...(error === undefined ? [] : ['error']),
+    ...(kind === 'timed out' || kind === 'aborted' ? [kind] : []),
+  ]
 }
 
 const toldLimit = 10_000

@@ -1,4 +1,4 @@
-import { messageOf, textOf } from '@halting/core/adapters'
+import { headOf, messageOf, textOf } from '@halting/core/adapters'
 import type { HookContext, JsonObject } from '@halting/core'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
 import type { HookProcesses } from './processes.ts'
@@ -138,7 +138,7 @@ async function readBounded({ body }: Response): Promise<string> {
     text += decoder.decode(chunk, { stream: true })
     if (text.length >= stdoutLimit) break
   }
-  return text.slice(0, stdoutLimit)
+  return headOf(text, stdoutLimit)
 }
 
 const question = `You are a hook of a coding agent: you look at one event and say whether it may go on.

@@ -1,5 +1,6 @@
 import type { Hook, JsonObject, PermissionDecision, PermissionRequest, Permissions, StopHook } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import type { HookCall } from '@halting/core/after'
 import { callHooks, hooksFor, type Callers, type HookLine } from './call-hooks.ts'
 import { coreHooks, coreStopHooks, type CallEvent } from './core-hooks.ts'
 import { HookProcesses } from './processes.ts'
@@ -22,6 +23,8 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly flush?: () => Promise<void>
   /** Told when hooks start, write and end. */
   readonly tell?: (line: HookLine) => void
+  /** Told of each call of a hook that has ended. */
+  readonly called?: (call: HookCall) => void
   /** Told what hooks that no message of the run can tell of say to the person, and which failed. */
   readonly note?: (text: string) => void
 }
@@ -55,6 +58,7 @@ export class ShellHooks {
       sandbox,
       readable: [transcriptPath],
       tell: (line) => options.tell?.(line),
+      called: (each) => options.called?.(each),
       letGo: (running) => this.#letGo(running),
       over: this.#over.signal,
       spent: new Set(),

@@ -7,7 +7,7 @@ export type BoundedText =
   | {
       readonly kind: 'text'
       readonly text: string
-      /** Of how many bytes the file is, where not all of it was read. */
+      /** Not all of the file was read. */
       readonly isCut: boolean
     }
   | { readonly kind: 'absent' }
@@ -15,8 +15,24 @@ export type BoundedText =
 
 /** Reads no more than so many bytes, of a regular file alone: a pipe in its place would hold the program up. */
 export async function boundedText(path: string, mostBytes: number): Promise<BoundedText> {
+  const read = await boundedBytes(realPath(path), mostBytes)
+  if (read.kind !== 'bytes') return read
+  const { bytes, isCut } = read
+  if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
+  const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
+  // The cut may have gone through a character.
+  return { kind: 'text', text: isCut ? text.replace(/\uFFFD+$/, '') : text, isCut }
+}
+
+/** The bytes of a file, or why there are none. */
+export type BoundedBytes =
+  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly isCut: boolean }
+  | Exclude<BoundedText, { readonly kind: 'text' }>
+
+/** The same by a real path, as bytes: no link is followed. */
+export async function boundedBytes(path: string, mostBytes: number): Promise<BoundedBytes> {
   try {
-    const found = await openInPlace(realPath(path))
+    const found = await openInPlace(path)
     if (found.kind !== 'file') return { kind: 'unfit', why: 'is no regular file' }
     try {
       const buffer = Buffer.alloc(mostBytes + 1)
@@ -26,12 +42,7 @@ export async function boundedText(path: string, mostBytes: number): Promise<Boun
         size += bytesRead
         if (bytesRead === 0 || size === buffer.length) break
       }
-      const bytes = buffer.subarray(0, Math.min(size, mostBytes))
-      if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
-      const isCut = size > mostBytes
-      const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-      // The cut may have gone through a character.
-      return { kind: 'text', text: isCut ? text.replace(/\uFFFD+$/, '') : text, isCut }
+      return { kind: 'bytes', bytes: buffer.subarray(0, Math.min(size, mostBytes)), isCut: size > mostBytes }
     } finally {
       await found.file.close()
     }

@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { type AnyTool, CallableHook, type Hook, type QueryOptions } from '@halting/core'
+import type { MemoryPlace } from '../memory/places.ts'
 import type { RulePermissions } from '../permissions/permissions.ts'
+import { bothEnds } from '../paths.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { readWrittenPrompts, type WrittenPrompt } from './commands.ts'
 import type { Expanded } from './expand-prompt.ts'
@@ -9,6 +12,7 @@ import { type InstructionFile, readInstructions, type ReadingRules } from './ins
 import { blockOf, instructionText } from './instruction-text.ts'
 import { briefingTrust } from './offers.ts'
 import type { BriefingPlaces } from './places.ts'
+import type { Bringing } from './run-written.ts'
 import { createSkillTool, skillList } from './skill-tool.ts'
 import { expandWritten, modelOfWritten } from './written-prompts.ts'
 
@@ -29,6 +33,8 @@ export interface Briefing {
   expand(command: WrittenPrompt, given: string, signal: AbortSignal): Promise<Expanded>
   /** What was read. */
   readonly files: readonly InstructionFile[]
+  /** The index of the memory, and what is shown of it and its topics. */
+  readonly memory: { readonly path: string; readonly text: string } | undefined
   /** What a person should know: what does not count, or is not shown whole. */
   readonly warnings: readonly string[]
 }
@@ -41,8 +47,10 @@ export interface BriefingOptions {
   readonly workspace: Workspace
   readonly permissions: RulePermissions
   /** What trusts the folder for this session; the records decide when absent. */
-  readonly trustedBy: string | undefined
+  readonly trustedBy: string | false | undefined
   readonly showsSkills: boolean
+  /** Where notes of earlier sessions are; undefined where the session has none. */
+  readonly memory?: MemoryPlace | undefined
 }
 
 /** Loaded where somebody wrote something for agents, and only there. */
@@ -56,21 +64,26 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
     mayRead: (path) => !permissions.deniesReading(path),
     trust: briefingTrust({ cwd, home, env, once: options.trustedBy }),
   }
+  const memory = options.memory === undefined ? undefined : await shownMemory(options.memory, rules)
   const { files, notes, waiting } = await readInstructions({ ...places, ...rules })
   const prompts = await readWrittenPrompts({ ...places, ...rules })
   const commands = prompts.all.filter(({ isForPerson }) => isForPerson)
   const isShown = permissions.toolsHiddenByDeny(['Skill']).length === 0 && options.showsSkills
   const skills = isShown ? prompts.all.filter(({ isForModel }) => isForModel) : []
-  const expand: Briefing['expand'] = (prompt, given, signal) =>
-    expandWritten(prompt, given, rules.trust, { workspace, permissions }, signal)
-  const skillTool = createSkillTool(skills, expand)
+  const expandFor = (prompt: WrittenPrompt, given: string, who: Bringing): Promise<Expanded> =>
+    expandWritten(prompt, given, rules.trust, { workspace, permissions }, who)
+  const expand: Briefing['expand'] = (prompt, given, signal) => expandFor(prompt, given, { signal })
+  const skillTool = createSkillTool(skills, expandFor)
   const tell = tellingFolders({ ...places, ...rules }, new Set(files.map(({ realPath }) => realPath)))
   return {
-    system: [instructionText(files), skillList(skills)].filter((text) => text !== '').join('\n\n'),
-    entries: Object.fromEntries(files.map((file) => [file.path, blockOf(file)])),
+    system: [instructionText(files), memory?.text ?? '', skillList(skills)].filter((text) => text !== '').join('\n\n'),
+    entries: Object.fromEntries([
+      ...files.map((file) => [file.path, blockOf(file)] as const),
+      ...(memory?.text === undefined ? [] : [[memory.path, memory.text] as const]),
+    ]),
     hooks: [folderHook(git)],
     init: {
-      instructions: files.map(({ path }) => path),
+      instructions: [...files.map(({ path }) => path), ...(memory?.text === undefined ? [] : [memory.path])],
       slash_commands: commands.map(({ name }) => name),
       skills: skills.map(({ name }) => name),
     },
@@ -79,8 +92,31 @@ export async function readBriefing(options: BriefingOptions): Promise<Briefing> 
     modelOf: (command, told) => modelOfWritten(command, rules.trust, told),
     expand,
     files,
-    warnings: [...notes, ...prompts.notes, ...waiting.map(waitingLine)],
+    memory: memory?.text === undefined ? undefined : { path: memory.path, text: memory.text },
+    warnings: [...notes, ...(memory?.warnings ?? []), ...prompts.notes, ...waiting.map(waitingLine)],
   }
+}
+
+interface ShownMemory {
+  readonly path: string
+  readonly text: string | undefined
+  readonly warnings: readonly string[]
+}
+
+/** Notes of earlier sessions, where deny rules leave them open (spec R-MEM-2). */
+async function shownMemory(place: MemoryPlace, { mayRead }: ReadingRules): Promise<ShownMemory> {
+  const { indexPath: path } = place
+  if (!bothEnds(path).every(mayRead))
+    return { path, text: undefined, warnings: [`${path} is not read: a rule denies it.`] }
+  const [{ readMemory }, { memoryText }] = await Promise.all([
+    import('../memory/read-memory.ts'),
+    import('../memory/memory-text.ts'),
+  ])
+  const memory = await readMemory(place)
+  const isOpen = (name: string): boolean => bothEnds(join(place.path, name)).every(mayRead)
+  const shown = memoryText(place, { ...memory, topics: memory.topics.filter(({ file }) => isOpen(file.name)) })
+  const cut = `${path} and its topics are too long: the first ${shown?.text.length ?? 0} characters are shown. halting memory dream puts them in order.`
+  return { path, text: shown?.text, warnings: [...memory.problems, ...(shown?.isCut === true ? [cut] : [])] }
 }
 
 function waitingLine({ path, by }: { readonly path: string; readonly by: string }): string {

@@ -1,3 +1,5 @@
+import { headOf } from '@halting/core/adapters'
+
 /** What stands above the text of a command or a skill, by name: a text, or a list of texts. */
 export type FrontMatter = ReadonlyMap<string, string | readonly string[]>
 
@@ -5,6 +7,8 @@ export interface WithFrontMatter {
   readonly fields: FrontMatter
   /** The text below. */
   readonly body: string
+  /** What stands above and was passed over, in words: for files whose fields take something away. */
+  readonly problems: readonly string[]
 }
 
 /**
@@ -13,21 +17,36 @@ export interface WithFrontMatter {
  */
 export function withFrontMatter(text: string): WithFrontMatter {
   const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
-  if (found === null) return { fields: new Map(), body: text.trim() }
+  if (found === null) return { fields: new Map(), body: text.trim(), problems: [] }
   const [head, inner = ''] = found
-  return { fields: fieldsIn(inner.split(/\r?\n/)), body: text.slice(head.length).trim() }
+  const problems: string[] = []
+  return { fields: fieldsIn(inner.split(/\r?\n/), problems), body: text.slice(head.length).trim(), problems }
 }
 
-function fieldsIn(lines: readonly string[]): FrontMatter {
+function fieldsIn(lines: readonly string[], problems: string[]): FrontMatter {
   const fields = new Map<string, string | readonly string[]>()
   for (let at = 0; at < lines.length; at++) {
-    const [, name, given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(lines[at] ?? '') ?? []
-    if (name === undefined) continue
+    const line = lines[at] ?? ''
+    const [, name, given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(line) ?? []
+    if (name === undefined) {
+      if (!/^\s*(?:#|$)/.test(line)) problems.push(`the line ${shownLine(line)} is not understood`)
+      continue
+    }
     const below: string[] = []
     while (/^(?:\s+\S|\s*$|\s*- )/.test(lines[at + 1] ?? 'x')) below.push(lines[++at] ?? '')
+    // In a text over several lines anything may stand, and below a name alone more fields.
+    if (/^[^|>"']/.test(given)) {
+      const field = below.find((each) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(each))
+      if (field !== undefined) problems.push(`the line ${shownLine(field)} belongs to the field above it`)
+    }
+    if (fields.has(name.toLowerCase())) problems.push(`the field ${name} stands there twice`)
     fields.set(name.toLowerCase(), valueOf(given.trim(), below))
   }
   return fields
+}
+
+function shownLine(line: string): string {
+  return JSON.stringify(headOf(line, 100))
 }
 
 function valueOf(given: string, below: readonly string[]): string | readonly string[] {
@@ -37,8 +56,8 @@ function valueOf(given: string, below: readonly string[]): string | readonly str
     const lines = below.map((line) => line.trim())
     return lines.join(given.startsWith('>') ? ' ' : '\n').trim()
   }
-  if (/^\[.*\]$/.test(given)) return partsOf(given.slice(1, -1)).map(plain)
-  return plain([given, ...below.map((line) => line.trim())].join(' ').trim())
+  const text = [given, ...below.map((line) => line.trim())].join(' ').trim()
+  return /^\[.*\]$/.test(text) ? partsOf(text.slice(1, -1)).map(plain) : plain(text)
 }
 
 /** Without the quotes around it. */

@@ -1,3 +1,4 @@
+import { headOf } from '@halting/core/adapters'
 import { pathOutside } from '../paths.ts'
 import { gitTurnedOff } from '../tools/git-environment.ts'
 import { askForFilters, filtersIn, gitOutput, settingsWithout } from '../tools/git-output.ts'
@@ -17,7 +18,7 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
   if (told === undefined || told.text === '') return undefined
   const [branch = '', ...entries] = told.text.split('\0')
   const lines = changesIn(entries)
-  const shown = lines.slice(0, mostLines).map((line) => line.slice(0, lineCharacters))
+  const shown = lines.slice(0, mostLines).map((line) => headOf(line, lineCharacters))
   const left = lines.length - shown.length
   return [
     `Branch: ${branchOf(branch)}`,
@@ -29,7 +30,7 @@ export async function gitSummary(cwd: string, env: Environment): Promise<string 
 
 /** `## main...origin/main [ahead 1]`, `## No commits yet on main`, `## HEAD (no branch)`. */
 function branchOf(line: string): string {
-  const name = oneLine(line.replace(/^## /, '')).slice(0, lineCharacters)
+  const name = headOf(oneLine(line.replace(/^## /, '')), lineCharacters)
   return name.startsWith('HEAD (no branch)') ? 'none (detached HEAD)' : name
 }
 

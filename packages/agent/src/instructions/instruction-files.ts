@@ -1,3 +1,4 @@
+import { headOf } from '@halting/core/adapters'
 import { lstatSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { bothEnds, isInside, realPath } from '../paths.ts'
@@ -124,7 +125,7 @@ class InstructionReader {
         level: place.level,
         path,
         realPath: real,
-        text: text.slice(0, fileCharacters),
+        text: headOf(text, fileCharacters),
         ...(importedBy !== undefined && { importedBy }),
         isCut: read.isCut || text.length > fileCharacters,
       })
@@ -165,7 +166,7 @@ class InstructionReader {
     let left = characters
     const kept: InstructionFile[] = []
     for (const file of this.#files.toReversed()) {
-      const text = file.text.slice(0, left)
+      const text = headOf(file.text, left)
       const isCut = file.isCut || text.length < file.text.length
       left -= text.length
       if (isCut)

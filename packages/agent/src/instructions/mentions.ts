@@ -1,7 +1,7 @@
-import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AgentState, type AnyTool, type ContentBlock, type Permissions } from '@halting/core'
-import { isAgentTool, textOf } from '@halting/core/adapters'
+import { headOf, isAgentTool, textOf } from '@halting/core/adapters'
+import { firstEntries, type FirstEntries } from '../first-entries.ts'
 import { absolutePath, realPath, statOf } from '../paths.ts'
 import { createReadTool } from '../tools/read.ts'
 import { codeOf } from '../tools/result.ts'
@@ -79,7 +79,7 @@ export async function mentioned(
       continue
     }
     const isFolder = statOf(path)?.isDirectory() === true
-    const content = isFolder ? await listing(path, workspace) : await contentOf(tool, input, callId, signal)
+    const content = isFolder ? listing(path, workspace) : await contentOf(tool, input, callId, signal)
     if (content.kind === 'failed') {
       notes.push(`${mention.written} is not brought in: ${content.text}`)
       continue
@@ -98,7 +98,7 @@ export async function mentioned(
 }
 
 function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}\n[Cut here: use Read for the rest.]`
+  return text.length <= most ? text : `${headOf(text, most)}\n[Cut here: use Read for the rest.]`
 }
 
 function placeOf(named: string, cwd: string): string | undefined {
@@ -135,15 +135,32 @@ async function contentOf(tool: AnyTool, input: unknown, callId: string, signal: 
 }
 
 const mostNames = 200
+/** So many names of a folder are looked at. */
+const mostEntries = 10_000
 
-async function listing(path: string, workspace: Workspace): Promise<Content> {
-  const entries = await readdir(path, { withFileTypes: true }).catch(codeOf)
-  if (!Array.isArray(entries)) return { kind: 'failed', text: `The folder cannot be read (${entries ?? 'unknown'}).` }
-  const names = entries
-    .filter(({ name }) => !workspace.hides(join(path, name)) && !workspace.hides(realPath(join(path, name))))
+function listing(path: string, workspace: Workspace): Content {
+  const found = entriesOf(path)
+  if ('code' in found) return { kind: 'failed', text: `The folder cannot be read (${found.code}).` }
+  const real = realPath(path)
+  const names = found.entries
+    .filter(({ name }) => !workspace.hides(join(path, name)))
+    .filter(
+      (entry) => !workspace.hides(entry.isSymbolicLink() ? realPath(join(path, entry.name)) : join(real, entry.name)),
+    )
     .map((entry) => entry.name.replaceAll(/\p{Cc}/gu, '?') + (entry.isDirectory() ? '/' : ''))
     .toSorted()
-  const more = names.length > mostNames ? [`(and ${names.length - mostNames} more)`] : []
-  const text = [...names.slice(0, mostNames), ...more].join('\n')
+  const left = names.length - mostNames
+  const more = found.isAll
+    ? `(and ${left} more)`
+    : `(and more: it has over ${mostEntries} names, of which these are among the first)`
+  const text = [...names.slice(0, mostNames), ...(left > 0 || !found.isAll ? [more] : [])].join('\n')
   return { kind: 'shown', blocks: [{ type: 'text', text: text === '' ? '(nothing in it)' : text }] }
+}
+
+function entriesOf(path: string): FirstEntries | { readonly code: string } {
+  try {
+    return firstEntries(path, mostEntries)
+  } catch (thrown) {
+    return { code: codeOf(thrown) ?? 'unknown' }
+  }
 }

@@ -9,7 +9,7 @@ export interface BriefingTrust {
 }
 
 /** `once`: what trusts the folder for this run, such as `--trust`. */
-export function briefingTrust(owner: TrustOwner & { readonly once?: string | undefined }): BriefingTrust {
+export function briefingTrust(owner: TrustOwner & { readonly once?: string | false | undefined }): BriefingTrust {
   let asked: ReturnType<typeof folderTrust> | undefined
   return {
     async lets(offer) {

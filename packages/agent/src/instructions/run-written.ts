@@ -1,22 +1,37 @@
-import { AgentState, type Permissions, type PermissionRequest } from '@halting/core'
+import { AgentState, type Permissions, type PermissionRequest, type ToolContext } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { createBashTool } from '../tools/bash.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import type { Substitution } from './expand-prompt.ts'
 
-/** Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow without a person. */
-export function runWritten(workspace: Workspace, permissions: Permissions, signal: AbortSignal): Substitution['run'] {
+/** Who has a text brought in: a person, or the tool Skill for a run or a subagent, with what that may do. */
+export type Bringing = Pick<ToolContext, 'signal' | 'agentType' | 'rights'>
+
+/**
+ * Runs a command that a text holds as Bash would: held, bounded, and only what the rules allow whoever brings it in without a person (spec R-CMD-3a).
+ */
+export function runWritten(
+  workspace: Workspace,
+  permissions: Permissions,
+  { signal, agentType = null, rights }: Bringing,
+): Substitution['run'] {
   let calls = 0
   return async (command) => {
     const tool = createBashTool(workspace)
     const id = `written-${++calls}`
     const call = { type: 'tool_use', id, name: 'Bash', input: { command } } as const
-    const refusal = await whyNot({ call, tool, readOnly: isReadOnlyCommand(command) }, permissions)
+    const { tools, ...requested } = rights ?? {}
+    const isAgent = typeof agentType === 'string'
+    if (isAgent && tools?.includes('Bash') === false)
+      return { kind: 'refused', text: `The agent ${agentType} does not have Bash.` }
+    const refusal = await whyNot({ call, tool, readOnly: isReadOnlyCommand(command), ...requested }, permissions)
     if (refusal !== undefined) return { kind: 'refused', text: refusal }
     const context = {
       callId: id,
       toolName: 'Bash',
+      agentType,
+      ...(rights !== undefined && { rights }),
       signal,
       idempotencyKey: id,
       state: AgentState.empty(),

@@ -1,9 +1,11 @@
+import { headOf } from '@halting/core/adapters'
 import type { ToolContext } from '@halting/core'
 import type { AnyLeafTool } from '@halting/core/adapters'
 import { filledText, inputForm, optional, text } from '../tools/input.ts'
 import { failed } from '../tools/result.ts'
 import type { WrittenPrompt } from './commands.ts'
 import { type Expanded } from './expand-prompt.ts'
+import type { Bringing } from './run-written.ts'
 
 /** Characters of the list of skills, and of one description. */
 const listCharacters = 8_000
@@ -17,7 +19,7 @@ interface SkillInput {
 /** Has the text of a skill told when the model wants it: until then the model has seen its name and what it is for (spec R-SKILL-1). */
 export function createSkillTool(
   skills: readonly WrittenPrompt[],
-  expand: (skill: WrittenPrompt, given: string, signal: AbortSignal) => Promise<Expanded>,
+  expand: (skill: WrittenPrompt, given: string, who: Bringing) => Promise<Expanded>,
 ): AnyLeafTool {
   const form = inputForm<SkillInput>('Skill', {
     skill: filledText('The name of the skill, as it is listed'),
@@ -30,11 +32,11 @@ export function createSkillTool(
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    async execute({ skill: name, args = '' }: SkillInput, { signal }: ToolContext) {
+    async execute({ skill: name, args = '' }: SkillInput, context: ToolContext) {
       const skill = skills.find((each) => each.name === name.replace(/^\//, ''))
       if (skill === undefined)
         return failed(`There is no skill ${name}. There are: ${skills.map((each) => each.name).join(', ')}.`)
-      const { text: told, notes } = await expand(skill, args, signal)
+      const { text: told, notes } = await expand(skill, args, context)
       return { content: [told, ...notes].join('\n\n'), details: { type: 'skill', skill: skill.name, path: skill.path } }
     },
   }
@@ -46,7 +48,7 @@ export function skillList(skills: readonly WrittenPrompt[]): string {
   const lines: string[] = []
   let left = listCharacters
   for (const { name, description } of skills) {
-    const short = description.replaceAll(/\s+/g, ' ').slice(0, descriptionCharacters)
+    const short = headOf(description.replaceAll(/\s+/g, ' '), descriptionCharacters)
     const line = `- ${name}${short === '' ? '' : `: ${short}`}`
     left -= line.length
     // Its name can be used without what it is for.

@@ -4,7 +4,7 @@ import type { Workspace } from '../tools/workspace.ts'
 import type { WrittenPrompt } from './commands.ts'
 import { expanded, type Expanded, headOffer } from './expand-prompt.ts'
 import type { BriefingTrust } from './offers.ts'
-import { runWritten } from './run-written.ts'
+import { type Bringing, runWritten } from './run-written.ts'
 
 /** The text of a command or skill as it is sent, with the rules that it brings in force from here on. */
 export async function expandWritten(
@@ -12,7 +12,7 @@ export async function expandWritten(
   given: string,
   trust: BriefingTrust,
   { workspace, permissions }: { readonly workspace: Workspace; readonly permissions: RulePermissions },
-  signal: AbortSignal,
+  who: Bringing,
 ): Promise<Expanded> {
   const notes: string[] = []
   for (const rule of prompt.allowedTools) {
@@ -26,7 +26,7 @@ export async function expandWritten(
       notes.push(`allowed-tools in ${prompt.path}: ${messageOf(thrown)}`)
     }
   }
-  const made = await expanded(prompt, given, { trust, run: runWritten(workspace, permissions, signal) })
+  const made = await expanded(prompt, given, { trust, run: runWritten(workspace, permissions, who) })
   return { ...made, notes: [...notes, ...made.notes] }
 }
 

@@ -1,9 +1,10 @@
 // `@halting/agent/json-schema`: answers that fit a JSON Schema. Loaded where there is one: the validator is large.
-import { Ajv, type ErrorObject } from 'ajv'
+import { createContext, Script } from 'node:vm'
+import { Ajv, type ErrorObject, type FuncKeywordDefinition, str } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { ConfigurationError, type FromJsonSchema, type JsonObject, type OutputSchema } from '@halting/core'
-import { isJsonObject, messageOf, outputThatFits } from '@halting/core/adapters'
+import { headOf, isJsonObject, messageOf, outputThatFits } from '@halting/core/adapters'
 
 /**
  * Answers that fit a JSON Schema of draft 2020-12, or of draft 7 where its `$schema` says so. Formats are checked.
@@ -14,12 +15,36 @@ export function jsonSchemaOutput<const Schema extends JsonObject>(
 ): OutputSchema<FromJsonSchema<Schema>> {
   const fits = compiled(schema)
   return outputThatFits(schema, (value) => {
-    if (fits(value)) {
+    const isFit = inTime(() => fits(value))
+    if (isFit === undefined)
+      return {
+        fits: false,
+        message: `it took longer than ${mostMs / 1000} s to be checked; make its texts and lists shorter`,
+      }
+    if (isFit) {
       // What the schema takes is what this type says of it.
       return { fits: true, value: value as FromJsonSchema<Schema> }
     }
     return { fits: false, message: wordsOf(fits.errors ?? []) }
   })
+}
+
+/** Patterns may go back without end on some texts, and lists may be compared item by item: an answer must not hold up the program. */
+const mostMs = 2_000
+const context: { work: () => unknown } = Object.assign(createContext({}), { work: () => false })
+const call = new Script('work()')
+
+/** What the work comes to; undefined where it takes too long. Only an engine of its own ends what does not wait. */
+function inTime(work: () => unknown): boolean | undefined {
+  context.work = work
+  try {
+    return call.runInContext(context, { timeout: mostMs }) === true
+  } catch (thrown) {
+    if (isJsonObject(thrown) && thrown['code'] === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
+    throw thrown
+  } finally {
+    context.work = () => false
+  }
 }
 
 function compiled(schema: JsonObject): ReturnType<Ajv['compile']> {
@@ -29,9 +54,15 @@ function compiled(schema: JsonObject): ReturnType<Ajv['compile']> {
   try {
     const fits = validator.compile(schema)
     // A word of this validator's own, and no part of JSON Schema: it would answer with a promise, which fits always.
-    if (!('$async' in fits)) return fits
+    if (!('$async' in fits)) {
+      // These have no depth: a schema that goes deeper in them refers to itself without end.
+      for (const value of [null, true, 1, '', [], {}]) inTime(() => fits(value))
+      return fits
+    }
   } catch (thrown) {
-    throw new ConfigurationError(`The JSON Schema cannot be used: ${messageOf(thrown)}.`)
+    const why =
+      thrown instanceof RangeError ? 'it is nested too deeply, or refers to itself without end' : messageOf(thrown)
+    throw new ConfigurationError(`The JSON Schema cannot be used: ${headOf(why, mostProblem)}.`)
   }
   throw new ConfigurationError('The JSON Schema cannot be used: $async is no part of JSON Schema.')
 }
@@ -44,11 +75,38 @@ function validatorFor({ $schema: draft = newest }: JsonObject): Ajv {
     throw new ConfigurationError(
       `The JSON Schema is of a draft that is not supported: ${JSON.stringify(draft)}. Write it in draft 2020-12 or 7, or leave $schema out for 2020-12.`,
     )
-  // Words that are not known say nothing, as the standard has it.
-  const validator = new Validator({ strict: false, allErrors: true, logger: false })
+  const validator = new Validator({
+    // Words that are not known say nothing, as the standard has it.
+    strict: false,
+    // 1e999 is no number of JSON.
+    strictNumbers: true,
+    // What every object of JavaScript inherits is no field of an answer.
+    ownProperties: true,
+    allErrors: true,
+    logger: false,
+  })
+  validator.removeKeyword('multipleOf')
+  validator.addKeyword(multipleOf)
   formats.default(validator, { keywords: false })
   return validator
 }
+
+/** 19.99 is a multiple of 0.01, although what computers make of these is none: their quotient is as exact as its digits. */
+const multipleOf: FuncKeywordDefinition = {
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  metaSchema: { type: 'number', exclusiveMinimum: 0 },
+  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+  compile: (divisor: number) => (value: number) => {
+    if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
+    const quotient = value / divisor
+    return Math.abs(Math.round(quotient) - quotient) <= Math.abs(quotient) * 4 * Number.EPSILON
+  },
+}
+
+/** Characters of what is wrong with a schema. */
+const mostProblem = 1_000
 
 const newest = 'https://json-schema.org/draft/2020-12/schema'
 
@@ -73,7 +131,7 @@ function wordOf({ instancePath, keyword, message = keyword, params }: ErrorObjec
   const which = stranger === undefined ? '' : ` (${JSON.stringify(stranger)})`
   const values = allowedValues ?? (allowedValue === undefined ? undefined : [allowedValue])
   const allowed = values === undefined ? '' : `: ${JSON.stringify(values)}`
-  return `${place} ${message}${which}${allowed}`.slice(0, 300)
+  return headOf(`${headOf(place, 200)} ${message}${which}${allowed}`, 300)
 }
 
 /** What the validator says of an error, by its keyword. */

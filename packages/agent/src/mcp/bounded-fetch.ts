@@ -37,7 +37,7 @@ function pause(ms: number, signal: AbortSignal | null | undefined): Promise<void
 }
 
 /** An answer that never ends fills no memory. */
-function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
+export function bound(mostBytes: number): TransformStream<Uint8Array, Uint8Array> {
   let left = mostBytes
   return new TransformStream({
     transform(chunk, controller) {

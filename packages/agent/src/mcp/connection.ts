@@ -13,6 +13,9 @@ import { boundedFetch } from './bounded-fetch.ts'
 import type { McpServerConfig } from './config.ts'
 import { HttpTransport } from './http-transport.ts'
 import type { McpLimits } from './limits.ts'
+import { NeedsSignIn, signInAdvice } from './needs-sign-in.ts'
+import type { SignIns } from './sign-in/sign-ins.ts'
+import { tokenSource } from './sign-in/token-source.ts'
 import { type StdioPlace, StdioTransport } from './stdio-transport.ts'
 
 /** What a server asks a person, by way of the tool that it runs. */
@@ -28,6 +31,10 @@ export interface ElicitationAnswer {
 }
 
 export interface ConnectionPlace extends StdioPlace {
+  /** What the server is called here. */
+  readonly name: string
+  /** Who a person is at servers; without it no server is told. */
+  readonly signIns?: SignIns | undefined
   readonly directories: readonly string[]
   readonly limits: McpLimits
   readonly version: string
@@ -61,9 +68,6 @@ export interface ConnectionEvents {
   onGone(problem: string): void
   onListChanged(): void
 }
-
-/** A server that wants to know who is asking, and cannot be told so here. */
-export class NeedsSignIn extends Error {}
 
 /** Connects and asks what there is, all within the time for that. @throws Error in words for a person */
 export async function connect(
@@ -110,7 +114,7 @@ export async function connect(
       thrown instanceof SdkHttpError && thrown.status === 404 && transport.sessionId !== undefined
     return { client, offered, look, hasLostSession, close }
   } catch (thrown) {
-    const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, limits: place.limits })
+    const problem = problemOf(thrown, { stdio, isLate: inTime.aborted && !signal.aborted, place })
     await close()
     throw problem
   }
@@ -122,7 +126,7 @@ const listChanged = [
   'notifications/resources/list_changed',
 ] as const
 
-function clientFor({ version, directories, elicit }: ConnectionPlace): Client {
+function clientFor({ version, directories, elicit, limits }: ConnectionPlace): Client {
   const client = new Client(
     { name: 'halting', version },
     {
@@ -141,11 +145,20 @@ function clientFor({ version, directories, elicit }: ConnectionPlace): Client {
     const { params } = request
     if (elicit === undefined || !('requestedSchema' in params)) return { action: 'decline' as const }
     const { message, requestedSchema } = params
-    const { action, content } = await elicit({ message, requestedSchema }, mcpReq.signal)
+    // A question that nobody answers holds up the server as long as a call may take, and not longer.
+    const within = AbortSignal.any([mcpReq.signal, AbortSignal.timeout(limits.toolMs)])
+    const { action, content } = await answerWithin(elicit({ message, requestedSchema }, within), within)
     // A copy, which the client may write to.
     return { action, ...(content !== undefined && { content: structuredClone(content) as Record<string, string> }) }
   })
   return client
+}
+
+function answerWithin(answer: Promise<ElicitationAnswer>, signal: AbortSignal): Promise<ElicitationAnswer> {
+  return unlessAborted(answer, signal).catch((thrown: unknown): ElicitationAnswer => {
+    if (signal.aborted) return { action: 'cancel' }
+    throw thrown
+  })
 }
 
 interface Way {
@@ -165,8 +178,16 @@ function transportTo(server: McpServerConfig, place: ConnectionPlace): Way {
     // It is a transport for either version of the SDK.
     return { transport: ours, opened: () => server.instance.connect(theirs as never) }
   }
-  const options = { requestInit: { headers: { ...server.headers } }, fetch: boundedFetch(place.messageBytes) }
+  const { signIns, name, messageBytes } = place
   const url = new URL(server.url)
+  // Who gave a header has said who is asking.
+  const isSigned = Object.keys(server.headers).some((header) => header.toLowerCase() === 'authorization')
+  const options = {
+    requestInit: { headers: { ...server.headers } },
+    fetch: boundedFetch(messageBytes),
+    ...(signIns !== undefined &&
+      !isSigned && { authProvider: tokenSource({ url: server.url, signIns, advice: signInAdvice(name, true) }) }),
+  }
   const transport = server.type === 'sse' ? new SSEClientTransport(url, options) : new HttpTransport(url, options)
   return { transport }
 }
@@ -196,15 +217,16 @@ function problemOf(
   {
     stdio,
     isLate,
-    limits,
-  }: { readonly stdio: StdioTransport | undefined; readonly isLate: boolean; readonly limits: McpLimits },
+    place: { limits, name, signIns },
+  }: { readonly stdio: StdioTransport | undefined; readonly isLate: boolean; readonly place: ConnectionPlace },
 ): Error {
+  if (thrown instanceof NeedsSignIn) return thrown
   const { code, status } = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Readonly<
     Record<string, unknown>
   >
   const words = messageOf(thrown)
   if ([status, code].some((one) => one === 401 || one === 403) || /unauthorized/i.test(words))
-    return new NeedsSignIn('it wants to know who is asking: give it a header with a token')
+    return new NeedsSignIn(signInAdvice(name, stdio === undefined && signIns !== undefined))
   const said = stdio?.lastWords === undefined || stdio.lastWords === '' ? '' : `; it said: ${stdio.lastWords}`
   if (stdio?.problem !== undefined) return new Error(`${stdio.problem}${said}`)
   if (isLate || isTimedOut(thrown))

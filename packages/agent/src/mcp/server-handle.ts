@@ -1,13 +1,7 @@
 import { messageOf } from '@halting/core/adapters'
 import type { McpServerConfig } from './config.ts'
-import {
-  connect,
-  type Connection,
-  type ConnectionPlace,
-  NeedsSignIn,
-  type Offered,
-  unlessAborted,
-} from './connection.ts'
+import { connect, type Connection, type ConnectionPlace, type Offered, unlessAborted } from './connection.ts'
+import { NeedsSignIn } from './needs-sign-in.ts'
 
 export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth'
 

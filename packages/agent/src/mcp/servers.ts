@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { AnyTool, ContentBlock, Tool } from '@halting/core'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -11,6 +12,7 @@ import { promptNamed, promptNamesOf } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
 import { type McpStatus, ServerHandle } from './server-handle.ts'
 import { tellingProgress } from '../tools/telling-progress.ts'
+import type { SignIns } from './sign-in/sign-ins.ts'
 import { serverTool, type ServerToolOptions } from './server-tool.ts'
 import { createToolSearch } from './tool-search.ts'
 
@@ -34,6 +36,8 @@ export interface McpOptions {
   readonly elicit?: (server: string, request: ElicitationRequest, signal: AbortSignal) => Promise<ElicitationAnswer>
   /** What servers are told of this program. */
   readonly version?: string
+  /** Who a person is at servers that ask for it (`SignIns`); without it a header with a token is the one way. */
+  readonly signIns?: SignIns | undefined
 }
 
 /** A server as `system/init` tells of it. */
@@ -87,6 +91,8 @@ export class McpServers {
           name,
           server,
           {
+            name,
+            signIns: options.signIns,
             cwd,
             env: { HOME: homedir(), ...env },
             processes: this.#processes,
@@ -125,11 +131,9 @@ export class McpServers {
   async ready(): Promise<void> {
     const { waitMs, waitAfterFirstMs } = this.#limits
     const all = Promise.all(this.#handles.map(({ settled }) => settled))
-    const timers: NodeJS.Timeout[] = []
-    const after = (ms: number): Promise<void> =>
-      new Promise((resolve) => {
-        timers.push(setTimeout(resolve, ms))
-      })
+    const over = new AbortController()
+    // A server that answers later starts no timer any more, which would keep the program from ending.
+    const after = (ms: number): Promise<void> => wait(ms, undefined, { signal: over.signal }).catch(() => undefined)
     const first = Promise.any(
       this.#handles.map(async ({ settled }, index) => {
         await settled
@@ -140,7 +144,7 @@ export class McpServers {
       () => undefined,
     )
     await Promise.race([all, first, after(waitMs)])
-    for (const timer of timers) clearTimeout(timer)
+    over.abort()
   }
 
   /** Resolves when the first try at every server is over. */

@@ -9,7 +9,7 @@ import type { Workspace } from '../tools/workspace.ts'
 import { type McpServerEntry, readMcpServer } from './config.ts'
 import { McpServers, type McpOptions, type McpServerStatus } from './servers.ts'
 
-export interface SessionServersOptions extends Pick<McpOptions, 'elicit'> {
+export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'signIns'> {
   readonly entries: readonly McpServerEntry[]
   readonly workspace: Workspace
   readonly permissions: RulePermissions
@@ -66,7 +66,7 @@ export function serversOf(
 
 /** Connects to all at once, and waits for none. */
 export function openServers(given: SessionServersOptions): SessionServers {
-  const { entries, workspace, permissions, redacts, contextWindow, version, elicit } = given
+  const { entries, workspace, permissions, redacts, contextWindow, version, elicit, signIns } = given
   const servers = new McpServers({
     servers: entries,
     cwd: workspace.cwd,
@@ -76,6 +76,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     fitImage: workspace.fitImage,
     hides: (name) => permissions.toolsHiddenByDeny([name]).length > 0,
     ...(version !== undefined && { version }),
+    signIns,
     ...(elicit !== undefined && { elicit }),
     ...(contextWindow !== undefined && { contextWindow }),
   })

@@ -18,7 +18,9 @@ export function createToolSearch(
   show: (names: readonly string[]) => void,
 ): Tool<ToolSearchInput> {
   const form = inputForm<ToolSearchInput>('ToolSearch', {
-    query: filledText('Words of what the tool should do, or select:NAME,NAME for tools by their full names'),
+    query: filledText(
+      'Words of what the tool should do, +WORD for one that must be in the name, or select:NAME,NAME for tools by their full names',
+    ),
     max_results: optional(wholeNumber(`How many, ${mostFound} at most; ${usualFound} when left out`, { minimum: 1 })),
   })
   return {
@@ -46,7 +48,7 @@ function firstOf(description: string): string {
   return line.length <= 300 ? line : `${line.slice(0, 300)} [...]`
 }
 
-/** By name where names are given; else those first that have most of the words, in their name rather than in what they say. */
+/** By name where names are given; else those whose name has all words with a plus, and first those that have most of the words. */
 function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
   const [, names] = /^select:(.*)$/s.exec(query.trim()) ?? []
   if (names !== undefined) {
@@ -54,7 +56,9 @@ function search(query: string, tools: readonly AnyTool[]): readonly AnyTool[] {
     return tools.filter(({ name }) => wanted.has(name))
   }
   const words = (query.toLowerCase().match(/[\p{L}\d]{2,}/gu) ?? []).slice(0, mostWords)
-  const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)
+  const needed = [...query.toLowerCase().matchAll(/(?<=^|\s)\+([\p{L}\d_]+)/gu)].map(([, word = '']) => word)
+  const named = tools.filter(({ name }) => needed.every((word) => name.toLowerCase().includes(word)))
+  const scored = named.map((tool) => ({ tool, score: scoreOf(tool, words) })).filter(({ score }) => score > 0)
   return scored.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool)
 }
 

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { firstEntries } from '../first-entries.ts'
 import { isDirectory, isInside, realPath } from '../paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, patternForPath } from './rule-book.ts'
@@ -29,7 +30,11 @@ function linksAt(path: string): readonly Link[] | undefined {
       if (stats.isSymbolicLink()) {
         const target = readlinkSync(next)
         links.push({ target, end: realPath(resolve(dirname(next), target)) })
-      } else if (stats.isDirectory()) open.push(...readdirSync(next).map((name) => join(next ?? '', name)))
+      } else if (stats.isDirectory()) {
+        const { entries, isAll } = firstEntries(next, left)
+        if (!isAll) return undefined
+        for (const { name } of entries) open.push(join(next, name))
+      }
     } catch {
       // Not there, or without rights: the command sees no more of it.
     }

@@ -1,5 +1,6 @@
-import { type Dirent, readdirSync, readFileSync } from 'node:fs'
+import { type Dirent, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { firstEntries } from '../first-entries.ts'
 import { isInside, statOf } from '../paths.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { PermissionRule } from './rule.ts'
@@ -139,7 +140,7 @@ function linkedFilesUnder(patterns: readonly PathPattern[]): ReadonlyMap<string,
   let left = mostNames
   for (const folder of open) {
     if (!patterns.some((pattern) => pattern.couldFitBelow(folder))) continue
-    for (const entry of entriesIn(folder)) {
+    for (const entry of entriesIn(folder, left + 1)) {
       if ((left -= 1) < 0) return byFile
       const path = join(folder, entry.name)
       if (entry.isFile()) note(path)
@@ -150,9 +151,9 @@ function linkedFilesUnder(patterns: readonly PathPattern[]): ReadonlyMap<string,
   return byFile
 }
 
-function entriesIn(folder: string): readonly Dirent[] {
+function entriesIn(folder: string, most: number = Number.POSITIVE_INFINITY): readonly Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return firstEntries(folder, most).entries
   } catch {
     return []
   }

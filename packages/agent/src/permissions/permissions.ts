@@ -53,15 +53,21 @@ export interface RulePermissions extends Permissions {
   remedyFor(request: PermissionRequest): Remedy | undefined
   /** What would become of a command of bash, part by part. Nothing runs. */
   explain(command: string): Explanation
-  /** Where the path of a call led when it was decided about; undefined for a call that was not, or has none. */
-  judgedPath(callId: string): string | undefined
+  /**
+   * Where the path of a call led when it was last judged; undefined for a call that was not, or has none. `agentId`: the subagent that calls; agents
+   * may use the same ids of calls.
+   */
+  judgedPath(callId: string, agentId?: string): string | undefined
   /** Which files deny rules name: a sandbox keeps them shut for every command. */
-  deniedPlaces(): DeniedPatterns
+  deniedPlaces(rights?: Rights): DeniedPatterns
   /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
   domains(): DomainLists
   /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
-  deniesReading(path: string): boolean
+  deniesReading(path: string, rights?: Rights): boolean
 }
+
+/** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
+export type Rights = Pick<PermissionRequest, 'learned'>
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
@@ -101,9 +107,12 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   >()
   /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
   let lastLearned: PermissionRequest['learned']
-  const bookFor = ({ learned }: PermissionRequest): RuleBook => {
+  const bookFor = (request: PermissionRequest): RuleBook => {
+    if (request.learned !== undefined) lastLearned = request.learned
+    return bookOf(request)
+  }
+  const bookOf = ({ learned }: Rights): RuleBook => {
     if (learned === undefined) return book
-    lastLearned = learned
     const made = known.get(learned)
     if (made?.of === book) return made.is
     const is = withLearned(book, learned)
@@ -113,6 +122,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
   const lastBook = (): RuleBook => (lastLearned === undefined ? book : withLearned(book, lastLearned))
   const denies: Permissions['denies'] = (request) => {
+    // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
+    noteJudged(judged, request, cwd)
     const present = bookFor(request)
     const rule = ruleFor(present.deny, request.call.name, subjectOf(request.call, cwd), present)
     if (rule !== undefined) return `Denied by the rule ${rule.source}. Do not try to get around it.`
@@ -160,10 +171,11 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
         parts: explainedParts(command, decision, book),
       }
     },
-    deniesReading: (path) => patternForPath(book.deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
-    judgedPath: (callId) => judged.get(callId),
-    deniedPlaces() {
-      const { deny } = lastBook()
+    deniesReading: (path, rights = {}) =>
+      patternForPath(bookOf(rights).deny, { kind: 'read', toolName: 'Read' }, path) !== undefined,
+    judgedPath: (callId, agentId) => judged.get(judgedKey(callId, agentId)),
+    deniedPlaces(rights) {
+      const { deny } = rights === undefined ? lastBook() : bookOf(rights)
       const named = (kinds: ReadonlySet<string>): DeniedPatterns['read'] =>
         deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && kinds.has(tool) ? [spec.pattern] : []))
       return { read: named(readers), edit: named(writers) }
@@ -227,15 +239,20 @@ const writers: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit'])
 const mostJudged = 1_000
 
 /** Before it is looked at: what changes after this is seen by whoever opens the path. */
-function noteJudged(judged: Map<string, string>, { call }: PermissionRequest, cwd: string): void {
-  judged.delete(call.id)
+function noteJudged(judged: Map<string, string>, { call, agentId }: PermissionRequest, cwd: string): void {
+  const key = judgedKey(call.id, agentId)
+  judged.delete(key)
   const subject = subjectOf(call, cwd)
   if (subject.kind !== 'path') return
-  judged.set(call.id, realPath(subject.path))
+  judged.set(key, realPath(subject.path))
   for (const oldest of judged.keys()) {
     if (judged.size <= mostJudged) return
     judged.delete(oldest)
   }
+}
+
+function judgedKey(callId: string, agentId = ''): string {
+  return JSON.stringify([agentId, callId])
 }
 
 /** A mode that was set for the run goes before that of the rules. */

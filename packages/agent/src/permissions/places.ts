@@ -1,6 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fitsPath, globPattern } from '../glob-pattern.ts'
+import { firstEntries } from '../first-entries.ts'
 import { absolutePath, kernelPath } from '../paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
@@ -102,6 +102,8 @@ function isOfProcess(path: string): boolean {
 const mostSegments = 40
 
 const mostNames = 2000
+/** So many names of a folder are looked at. */
+const mostEntries = 50_000
 
 /** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many. */
 function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
@@ -109,9 +111,11 @@ function expanded(segments: readonly string[], from: string): readonly string[] 
   for (const segment of segments) {
     const loose = loosened(segment)
     const pattern = globPattern(loose)
-    places = places.flatMap((place) =>
+    const names = places.map(namesIn)
+    if (names.includes(undefined)) return undefined
+    places = places.flatMap((place, at) =>
       // Shells before bash 5.2 find the folder above it, too.
-      [...namesIn(place), ...(loose.startsWith('.') && /[?*]/.test(loose) ? ['..'] : [])]
+      [...(names[at] ?? []), ...(loose.startsWith('.') && /[?*]/.test(loose) ? ['..'] : [])]
         .filter(
           (name) =>
             (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && fitsPath(pattern, [name]),
@@ -130,9 +134,11 @@ function loosened(segment: string): string {
   )
 }
 
-function namesIn(folder: string): readonly string[] {
+/** Undefined for too many. */
+function namesIn(folder: string): readonly string[] | undefined {
   try {
-    return readdirSync(folder)
+    const { entries, isAll } = firstEntries(folder, mostEntries)
+    return isAll ? entries.map(({ name }) => name) : undefined
   } catch {
     return []
   }

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { firstEntries } from '../first-entries.ts'
 import { bothEnds, isInside, realPath, statOf } from '../paths.ts'
 
 /** What is written here is run or obeyed later without anybody being asked again. */
@@ -63,8 +64,8 @@ export function holdsProtected(folder: string, directories: readonly string[]): 
       if (!directories.some((directory) => isInside(end, directory)) || isProtected(end, directories)) return true
     }
     if (kind === 'folder') {
-      const names = namesIn(next)
-      if (names === undefined || names.length > left) return true
+      const names = namesIn(next, left)
+      if (names === undefined) return true
       for (const name of names) open.push(join(next, name))
     }
   }
@@ -80,9 +81,11 @@ function kindOf(path: string): 'none' | 'link' | 'folder' | 'file' {
   }
 }
 
-function namesIn(folder: string): readonly string[] | undefined {
+/** Undefined for more than that. */
+function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
-    return readdirSync(folder)
+    const { entries, isAll } = firstEntries(folder, Math.max(0, most))
+    return isAll ? entries.map(({ name }) => name) : undefined
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
-import { domainToASCII } from 'node:url'
 import { HaltingError } from '@halting/core'
 import { mcpToolName, validServerName } from '../mcp/names.ts'
+import { asResolved } from '../sandbox/domains.ts'
 import { type PathPattern, pathPattern, type PatternRoots } from './path-pattern.ts'
 import { matchesCommand, matchesWildcard } from './wildcard.ts'
 
@@ -112,16 +112,6 @@ function domainSpec(spec: string): RuleSpec | Problem {
   const domain = asResolved(given)
   if (domain === undefined) return { problem: 'its domain is none that a host can have' }
   return { kind: 'domain', domain, matches: (host) => matchesWildcard(domain, host) }
-}
-
-/** Hosts are judged as they are resolved: `münchen.de` is `xn--mnchen-3ya.de`. */
-function asResolved(domain: string): string | undefined {
-  const isAscii = (part: string): boolean => !/[^\0-\x7F]/.test(part)
-  const parts = domain.split('.')
-  // In a name that is written otherwise when it is resolved, `*` stands for no part of what was written.
-  if (parts.some((part) => !isAscii(part) && part.includes('*'))) return undefined
-  const resolved = parts.map((part) => (isAscii(part) ? part : domainToASCII(part)))
-  return resolved.includes('') ? undefined : resolved.join('.')
 }
 
 /** Servers and tools may have names that no tool can have; a server's name may have `__` in it, so each place to part them is one to look at. */

@@ -1,5 +1,6 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync } from 'node:fs'
 import { join } from 'node:path'
+import { firstEntries } from '../first-entries.ts'
 import { realPath } from '../paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, ruleForPath } from './rule-book.ts'
@@ -15,7 +16,7 @@ export function holdsFitting(rules: readonly PermissionRule[], folder: string): 
   let left = mostEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (!couldFitBelow(ofPaths, next)) continue
-    for (const name of namesIn(next)) {
+    for (const name of namesIn(next, left + 1)) {
       if ((left -= 1) < 0) return true
       const path = join(next, name)
       if (ruleForPath(ofPaths, read, path) !== undefined || ruleForPath(ofPaths, edit, path) !== undefined) return true
@@ -31,7 +32,7 @@ export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): b
   const seen = new Set<string>()
   let left = mostEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const entry of entriesIn(next)) {
+    for (const entry of entriesIn(next, left + 1)) {
       if ((left -= 1) < 0) return true
       const path = join(next, entry.name)
       if (entry.isDirectory()) open.push(path)
@@ -45,9 +46,9 @@ export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): b
   return false
 }
 
-function entriesIn(folder: string): readonly Dirent[] {
+function entriesIn(folder: string, most: number): readonly Dirent[] {
   try {
-    return readdirSync(folder, { withFileTypes: true })
+    return firstEntries(folder, most).entries
   } catch {
     // No folder, or none that this program may look into: then a command of ours may not either.
     return []
@@ -55,9 +56,9 @@ function entriesIn(folder: string): readonly Dirent[] {
 }
 
 /** Links are not gone into: what they lead to is judged by its own name. */
-function namesIn(folder: string): readonly string[] {
+function namesIn(folder: string, most: number): readonly string[] {
   try {
-    return lstatSync(folder).isDirectory() ? readdirSync(folder) : []
+    return lstatSync(folder).isDirectory() ? firstEntries(folder, most).entries.map(({ name }) => name) : []
   } catch {
     return []
   }

@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
+import { domainToASCII } from 'node:url'
 import { matchesWildcard } from '../permissions/wildcard.ts'
 
 export interface DomainLists {
@@ -9,15 +10,18 @@ export interface DomainLists {
 /** `example.com` is that name alone, `*.example.com` every name below it, `*` every name. A denied one is never allowed. */
 export function isDomainAllowed(host: string, { allowed, denied }: DomainLists): boolean {
   const name = normalHost(host)
-  const fits = (pattern: string): boolean => fitsDomain(name, normalHost(pattern))
-  // A rule may deny `api-*.example.com`. To allow that is more than most mean by it.
-  const isDenied = denied.some((pattern) => fits(pattern) || matchesWildcard(normalHost(pattern), name))
-  return !isDenied && allowed.some(fits)
+  return !isDomainDenied(host, denied) && allowed.some((pattern) => fitsDomain(name, normalPattern(pattern)))
+}
+
+/** A rule may deny `api-*.example.com`. To allow that is more than most mean by it. */
+export function isDomainDenied(host: string, denied: readonly string[]): boolean {
+  const name = normalHost(host)
+  return denied.map(normalPattern).some((pattern) => fitsDomain(name, pattern) || matchesWildcard(pattern, name))
 }
 
 /** Whether a name that fits one pattern may fit the other. */
 export function overlaps(one: string, other: string): boolean {
-  const [left, right] = [normalHost(one), normalHost(other)]
+  const [left, right] = [normalPattern(one), normalPattern(other)]
   return matchesWildcard(left, right) || matchesWildcard(right, left)
 }
 
@@ -41,6 +45,22 @@ export function normalHost(host: string): string {
     .toLowerCase()
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '')
+}
+
+/** What a person wrote of hosts, as hosts are judged. What no host can have fits none. */
+function normalPattern(given: string): string {
+  const pattern = normalHost(given)
+  return asResolved(pattern) ?? pattern
+}
+
+/** A name as it is resolved: `münchen.de` is `xn--mnchen-3ya.de`. Undefined for one that no host can have. */
+export function asResolved(domain: string): string | undefined {
+  const isAscii = (part: string): boolean => !/[^\0-\x7F]/.test(part)
+  const parts = domain.split('.')
+  // In a name that is written otherwise when it is resolved, `*` stands for no part of what was written.
+  if (parts.some((part) => !isAscii(part) && part.includes('*'))) return undefined
+  const resolved = parts.map((part) => (isAscii(part) ? part : domainToASCII(part)))
+  return resolved.includes('') ? undefined : resolved.join('.')
 }
 
 const reserved = new BlockList()

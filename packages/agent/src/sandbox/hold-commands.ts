@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { JsonObject } from '@halting/core'
 import type { RulePermissions } from '../permissions/permissions.ts'
+import { signInsFolder } from '../settings/mcp-files.ts'
 import type { Settings } from '../settings/merge.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { Workspace } from '../tools/workspace.ts'
@@ -39,8 +40,12 @@ export async function holdCommands(options: HoldCommandsOptions): Promise<void> 
     cwd: workspace.cwd,
     directories: workspace.directories,
     home,
-    settings: { ...settings, denyWrite: [...settings.denyWrite, ...ownFolders(env, workspace.cwd)] },
-    denied: () => permissions.deniedPlaces(),
+    settings: {
+      ...settings,
+      denyWrite: [...settings.denyWrite, ...ownFolders(env, workspace.cwd)],
+      denyRead: [...settings.denyRead, signInsFolder({ cwd: workspace.cwd, home, env })],
+    },
+    denied: (rights) => permissions.deniedPlaces(rights),
     deniedDomains: () => permissions.domains().denied,
     ...(onMade !== undefined && { onMade }),
     ...(onRefused !== undefined && { proxy: { onRefused } }),

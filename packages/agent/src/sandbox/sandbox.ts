@@ -1,3 +1,4 @@
+import type { CallerRights } from '@halting/core/adapters'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { type ChildProcess, execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -34,7 +35,7 @@ export interface SandboxOptions {
   readonly home: string
   readonly settings: SandboxSettings
   /** What deny rules name now: rules may come while a session goes on. */
-  readonly denied?: () => DeniedPatterns
+  readonly denied?: (rights?: CallerRights) => DeniedPatterns
   /** Domains that are not reached now, beside those of the settings. */
   readonly deniedDomains?: () => readonly string[]
   /** Told of a file that came to be while commands ran, and that is obeyed later, outside. */
@@ -73,7 +74,7 @@ export interface Sandbox {
   /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
   excludes(command: string): boolean
   /** @param readable Files that can be read beside what the settings open. */
-  describe(access: 'read-only' | 'project', readable?: readonly string[]): Described
+  describe(access: 'read-only' | 'project', readable?: readonly string[], rights?: CallerRights): Described
   /** @throws SandboxError */
   sandboxed(command: CommandToHold, described: Described): SandboxedCommand
   dispose(): void
@@ -174,9 +175,9 @@ class HeldCommands implements Sandbox {
     return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
   }
 
-  describe(access: 'read-only' | 'project', readable: readonly string[] = []): Described {
+  describe(access: 'read-only' | 'project', readable: readonly string[] = [], rights?: CallerRights): Described {
     const { cwd, directories, home, settings, denied } = this.#options
-    const patterns = denied?.() ?? { read: [], edit: [] }
+    const patterns = denied?.(rights) ?? { read: [], edit: [] }
     const [temporary, plain] = [this.#temporary, this.#plain]
     return describe({
       cwd,

@@ -25,26 +25,21 @@ function isListOf(value: unknown, check: Check): boolean {
   return Array.isArray(value) && value.every(check)
 }
 
-/** There are some thousand in a long session: nothing is made of each. */
+/** There are some thousand in a long session: nothing is made of each. Places of messages are looked at by who goes there. */
 const isItem: Check = (value) => {
   if (!Array.isArray(value)) return false
   const item = value as readonly unknown[]
   switch (item[0] as FoldItem[0]) {
     case 'a':
-      return isText(item[1]) && item.length === 4 && arePlaces(item, 2)
+      return typeof item[1] === 'string' && item.length === 4
     case 'r':
-      return isText(item[1]) && item.length > 2 && item.length % 2 === 0 && arePlaces(item, 2)
+      return typeof item[1] === 'string' && item.length > 2 && item.length % 2 === 0
     case 'e':
       return isJsonObject(item[1]) && isText(item[1]['kind']) && isText(item[1]['id'])
     case 'l':
-      return item.length === 3 && arePlaces(item, 1)
+      return item.length === 3 && isPlace(item[1]) && isPlace(item[2])
   }
   return false
-}
-
-function arePlaces(item: readonly unknown[], from: number): boolean {
-  for (let index = from; index < item.length; index++) if (!isPlace(item[index])) return false
-  return true
 }
 
 const fields: { readonly [field in keyof FoldLine]: Check } = {

@@ -13,9 +13,14 @@ export async function makeDurableFolder(path: string): Promise<void> {
   for (const each of missing) await syncFolder(dirname(each))
 }
 
+/** Where a file is while it is written. */
+export function partOf(path: string): string {
+  return `${path}.part`
+}
+
 /** A file in a folder that is there: it holds this, or is not there at all, also after a power failure. */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
-  const part = `${path}.part`
+  const part = partOf(path)
   // In a folder of a project somebody may have put a link there, which would be written through.
   await rm(part, { force: true })
   const file = await open(part, 'wx', 0o600)
@@ -27,6 +32,17 @@ export async function writeWhole(path: string, content: string | Uint8Array): Pr
   }
   await rename(part, path)
   await syncFolder(dirname(path))
+}
+
+/** Removes such a file, and what a process that was killed in the middle of writing it left. */
+export async function removeWhole(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await removeDraft(path)
+}
+
+/** Removes what a process that was killed in the middle of writing this file left. */
+export async function removeDraft(path: string): Promise<void> {
+  await rm(partOf(path), { force: true })
 }
 
 /** Puts a file or a folder that is on disk in another place, of which the folder may be missing. That it is there outlives a power failure. */

@@ -28,6 +28,7 @@ export function withMovedResults(
       case 'intent':
       case 'control':
       case 'rewind':
+      case 'stage':
         return record
     }
   })

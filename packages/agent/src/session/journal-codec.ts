@@ -2,7 +2,7 @@ import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapte
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import { PastOfRun, type StepRecord } from '@halting/core/steps'
 import { compactedIn } from './compacted.ts'
-import { goBack, noteLine } from './journal-chain.ts'
+import { goBack, lineNamedBy } from './journal-chain.ts'
 import { changedSince } from './journal-figures.ts'
 import { OpenSegment, foldedBytes, messagePlace, type FoldLine } from './journal-fold.ts'
 import { lineOf, lineOfJson } from './journal-line.ts'
@@ -68,8 +68,9 @@ export class JournalEncoder {
   readonly #results: Map<string, WrittenResult>
   /** The newest message of each agent: the parent of the next one. */
   readonly #newest: Map<string, string>
-  /** Lines of entries. */
-  readonly #entryLines: Map<string, string>
+  /** Lines of the entries that were written here, and before them of those that the file held. */
+  readonly #entryLines: Map<string, string> = new Map()
+  readonly #before: Pick<WrittenLines, 'entryLines'> | undefined
   readonly #sums: RunSums
   readonly #segment: OpenSegment
   /** Of the run that goes on; unknown where the reader did not keep it: then no fold is made before the next run. */
@@ -88,7 +89,7 @@ export class JournalEncoder {
     this.#results = new Map(file?.results)
     this.#newest = new Map(file?.newest)
     this.#spent = new Map(file?.spent)
-    this.#entryLines = new Map(file?.entryLines)
+    this.#before = file
     this.#sums = new RunSums(file?.sums)
     this.#written = new WrittenContents(file)
   }
@@ -129,7 +130,8 @@ export class JournalEncoder {
         const lines = this.#withEntries(record, added, recordOf, changed === undefined ? {} : { changed })
         if (record.lap.scope !== '') return lines
         this.#results.clear()
-        return lines + this.#fold(record.lap.transition)
+        // Whoever goes on inside an agent of the background needs its records from before.
+        return record.lap.spent.openAgents === undefined ? lines + this.#fold(record.lap.transition) : lines
       }
       case 'end': {
         const { added, ...end } = record
@@ -140,9 +142,16 @@ export class JournalEncoder {
       }
       case 'result':
         return this.#result(record)
+      case 'stage': {
+        // Whoever lists sessions reads the last line, and of a stage that did not end all before it.
+        const { endedAs } = this.#sums
+        const isLast = record.stage.phase === 'ended' && endedAs !== undefined
+        const own = isLast ? { session: this.#sums.sums(), ended: endedAs } : {}
+        return this.#ownLine({ type: 'halting', record, ...own }, [])
+      }
       case 'rewind':
         // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
-        goBack(this.#newest, this.#entryLines, record.after)
+        goBack(this.#newest, (id) => this.#entryLines.get(id) ?? this.#before?.entryLines.get(id), record.after)
         return this.#ownLine({ type: 'halting', record }, [])
       case 'intent':
       case 'control':
@@ -206,7 +215,8 @@ export class JournalEncoder {
     for (const entry of added) {
       const encoded = this.#entry(entry)
       lines += encoded.lines
-      noteLine(this.#entryLines, entry.id, encoded.ref)
+      const uuid = lineNamedBy(encoded.ref)
+      if (uuid !== undefined) this.#entryLines.set(entry.id, uuid)
       refs.push(encoded.ref)
     }
     return lines + this.#entriesLine(record, { type: 'halting', record: recordOf(refs), ...own }, refs)

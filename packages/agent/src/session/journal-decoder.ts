@@ -1,8 +1,8 @@
-import type { AssistantMessage, ContentBlock, TranscriptEntry } from '@halting/core'
+import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun, type FoldedPast, type Lap, type RunStart, type StepRecord } from '@halting/core/steps'
 import { HeldIntents } from './held-intents.ts'
-import { goBack, noteLine } from './journal-chain.ts'
+import { goBack, lineNamedBy, type NotedLine } from './journal-chain.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
 import { OpenSegment, foldMark, type FoldItem, type FoldLine } from './journal-fold.ts'
 import { callIdOf, type Fields, type Unfolded, type WrittenLines, type WrittenResult } from './journal-codec.ts'
@@ -20,6 +20,11 @@ export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
 /** A line of those that a fold is of. */
 type LineAt = (at: number, length: number) => Fields
 
+/** An entry, the line in which it stands, and what that line says, where it was folded. */
+interface Note extends NotedLine {
+  readonly content?: unknown
+}
+
 /** A lap that is put together. */
 interface FoldedLap {
   readonly type: 'lap'
@@ -36,11 +41,13 @@ const foldStart = foldMark.slice(1)
 
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
-  readonly contents: Map<string, unknown> = new Map()
+  readonly #contents: Map<string, unknown> = new Map()
   readonly joined: JoinedContent[] = []
   readonly results: Map<string, WrittenResult> = new Map()
   readonly newest: Map<string, string> = new Map()
-  readonly entryLines: Map<string, string> = new Map()
+  readonly #entryLines: Map<string, string> = new Map()
+  /** What is not in these maps yet, in its order: most who go on with a session never ask. */
+  #notes: Note[] = []
   readonly spent: Map<string, Fields> = new Map()
   readonly sums: RunSums = new RunSums()
   readonly #replies = new Map<string, unknown>()
@@ -61,6 +68,16 @@ export class JournalDecoder implements WrittenLines {
     // Who reads all goes on with nothing.
     this.unfolded =
       keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+  }
+
+  get contents(): ReadonlyMap<string, unknown> {
+    this.#enterNotes()
+    return this.#contents
+  }
+
+  get entryLines(): ReadonlyMap<string, string> {
+    this.#enterNotes()
+    return this.#entryLines
   }
 
   /**
@@ -90,7 +107,7 @@ export class JournalDecoder implements WrittenLines {
   #take(line: Fields, keeps: KeptRecords): void {
     const { uuid, message, agentId } = line
     if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
-      this.contents.set(uuid, (message as Fields)['content'])
+      this.#contents.set(uuid, (message as Fields)['content'])
       this.newest.set(typeof agentId === 'string' ? agentId : '', uuid)
     }
     const record = line['record']
@@ -126,7 +143,7 @@ export class JournalDecoder implements WrittenLines {
     const record = line['record'] as StepRecord | undefined
     if (record === undefined) return
     past.note(record)
-    if (record.type === 'rewind') segment.record([], bytes.length)
+    if (record.type === 'rewind' || record.type === 'stage') segment.record([], bytes.length)
     else if (record.type === 'lap' && record.lap.scope === '') segment.lap(record.lap.added)
     else if (record.type === 'start' && record.scope === '') segment.record(record.start.added, bytes.length)
     else if (record.type === 'end' && record.scope === '') segment.record(record.added, bytes.length)
@@ -140,14 +157,26 @@ export class JournalDecoder implements WrittenLines {
     this.#foldRun()
     const messages = folded.messagesAt(items)
     let next = 0
-    for (const item of items) {
+    let added: TranscriptEntry[] | undefined
+    for (let index = 0; index < items.length; index++) {
+      const item = items[index] as FoldItem
       // Of a step there is the message: what it has cost is among the figures of the fold.
-      if (item[0] === 'l') this.#take(lineAt(item[1], item[2]), 'conversation')
-      else if (item[0] === 'e') this.#foldedLap().lap.added.push(this.#entryAt(item))
-      else {
+      if (item[0] === 'l') {
+        this.#take(lineAt(item[1], item[2]), 'conversation')
+        // It may begin another run.
+        added = undefined
+        continue
+      }
+      added ??= this.#foldedLap().lap.added
+      if (item[0] === 'e') added.push(this.#entryAt(item))
+      else if (item[0] === 'a') {
+        const message = this.#messageOf(item[1], messages[next++], 'assistant')
+        added.push({ kind: 'assistant', id: item[1], message })
+      } else {
         const first = next
-        next += item[0] === 'a' ? 1 : (item.length - 2) / 2
-        this.#foldedLap().lap.added.push(this.#entryOf(item, messages.slice(first, next)))
+        next += (item.length - 2) / 2
+        const message = this.#resultsOf(item[1], messages, first, next)
+        added.push({ kind: 'user', id: item[1], message, origin: 'tool_results' })
       }
     }
     const { lap } = Object.assign(this.#foldedLap(), { folds: past })
@@ -169,7 +198,7 @@ export class JournalDecoder implements WrittenLines {
     this.records.length = this.#began
     const [start] = run
     if (start === undefined) return
-    this.records.push(start)
+    this.records.push(start, ...run.filter(({ type }) => type === 'stage'))
     const laps = run.flatMap((record) => (record.type === 'lap' && record.lap.scope === '' ? [record.lap] : []))
     const begun = this.#folded
     if (begun !== undefined) this.records.push(begun)
@@ -195,21 +224,36 @@ export class JournalDecoder implements WrittenLines {
     return written
   }
 
-  #entryOf(
-    item: Extract<FoldItem, readonly ['a' | 'r', ...unknown[]]>,
-    said: readonly MessageOfLine[],
-  ): TranscriptEntry {
-    const id = item[1]
-    for (const { message, uuid } of said) {
-      // A compaction may refer to it later.
-      this.contents.set(uuid, message.content)
-      this.entryLines.set(id, uuid)
+  /** The message of an item, which is noted. @throws TypeError for that of another one. */
+  #messageOf<Role extends ModelMessage['role']>(
+    id: string,
+    said: MessageOfLine | undefined,
+    role: Role,
+  ): MessageOf<Role> {
+    if (said?.uuid === undefined || said.message?.role !== role) throw new TypeError('it names another place')
+    const { uuid, message } = said
+    // A compaction may refer to it later.
+    this.#notes.push({ id, uuid, content: message.content })
+    // The journal wrote all of it, as the checksum says.
+    return message as unknown as MessageOf<Role>
+  }
+
+  /** The results of a turn, which stand in a line each. */
+  #resultsOf(id: string, messages: readonly MessageOfLine[], from: number, to: number): MessageOf<'user'> {
+    if (to === from + 1) return this.#messageOf(id, messages[from], 'user')
+    const said = messages.slice(from, to)
+    const content = said.flatMap((each) => this.#messageOf(id, each, 'user').content as readonly ContentBlock[])
+    this.joined.push({ content, lines: said.map(({ uuid }) => uuid) })
+    return { role: 'user', content }
+  }
+
+  /** Puts what was noted into the maps: somebody asks for it. */
+  #enterNotes(): void {
+    for (const { id, uuid, content } of this.#notes) {
+      this.#entryLines.set(id, uuid)
+      if (content !== undefined) this.#contents.set(uuid, content)
     }
-    const [first] = said
-    if (item[0] === 'a' && first !== undefined)
-      return { kind: 'assistant', id, message: first.message as AssistantMessage }
-    const content = this.#joinedContent(said.map(({ uuid }) => uuid))
-    return { kind: 'user', id, message: { role: 'user', content }, origin: 'tool_results' }
+    this.#notes = []
   }
 
   #keepResult(record: StepRecord, uuid: string): void {
@@ -238,10 +282,11 @@ export class JournalDecoder implements WrittenLines {
         this.#putMessage(record.value as { [field: string]: unknown }, line)
         return record
       case 'rewind':
-        goBack(this.newest, this.entryLines, record.after)
+        goBack(this.newest, (id) => this.entryLines.get(id), record.after)
         return record
       case 'intent':
       case 'control':
+      case 'stage':
         return record
     }
   }
@@ -272,7 +317,8 @@ export class JournalDecoder implements WrittenLines {
 
   #putEntries(entries: readonly TranscriptEntry[]): void {
     for (const entry of entries) {
-      noteLine(this.entryLines, entry.id, entry)
+      const uuid = lineNamedBy(entry)
+      if (uuid !== undefined) this.#notes.push({ id: entry.id, uuid })
       if (entry.kind === 'compact_boundary') for (const message of entry.messages) this.#putContent(message)
       if (entry.kind !== 'user' && entry.kind !== 'assistant') continue
       const holder = entry as { message: unknown }
@@ -306,12 +352,15 @@ export class JournalDecoder implements WrittenLines {
   }
 
   #content(uuid: string): unknown {
-    if (!this.contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
-    return this.contents.get(uuid)
+    if (!this.#contents.has(uuid)) this.#enterNotes()
+    if (!this.#contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
+    return this.#contents.get(uuid)
   }
 }
 
+type MessageOf<Role> = Role extends 'assistant' ? AssistantMessage : Extract<ModelMessage, { readonly role: 'user' }>
+
 function isOfConversation(record: StepRecord): boolean {
   if (record.type === 'lap') return record.lap.scope === ''
-  return record.type === 'start' || record.type === 'end' || record.type === 'rewind'
+  return record.type === 'start' || record.type === 'end' || record.type === 'rewind' || record.type === 'stage'
 }

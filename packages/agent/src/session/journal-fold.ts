@@ -43,9 +43,6 @@ export const mostFoldedBytes: number = 4 * 1_024 * 1_024
 /** How the JSON of a reply begins in its line; what stands behind it is that of the message alone. */
 export const replyStart: string = '{"type":"message",'
 
-/** How that of the results of a call begins. */
-export const resultStart: string = '{"role":"user","content":['
-
 /** Where a line stands, and the JSON of its message in it, if that is there as it was said. */
 interface Spot {
   readonly at: number

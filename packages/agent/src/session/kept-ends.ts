@@ -91,8 +91,9 @@ function endIn(bytes: Buffer): Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | 
   const start = bytes.lastIndexOf(10, end - 1) + 1
   if (bytes[end] !== 10) return undefined
   if (start === 0) return 'elsewhere'
-  const { record, session } = valueOf(bytes, start, end)
+  const { record, session, ended } = valueOf(bytes, start, end)
   // The checksum says that the journal wrote the line.
+  if (session !== undefined && typeof ended === 'string') return { sums: session as SessionSums, ended }
   const { type, scope, terminal } = record as Partial<Extract<StepRecord, { readonly type: 'end' }>>
   if (type !== 'end' || scope !== '' || terminal === undefined || session === undefined) return undefined
   return { sums: session as SessionSums, ended: terminal.reason }

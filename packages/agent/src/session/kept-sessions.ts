@@ -109,7 +109,8 @@ async function readWhole(path: string): Promise<Omit<SessionSummary, keyof KeptF
   const folded = foldSession(runs)
   const counted = countedRuns(folded)
   let turns = counted.reduce((sum, { spent }) => sum + spent.turns, 0)
-  let costUsd = counted.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
+  const ofStages = (folded.stages ?? []).reduce((sum, { ended }) => sum + (ended?.costUsd ?? 0), 0)
+  let costUsd = counted.reduce((sum, { terminal }) => sum + terminal.costUsd, ofStages)
   let { transcript } = folded
   if (folded.open !== undefined) {
     const open = foldRun(folded.open, transcript)

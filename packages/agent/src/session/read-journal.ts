@@ -11,6 +11,7 @@ import { foldMark, mostFoldedBytes, type FoldLine } from './journal-fold.ts'
 import { JournalDecoder, type KeptRecords } from './journal-decoder.ts'
 import { asciiOf, checkedLine, valueOf, valueOfWhole, wholeLine } from './journal-line.ts'
 import { payloadsFolder, withPayloads } from './journal-payloads.ts'
+import { PiecesAhead } from './pieces-ahead.ts'
 
 /** What a journal holds. */
 export interface ReadJournal {
@@ -78,29 +79,32 @@ export function parseJournal(bytes: Buffer, path: string): ReadJournal {
   return reader.end(bytes.length)
 }
 
-/** So much of a file is in memory at once, unless a line is longer, or the lines of a fold. */
-const pieceBytes: { readonly [by in ReadBy]: number } = { lines: 1 << 18, folds: 1 << 20 }
+/** So much of a file is read at once. In memory are two of these, and a line or a fold that is longer. */
+const pieceBytes: { readonly [by in ReadBy]: number } = { lines: 1 << 18, folds: 1 << 19 }
+
+/** What is left of a piece is in front of the next one without another copy, if it is no longer: mostly a fold, or a line. */
+const roomBytes: number = 1 << 18
 
 /** Lines are cut out of texts of so many bytes: larger ones have the garbage collector run more often. */
 const textBytes: number = 1 << 16
 
 async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
-  let buffer = Buffer.allocUnsafe(pieceBytes[reader.by])
-  let filled = 0
-  let total = 0
-  for (;;) {
-    if (filled === buffer.length) buffer = Buffer.concat([buffer], buffer.length * 2)
-    // One piece after the other is the point.
-    const { bytesRead } = await file.read(buffer, filled, buffer.length - filled)
-    if (bytesRead === 0) {
-      reader.take(buffer.subarray(0, filled), 'last')
-      return reader.end(total)
+  const pieces = new PiecesAhead(file, pieceBytes[reader.by], roomBytes)
+  try {
+    let total = 0
+    let left: Buffer = Buffer.alloc(0)
+    for (;;) {
+      // One piece after the other is the point.
+      const bytes = await pieces.next(left)
+      if (bytes === undefined) {
+        reader.take(left, 'last')
+        return reader.end(total)
+      }
+      total += bytes.length - left.length
+      left = bytes.subarray(reader.take(bytes, 'more'))
     }
-    filled += bytesRead
-    total += bytesRead
-    const taken = reader.take(buffer.subarray(0, filled), 'more')
-    buffer.copyWithin(0, taken, filled)
-    filled -= taken
+  } finally {
+    await pieces.stop()
   }
 }
 
@@ -133,6 +137,7 @@ class JournalReader {
 
   readonly by: ReadBy
   #wasFolded = false
+  readonly #folded: FoldedLines = new FoldedLines()
 
   constructor(path: string, keeps: KeptRecords = 'all', by: ReadBy = 'lines') {
     this.#path = path
@@ -213,7 +218,7 @@ class JournalReader {
     if (crc32OfMuch(segment) !== fold.crc) throw new NotAsFoldedError()
     const taken = this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
-    const folded = new FoldedLines(segment)
+    const folded = this.#folded.of(segment)
     if (start + taken !== from || this.#lines + folded.count + 1 !== fold.lines) throw new NotAsFoldedError()
     const lineAt = (place: number, length: number): Fields => withPayloads(folded.lineAt(place, length), this.#payloads)
     try {

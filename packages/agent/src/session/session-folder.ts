@@ -53,7 +53,8 @@ const longestName = 60
 
 /** A name of a file for an id of somebody else's making: itself where it is harmless, and else with a hash that tells it from others. */
 export function safeName(id: string): string {
-  const isSafe = /^[a-zA-Z0-9][\w-]*$/.test(id) && id.length <= longestName
+  // The notes of a project stand beside its sessions.
+  const isSafe = /^[a-zA-Z0-9][\w-]*$/.test(id) && id.length <= longestName && !/^memory(?:-|$)/i.test(id)
   return isSafe ? id : `${id.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestName)}-${shortHash(id)}`
 }
 

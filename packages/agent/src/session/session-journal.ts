@@ -2,6 +2,7 @@ import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { HaltingError, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
+import type { RecordedStage } from '@halting/core/after'
 import {
   StepsDriver,
   foldSession,
@@ -134,6 +135,7 @@ class OpenJournal implements SessionJournal {
   readonly #before: ReadJournal | undefined
   readonly open: readonly StepRecord[] | undefined
   readonly ended: readonly EndedRun[]
+  readonly stages: readonly RecordedStage[]
   readonly log: StepLog
   readonly tornBytes: number
   readonly #file: JournalFile
@@ -148,10 +150,11 @@ class OpenJournal implements SessionJournal {
   ) {
     this.#before = before
     this.#folded = foldSession(before?.runs ?? [])
-    const { open, ended } = this.#folded
+    const { open, ended, stages = [] } = this.#folded
     this.path = file.path
     this.open = open
     this.ended = ended
+    this.stages = stages
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',

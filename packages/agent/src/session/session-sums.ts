@@ -6,6 +6,7 @@ export interface SessionSums {
   readonly runs: number
   /** A run whose counters another one carries is counted within that one. */
   readonly turns: number
+  /** With what came after runs. */
   readonly costUsd: number
   /** The conversation went back at some time: what was said first may have been taken back. */
   readonly isRewound: boolean
@@ -16,6 +17,8 @@ export class RunSums {
   #runs = 0
   #isRewound = false
   #runId = ''
+  #endedAs: string | undefined
+  #stagesUsd = 0
   readonly #ended: Map<string, { readonly turns: number; readonly costUsd: number }>
 
   constructor(before?: RunSums) {
@@ -23,6 +26,8 @@ export class RunSums {
       this.#runs = before.#runs
       this.#isRewound = before.#isRewound
       this.#runId = before.#runId
+      this.#endedAs = before.#endedAs
+      this.#stagesUsd = before.#stagesUsd
     }
     this.#ended = new Map(before === undefined ? [] : before.#ended)
   }
@@ -32,10 +37,18 @@ export class RunSums {
     else if (record.type === 'start' && record.scope === '') {
       const { runId, continues } = record.start.run
       this.#runs++
+      this.#endedAs = undefined
       this.#runId = runId
       if (continues !== undefined) this.#ended.delete(continues)
-    } else if (record.type === 'end' && record.scope === '')
+    } else if (record.type === 'end' && record.scope === '') {
+      this.#endedAs = record.terminal.reason
       this.#ended.set(this.#runId, { turns: record.spent.turns, costUsd: record.terminal.costUsd })
+    } else if (record.type === 'stage' && record.stage.phase === 'ended') this.#stagesUsd += record.stage.costUsd
+  }
+
+  /** How the last run ended; undefined while one goes on. */
+  get endedAs(): string | undefined {
+    return this.#endedAs
   }
 
   sums(): SessionSums {
@@ -43,7 +56,7 @@ export class RunSums {
     return {
       runs: this.#runs,
       turns: ended.reduce((sum, { turns }) => sum + turns, 0),
-      costUsd: ended.reduce((sum, { costUsd }) => sum + costUsd, 0),
+      costUsd: ended.reduce((sum, { costUsd }) => sum + costUsd, this.#stagesUsd),
       isRewound: this.#isRewound,
     }
   }

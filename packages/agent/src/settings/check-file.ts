@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { JsonObject } from '@halting/core'
-import type { PermissionMode } from '../permissions/rule-book.ts'
 import { type Behavior, parseRules, PermissionRuleError } from '../permissions/rule.ts'
+import type { Fields } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import { type JsonLines, jsonLines } from './json-lines.ts'
 import type { SettingsLevel } from './places.ts'
@@ -21,37 +21,6 @@ export interface SettingsText {
 /** With the place of every value. */
 interface PlacedText extends SettingsText {
   readonly lines: JsonLines
-}
-
-/** What one file says, field by field; what is not right is not in it. */
-export interface Fields {
-  readonly apiKeyHelper?: string
-  readonly modelPrices?: JsonObject
-  readonly cleanupPeriodDays?: number
-  readonly redactSecrets?: boolean
-  readonly fileCheckpointingEnabled?: boolean
-  readonly background?: 'wait' | 'stop' | 'keep'
-  readonly disableAllHooks?: boolean
-  readonly allowManagedHooksOnly?: boolean
-  readonly allowManagedPermissionRulesOnly?: boolean
-  readonly sandbox?: JsonObject
-  readonly env?: Readonly<Record<string, string>>
-  readonly passEnvironment?: readonly string[]
-  readonly model?: string
-  readonly statusLine?: JsonObject
-  readonly mcpServers?: Readonly<Record<string, JsonObject>>
-  readonly enableAllProjectMcpServers?: boolean
-  readonly enabledMcpjsonServers?: readonly string[]
-  readonly disabledMcpjsonServers?: readonly string[]
-  readonly allow?: readonly string[]
-  readonly deny?: readonly string[]
-  readonly ask?: readonly string[]
-  readonly defaultMode?: PermissionMode
-  readonly additionalDirectories?: readonly string[]
-  readonly disableBypassPermissionsMode?: boolean
-  readonly hooks?: HookSettings
-  /** Keys that are known, and that say nothing to this version. */
-  readonly others: readonly string[]
 }
 
 interface Problem {

@@ -14,7 +14,7 @@ import { type PlacesOptions, settingsPlaces } from './places.ts'
 
 export interface KeeperOptions extends PlacesOptions {
   /** Trusted for this run, and by what. */
-  readonly trustedBy?: string | undefined
+  readonly trustedBy?: string | false | undefined
 }
 
 type Kept = 'userSettings' | 'localSettings' | 'projectSettings'

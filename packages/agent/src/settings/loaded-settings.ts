@@ -41,8 +41,8 @@ export interface Ignored {
 }
 
 export interface LoadOptions extends ReadOptions {
-  /** What trusts the folder for this run, such as `--trust`; the records decide when absent. */
-  readonly trustedBy?: string | undefined
+  /** What trusts the folder for this run, such as `--trust`; the records decide when absent, and nothing does when false. */
+  readonly trustedBy?: string | false | undefined
   /** Names the key that was most likely meant by one that nobody knows. */
   readonly nearest?: Nearest
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
-import type { CheckedFile, Fields, SettingsText } from './check-file.ts'
+import type { CheckedFile, SettingsText } from './check-file.ts'
+import type { Fields } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
 
 interface Checked<File> {

@@ -22,6 +22,11 @@ export function ownMcpFile(owner: PlacesOptions): string {
   return join(configFolder('halting', owner), 'mcp.json')
 }
 
+/** Where the sign-ins of a person at servers are: among their settings, and never in a project. */
+export function signInsFolder(owner: Pick<PlacesOptions, 'cwd' | 'home' | 'env'>): string {
+  return join(configFolder('halting', owner), 'mcp-sign-ins')
+}
+
 /** The person's own servers, our file before that of Claude Code: those for this project, then those for all. */
 function ownPlaces(owner: PlacesOptions): readonly McpPlace[] {
   const claude = owner.env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : owner.home

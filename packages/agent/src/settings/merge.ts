@@ -3,9 +3,10 @@ import { isJsonObject } from '@halting/core/adapters'
 import { absolutePath, isDirectory, realPath } from '../paths.ts'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import type { Fields } from './check-file.ts'
+import type { Fields } from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
+import { namesServer, replacedServers } from './replaced-servers.ts'
 
 /** What settings files say, merged. */
 export interface Settings {
@@ -19,6 +20,18 @@ export interface Settings {
   readonly redactSecrets?: boolean
   /** Whether what files were is kept before they are changed; it is when absent. */
   readonly fileCheckpointingEnabled?: boolean
+  /** Whether a model is asked after a run what may be said next; not when absent. */
+  readonly promptSuggestionEnabled?: boolean
+  /** Whether it is told after a run what its hooks did; not when absent. */
+  readonly hookSummaryEnabled?: boolean
+  /** The model for what comes after a run; that of the session when absent. */
+  readonly smallModel?: string
+  /** Whether notes of earlier sessions are read, and notes kept after a run; not when absent. */
+  readonly autoMemoryEnabled?: boolean
+  /** Whether notes are put in order by a model from time to time; not when absent. */
+  readonly autoDreamEnabled?: boolean
+  /** Where notes are, in place of the folder of the project's sessions. */
+  readonly autoMemoryDirectory?: string
   /** What becomes of commands that still run when a run would end; `wait` when absent. */
   readonly background?: 'wait' | 'stop' | 'keep'
   /** The model to ask where neither a flag nor the environment names one. */
@@ -77,10 +90,14 @@ export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as
 const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly'] as const
 const singleFields = [
   'apiKeyHelper',
+  'autoMemoryDirectory',
   'background',
   'cleanupPeriodDays',
   'fileCheckpointingEnabled',
+  'hookSummaryEnabled',
   'model',
+  'promptSuggestionEnabled',
+  'smallModel',
   'statusLine',
 ] as const
 
@@ -106,6 +123,14 @@ export function merged(
   }
   const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const managedDomains = domainsOfManaged(counting)
+  for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
+    // A project may have none, whoever says otherwise.
+    const off = counting.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
+    const by = off ?? counting.find(({ fields }) => fields[name] !== undefined)
+    if (by === undefined) continue
+    single[name] = by.fields[name]
+    note(name, by.fields[name], by.file)
+  }
   const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
   // A project may ask for it, whoever says otherwise.
   const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
@@ -139,7 +164,7 @@ export function merged(
   return {
     settings: {
       // True: each was taken from the field of this name.
-      ...(single as Pick<Settings, (typeof singleFields)[number]>),
+      ...(single as Pick<Settings, (typeof singleFields)[number] | 'autoMemoryEnabled' | 'autoDreamEnabled'>),
       ...(redaction?.fields.redactSecrets !== undefined && { redactSecrets: redaction.fields.redactSecrets }),
       ...(env.size > 0 && { env: Object.fromEntries(env) }),
       ...(passEnvironment.length > 0 && { passEnvironment }),
@@ -177,6 +202,8 @@ function mergedPermissions(
   warnings: string[],
   note: Note,
 ): PermissionSettings | undefined {
+  const disabled = new Set(counting.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
+  const replaced = replacedServers(counting, disabled)
   const rules = { allow: [] as RuleText[], deny: [] as RuleText[], ask: [] as RuleText[] }
   const directories: string[] = []
   let defaultMode: PermissionMode | undefined
@@ -187,7 +214,15 @@ function mergedPermissions(
       for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
     const { projectDirectory } = file
     for (const behavior of ['allow', 'deny', 'ask'] as const)
-      for (const rule of fields[behavior] ?? []) rules[behavior].push({ rule, projectDirectory })
+      for (const rule of fields[behavior] ?? []) {
+        const server =
+          behavior === 'allow' && file.level === 'user' ? replaced.find((each) => namesServer(rule, each)) : undefined
+        if (server === undefined) rules[behavior].push({ rule, projectDirectory })
+        else
+          warnings.push(
+            `permissions.allow in ${file.name}: ${rule} is about your own server ${server}. The project has another one of that name, which it does not allow.`,
+          )
+      }
     for (const path of fields.additionalDirectories ?? []) {
       const problem = directoryProblem(path, file)
       if (problem === undefined) {

@@ -141,12 +141,13 @@ interface Field {
 
 const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
 const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
+const ownPlace = 'a path from / or ~/ on'
 const days =
   'a whole number of days from 1 on: sessions that were not touched for so long are removed. A large one, such as 3650, keeps them'
 
 /** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
 const ofOthers = (
-  'alwaysThinkingEnabled attribution autoMemoryEnabled autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
+  'alwaysThinkingEnabled attribution autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
   'companyAnnouncements effortLevel enabledPlugins extraKnownMarketplaces feedbackSurveyState fileSuggestion forceLoginMethod ' +
   'forceLoginOrgUUID language otelHeadersHelper plansDirectory prefersReducedMotion respectGitignore showTurnDuration ' +
   'skipDangerousModePermissionPrompt spinnerTipsEnabled spinnerTipsOverride spinnerVerbs teammateMode terminalProgressBarEnabled'
@@ -161,6 +162,12 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   cleanupPeriodDays: stop(z.int(says(days)).min(1, says(days))),
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
+  promptSuggestionEnabled: passOver(truth),
+  hookSummaryEnabled: passOver(truth),
+  smallModel: passOver(filled('the name of a model')),
+  autoMemoryEnabled: passOver(truth),
+  autoDreamEnabled: passOver(truth),
+  autoMemoryDirectory: passOver(z.string(says(ownPlace)).refine((path) => /^(?:\/|~\/)/.test(path), says(ownPlace))),
   background: stop(z.enum(['wait', 'stop', 'keep'], says('one of wait, stop, keep'))),
   disableAllHooks: stop(truth),
   allowManagedHooksOnly: passOver(truth),

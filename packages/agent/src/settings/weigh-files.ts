@@ -1,6 +1,7 @@
 import { folderTrust, type FolderTrust } from '../trust/folder-trust.ts'
 import { letIn, offersOf, ownOnly, type Offer } from '../trust/offers.ts'
-import { type CheckedFile, checkFile, type Fields, type Nearest, type SettingsText } from './check-file.ts'
+import { type CheckedFile, checkFile, type Nearest, type SettingsText } from './check-file.ts'
+import type { Fields } from './fields.ts'
 import {
   type FoundFile,
   type Ignored,
@@ -130,7 +131,11 @@ function ofProject(
       ...(offer.needsNaming && { onlyByName: true }),
     })
   }
-  const never = [...ownOnly, ...(fields.redactSecrets === false ? (['redactSecrets'] as const) : [])]
+  const never = [
+    ...ownOnly,
+    ...(fields.redactSecrets === false ? (['redactSecrets'] as const) : []),
+    ...(['autoMemoryEnabled', 'autoDreamEnabled'] as const).filter((name) => fields[name] === true),
+  ]
   for (const setting of never) {
     const value = fields[setting]
     if (value === undefined) continue
@@ -148,6 +153,8 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'permissions.deny',
   'permissions.ask',
   'redactSecrets',
+  'autoMemoryEnabled',
+  'autoDreamEnabled',
   // What of it shuts counts without trust.
   'sandbox',
 ])

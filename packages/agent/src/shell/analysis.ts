@@ -185,8 +185,10 @@ class Collector {
       this.#scope.delete(name)
       const { unknown, isAny } = this.#assigned
       if (isAny || unknown.has(name) || unknown.has(`for ${name}`) || append === true || index !== undefined) continue
-      const word = value.type === 'Word' ? shellWord(value, this.#scope) : undefined
-      if (word?.kind === 'literal') this.#scope.set(name, word)
+      // After a colon of a value the shell puts the home directory in the place of a tilde.
+      if (value.type !== 'Word' || value.text.includes(':~')) continue
+      const word = shellWord(value, this.#scope)
+      if (word.kind === 'literal') this.#scope.set(name, word)
     }
   }
 

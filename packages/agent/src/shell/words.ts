@@ -44,12 +44,15 @@ export function shellWords(node: CommandArgument, scope: Scope = nothingKnown): 
   }))
 }
 
+/** The shell puts the home directory here too: words that look like an assignment have it after `=` and after each `:`. */
+const tildeLater = /^[A-Za-z_]\w*(?:\[.*\])?\+?=(?:.*:)?~/s
+
 export function shellWord(node: CommandArgument, scope: Scope = nothingKnown): ShellWord {
   if (node.type === 'Assignment') return assignmentWord(node, scope)
   const { text } = node
   if (isPipe(node)) return { source: text, value: node.value, kind: 'dynamic', isOne: true, isPipe: true }
   // A tilde that is quoted is a character; ~ and ~/ are the home directory, every other form depends on the shell.
-  const isOddTilde = text.startsWith('~') && !/^~(?:\/|$)/.test(text)
+  const isOddTilde = (text.startsWith('~') && !/^~(?:\/|$)/.test(text)) || tildeLater.test(text)
   const types = partTypesOf(node)
   if (!isOddTilde && types.every((type) => plain.has(type)))
     return { source: text, value: valueOf(node), kind: 'literal' }
@@ -110,6 +113,8 @@ function valueOf(word: Word): string {
 interface Piece {
   readonly text: string
   readonly isPattern?: boolean
+  /** Its first character, a tilde, is the home directory and no character. */
+  readonly isHome?: boolean
 }
 
 /** A word with patterns and variables that are known; undefined when something in it is not. */
@@ -129,7 +134,7 @@ function readParts(word: Word, scope: Scope): Pick<ShellWord, 'value' | 'kind'> 
       isGlob && isPattern !== true ? text.replaceAll(/[\\*?[\]]/g, String.raw`\$&`) : text,
     )
     .join('')
-  const isTilde = value.startsWith('~') && !word.text.startsWith('~') && !isHome(parts[0])
+  const isTilde = value.startsWith('~') && !word.text.startsWith('~') && pieces[0]?.isHome !== true
   return { value: isTilde ? `./${value}` : value, kind: isGlob ? 'glob' : 'literal' }
 }
 
@@ -151,7 +156,7 @@ function piecesOf(
       const inner = part.parts.map((child, index) => {
         const after = part.parts[index + 1]
         const endsFolder = after === undefined ? next === undefined || startsWithSlash(next) : startsWithSlash(after)
-        return quotedPiece(child, scope, isFirst && index === 0 && endsFolder)
+        return quotedPiece(child, scope, isFirst && index === 0, endsFolder)
       })
       return inner.includes(undefined) ? undefined : inner.flatMap((piece) => piece ?? [])
     }
@@ -163,27 +168,30 @@ function piecesOf(
   }
 }
 
-function quotedPiece(part: DoubleQuotedChild, scope: Scope, isFolder: boolean): Piece | undefined {
+/** `isFirst`: the word begins with it. `endsFolder`: the word ends after it, or a slash follows. */
+function quotedPiece(part: DoubleQuotedChild, scope: Scope, isFirst: boolean, endsFolder: boolean): Piece | undefined {
   if (part.type === 'Literal') return { text: part.value }
   const name = nameOfVariable(part)
   if (name === undefined) return undefined
   const held = scope.get(name)
-  if (held?.kind === 'literal') return { text: held.value }
+  if (held !== undefined && held.kind !== 'dynamic') return heldPiece(held, isFirst, endsFolder)
+  if (!isFirst || !endsFolder || scope.has('')) return undefined
+  return name === 'PWD' ? { text: '.' } : name === 'HOME' ? { text: '~', isHome: true } : undefined
+}
+
+/** What a variable holds, as a part of a word. A tilde that it begins with was written as the home directory, or as `./~`. */
+function heldPiece({ value, kind }: ShellWord, isFirst: boolean, endsFolder: boolean): Piece | undefined {
+  const isHome = value.startsWith('~')
+  const isReadAsWritten = isFirst && (endsFolder || value.includes('/'))
+  if ((isHome || value.startsWith('./~')) && !isReadAsWritten) return undefined
   // The names that a pattern fits, one after another.
-  if (held?.kind === 'glob') return { text: held.value, isPattern: true }
-  if (!isFolder || scope.has('')) return undefined
-  return name === 'PWD' ? { text: '.' } : name === 'HOME' ? { text: '~' } : undefined
+  return { text: value, isHome, ...(kind === 'glob' && { isPattern: true }) }
 }
 
 function nameOfVariable(part: WordPart): string | undefined {
   if (part.type === 'SimpleExpansion') return part.text.slice(1)
   const isBare = part.type === 'ParameterExpansion' && part.prefix === undefined
   return isBare && part.index === undefined && part.operation === undefined ? part.parameter : undefined
-}
-
-function isHome(part: WordPart | undefined): boolean {
-  const first = part?.type === 'DoubleQuoted' ? part.parts[0] : undefined
-  return first !== undefined && nameOfVariable(first) === 'HOME'
 }
 
 function startsWithSlash(part: WordPart): boolean {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Background, TaskEnded, TaskStarted } from '@halting/core/adapters'
 import type { ShellCommand, ShellEnd } from './shell-command.ts'
 
@@ -28,21 +29,25 @@ export class BackgroundTasks {
   readonly #tasks = new Map<string, BackgroundTask>()
   readonly #listeners = new Set<() => void>()
   #words: Words | undefined
-  /** Tasks that processes before this one gave an id. */
-  #earlier = 0
+  #earlier: ReadonlySet<string> = new Set()
+  #prefix = 'bash_'
 
-  /** Ids of processes before this one; they are not given again. */
-  passEarlier(ids: Iterable<string>): void {
-    for (const id of ids) this.#earlier = Math.max(this.#earlier, numberOf(id))
+  /**
+   * The session goes on after other processes; `ids` are those that it still knows of. A rewind may have taken others out of it, so ids of this
+   * process are told apart by more than a number.
+   */
+  goOnAfter(ids: ReadonlySet<string>): void {
+    this.#earlier = ids
+    this.#prefix = `bash_${randomBytes(3).toString('hex')}_`
   }
 
   isEarlier(id: string): boolean {
-    return numberOf(id) > 0 && numberOf(id) <= this.#earlier
+    return this.#earlier.has(id)
   }
 
   add(command: string, shell: ShellCommand, words: Words): BackgroundTask {
     this.#words = words
-    const id = `bash_${this.#earlier + this.#tasks.size + 1}`
+    const id = `${this.#prefix}${this.#tasks.size + 1}`
     const description = words.shownCommand(command, this.redact)
     const { trace } = shell
     const started: TaskStarted = { type: 'started', id, description, ...(trace !== undefined && { trace }) }
@@ -74,12 +79,13 @@ export class BackgroundTasks {
     return task.state === 'running' ? [] : (this.#words?.endOf(task) ?? [])
   }
 
-  /** News of its end, for the result of a tool that tells of it; none when it runs, or was told of before. */
+  /**
+   * News of its end, for the result of a tool that tells of it; none when it runs, or was told of before. It is told when that result is on record:
+   * a call may come to nothing, as one does that began while its message was still being streamed.
+   */
   newsOfEnd(task: BackgroundTask): { readonly tasks?: readonly TaskEnded[] } {
     const tasks = task.isTold ? [] : this.endOf(task)
-    if (tasks.length === 0) return {}
-    task.isTold = true
-    return { tasks }
+    return tasks.length === 0 ? {} : { tasks }
   }
 
   /** Calls back when a task has ended. Gives the way to be called no more. */
@@ -107,9 +113,4 @@ export class BackgroundTasks {
   #tellEnd(): void {
     for (const listener of this.#listeners) listener()
   }
-}
-
-/** 0 for an id of another form. */
-function numberOf(id: string): number {
-  return Number(/^bash_(\d{1,9})$/.exec(id)?.[1] ?? 0)
 }

@@ -9,7 +9,14 @@ export interface BackgroundOptions {
   /** The longest wait of a run without a time limit, in milliseconds; ten minutes when absent. */
   readonly waitMs?: number
   /** What earlier processes of the session have on record: ids of their tasks are not given again. */
-  readonly session?: { readonly transcript: Iterable<TranscriptEntry>; readonly open?: readonly unknown[] | undefined }
+  readonly session?: SessionBefore
+}
+
+/** Such as a `KeptSession` of core. */
+interface SessionBefore {
+  readonly transcript: Iterable<TranscriptEntry>
+  readonly open?: readonly unknown[] | undefined
+  readonly isRewound?: boolean | undefined
 }
 
 const defaultWaitMs = 600_000
@@ -22,7 +29,7 @@ export function backgroundOf(workspace: Workspace, options: BackgroundOptions = 
   const { atEnd = 'wait', waitMs = defaultWaitMs, session } = options
   const { tasks } = workspace
   tasks.atEnd = atEnd
-  if (session !== undefined) tasks.passEarlier(taskIdsIn(session))
+  if (session !== undefined && goesOn(session)) tasks.goOnAfter(taskIdsIn(session))
   return {
     atEnd,
     waitMs,
@@ -42,8 +49,13 @@ export function backgroundOf(workspace: Workspace, options: BackgroundOptions = 
   }
 }
 
+function goesOn({ transcript, open, isRewound }: SessionBefore): boolean {
+  const [first] = transcript
+  return first !== undefined || open !== undefined || isRewound === true
+}
+
 /** Ids of tasks in a transcript, and in the records of a run that did not end. */
-function taskIdsIn({ transcript, open = [] }: NonNullable<BackgroundOptions['session']>): ReadonlySet<string> {
+function taskIdsIn({ transcript, open = [] }: SessionBefore): ReadonlySet<string> {
   const ids = new Set<string>()
   const enter = (given: unknown): void => {
     const notes: readonly unknown[] = Array.isArray(given) ? given : []

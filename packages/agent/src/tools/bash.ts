@@ -58,7 +58,7 @@ async function startInBackground(
   context: ToolContext,
 ): Promise<ToolOutput> {
   await workspace.checkpoints?.background(context, command)
-  const started = await start(command, workspace)
+  const started = await start(command, workspace, context.rights)
   if (started.kind === 'failed') return started.result
   started.shell.letGo()
   // TaskOutput shows its head and tail.
@@ -69,15 +69,19 @@ async function startInBackground(
   tasks.redact = workspace.redact
   const task = tasks.add(command, started.shell, { endOf, shownCommand })
   return {
-    content: startedWords(task, tasks.atEnd),
+    content: startedWords(task, tasks.atEnd, typeof context.agentType === 'string' ? 'agent' : 'main'),
     details: { backgroundTaskId: task.id },
     tasks: [task.started],
   }
 }
 
-async function run(input: BashInput, workspace: Workspace, { signal, agentType }: ToolContext): Promise<ToolOutput> {
+async function run(
+  input: BashInput,
+  workspace: Workspace,
+  { signal, agentType, rights }: ToolContext,
+): Promise<ToolOutput> {
   if (signal.aborted) return failed('Interrupted before the command was started. It did not run.')
-  const started = await start(input.command, workspace)
+  const started = await start(input.command, workspace, rights)
   if (started.kind === 'failed') return started.result
   const { shell } = started
   const { bashTimeoutMs, bashMaxTimeoutMs } = workspace.limits
@@ -105,7 +109,7 @@ type Started =
   | { readonly kind: 'started'; readonly shell: ShellCommand }
   | { readonly kind: 'failed'; readonly result: ToolOutput }
 
-async function start(command: string, workspace: Workspace): Promise<Started> {
+async function start(command: string, workspace: Workspace, rights: ToolContext['rights']): Promise<Started> {
   // Loaded when used.
   const [{ startShellCommand }, { leaveRunning }] = await Promise.all([
     import('./shell-command.ts'),
@@ -113,7 +117,7 @@ async function start(command: string, workspace: Workspace): Promise<Started> {
   ])
   workspace.leaveRunning = leaveRunning
   try {
-    return { kind: 'started', shell: startShellCommand(command, workspace, accessOf(command)) }
+    return { kind: 'started', shell: startShellCommand(command, workspace, { access: accessOf(command), rights }) }
   } catch (thrown) {
     if (thrown instanceof SandboxError) return { kind: 'failed', result: failed(thrown.message) }
     // Node throws for an argument or environment that is too long to start anything with.

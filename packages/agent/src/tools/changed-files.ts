@@ -1,4 +1,6 @@
 import { lstat } from 'node:fs/promises'
+import type { ToolContext } from '@halting/core'
+import type { CallerRights } from '@halting/core/adapters'
 import { headOf } from '@halting/core/adapters'
 import { openInPlace } from '../open-in-place.ts'
 import type { FileStates, LastSeen } from './file-state.ts'
@@ -18,16 +20,16 @@ const diffCharacters = 1500
 /** Beyond this time and size alone are compared. */
 const comparedBytes = 1024 * 1024
 
-/** Which files have changed since the model saw them, other than by itself; empty for none. Each change is told once. */
-export async function changesNote(workspace: Workspace): Promise<string> {
-  const { files } = workspace
+/** Which files have changed since the model saw them, other than by its own Edit or Write; empty for none. Each change is told once. */
+export async function changesNote(workspace: Workspace, context: ToolContext): Promise<string> {
+  const files = workspace.filesOf(context)
   // Of calls that run beside each other one tells.
   if (files.isLookedAt) return ''
   files.isLookedAt = true
   try {
     const looked = await Promise.all(files.newestFirst.slice(0, mostFiles).map((seen) => changeOf(seen, files)))
     const changes = looked.filter((change) => change !== undefined)
-    return changes.length === 0 ? '' : await noteOf(changes, workspace)
+    return changes.length === 0 ? '' : await noteOf(changes, workspace, context.rights)
   } finally {
     files.isLookedAt = false
   }
@@ -68,17 +70,21 @@ async function changeOf(seen: LastSeen, files: FileStates): Promise<Change | und
   }
 }
 
-async function noteOf(changes: readonly Change[], { cwd, hides }: Workspace): Promise<string> {
+async function noteOf(
+  changes: readonly Change[],
+  { cwd, hides }: Workspace,
+  rights: CallerRights | undefined,
+): Promise<string> {
   const told: string[] = []
   for (const [index, { seen, now, isGone }] of changes.slice(0, mostNamed).entries()) {
     const name = shownName(seen.realPath, cwd)
     // A rule may have come to deny it since.
-    const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath)
+    const known = index < mostShown && now !== undefined && seen.text !== undefined && !hides(seen.realPath, rights)
     const diff = known ? await shortDiff(seen.text, now) : ''
     told.push(isGone ? `${name} is gone, or no file any more` : diff === '' ? name : `${name}:\n${diff}`)
   }
   const more = changes.length > mostNamed ? [`and ${changes.length - mostNamed} more`] : []
-  return `[Changed on disk since you saw it, not by Edit or Write: read again before you rely on it.\n${[...told, ...more].join('\n')}]`
+  return `[Changed on disk since you saw it, not by your Edit or Write: read again before you rely on it.\n${[...told, ...more].join('\n')}]`
 }
 
 /** The lines that changed, as far as there is room for them. */
@@ -96,7 +102,7 @@ async function shortDiff(before: string, after: string): Promise<string> {
 }
 
 /** The change of a file since the model saw it, for the refusal of a call that did not know of it; nothing where it is not known. */
-export async function whatChanged(real: string, now: LoadedFile, { files }: Workspace): Promise<string> {
+export async function whatChanged(real: string, now: LoadedFile, files: FileStates): Promise<string> {
   const before = files.textOf(real)
   if (now.kind !== 'text' || before === undefined) return ''
   files.tells(real, `${now.seen.modifiedMs} ${now.seen.bytes}`)

@@ -29,11 +29,11 @@ export async function editFile(
       ? createFile(path, real, newText, { workspace, context })
       : failed(`There is no file ${path}. Use Write to make it.`)
   if (file.kind === 'not a file') return failed(`${path} ${file.why}; Edit changes files.`)
-  const freshness = workspace.files.freshness(real, file.seen, isShownIn(context))
+  const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
-    const what = await whatChanged(real, file, workspace)
+    const what = await whatChanged(real, file, workspace.filesOf(context))
     return failed(`${path} has changed since it was read. Read it again, then edit it.${what}`)
   }
   if (file.kind === 'not text')
@@ -49,12 +49,14 @@ export async function editFile(
   if (replaced.kind === 'ambiguous') return failed(`${path}: ${whyNot(replaced)}`)
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
-  workspace.files.saw(
-    real,
-    await saveFile(real, replaced.text, { hasMark, encoding, over, keeping }),
-    Math.max(1, replaced.firstLine - linesBefore),
-    replaced.text,
-  )
+  workspace
+    .filesOf(context)
+    .saw(
+      real,
+      await saveFile(real, replaced.text, { hasMark, encoding, over, keeping }),
+      Math.max(1, replaced.firstLine - linesBefore),
+      replaced.text,
+    )
   const count = replaced.count === 1 ? '' : ` in ${replaced.count} places`
   const change = await changeOf(path, file.text, replaced.text)
   return {

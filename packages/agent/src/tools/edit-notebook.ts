@@ -34,7 +34,7 @@ export async function editNotebook(
   const file = await loadFile(real, workspace.limits.editBytes)
   if (file.kind === 'absent') return failed(`There is no notebook ${path}.`)
   if (file.kind === 'not a file') return failed(`${path} ${file.why}; NotebookEdit changes files.`)
-  const freshness = workspace.files.freshness(real, file.seen, isShownIn(context))
+  const freshness = workspace.filesOf(context).freshness(real, file.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} was not read. Read it first, then edit it.`)
   if (freshness === 'changed') return failed(`${path} has changed since it was read. Read it again, then edit it.`)
   if (file.kind === 'not text') return failed(`${path} ${file.why}, so NotebookEdit would damage it.`)
@@ -48,7 +48,9 @@ export async function editNotebook(
     )
   const keeping = { checkpoints: workspace.checkpoints, call: context }
   const { hasMark, encoding, stats: over } = file
-  workspace.files.saw(real, await saveFile(real, changed.text, { hasMark, encoding, over, keeping }), 1, changed.text)
+  workspace
+    .filesOf(context)
+    .saw(real, await saveFile(real, changed.text, { hasMark, encoding, over, keeping }), 1, changed.text)
   const change = await changeOf(path, file.text, changed.text)
   const details: JsonObject = {
     notebook_path: path,

@@ -29,7 +29,7 @@ export function createEditTool(workspace: Workspace): Tool<EditInput> {
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       return tellingFailures({ path, doing: 'written' }, async () => {
-        const real = workspace.realPathOf(path, context.callId)
+        const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
           // Loaded when used.
           const { editFile } = await import('./edit-file.ts')

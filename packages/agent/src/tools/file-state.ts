@@ -26,23 +26,28 @@ const mostTexts = 4 * 1024 * 1024
 export type Freshness = 'fresh' | 'never read' | 'changed'
 
 /**
- * Which files were read, and what they were then.
+ * Which files were read in one conversation, and what they were then.
  *
  * F1: a file that was not read, or is no longer what was read, is never overwritten.
  * F2: the content decides, where it is known: a file that was only touched has not changed.
- * F3: two calls never work on one file at the same time.
+ * F3: two calls never work on one file at the same time, whoever makes them.
  * F4: what was carried over a compaction counts as read only while the conversation shows it: the compaction may have come to nothing.
  */
 export class FileStates {
   readonly #seen = new Map<string, LastSeen>()
   readonly #carried = new Map<string, { readonly file: SeenFile; readonly text: string }>()
-  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #turns: Map<string, Promise<unknown>>
   /** In which form a changed file was told. */
   readonly #told = new Map<string, string>()
   #textCharacters = 0
 
   /** Somebody looks at them to tell what changed. */
   isLookedAt: boolean = false
+
+  /** `beside`: those of another conversation over the same files. */
+  constructor(beside?: FileStates) {
+    this.#turns = beside === undefined ? new Map() : beside.#turns
+  }
 
   saw(realPath: string, file: SeenFile, firstLine: number = 1, text?: string): void {
     this.#told.delete(realPath)

@@ -16,12 +16,13 @@ export interface GlobInput {
 export async function findFiles(
   { pattern, path }: GlobInput,
   workspace: Workspace,
-  { signal, callId }: ToolContext,
+  context: ToolContext,
 ): Promise<ToolOutput> {
-  const root = searchRoot(path, workspace, callId)
+  const { signal, rights } = context
+  const root = searchRoot(path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
   if (!root.isDirectory) return failed(`${root.path} is a file. path must be a directory.`)
-  return find(pattern, root, workspace, signal)
+  return find(pattern, root, workspace, { signal, rights })
 }
 
 /** Tells whether a path relative to the root fits; undefined when the pattern has too many alternatives. */
@@ -41,7 +42,7 @@ async function find(
   pattern: string,
   { path: root, real }: Root,
   workspace: Workspace,
-  signal: AbortSignal,
+  { signal, rights }: Pick<ToolContext, 'signal' | 'rights'>,
 ): Promise<ToolOutput> {
   const { globFiles, searchCharacters } = workspace.limits
   const isMatch = matcherOf(pattern)
@@ -61,7 +62,7 @@ async function find(
       for (const name of names) {
         if (!isMatch(name)) continue
         const file = resolve(root, name)
-        if (workspace.hides(file)) continue
+        if (workspace.hides(file, rights)) continue
         count += 1
         const shown = shownName(file, workspace.cwd)
         characters += shown.length + 1

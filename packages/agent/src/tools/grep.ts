@@ -24,6 +24,7 @@ export function createGrepTool(workspace: Workspace): Tool<GrepInput> {
     '-n': optional(flag('Line numbers; true when absent')),
     '-i': optional(flag('Upper and lower case are the same')),
     head_limit: optional(wholeNumber('Only the first lines or files of the output; 0 for all', { minimum: 0 })),
+    offset: optional(wholeNumber('Pass over so many lines or files of the output first', { minimum: 0 })),
     multiline: optional(flag('Patterns may span lines, and . matches line ends')),
   })
   return {

@@ -1,6 +1,5 @@
-import type { Json } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import type { Field, Fields } from './input.ts'
+import { type Field, type Fields, schemaOfFields } from './input.ts'
 
 /** What a list may hold at most. */
 export interface ListBounds {
@@ -14,9 +13,7 @@ export function listOf<Item>(
   { mostItems }: ListBounds,
 ): Field<readonly Item[], true> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
-  const properties = Object.fromEntries([...known].map(([name, field]): [string, Json] => [name, field.schema]))
-  const required = [...known].filter(([, field]) => field.required).map(([name]) => name)
-  const items = { type: 'object', properties, required, additionalProperties: false }
+  const items = schemaOfFields(known)
   const each = [...known].map(([name, field]) => `${field.required ? name : `${name}?`}: ${field.expected}`).join(', ')
   const fits = (item: unknown): boolean =>
     isJsonObject(item) &&

@@ -24,9 +24,7 @@ export interface InputForm<Input> {
 /** Makes the form of a tool's input. What is plainly meant is taken as it is meant; every problem is told at once, each with what is right. */
 export function inputForm<Input>(toolName: string, fields: Fields<Input>): InputForm<Input> {
   const known = new Map<string, Field<unknown, boolean>>(Object.entries(fields))
-  const required = [...known].filter(([, field]) => field.required).map(([name]) => name)
-  const properties = Object.fromEntries([...known].map(([name, field]): [string, Json] => [name, field.schema]))
-  const schema: JsonObject = { type: 'object', properties, required, additionalProperties: false }
+  const schema = schemaOfFields(known)
   return {
     schema,
     validate(given) {
@@ -38,6 +36,13 @@ export function inputForm<Input>(toolName: string, fields: Fields<Input>): Input
       return { valid: false, message: `${toolName}: ${problems.join('; ')}. The fields are: ${names}.` }
     },
   }
+}
+
+/** The JSON Schema of an object with these fields and no others. */
+export function schemaOfFields(known: ReadonlyMap<string, Field<unknown, boolean>>): JsonObject {
+  const properties = Object.fromEntries([...known].map(([name, field]): [string, Json] => [name, field.schema]))
+  const required = [...known].filter(([, field]) => field.required).map(([name]) => name)
+  return { type: 'object', properties, required, additionalProperties: false }
 }
 
 function problemsOf(input: unknown, known: ReadonlyMap<string, Field<unknown, boolean>>): readonly string[] {

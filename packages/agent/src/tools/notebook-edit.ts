@@ -29,7 +29,7 @@ export function createNotebookEditTool(workspace: Workspace): Tool<NotebookEditI
     execute(input, context) {
       const path = workspace.pathOf(input.notebook_path)
       return tellingFailures({ path, doing: 'written' }, async () => {
-        const real = workspace.realPathOf(path, context.callId)
+        const real = workspace.realPathOf(path, context)
         const { editNotebook } = await import('./edit-notebook.ts')
         return workspace.files.inTurn(real, () => editNotebook(path, real, input, { workspace, context }))
       })

@@ -1,10 +1,11 @@
 import type { Stats } from 'node:fs'
-import { type FileHandle, readdir } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { basename, dirname, extname } from 'node:path'
-import type { Tool, ToolOutput } from '@halting/core'
+import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { imageFactsOf, isPdf } from '@halting/core/adapters'
+import { firstEntries } from '../first-entries.ts'
 import { openInPlace } from '../open-in-place.ts'
-import { hashOf, seenFile } from './file-state.ts'
+import { type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, wholeNumber } from './input.ts'
 import { type LinesRead, readLines } from './line-reader.ts'
@@ -47,7 +48,7 @@ export function createReadTool(workspace: Workspace): Tool<ReadInput> {
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       return tellingFailures({ path, doing: 'read' }, async () => {
-        const found = await regularFile(path, workspace, context.callId)
+        const found = await regularFile(path, workspace, context)
         if (found.kind === 'refused') return found.result
         try {
           return await readFound(input, found, workspace, context.signal)
@@ -92,32 +93,36 @@ interface FoundFile {
   readonly real: string
   readonly file: FileHandle
   readonly stats: Stats
+  /** Takes note of what was read. */
+  readonly files: FileStates
 }
 
 type Found = FoundFile | { readonly kind: 'refused'; readonly result: ToolOutput }
 
-async function regularFile(path: string, workspace: Workspace, callId: string): Promise<Found> {
+async function regularFile(path: string, workspace: Workspace, context: ToolContext): Promise<Found> {
   const refused = (message: string): Found => ({ kind: 'refused', result: failed(message) })
   try {
-    const real = workspace.realPathOf(path, callId)
+    const real = workspace.realPathOf(path, context)
     const found = await openInPlace(real)
-    if (found.kind === 'file') return { ...found, path, real }
+    if (found.kind === 'file') return { ...found, path, real, files: workspace.filesOf(context) }
     if (found.kind === 'folder')
       return refused(`${path} is a directory. Use Glob, or ls in Bash, to see what is in it.`)
     return refused(`${path} is not a regular file (a device, pipe or socket), which Read does not open.`)
   } catch (thrown) {
     const code = codeOf(thrown)
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${await similarNames(path)}`)
+      return refused(`There is no file ${path}. The working directory is ${workspace.cwd}.${similarNames(path)}`)
     }
     throw thrown
   }
 }
 
-async function similarNames(path: string): Promise<string> {
+const mostNames = 10_000
+
+function similarNames(path: string): string {
   const stem = stemOf(path)
   try {
-    const names = await readdir(dirname(path))
+    const names = firstEntries(dirname(path), mostNames).entries.map(({ name }) => name)
     const similar = names.filter((name) => stemOf(name) === stem).slice(0, 3)
     return similar.length === 0 ? '' : ` Beside it there is ${similar.join(', ')}.`
   } catch {
@@ -137,7 +142,7 @@ export async function startOf(file: FileHandle): Promise<Buffer> {
   return buffer.subarray(0, bytesRead)
 }
 
-async function readImageFile({ path, real, file, stats }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
+async function readImageFile({ path, real, file, stats, files }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
   const { imageFileBytes } = workspace.limits
   // So much is not taken into memory, whatever could be made of it.
   if (stats.size > imageFileBytes)
@@ -149,7 +154,7 @@ async function readImageFile({ path, real, file, stats }: FoundFile, workspace: 
     )
   const image = await workspace.fitImage(bytes)
   if (image.kind === 'refused') return failed(`${path} cannot be shown as an image. ${image.why}`)
-  workspace.files.saw(real, seenFile(stats, hashOf(bytes)))
+  files.saw(real, seenFile(stats, hashOf(bytes)))
   return {
     content: [image.block],
     details: {
@@ -179,8 +184,8 @@ async function readPdfFile(
 /** Undefined for what is none, for all its name: it is shown as text then. */
 async function readNotebookFile(
   input: ReadInput,
-  { path, real, file, stats }: FoundFile,
-  { files, fitImage, limits }: Workspace,
+  { path, real, file, stats, files }: FoundFile,
+  { fitImage, limits }: Workspace,
 ): Promise<ToolOutput | undefined> {
   if (stats.size > limits.editBytes) return undefined
   const bytes = await wholeFrom(file, stats.size)
@@ -211,7 +216,7 @@ async function wholeFrom(file: FileHandle, size: number): Promise<Buffer> {
 
 async function readText(
   input: ReadInput,
-  { path, real, file, stats }: FoundFile,
+  { path, real, file, stats, files }: FoundFile,
   workspace: Workspace,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
@@ -229,7 +234,7 @@ async function readText(
     signal,
     mostBytes: limits.readBytes,
   })
-  workspace.files.saw(real, seenFile(stats, read.hash), firstLine, await keptText(file, stats, read.hash))
+  files.saw(real, seenFile(stats, read.hash), firstLine, await keptText(file, stats, read.hash))
   const details = {
     type: 'text',
     filePath: path,

@@ -21,6 +21,7 @@ export interface GrepInput {
   readonly '-n'?: boolean
   readonly '-i'?: boolean
   readonly head_limit?: number
+  readonly offset?: number
   readonly multiline?: boolean
 }
 
@@ -59,15 +60,13 @@ function argumentsOf(input: GrepInput, mode: GrepMode): readonly string[] {
 }
 
 /** The work of Grep. */
-export async function searchFiles(
-  input: GrepInput,
-  workspace: Workspace,
-  { signal, callId }: ToolContext,
-): Promise<ToolOutput> {
-  const root = searchRoot(input.path, workspace, callId)
+export async function searchFiles(input: GrepInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
+  const { signal, rights } = context
+  const root = searchRoot(input.path, workspace, context)
   if (root.kind === 'refused') return failed(root.why)
   const mode = input.output_mode ?? 'files_with_matches'
-  const taken = new TakenLines(mode, root, input.head_limit || Number.POSITIVE_INFINITY, workspace)
+  const bounds = { skipped: input.offset ?? 0, most: input.head_limit || Number.POSITIVE_INFINITY }
+  const taken = new TakenLines(mode, root, bounds, { workspace, rights })
   const args = [...argumentsOf(input, mode), '--', ...(root.isDirectory ? ['./'] : [])]
   const end = await runRipgrep({ args, ...whereOf(root), signal, limitMs: workspace.limits.searchMs }, (text) =>
     taken.take(text),
@@ -97,6 +96,17 @@ function lineAt(text: string, start: number): string {
   return end === -1 || end - start > 5000 ? '' : text.slice(start, end)
 }
 
+interface Place {
+  readonly workspace: Workspace
+  readonly rights: ToolContext['rights']
+}
+
+/** Lines that are passed over first, and how many are shown then. */
+interface Bounds {
+  readonly skipped: number
+  readonly most: number
+}
+
 /** Takes ripgrep's output apart, leaves out what is hidden, and stops at the bounds. */
 class TakenLines {
   readonly lines: string[] = []
@@ -105,14 +115,19 @@ class TakenLines {
   readonly #mode: GrepMode
   readonly #root: Root
   readonly #maxLines: number
+  /** Lines that are still passed over. */
+  #toSkip: number
   readonly #workspace: Workspace
+  readonly #rights: Place['rights']
   #rest = ''
   #characters = 0
 
-  constructor(mode: GrepMode, root: Root, maxLines: number, workspace: Workspace) {
+  constructor(mode: GrepMode, root: Root, { skipped, most }: Bounds, { workspace, rights }: Place) {
+    this.#rights = rights
     this.#mode = mode
     this.#root = root
-    this.#maxLines = maxLines
+    this.#maxLines = most
+    this.#toSkip = skipped
     this.#workspace = workspace
   }
 
@@ -122,6 +137,10 @@ class TakenLines {
     for (const record of records) {
       const line = this.#shown(record)
       if (line === undefined) continue
+      if (this.#toSkip > 0) {
+        this.#toSkip -= 1
+        continue
+      }
       this.isCut =
         this.lines.length >= this.#maxLines || this.#characters + line.length > this.#workspace.limits.searchCharacters
       if (this.isCut) return 'enough'
@@ -165,7 +184,7 @@ class TakenLines {
   #path(name: string): string | undefined {
     const { path, isDirectory } = this.#root
     const file = isDirectory ? resolve(path, name) : path
-    if (this.#workspace.hides(file)) return undefined
+    if (this.#workspace.hides(file, this.#rights)) return undefined
     this.files.add(file)
     return shownName(file, this.#workspace.cwd)
   }

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import type { ToolContext } from '@halting/core'
 import type { Workspace } from './workspace.ts'
 
 export interface Root {
@@ -12,9 +13,9 @@ export interface Root {
 export type SearchRoot = Root | { readonly kind: 'refused'; readonly why: string }
 
 /** Where a search starts: the path that was asked for, or the working directory of the session. */
-export function searchRoot(path: string | undefined, workspace: Workspace, callId: string): SearchRoot {
+export function searchRoot(path: string | undefined, workspace: Workspace, context: ToolContext): SearchRoot {
   const root = path === undefined ? workspace.cwd : workspace.pathOf(path)
-  const real = workspace.realPathOf(root, callId)
+  const real = workspace.realPathOf(root, context)
   const stats = statSync(root, { throwIfNoEntry: false })
   if (stats === undefined) {
     return { kind: 'refused', why: `There is nothing at ${root}. The working directory is ${workspace.cwd}.` }

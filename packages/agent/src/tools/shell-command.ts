@@ -1,3 +1,4 @@
+import type { CallerRights } from '@halting/core/adapters'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { statSync } from 'node:fs'
@@ -61,6 +62,12 @@ export interface ShellPlace {
   resetShell(): void
 }
 
+/** For the sandbox: what the command may write, and which rules hold for whoever runs it. */
+export interface Held {
+  readonly access?: 'read-only' | 'project'
+  readonly rights?: CallerRights | undefined
+}
+
 /**
  * One bash, in a process group of its own.
  *
@@ -71,13 +78,13 @@ export interface ShellPlace {
 export function startShellCommand(
   command: string,
   place: ShellPlace,
-  access: 'read-only' | 'project' = 'project',
+  { access = 'project', rights }: Held = {},
 ): ShellCommand {
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   if (!isDirectory(place.shellDirectory)) place.resetShell()
   const mark = randomUUID()
-  const { child, isHeld } = spawnShell(prelude + command, { command, place, mark, access })
+  const { child, isHeld } = spawnShell(prelude + command, { command, place, mark, access, rights })
   const ended = endOf(child, output, place)
   if (child.pid === undefined) return { output, spool, ended, isHeld, ...notStarted }
   let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
@@ -127,12 +134,13 @@ interface ToSpawn {
   readonly place: ShellPlace
   readonly mark: string
   readonly access: 'read-only' | 'project'
+  readonly rights: CallerRights | undefined
 }
 
 /** @throws SandboxError for a command that cannot be held: it is not started. */
 function spawnShell(
   script: string,
-  { command, place, mark, access }: ToSpawn,
+  { command, place, mark, access, rights }: ToSpawn,
 ): { readonly child: ChildProcess; readonly isHeld: boolean } {
   const directory = place.shellDirectory
   const plain = {
@@ -147,7 +155,7 @@ function spawnShell(
     const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
     return { child: spawn(plain.file, plain.args, options), isHeld: false }
   }
-  const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access))
+  const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
   let child: ChildProcess | undefined
   try {
     const stdio = [...own, ...held.descriptors]

@@ -1,7 +1,8 @@
 import type { Tool, ToolOutput } from '@halting/core'
+import type { AgentInBackground } from '@halting/core/adapters'
 import type { BackgroundTask } from './background-tasks.ts'
 import { filledText, flag, inputForm, optional, wholeNumber } from './input.ts'
-import { unknownTask } from './task-stop.ts'
+import { isOfAgent, unknownTask } from './task-stop.ts'
 import type { Workspace } from './workspace.ts'
 
 export interface TaskOutputInput {
@@ -15,10 +16,10 @@ export interface TaskOutputInput {
 const defaultWaitMs = 30_000
 const longestWaitMs = 600_000
 
-/** Shows what a background command has written, its head and tail, and whether it still runs. */
+/** Shows what a background command has written, its head and tail, and whether it still runs; of an agent its newest words. */
 export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput> {
   const form = inputForm<TaskOutputInput>('TaskOutput', {
-    task_id: filledText('The id that Bash gave'),
+    task_id: filledText('The id that Bash or Agent gave'),
     block: optional(flag('Wait for its end first; true when absent')),
     timeout: optional(
       wholeNumber(`Milliseconds to wait; ${defaultWaitMs} when absent, ${longestWaitMs} at most`, { minimum: 0 }),
@@ -27,22 +28,29 @@ export function createTaskOutputTool(workspace: Workspace): Tool<TaskOutputInput
   return {
     name: 'TaskOutput',
     description:
-      'Shows the output of a background command and whether it still runs. Waits for its end unless block is false.',
+      'Shows the output of a background command or of an agent of the background, and whether it still runs. Waits for its end unless block is false.',
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    async execute({ task_id: id, block = true, timeout = defaultWaitMs }, { signal }): Promise<ToolOutput> {
+    async execute(
+      { task_id: id, block = true, timeout = defaultWaitMs },
+      { signal, agents, agentType },
+    ): Promise<ToolOutput> {
+      const waitMs = block ? Math.min(timeout, longestWaitMs) : 0
+      const note = timeout > longestWaitMs ? `\nThe timeout was lowered to ${longestWaitMs} ms, the longest.` : ''
+      const agent = agents?.find(id)
+      if (agent !== undefined) return wordsOfAgent(agent, waitMs, signal, note)
       const task = workspace.tasks.get(id)
-      if (task === undefined) return unknownTask(id, workspace)
-      const isLowered = timeout > longestWaitMs
-      if (block && task.state === 'running') await endOrTimeout(task, Math.min(timeout, longestWaitMs), signal)
+      if (task === undefined) return unknownTask(id, workspace, agents)
+      const onEnd: OnEnd = (settle) => void task.shell.ended.then(settle)
+      if (block && task.state === 'running') await endOrTimeout(onEnd, waitMs, signal)
       const output = task.shell.output.toString().replace(/\n+$/, '')
       const state = stateOf(task)
-      const note = isLowered ? `\nThe timeout was lowered to ${longestWaitMs} ms, the longest.` : ''
       return {
         content: `${state}\n${output === '' ? '(no output yet)' : output}${note}`,
         details: { task_id: id, state },
-        ...workspace.tasks.newsOfEnd(task),
+        // To an agent it is told beside: the main conversation is to hear of it.
+        ...(isOfAgent(agentType) ? {} : workspace.tasks.newsOfEnd(task)),
       }
     },
   }
@@ -55,16 +63,34 @@ function stateOf({ state }: BackgroundTask): string {
   return state.kind === 'exited' ? `Ended with exit code ${state.exitCode}.` : `Ended by ${state.detail ?? 'a signal'}.`
 }
 
-function endOrTimeout(task: BackgroundTask, timeoutMs: number, signal: AbortSignal): Promise<void> {
+/** Its end is told by the loop, with what it came to. */
+async function wordsOfAgent(
+  agent: AgentInBackground,
+  waitMs: number,
+  signal: AbortSignal,
+  note: string,
+): Promise<ToolOutput> {
+  if (agent.isWorking && waitMs > 0) await endOrTimeout((settle) => agent.onEnd(settle), waitMs, signal)
+  const state = agent.isWorking ? 'Still working.' : 'Ended.'
+  const said = agent.isWorking ? agent.said || '(it has said nothing yet)' : 'What it came to is told with its end.'
+  return { content: `${state}\n${said}${note}`, details: { task_id: agent.id, state } }
+}
+
+/** Calls back at the end; at once when it has come. May give the way to be called no more. */
+type OnEnd = (settle: () => void) => (() => void) | void
+
+function endOrTimeout(onEnd: OnEnd, timeoutMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    const letGo: ((() => void) | void)[] = []
     const settle = (): void => {
       clearTimeout(timer)
       signal.removeEventListener('abort', settle)
+      for (const stop of letGo) stop?.()
       resolve()
     }
     const timer = setTimeout(settle, timeoutMs)
     signal.addEventListener('abort', settle, { once: true })
-    void task.shell.ended.then(settle)
+    letGo.push(onEnd(settle))
     if (signal.aborted) settle()
   })
 }

@@ -1,3 +1,4 @@
+import { headOf } from '@halting/core/adapters'
 import type { TaskEnded } from '@halting/core/adapters'
 import type { BackgroundTask } from './background-tasks.ts'
 
@@ -24,15 +25,24 @@ const longestShown = 120
 
 /** A command in quotes: on one line, and not for ever. */
 export function shownCommand(command: string, redact: ((text: string) => string) | undefined): string {
-  const line = (redact?.(command) ?? command).replaceAll(/[\p{Cc}\s]+/gu, ' ').trim()
-  return `"${line.length <= longestShown ? line : `${line.slice(0, longestShown)} ...`}"`
+  const line = (redact?.(command) ?? command).replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\s]+/gu, ' ').trim()
+  // As JSON: nothing in it ends the quotes and goes on as the loop's own words.
+  return JSON.stringify(line.length <= longestShown ? line : `${headOf(line, longestShown)} ...`)
 }
 
 /** What the model is told where a command was started. */
-export function startedWords({ id }: BackgroundTask, atEnd: 'wait' | 'stop' | 'keep' | undefined): string {
-  const told = atEnd === undefined ? '' : ` You are told when it ends${whatThen[atEnd]}.`
+export function startedWords(
+  { id }: BackgroundTask,
+  atEnd: 'wait' | 'stop' | 'keep' | undefined,
+  who: 'main' | 'agent',
+): string {
+  const told = atEnd === undefined ? '' : who === 'agent' ? toldToMain : ` You are told when it ends${whatThen[atEnd]}.`
   return `Started in the background as ${id}.${told} TaskOutput reads what it writes, TaskStop ends it.`
 }
+
+/** An agent may have ended by then. */
+const toldToMain =
+  ' It goes on when you are done, and its end is told to the main conversation: stop what is needed no longer.'
 
 /** What it has to know of what comes after its answer. */
 const whatThen = {

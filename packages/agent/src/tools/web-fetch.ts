@@ -5,7 +5,7 @@ import type { Workspace } from './workspace.ts'
 
 export interface WebFetchInput {
   readonly url: string
-  /** What the model wants to know of the page. */
+  /** What the model wants to know of the page: another one reads it and answers (spec R-WEB-8). */
   readonly prompt?: string
 }
 
@@ -13,7 +13,9 @@ export interface WebFetchInput {
 export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
   const form = inputForm<WebFetchInput>('WebFetch', {
     url: filledText('http becomes https'),
-    prompt: optional(filledText('What you want to know of it')),
+    prompt: optional(
+      filledText('What you want to know of it: a model reads the page and answers. Without it you get the page'),
+    ),
   })
   let cache: WebCache | undefined
   return {
@@ -24,7 +26,8 @@ export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
     inputSchema: form.schema,
     validate: (input) => form.validate(input),
     readOnly: true,
-    async execute({ url }, { signal }) {
+    asksModel: true,
+    async execute({ url, prompt }, { signal, ask }) {
       const [{ fetchPage }, { WebCache: Cache }] = await Promise.all([
         import('../web/fetch-page.ts'),
         import('../web/web-cache.ts'),
@@ -32,11 +35,12 @@ export function createWebFetchTool(workspace: Workspace): Tool<WebFetchInput> {
       const { web, fitImage, pdfLibrary, limits } = workspace
       cache ??= new Cache(web.nowMs)
       const kept = cache.get(url)
-      if (kept !== undefined) return kept
       const options = { web, signal, fitImage, pdfLibrary, maxCharacters: limits.readCharacters }
-      const { output, isKept } = await fetchPage(url, options)
-      if (isKept) cache.keep(url, output)
-      return output
+      const fetched = kept ?? (await fetchPage(url, options))
+      if (kept === undefined && fetched.isKept) cache.keep(url, fetched)
+      if (prompt === undefined || ask === undefined || fetched.page === undefined) return fetched.output
+      const { answerAboutPage } = await import('../web/answer-about-page.ts')
+      return answerAboutPage({ fetched, prompt, ask, model: workspace.smallModel })
     },
   }
 }

@@ -1,7 +1,10 @@
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { Model } from '@halting/core'
 import { PathMovedError } from '../open-in-place.ts'
 import { absolutePath, isInsideAny, realPath } from '../paths.ts'
+import type { ToolContext } from '@halting/core'
+import type { CallerRights } from '@halting/core/adapters'
 import { defaultMediaLimits } from '@halting/core/adapters'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { PdfLibrary } from '../media/pdf-text.ts'
@@ -24,9 +27,9 @@ export interface WorkspaceOptions {
   readonly env?: Environment
   readonly limits?: Partial<Limits>
   /** Paths that Grep and Glob must not show, such as `RulePermissions.deniesReading`. */
-  readonly hides?: (path: string) => boolean
-  /** Where the path of a call led when its permission was decided, such as `RulePermissions.judgedPath`. */
-  readonly judged?: (callId: string) => string | undefined
+  readonly hides?: (path: string, rights?: CallerRights) => boolean
+  /** Where the path of a call led when it was judged, such as `RulePermissions.judgedPath`. `agentId`: the subagent that calls. */
+  readonly judged?: (callId: string, agentId?: string) => string | undefined
   /** Gives the library that makes images smaller, or undefined for none; `sharp` where it is installed when absent. */
   readonly imageLibrary?: () => Promise<Sharp | undefined>
   /** Gives the address of the module that reads PDFs, or undefined for none; `unpdf` where it is installed when absent. */
@@ -39,12 +42,23 @@ export interface WorkspaceOptions {
   readonly spoolFolder?: string
 }
 
+/** Subagents whose files are known; one that is forgotten has to read again what it writes. */
+const mostAgents = 100
+
+type Caller = Pick<ToolContext, 'agentType' | 'state'>
+
+/** The id of the subagent that calls; undefined for the main conversation. */
+function agentIdOf({ agentType, state }: Caller): string | undefined {
+  return typeof agentType === 'string' ? state.agentId : undefined
+}
+
 /** What the tools of one session share: directories, what was read, where the shell is, what runs. */
 export class Workspace {
   readonly cwd: string
   readonly directories: readonly string[]
   readonly env: Environment
   readonly limits: Limits
+  /** Files as the main conversation saw them. */
   readonly files: FileStates = new FileStates()
   readonly processes: ProcessTable
   readonly tasks: BackgroundTasks = new BackgroundTasks()
@@ -52,7 +66,7 @@ export class Workspace {
   leaveRunning: typeof LeaveRunning | undefined
   /** What lives on when this program ends. */
   readonly left: LeftRunning = new LeftRunning()
-  readonly hides: (path: string) => boolean
+  readonly hides: (path: string, rights?: CallerRights) => boolean
   readonly fitImage: FitImage
   readonly pdfLibrary: PdfLibrary | undefined
   readonly web: WebOptions
@@ -60,9 +74,12 @@ export class Workspace {
   redact?: (text: string) => string
   readonly checkpoints: FileCheckpoints | undefined
   readonly spoolFolder: string | undefined
+  /** Answers small questions, such as those about pages; one of the run's `models` or its context defence's. The model of the run when absent. */
+  smallModel?: Model | undefined
   /** Holds the commands of the session, where a person wants that. */
   sandbox?: Sandbox
-  readonly #judged: (callId: string) => string | undefined
+  readonly #filesOfAgents = new Map<string, FileStates>()
+  readonly #judged: NonNullable<WorkspaceOptions['judged']>
   #shellDirectory: string
 
   constructor(options: WorkspaceOptions) {
@@ -82,6 +99,25 @@ export class Workspace {
     this.checkpoints = options.checkpoints
     this.spoolFolder = options.spoolFolder
     this.#shellDirectory = this.cwd
+  }
+
+  /** Files as whoever calls saw them: what one subagent read, another one and the main conversation did not. */
+  filesOf(caller: Caller): FileStates {
+    return this.filesOfAgent(agentIdOf(caller))
+  }
+
+  /** By the id of a subagent; those of the main conversation without one. */
+  filesOfAgent(agentId: string | undefined): FileStates {
+    if (agentId === undefined) return this.files
+    const files = this.#filesOfAgents.get(agentId) ?? new FileStates(this.files)
+    // The newest stand last.
+    this.#filesOfAgents.delete(agentId)
+    this.#filesOfAgents.set(agentId, files)
+    for (const oldest of this.#filesOfAgents.keys()) {
+      if (this.#filesOfAgents.size <= mostAgents) break
+      this.#filesOfAgents.delete(oldest)
+    }
+    return files
   }
 
   /** Where the next command starts. A `cd` of the last one holds, as long as it stays inside the directories. */
@@ -111,9 +147,9 @@ export class Workspace {
    * Where a path of a call leads.
    * @throws PathMovedError where that is not what was judged.
    */
-  realPathOf(path: string, callId: string): string {
+  realPathOf(path: string, context: Caller & Pick<ToolContext, 'callId'>): string {
     const real = realPath(path)
-    const judged = this.#judged(callId)
+    const judged = this.#judged(context.callId, agentIdOf(context))
     if (judged !== undefined && judged !== real) throw new PathMovedError(path)
     return real
   }

@@ -24,11 +24,11 @@ export async function writeFile(
   const existing = await loadFile(real, workspace.limits.editBytes)
   if (existing.kind === 'not a file') return failed(`${path} ${existing.why}; Write writes files.`)
   if (existing.kind === 'absent') return createFile(path, real, content, { workspace, context })
-  const freshness = workspace.files.freshness(real, existing.seen, isShownIn(context))
+  const freshness = workspace.filesOf(context).freshness(real, existing.seen, isShownIn(context))
   if (freshness === 'never read') return failed(`${path} is there and was not read. Read it first, then write it.`)
   if (freshness === 'changed') {
     const { whatChanged } = await import('./changed-files.ts')
-    const what = await whatChanged(real, existing, workspace)
+    const what = await whatChanged(real, existing, workspace.filesOf(context))
     return failed(`${path} has changed since it was read. Read it again, then write it.${what}`)
   }
   if (existing.kind === 'text' && losesSecrets(existing.text, content, workspace.redact))
@@ -36,14 +36,14 @@ export async function writeFile(
       `${path} holds secrets that were shown as ${redactedMark}, and the content has that in their place: they would be lost. Change the other lines with Edit.`,
     )
   if (existing.kind !== 'text') {
-    workspace.files.saw(real, await saveFile(real, content, { over: existing.stats, keeping }), 1, content)
+    workspace.filesOf(context).saw(real, await saveFile(real, content, { over: existing.stats, keeping }), 1, content)
     const details = { type: 'update', filePath: path, ...untold }
     return { content: `Updated ${path} (${linesOf(content)}).`, details }
   }
   const { encoding, stats: over } = existing
   // The model does not see the mark, so it can neither keep nor drop it.
   const hasMark = existing.hasMark && !content.startsWith('\uFEFF')
-  workspace.files.saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping }), 1, content)
+  workspace.filesOf(context).saw(real, await saveFile(real, content, { over, encoding, hasMark, keeping }), 1, content)
   const change = await changeOf(path, existing.text, content)
   return {
     content: `Updated ${path} (${linesOf(content)}).${formNote(existing, content)}${namesNote(existing)}`,
@@ -59,7 +59,7 @@ export async function createFile(
   { workspace, context }: Where,
 ): Promise<ToolOutput> {
   const keeping = { checkpoints: workspace.checkpoints, call: context }
-  workspace.files.saw(real, await saveFile(real, content, { keeping }), 1, content)
+  workspace.filesOf(context).saw(real, await saveFile(real, content, { keeping }), 1, content)
   const details = { type: 'create', filePath: path, ...creationOf(content) }
   return { content: `Created ${path} (${linesOf(content)}).`, details }
 }

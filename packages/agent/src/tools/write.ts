@@ -28,7 +28,7 @@ export function createWriteTool(workspace: Workspace): Tool<WriteInput> {
     execute(input, context) {
       const path = workspace.pathOf(input.file_path)
       return tellingFailures({ path, doing: 'written' }, async () => {
-        const real = workspace.realPathOf(path, context.callId)
+        const real = workspace.realPathOf(path, context)
         return workspace.files.inTurn(real, async () => {
           // Loaded when used.
           const { writeFile } = await import('./write-file.ts')

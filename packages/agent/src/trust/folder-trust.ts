@@ -16,8 +16,8 @@ export interface FolderTrust {
 }
 
 export interface TrustQuestion extends TrustOwner {
-  /** Trusted for this run, and by what: `--trust`. */
-  readonly once?: string | undefined
+  /** Trusted for this run, and by what: `--trust`. False: not trusted for this run, whatever the records say. */
+  readonly once?: string | false | undefined
 }
 
 /**
@@ -27,6 +27,7 @@ export interface TrustQuestion extends TrustOwner {
  */
 export async function folderTrust(question: TrustQuestion): Promise<FolderTrust> {
   const folder = realPath(question.cwd)
+  if (question.once === false) return { folder, trusted: false, because: 'trust: false', lets: () => false }
   const { records, problem } = await readTrust(question)
   const own = records.get(folder)
   const named = new Set(own?.trusted === true ? own.offers : [])

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@halting/core'
-import type { Fields } from '../settings/check-file.ts'
+import type { Fields } from '../settings/fields.ts'
 import { tightening } from '../sandbox/sandbox-settings.ts'
 import { namedScripts, type NamedScript } from './hook-scripts.ts'
 import { isDangerousVariable } from './variables.ts'
@@ -28,9 +28,13 @@ export const ownOnly = [
   'modelPrices',
   'cleanupPeriodDays',
   'fileCheckpointingEnabled',
+  'promptSuggestionEnabled',
+  'hookSummaryEnabled',
+  'smallModel',
   'background',
   'disableAllHooks',
   'passEnvironment',
+  'autoMemoryDirectory',
 ] as const
 
 /** All that a project's file would have run or loosened. */
@@ -77,7 +81,7 @@ export interface Letting {
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
 export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
-  const { disabledMcpjsonServers } = fields
+  const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled } = fields
   const keptServers = Object.entries(mcpServers ?? {}).filter(
     ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
   )
@@ -97,6 +101,8 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
     ...(ask && { ask }),
     // It takes away; false would loosen.
     ...(redactSecrets === true && { redactSecrets }),
+    ...(autoMemoryEnabled === false && { autoMemoryEnabled }),
+    ...(autoDreamEnabled === false && { autoDreamEnabled }),
     ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),
     ...(additionalDirectories && {
       additionalDirectories: additionalDirectories.filter((path) =>

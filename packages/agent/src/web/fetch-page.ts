@@ -3,12 +3,10 @@ import { headOf, messageOf } from '@halting/core/adapters'
 import { failed } from '../tools/result.ts'
 import { get, PrivateAddressError, type Resolve, type Response } from './get.ts'
 import { pageOf, type PageOptions } from './page.ts'
-import { type Target, targetOf } from './target.ts'
+import { type Reach, type Target, targetOf } from './target.ts'
 
 /** What a person decided about the web, and what tests put in the place of the world. */
-export interface WebOptions {
-  /** Hosts of this machine or a private network that may be fetched, `*` allowed. None when absent. */
-  readonly privateHosts?: readonly string[]
+export interface WebOptions extends Reach {
   /** Gives the addresses of a name; the system's own resolver when absent. */
   readonly resolve?: Resolve
   /** Of the cache. */
@@ -27,11 +25,12 @@ const mostMs = 30_000
 export interface Fetched {
   readonly output: ToolOutput
   readonly isKept: boolean
+  /** A page that was there and is text: a question about it can be answered. */
+  readonly page?: { readonly head: string; readonly text: string }
 }
 
 export async function fetchPage(given: string, options: FetchOptions): Promise<Fetched> {
-  const { privateHosts = [] } = options.web
-  const first = targetOf(given, privateHosts)
+  const first = targetOf(given, options.web)
   if (first.kind === 'refused') return not(failed(`${headOf(given, 200)} is not fetched: ${first.why}.`))
   const late = AbortSignal.timeout(mostMs)
   const signal = AbortSignal.any([options.signal, late])
@@ -60,13 +59,13 @@ type Found = Extract<Target, { readonly kind: 'target' }>
 
 /** Within one host a redirect is followed, each of them looked at like the first. Any other is told: it was not judged. */
 async function follow(first: Found, options: FetchOptions): Promise<Fetched> {
-  const { privateHosts = [], resolve } = options.web
+  const { resolve } = options.web
   let target = first
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const response = await get(target, { signal: options.signal, mostBytes, ...(resolve !== undefined && { resolve }) })
     const { location, status } = response
     if (status < 300 || status >= 400 || location === undefined) return shown(target, response, options)
-    const next = targetOf(new URL(location, target.url), privateHosts)
+    const next = targetOf(new URL(location, target.url), options.web)
     if (next.kind === 'refused')
       return not(failed(`${target.url.href} redirects to ${headOf(location, 500)}, which is not fetched: ${next.why}.`))
     if (next.host !== first.host || next.url.port !== first.url.port) return not(elsewhere(target, next))
@@ -93,5 +92,7 @@ async function shown({ url }: Found, response: Response, options: FetchOptions):
   const left = page.text.length - options.maxCharacters
   const rest = left > 0 ? `\n[... ${left} characters left out]` : isCut ? `\n[... cut after ${mostBytes} bytes]` : ''
   const text = page.text.trim() === '' ? '[It has no text.]' : headOf(page.text, options.maxCharacters)
-  return { output: { content: `${head}\n\n${text}${rest}`, details, isError }, isKept: isGood }
+  const output: ToolOutput = { content: `${head}\n\n${text}${rest}`, details, isError }
+  const isAbout = isGood && page.type !== 'application/pdf' && page.text.trim() !== ''
+  return { output, isKept: isGood, ...(isAbout && { page: { head, text: `${text}${rest}` } }) }
 }

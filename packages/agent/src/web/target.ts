@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPlainHost, isPublicAddress, normalHost } from '../sandbox/domains.ts'
+import { isDomainDenied, isPlainHost, isPublicAddress, normalHost } from '../sandbox/domains.ts'
 import { matchesWildcard } from '../permissions/wildcard.ts'
 
 /** An address that may be asked, or why it may not. */
@@ -7,13 +7,21 @@ export type Target =
   | { readonly kind: 'target'; readonly url: URL; readonly host: string; readonly isPrivate: boolean }
   | { readonly kind: 'refused'; readonly why: string }
 
+/** What a person decided about hosts. */
+export interface Reach {
+  /** Hosts of this machine or a private network that may be fetched, `*` allowed. None when absent. */
+  readonly privateHosts?: readonly string[]
+  /** Domains that are not fetched, whatever rules allow. */
+  readonly deniedDomains?: readonly string[]
+}
+
 const longestUrl = 2_000
 
 /**
  * What a URL leads to. `http` becomes `https`, but for hosts that a person named as private ones.
  * An address that is written as a number or in octal is what the URL standard makes of it.
  */
-export function targetOf(given: string | URL, privateHosts: readonly string[]): Target {
+export function targetOf(given: string | URL, { privateHosts = [], deniedDomains = [] }: Reach = {}): Target {
   const refused = (why: string): Target => ({ kind: 'refused', why })
   if (String(given).length > longestUrl) return refused(`a URL has ${longestUrl} characters at most`)
   let url: URL
@@ -26,6 +34,7 @@ export function targetOf(given: string | URL, privateHosts: readonly string[]): 
   if (url.username !== '' || url.password !== '') return refused('a URL with a name or a password in it is not fetched')
   const host = normalHost(url.hostname)
   if (!isPlainHost(host)) return refused('its host is not written as resolvers read it')
+  if (isDomainDenied(host, deniedDomains)) return refused('settings deny its domain (sandbox.network.deniedDomains)')
   const isPrivate = privateHosts.some((named) => matchesWildcard(normalHost(named), host))
   if (!isPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return refused(privateAddress)
   if (!isPrivate && isIP(host) === 0 && !host.includes('.')) return refused(privateAddress)

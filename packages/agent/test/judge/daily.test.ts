@@ -19,6 +19,8 @@ for (const name of [
   'dangling',
   'odd',
   'kept',
+  'a=',
+  'x:',
   'to-env',
   'to-secret',
 ])

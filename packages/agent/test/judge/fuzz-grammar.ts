@@ -114,6 +114,16 @@ const assigned = [
   'f=~/.ssh/id',
   'f=src/*',
 ]
+/** Words whose way through a variable is tried: what the shell makes of them depends on where they stand. */
+const carried =
+  '~/.ssh/id ~/.ssh/* ~ ~/.ssh "~/.ssh/id" \\~/.ssh/id ~+/.env ~root {~/.ssh/id,a.ts} a=~/.ssh/id x:~/.ssh/id x=y:~/.ssh/id .env ../outside/x out.txt a= a.ts src "$HOME/.ssh/id" "$HOME" ""~/.ssh/id ~/".ssh"/id ~""/.ssh/id \'\'/etc/hostname link/.. -la'.split(
+    ' ',
+  )
+const uses =
+  '"$f" "${f}" $f "$f/.ssh/id" "$f"/.ssh/id "$f/id" a="$f" "a=$f" "x:$f" "src/$f" "$g$f" "$g/$f" ../"$f" "$f"x "./$f" "$f/../id" ""$f \'\'"$f" ~"$f" "~$f" "$f$g" {"$f",a.ts} "$f"* a=~/.ssh/id x:~/.ssh/id a+=~/.ssh/id'.split(
+    ' ',
+  )
+const readers = 'cat,tail,head,ls,grep -r .,sed p,sort,cut -c1-,diff a.ts,find,stat,base64,od -c,awk 1'.split(',')
 const sinks = [
   '> /dev/null',
   '2> /dev/null',
@@ -293,6 +303,8 @@ export class CommandMaker {
   next(): string {
     const kind = this.#random()
     if (kind < 0.5) return this.#simple()
+    if (kind < 0.55) return this.#carried()
+    if (kind < 0.58) return this.#setSomewhere()
     if (kind < 0.62) return `${this.#pick(assigned)}; ${this.#simple()}`
     if (kind < 0.7) return `${this.#simple()} ${this.#pick([';', '&&', '||', '|', '\n', '|&'])} ${this.#simple()}`
     if (kind < 0.76) return `for f in ${this.#some(3, () => this.#operand())}; do ${this.#simple()}; done`
@@ -364,6 +376,81 @@ export class CommandMaker {
     const name = this.#pick(names)
     const grammar = grammars[name]
     return grammar === undefined ? name : `${name} ${this.#words(grammar)}${redirect}`
+  }
+
+  /** A path that goes through a variable, or through two. */
+  #carried(): string {
+    const [first, second] = [this.#pick(carried), this.#pick(carried)]
+    const use = `${this.#pick(readers)} ${this.#pick(['', '', '< '])}${this.#pick(uses)}`
+    return this.#pick([
+      `f=${first}; ${use}`,
+      `g=${first}; f="$g"; ${use}`,
+      `g=${first}; f=${second}; ${use}`,
+      `g=${first} f=${second}; ${use}`,
+      `for f in ${first} ${second}; do ${use}; done`,
+      `for g in ${first}; do for f in ${second}; do ${use}; done; done`,
+      `g=${first}; f="$g/.ssh/id"; ${use}`,
+      `g=${first}; for f in "$g" ${second}; do ${use}; done`,
+    ])
+  }
+
+  /** A variable that is set where it may count, later, or not at all. */
+  #setSomewhere(): string {
+    const [safe, other] = [this.#pick(['f=a.ts', 'f=src', 'f=.', '']), this.#pick(carried)]
+    const use = `${this.#pick(readers)} ${this.#pick(['', '', '< '])}${this.#pick(uses)}`
+    const before = safe === '' ? '' : `${safe}; `
+    return (
+      before +
+      this.#pick([
+        `f=${other} ${use}`,
+        `f=${other} :; ${use}`,
+        `(f=${other}); ${use}`,
+        `(f=${other}; ${use})`,
+        `{ f=${other}; }; ${use}`,
+        `{ f=${other}; ${use}; }`,
+        `if true; then f=${other}; fi; ${use}`,
+        `if f=${other}; then ${use}; fi`,
+        `true && f=${other}; ${use}`,
+        `f=${other} && ${use}`,
+        `false || f=${other}; ${use}`,
+        `! f=${other}; ${use}`,
+        `f=${other} | cat; ${use}`,
+        `f=${other} & ${use}`,
+        `x=$(f=${other}; ${use}); echo "$x"`,
+        `x=$(f=${other}); ${use}`,
+        `for f in a.ts; do f=${other}; ${use}; done`,
+        `for f in a.ts; do :; done; ${use}`,
+        `for f in a.ts ${other}; do :; done; ${use}`,
+        `for g in a.ts b.ts; do ${use}; f=${other}; done`,
+        `for g in a.ts b.ts; do ${use}; g=${other}; ${this.#pick(readers)} "$g"; done`,
+        `for f in a.ts; do for f in ${other}; do :; done; ${use}; done`,
+        `for f in ${other}; do ${use}; break; done`,
+        `while f=${other}; do ${use}; break; done`,
+        `case x in x) f=${other};; esac; ${use}`,
+        `: "\${f:=${other}}"; ${use}`,
+        `: "\${f=${other}}"; ${use}`,
+        `${use} f=${other}; ${use}`,
+        `cat <<E > /dev/null; ${use}\n\${f:=${other}}\nE`,
+        `cd ${other}; ${use}`,
+        `cd ${other} && ${this.#pick(readers)} ${this.#pick(['id', '.ssh/id', 'x', '.env', '../.env', 'a.ts'])}`,
+        `f=${other}; cd ${this.#pick(uses)}; ${this.#pick(readers)} ${this.#pick(['id', '.ssh/id', 'x'])}`,
+        `f=${other}; echo "$f" | xargs ${this.#pick(readers)}`,
+        `printf '%s\\n' ${other} | xargs ${this.#pick(readers)}`,
+        `f=${other}; [[ -f "$f" ]] && ${use}`,
+        `f=${other}; sed -n p < "$f"`,
+        `f=${other}; awk -v g="$f" '{print}' ${this.#pick(uses)}`,
+        `f=${other}; find . -samefile "$f" -o -newer "$f"; ${use}`,
+        `f=${other}; g=f; ${this.#pick(readers)} "\${!g}"`,
+        `f=${other}; ${this.#pick(readers)} "\${f%x}" "\${f##*/}" "\${f/x/y}" "\${f:0}"`,
+        `f=(${other}); ${this.#pick(readers)} "\${f[@]}" "$f"`,
+        `f[0]=${other}; ${use}`,
+        `set -- ${other}; ${this.#pick(readers)} "$1"`,
+        `local f=${other}; ${use}`,
+        `export f=${other}; ${use}`,
+        `f=${other} g=$f; ${this.#pick(readers)} "$g"`,
+        `g=$f f=${other}; ${this.#pick(readers)} "$g"`,
+      ])
+    )
   }
 
   #words(grammar: Grammar, tempting = 0.12): string {

@@ -23,10 +23,10 @@ const deny = ['Read(.env)', 'Edit(.env)', 'Read(secret/**)', 'Edit(secret/**)', 
 const exceptIndex = (changed: readonly string[]): readonly string[] =>
   changed.filter((path) => path !== 'project/.git' && path !== 'project/.git/index')
 
-/** What changed that acceptEdits does not allow to change. */
+/** What changed that acceptEdits does not allow to change. `kept` is a folder of the project that holds a `.git`. */
 function changedWrongly(changed: readonly string[]): readonly string[] {
   return exceptIndex(changed).filter(
-    (path) => !/^project(?:$|\/)/.test(path) || /^project\/(?:\.|kept|secret|package\.json)/.test(path),
+    (path) => !/^project(?:$|\/)/.test(path) || /^project\/(?:\.|kept\/\.|secret|package\.json)/.test(path),
   )
 }
 

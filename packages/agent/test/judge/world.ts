@@ -47,6 +47,7 @@ export function makeWorld(): World {
     mkdirSync(at(folder), { recursive: true })
   for (const folder of ['project/sub', 'project/odd', 'project/kept/.git', 'project/.github/workflows', 'project/out'])
     mkdirSync(at(folder), { recursive: true })
+  for (const name of ['a=', 'x:']) mkdirSync(at(`project/${name}${root}`), { recursive: true })
   const texts: Readonly<Record<string, string>> = {
     'outside/x': 'CANARY-OUTSIDE\n',
     'outside/x.json': '{"a":"CANARY-OUTSIDE"}\n',
@@ -90,6 +91,9 @@ export function makeWorld(): World {
     'project/up': '..',
     'project/to-git': '.git',
     'project/dangling': '../outside/new',
+    // Where `a=~/.ssh/id` and `x:~/.ssh/id` lead when the shell has put the home directory in.
+    [`project/a=${at('home')}`]: at('home'),
+    [`project/x:${at('home')}`]: at('home'),
   }
   const git = (...args: string[]): void =>
     void execFileSync('git', args, {

@@ -73,6 +73,22 @@ test('a question to a person is declined where nobody is there, and is put to wh
   expect(asked).toEqual([['s', 'Your name?']])
 })
 
+test('a question that nobody answers is over with the time of a call (spec R-MCP-11a)', async () => {
+  let isOver = false
+  const servers = await readyServers(
+    { s: hostile('elicit') },
+    {
+      limits: { toolMs: 300 },
+      elicit: (_server, _request, signal) => {
+        signal.addEventListener('abort', () => (isOver = true))
+        return new Promise(() => undefined)
+      },
+    },
+  )
+  expect(await call(servers, 'mcp__s__do')).toMatchObject({ isError: true })
+  await until(() => isOver)
+})
+
 test('resources are listed and read', async () => {
   const servers = await readyServers({ s: hostile('good') })
   expect(textOf(await call(servers, 'ListMcpResources'))).toBe('s: 1 resources\n  mem://one | one | text/plain')

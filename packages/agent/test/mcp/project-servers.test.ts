@@ -120,3 +120,34 @@ test('a file that cannot be read stops nothing, and what is no server is passed 
     expect.stringContaining('mcpServers'),
   ])
 })
+
+test("what a person allows their own server in all projects is not for the project's of that name (spec R-MCP-17)", async () => {
+  const allow = ['mcp__a', 'mcp__a__*', 'mcp__a__list', 'mcp__a*', 'mcp__*', 'mcp__ab__x', 'mcp__b__*', 'Read']
+  write('home/.claude/settings.json', { permissions: { allow, deny: ['mcp__a__drop'] } })
+  write('home/.halting/mcp.json', { mcpServers: { a: { command: 'mine' } } })
+  write('project/.mcp.json', { mcpServers: { a: { command: 'theirs' }, b: { command: 'y' } } })
+  const rules = async (): Promise<unknown> => {
+    const { settings, warnings } = await loadSettings({ ...owner, trustedBy: '--trust' })
+    const texts = settings.permissions?.allow.map((rule) => (typeof rule === 'string' ? rule : rule.rule))
+    return [
+      texts,
+      settings.permissions?.deny.length,
+      warnings.filter((text) => text.includes('your own server a')).length,
+    ]
+  }
+  // One for all servers is for all; those that deny stay.
+  expect(await rules()).toEqual([['mcp__*', 'mcp__ab__x', 'mcp__b__*', 'Read'], 1, 4])
+  // Where the project is not trusted its server does not count, and the person's does.
+  expect((await loadSettings(owner)).settings.permissions?.allow).toHaveLength(allow.length)
+  // The same server is the same server; and what the person allows for this project is for it.
+  write('project/.mcp.json', { mcpServers: { a: { command: 'mine' } } })
+  expect(await rules()).toEqual([allow, 1, 0])
+  write('project/.mcp.json', { mcpServers: { a: { command: 'theirs' } } })
+  write('home/.claude/settings.json', { disabledMcpjsonServers: ['a'], permissions: { allow, deny: [] } })
+  expect(await rules()).toEqual([allow, 0, 0])
+  // A name that is another one until it is the name of a tool.
+  write('home/.claude/settings.json', { permissions: { allow: ['mcp__a_b__x'] } })
+  write('home/.halting/mcp.json', { mcpServers: { a_b: { command: 'mine' } } })
+  write('project/.mcp.json', { mcpServers: { 'a.b': { command: 'theirs' } } })
+  expect((await loadSettings({ ...owner, trustedBy: '--trust' })).settings.permissions?.allow ?? []).toEqual([])
+})

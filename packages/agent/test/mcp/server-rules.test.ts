@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-4a.
+// Holds rules of docs/spec.md: R-MCP-4a, R-MCP-6a.
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/index.ts'
 import { mcpToolName } from '../../src/mcp/names.ts'
@@ -49,4 +49,18 @@ test('an allow rule is about the name as it stands', () => {
     })
   expect(decided('mcp__my__server')).toEqual({ behavior: 'allow' })
   expect(decided('mcp__my_server__drop')).toMatchObject({ behavior: 'ask' })
+})
+
+test("in plan mode a server's word that a tool only reads takes away, and gives nothing (spec R-MCP-6a)", () => {
+  const decided = (mode: 'default' | 'plan', allow: readonly string[], readOnly: boolean): unknown =>
+    createPermissions({ cwd: '/work', env: {}, mode, allow, whenAsked: 'ask' }).decide({
+      call: { type: 'tool_use', id: '1', name: 'mcp__s__t', input: {} },
+      tool: { name: 'mcp__s__t', description: '', inputSchema: {}, readOnly, execute: () => '' },
+      readOnly,
+    })
+  expect(decided('plan', ['mcp__s'], true)).toEqual({ behavior: 'allow' })
+  expect(decided('plan', ['mcp__s'], false)).toMatchObject({ behavior: 'deny' })
+  // What runs in plan mode would run without a question in any other.
+  expect(decided('default', ['mcp__s'], true)).toEqual({ behavior: 'allow' })
+  for (const mode of ['default', 'plan'] as const) expect(decided(mode, [], true)).not.toEqual({ behavior: 'allow' })
 })

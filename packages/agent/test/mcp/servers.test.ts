@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { readMcpServer } from '../../src/mcp/index.ts'
 import { mcpToolName, validServerName } from '../../src/mcp/names.ts'
-import { call, hostile, readyServers, textOf } from './support.ts'
+import { call, hostile, readyServers, textOf, serversOf } from './support.ts'
 
 // One server of each kind. What servers do otherwise takes a process each: live-servers, hostile and real-servers.
 
@@ -78,4 +78,17 @@ test('a server in this process', async () => {
   )
   const servers = await readyServers({ own: { type: 'sdk', instance } })
   expect(textOf(await call(servers, 'mcp__own__add', { a: 20, b: 22 }))).toBe('42')
+})
+
+test('a server that answers when nobody waits any more leaves no timer behind', async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  // Timers of the test's own beginning are over by then.
+  await (await readyServers({ early: hostile('good') })).dispose()
+  const before = timers()
+  const servers = serversOf({ late: hostile('slow', '', { SLOW_MS: '600' }) }, { limits: { waitMs: 500 } })
+  await servers.ready()
+  await servers.settled()
+  expect(servers.statuses).toMatchObject([{ status: 'connected' }])
+  await servers.dispose()
+  expect(timers()).toBeLessThanOrEqual(before)
 })

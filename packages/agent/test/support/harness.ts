@@ -19,6 +19,8 @@ export interface Harness {
   readonly tools: readonly AnyLeafTool[]
   /** Validates as the loop does, then runs the tool. */
   readonly use: (name: string, input: unknown, signal?: AbortSignal) => Promise<Told>
+  /** The same, as a subagent calls. */
+  readonly useInAgent: (name: string, input: unknown) => Promise<Told>
 }
 
 interface Told {
@@ -37,7 +39,8 @@ export function codingTools(limits: Partial<Limits> = {}, options: Partial<Works
     cwd,
     workspace,
     tools,
-    use: (name, input, signal = new AbortController().signal) => useTool(toolNamed(tools, name), input, signal),
+    use: (name, input, signal = new AbortController().signal) => useTool(toolNamed(tools, name), input, { signal }),
+    useInAgent: (name, input) => useTool(toolNamed(tools, name), input, { agentType: 'helper' }),
   }
 }
 
@@ -48,16 +51,19 @@ export function toolNamed(tools: readonly AnyLeafTool[], name: string): AnyLeafT
 }
 
 /** Validates as the loop does, then runs the tool. */
-export const runTool = (tool: AnyLeafTool, input: unknown): Promise<Told> =>
-  useTool(tool, input, new AbortController().signal)
+export const runTool = (tool: AnyLeafTool, input: unknown): Promise<Told> => useTool(tool, input, {})
 
-async function useTool(tool: AnyLeafTool, input: unknown, signal: AbortSignal): Promise<Told> {
+async function useTool(
+  tool: AnyLeafTool,
+  input: unknown,
+  { signal = new AbortController().signal, agentType = null }: Partial<Pick<ToolContext, 'signal' | 'agentType'>>,
+): Promise<Told> {
   const check = tool.validate?.(input) ?? { valid: false, message: `${tool.name} does not validate` }
   if (!check.valid) return told({ content: check.message, isError: true })
   // Of the run the tools read the conversation alone, which is empty here.
   const state = { messages: () => [] }
   const rest = { idempotencyKey: 'key', progress: () => undefined }
-  const context = { callId: 'call_1', toolName: tool.name, signal, state, ...rest }
+  const context = { callId: 'call_1', toolName: tool.name, agentType, signal, state, ...rest }
   // The tool's own check has passed: the input is what `execute` is written for.
   const output = await tool.execute(check.input as never, context as unknown as ToolContext)
   return told(typeof output === 'string' ? { content: output } : output)

@@ -1,9 +1,12 @@
 import { type Bound, type Certificate, certificate } from '@halting/core'
 import { forecast } from '@halting/core/adapters'
+import type { StageLimits } from '@halting/core/after'
+import type { MemoryStagesOptions } from '@halting/agent/memory'
 import { type Flags, wantsJson } from '../flags/flags.ts'
-import { counted, elapsed, money, oneLine, told } from '../io/figures.ts'
+import { counted, elapsed, many, money, oneLine, told } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
+import { wantedAfter } from '../session/after.ts'
 import { agentsOf } from '../session/agents.ts'
 import { briefingOf } from '../session/briefing.ts'
 import { describeModels } from '../session/models.ts'
@@ -11,6 +14,7 @@ import { forecastText } from './forecast-text.ts'
 import { queryOptionsOf } from '../session/options.ts'
 import { settingsFor } from '../session/run-settings.ts'
 import { openToolbox } from '../session/toolbox.ts'
+import { whose } from '../session/whose.ts'
 
 /** `halting check`: what a run with these flags cannot exceed. Runs nothing, asks nobody, needs no key. */
 export async function check(given: Flags, program: Program): Promise<number> {
@@ -26,16 +30,43 @@ export async function check(given: Flags, program: Program): Promise<number> {
   const options = await queryOptionsOf(flags, { env, cwd }, toolbox, models, briefing, agents)
   const bounds = certificate(options)
   const likely = forecast(options)
+  const { model, smallModel = model } = models
+  const notes = { owner: whose({ cwd, env }), settings, model: smallModel }
+  const after = await afterBounds(flags, notes)
   output.out(
     wantsJson(flags)
-      ? `${JSON.stringify({ ...bounds, forecast: likely })}\n`
+      ? `${JSON.stringify({ ...bounds, forecast: likely, after })}\n`
       : [
           certificateText(bounds, oneLine(models.model.id, 100), styleFor(output.isTerminal.stdout, env)),
           ...forecastText(likely, flags),
+          ...after.map(afterText),
           '',
         ].join('\n'),
   )
   return 0
+}
+
+/** What may come after the run, each with its bounds. */
+async function afterBounds(flags: Flags, notes: MemoryStagesOptions): Promise<readonly AfterBounds[]> {
+  const { settings, owner } = notes
+  const wanted = wantedAfter(flags, settings, owner.env)
+  if (wanted === undefined) return []
+  const { stagesFor } = await import('../session/stages.ts')
+  const { stageLimits } = await import('@halting/core/after')
+  const stages = await stagesFor(flags.noSessionPersistence === true ? { ...wanted, notes: false } : wanted, notes)
+  return stages.map((stage) => ({ stage: stage.name, ...stageLimits(stage) }))
+}
+
+type AfterBounds = { readonly stage: string } & Required<StageLimits>
+
+function afterText({ stage, maxTurns, maxBudgetUsd, maxTotalTokens, maxDurationMs }: AfterBounds): string {
+  const bounds = [
+    many(maxTurns, 'turn'),
+    `${counted(maxTotalTokens)} tokens`,
+    money(maxBudgetUsd),
+    elapsed(maxDurationMs),
+  ].join(', ')
+  return `After a run that completed: ${stage}, at most ${bounds}; within the budget of the session.`
 }
 
 const rows: readonly (readonly [keyof Omit<Certificate, 'halts' | 'notes'>, string, (value: number) => string])[] = [

@@ -86,6 +86,7 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
     return await runPrompt((engine) => engine.submit(prompt), options, toolbox.workspace, interruption, {
       ...steps,
       end,
+      after: () => undefined,
       release: () => undefined,
     })
   } finally {

@@ -12,6 +12,7 @@ const commands = [
   'doctor',
   'init',
   'mcp',
+  'memory',
   'models',
   'permissions',
   'replay',

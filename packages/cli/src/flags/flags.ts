@@ -37,9 +37,12 @@ export interface Flags {
   readonly includePartialMessages?: boolean
   readonly includeHookEvents?: boolean
   readonly jsonSchema?: string
+  readonly promptSuggestions?: boolean
+  readonly hookSummary?: boolean
 
   readonly model?: string
   readonly fallbackModel?: string
+  readonly smallModel?: string
   readonly script?: string
   readonly settings?: string
   /** Of user, project and local; none for an empty list. */

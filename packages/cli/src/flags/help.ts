@@ -44,6 +44,8 @@ const usage = `halting: a coding agent that always stops, and says why
   halting trust [FOLDER]        what a folder's settings would run and loosen, and have it count; --list, --revoke
   halting mcp list|get|add|add-json|remove
                                 servers (MCP) whose tools sessions here have; halting mcp --help tells more
+  halting memory [show TOPIC|ID | forget ID … | dream [undo]]
+                                notes of earlier sessions in this folder; all of one, without some, put in order by a model
   halting permissions COMMAND   what would become of a command of bash: part by part, and by which rule; runs nothing
   halting models [PART]         the models that are known: windows, prices, where a key is found
   halting doctor [flags]        whether a run can begin, and what to do when it cannot

@@ -2,6 +2,7 @@ import { efforts, errorPolicies, type FlagName, type Flags, onAsks, outputFormat
 import type { FlagFor } from './flag-kinds.ts'
 import { backgroundFlags } from './background-flags.ts'
 import { fileFlags } from './file-flags.ts'
+import { afterFlags } from './after-flags.ts'
 import { agentFlags } from './agent-flags.ts'
 import { mcpFlags } from './mcp-flags.ts'
 import { trustFlags } from './trust-flags.ts'
@@ -358,6 +359,7 @@ export const flagTable: { readonly [Name in FlagName]-?: FlagFor<NonNullable<Fla
 
   ...backgroundFlags,
   ...agentFlags,
+  ...afterFlags,
   ...mcpFlags,
   ...programFlags,
 }

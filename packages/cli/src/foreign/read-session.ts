@@ -1,7 +1,13 @@
 import { readJournal } from '@halting/agent'
 import { kindOfSession, readForeignSession, type ForeignSession, type ReadTogether } from '@halting/agent/foreign'
 import { HaltingError, type Prices } from '@halting/core'
-import { recordsOfForeign, type StepRecord } from '@halting/core/steps'
+import {
+  recordsOfForeign,
+  trajectoryOf,
+  trajectoryOfForeign,
+  type ForeignTrajectory,
+  type StepRecord,
+} from '@halting/core/steps'
 import { createPrices, mergePriceOverrides, parsePriceOverrides } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
@@ -32,21 +38,14 @@ export function pricesFor(flags: Pick<Flags, 'settings'>, program: Program): Pri
     ))
 }
 
-/**
- * Reads one, whoever recorded it. Of copied lines those that are read together give one; `intents` is that of `readJournal`.
- * @throws HaltingError for a file that cannot be read.
- */
-export async function readAnySession(
-  path: string,
-  prices: PricesFor,
-  { together, intents = 'all' }: { readonly together?: ReadTogether; readonly intents?: 'all' | 'open' } = {},
-): Promise<AnySession> {
+/** Reads one, whoever recorded it. @throws HaltingError for a file that cannot be read. */
+async function readAnySession(path: string, prices: PricesFor): Promise<AnySession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
-    const { sessionId, cwd, runs } = await readJournal(path, { intents })
+    const { sessionId, cwd, runs } = await readJournal(path)
     return { sessionId, cwd, runs, unpriced: runs.map(() => []) }
   }
-  const foreign = await readForeignSession(path, 'all', together)
+  const foreign = await readForeignSession(path)
   const known = await prices()
   const runs = foreign.runs.map((run) => recordsOfForeign(run, known))
   return {
@@ -64,5 +63,28 @@ export async function readNamedSession(path: string, prices: PricesFor): Promise
     return await readAnySession(path, prices)
   } catch (error) {
     throw error instanceof HaltingError ? new UsageError(error.message) : error
+  }
+}
+
+/** What limits see of a session. Its messages are of no use for that, and may be many. */
+export interface PastSession {
+  readonly sessionId: string
+  readonly runs: readonly ForeignTrajectory[]
+  readonly foreign?: ForeignSession
+}
+
+/** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
+export async function readPastSession(path: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
+  const kind = await kindOfSession(path)
+  if (kind === undefined || kind === 'halting') {
+    const { sessionId, runs } = await readJournal(path, { intents: 'open' })
+    return { sessionId, runs: runs.map((records) => ({ trajectory: trajectoryOf(records), unpriced: [] })) }
+  }
+  const { runs, ...foreign } = await readForeignSession(path, 'all', together)
+  const known = await prices()
+  return {
+    sessionId: foreign.sessionId,
+    runs: runs.map((run) => trajectoryOfForeign(run, known)),
+    foreign: { ...foreign, runs: [] },
   }
 }

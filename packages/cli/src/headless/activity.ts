@@ -24,6 +24,7 @@ const tellingMs = 3_000
 
 export function followActivity(now: () => number = () => performance.now()): Activity {
   const begun = now()
+  // By the calls of the agents that they stand in, and their own id: agents may use the ids of others.
   const tools = new Map<string, Doing>()
   let own: Doing = { what: () => 'starting', since: begun, isTimed: false }
   let turn = 0
@@ -44,21 +45,26 @@ export function followActivity(now: () => number = () => performance.now()): Act
     begin(typeof block['name'] === 'string' ? `writing a call of ${block['name']}` : 'writing a call')
   }
 
-  const hear = (event: LoopEvent, isOwn: boolean): void => {
+  const hear = (event: LoopEvent, agents: string): void => {
+    const isOwn = agents === ''
     switch (event.type) {
       case 'agent':
-        return hear(event.event, false)
+        return hear(event.event, `${agents}${event.callId}/`)
       case 'figures':
         ;[tokens, usd] = [event.settledTokens, event.settledUsd]
         if (isOwn) window = { used: event.contextTokens, size: event.contextWindow }
         return
       case 'tool_start': {
         const { name, input } = event
-        tools.set(event.callId, { what: () => `${name} ${inputSummary(input)}`.trimEnd(), since: now(), isTimed: true })
+        tools.set(agents + event.callId, {
+          what: () => `${name} ${inputSummary(input)}`.trimEnd(),
+          since: now(),
+          isTimed: true,
+        })
         return
       }
       case 'tool_end':
-        tools.delete(event.callId)
+        tools.delete(agents + event.callId)
         begin('working')
         return
       case 'retry':
@@ -99,7 +105,7 @@ export function followActivity(now: () => number = () => performance.now()): Act
     tokens: tokens > 0 ? `${rounded(tokens)} tokens` : '',
     cost: usd > 0 ? money(usd) : '',
   })
-  return { hear: (event) => hear(event, true), line: (columns) => layOut(parts(), columns) }
+  return { hear: (event) => hear(event, ''), line: (columns) => layOut(parts(), columns) }
 }
 
 /** What the next request has, and what fits; null for a model without an end to its window. */

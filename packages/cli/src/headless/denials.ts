@@ -28,8 +28,9 @@ export function followDenials({ permissions, tools }: Pick<Toolbox, 'permissions
   const hear = (event: LoopEvent): void => {
     if (event.type === 'agent') hear(event.event)
     if (event.type !== 'permission_denied') return
-    const { callId: id, name, input, message } = event
-    const request = requestOf(tools, { type: 'tool_use', id, name, input })
+    const { name, input, message } = event
+    // An id of its own: what the rules say of it is not about the call that has the id now.
+    const request = requestOf(tools, { type: 'tool_use', id: 'denied', name, input })
     const remedy = flaggable(request && permissions.remedyFor(request))
     const decision = request && permissions.decide({ ...request, mode: 'acceptEdits' })
     const isEdit = decision !== undefined && 'behavior' in decision && decision.behavior === 'allow'

@@ -6,6 +6,7 @@ import { readPiped } from '../io/stdin.ts'
 import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { backgroundOptions } from '../session/background.ts'
+import { wantedAfter } from '../session/after.ts'
 import { agentsOf } from '../session/agents.ts'
 import { briefingOf } from '../session/briefing.ts'
 import { checkpointsOf } from '../session/checkpoints.ts'
@@ -18,7 +19,9 @@ import type { Briefing } from '../session/read-briefing.ts'
 import { applyEnvironment, settingsFor } from '../session/run-settings.ts'
 import type { SessionServers } from '../session/mcp.ts'
 import { openToolbox, type Toolbox } from '../session/toolbox.ts'
+import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
+import type { AfterTheRun } from './after.ts'
 import { type Interruption, watchInterruption } from './interruption.ts'
 import { createReport } from './report.ts'
 import { type Disposal, runPrompt } from './run.ts'
@@ -62,7 +65,7 @@ export async function headless(given: Flags, words: readonly string[], outer: Pr
       const options = await queryOptionsOf(flags, program, toolbox, models, briefing, agents)
       const prompt = piped ?? (await promptOf(written, program, isNew))
       const content = (await naming?.contentOf(said, prompt, briefing, toolbox, output)) ?? prompt
-      const called = { flags, program, toolbox, options, written, prompt, content, chosen, settings, servers }
+      const called = { flags, program, toolbox, options, written, prompt, content, chosen, settings, servers, models }
       return await runInSession(called)
     } finally {
       await servers?.end()
@@ -118,6 +121,7 @@ interface Called {
   readonly chosen: ChosenSession
   readonly settings: Settings
   readonly servers: SessionServers | undefined
+  readonly models: Pick<Models, 'smallModel'>
 }
 
 /** The session is written by this process alone until all of the run is on disk. */
@@ -146,10 +150,14 @@ async function runInSession(called: Called): Promise<number> {
       },
       see(message) {
         if (!isOfBriefing(message)) report.see(message)
+        // Whoever waits for the result alone need not read on, and gets the exit code of the run.
+        if (message.type === 'result' && after !== undefined) output.readerMayLeave()
       },
     }
     const session = journal === undefined ? {} : { session: journal }
-    const hooks = await hooksOf({ flags, program, toolbox, chosen, journal, settings }, options)
+    const after = await afterOf(called, interruption.signal, journal !== undefined)
+    const told = after === undefined ? {} : { called: after.called }
+    const hooks = await hooksOf({ flags, program, toolbox, chosen, journal, settings, ...told }, options)
     const background = backgroundOf(toolbox.workspace, {
       ...backgroundOptions(flags, settings, env),
       ...(journal !== undefined && { session: journal }),
@@ -157,7 +165,7 @@ async function runInSession(called: Called): Promise<number> {
     const all = { ...options, ...servers?.options, ...hooks?.options, ...session, init, background }
     const disposal = disposalOf(called, hooks)
     const watching = hooks?.watch(watcher) ?? watcher
-    const exitCode = await runPrompt(ask, all, disposal, withHooks(interruption, hooks), watching)
+    const exitCode = await runPrompt(ask, all, disposal, withHooks(interruption, hooks), watching, after)
     await afterwards?.()
     return exitCode
   } finally {
@@ -175,6 +183,20 @@ function withServers(init: QueryOptions['init'], told: QueryOptions['init']): Qu
 /** The program's own hook is no hook of a person's. */
 function isOfBriefing(message: SdkMessage): boolean {
   return message.type === 'system' && 'hook_id' in message && message.hook_id === 'halting:folder'
+}
+
+/** What comes after the run, where something was asked for. Of a session that is not kept no notes are. */
+async function afterOf(called: Called, signal: AbortSignal, isKept: boolean): Promise<AfterTheRun | undefined> {
+  const { flags, settings, models, program, options, written } = called
+  const wanted = wantedAfter(flags, settings, program.env)
+  if (wanted === undefined) return undefined
+  const { openAfter } = await import('./after.ts')
+  const { stagesFor } = await import('../session/stages.ts')
+  const { smallModel } = models
+  // What was piped in is no word of the person, also where it is all of the prompt: others may have written it.
+  const notes = { owner: whose(program), settings, model: smallModel ?? options.model, written }
+  const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
+  return openAfter({ ...wanted, stages, model: smallModel, signal, isVerbose: flags.verbose === true })
 }
 
 async function hooksOf(session: HookSession, options: QueryOptions): Promise<SessionHooks | undefined> {

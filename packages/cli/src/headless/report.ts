@@ -29,11 +29,13 @@ function tellLeft(output: Output): Watcher['hear'] {
 }
 
 function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): Watcher {
+  const see = (message: SdkMessage): void => {
+    if (isWanted(message)) output.out(jsonLine(message))
+  }
   return {
     hear: () => undefined,
-    see: (message) => {
-      if (isWanted(message)) output.out(jsonLine(message))
-    },
+    see,
+    after: see,
     end: () => undefined,
     release: () => undefined,
   }
@@ -42,16 +44,22 @@ function jsonLines(output: Output, isWanted: (message: SdkMessage) => boolean): 
 /** Every message as one array, an element a line. */
 function jsonArray(output: Output): Watcher {
   let before = '['
+  let isEnded = false
+  const see = (message: SdkMessage): void => {
+    output.out(`${before}${jsonOf(message)}`)
+    before = ',\n'
+  }
   return {
     hear: () => undefined,
-    see: (message) => {
-      output.out(`${before}${jsonOf(message)}`)
-      before = ',\n'
-    },
+    see,
+    after: see,
     end: () => {
-      output.out(`${before === '[' ? '[' : ''}]\n`)
+      isEnded = true
     },
-    release: () => undefined,
+    // What comes after the run is an element too.
+    release: () => {
+      if (isEnded) output.out(`${before === '[' ? '[' : ''}]\n`)
+    },
   }
 }
 

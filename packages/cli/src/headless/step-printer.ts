@@ -35,6 +35,7 @@ export function createStepPrinter(
   width: () => number,
   texts: ToldTexts,
 ): StepPrinter {
+  // By whose call it is, and its id: agents may use the ids of others.
   const calls = new Map<string, Call>()
   const durations = new Map<string, number>()
   /** The call whose line is the last one. */
@@ -66,46 +67,49 @@ export function createStepPrinter(
       }
       if (block.type !== 'tool_use') continue
       release()
-      const { id } = block
+      const key = keyOf(parent, block.id)
       const name = oneLine(block.name, longestName)
       const about = oneLine(inputSummary(block.input), width() - columnsOf(name) - 3)
-      calls.set(id, { name, about })
+      calls.set(key, { name, about })
       line(`${style.green('●')} ${style.bold(name)} ${about}`)
-      above = id
+      above = key
     }
   }
 
-  const printResult = (block: Extract<ContentBlock, { type: 'tool_result' }>, details: unknown): void => {
-    const { tool_use_id: id, content, is_error: isError } = block
-    const { name, about } = calls.get(id) ?? { name: '', about: '' }
-    const took = durations.get(id)
+  const printResult = (
+    { content, is_error: isError }: Extract<ContentBlock, { type: 'tool_result' }>,
+    key: string,
+    details: unknown,
+  ): void => {
+    const { name, about } = calls.get(key) ?? { name: '', about: '' }
+    const took = durations.get(key)
     const time = took === undefined ? '' : ` · ${elapsed(took)}`
     const summary = resultSummary(name, content, details)
     const room = width() - 4 - columnsOf(time)
     // How it went matters more than all of what it was.
     const subjectRoom = Math.max(Math.floor(room / 3), room - 2 - columnsOf(summary))
-    const subject = above === id || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
+    const subject = above === key || name === '' ? '' : `${oneLine(`${name} ${about}`, subjectRoom)}: `
     const shown = oneLine(subject + summary, room) + time
     line(isError === true ? style.red(`  ✗ ${shown}`) : style.dim(`  ✓ ${shown}`))
     if (isError !== true || name !== 'Bash') return
     for (const said of lastLinesOfFailed(details)) line(style.dim(`    ${oneLine(said, width() - 4)}`))
   }
 
-  const printUser = ({ message: { content }, tool_use_result: details }: SdkUser): void => {
+  const printUser = ({ message: { content }, tool_use_result: details, parent_tool_use_id: parent }: SdkUser): void => {
     release()
     const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
     for (const block of blocks) {
       if (block.type === 'text') line(style.dim(`  ${oneLine(block.text, width() - 2)}`))
-      if (block.type === 'tool_result') printResult(block, details)
+      if (block.type === 'tool_result') printResult(block, keyOf(parent, block.tool_use_id), details)
     }
   }
 
-  const hear = (event: LoopEvent): void => {
-    if (event.type === 'agent') hear(event.event)
+  const hear = (event: LoopEvent, parent: string | null): void => {
+    if (event.type === 'agent') hear(event.event, event.callId)
     const news = roomNews(event)
     if (news !== undefined)
       line((news.kind === 'not compacted' ? style.yellow : style.dim)(oneLine(`↻ ${news.text}`, width())))
-    if (event.type === 'tool_end') durations.set(event.callId, event.durationMs)
+    if (event.type === 'tool_end') durations.set(keyOf(parent, event.callId), event.durationMs)
     if (event.type !== 'retry') return
     const { attempt, maxRetries, delayMs, error } = event
     const when = delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'
@@ -114,7 +118,7 @@ export function createStepPrinter(
   }
 
   return {
-    hear,
+    hear: (event) => hear(event, null),
     see(message) {
       if (message.type === 'assistant') printAssistant(message)
       if (message.type === 'user') printUser(message)
@@ -122,4 +126,9 @@ export function createStepPrinter(
       if (message.subtype === 'informational') line(style.yellow(`! ${oneLine(message.message, width() - 2)}`))
     },
   }
+}
+
+/** `parent`: the call that started the agent; null for the main loop. */
+function keyOf(parent: string | null, callId: string): string {
+  return `${parent ?? ''} ${callId}`
 }

@@ -97,6 +97,9 @@ export function textReport({ flags, output, style, toolbox, asked, sessionId, is
         else if (isKept) output.err(goOnLine(terminal, sessionId))
       }
     },
+    after(_message, lines) {
+      for (const line of lines) tell(line, style.dim)
+    },
     release: stopShowing,
   }
 }

@@ -20,6 +20,8 @@ export interface Output {
    * else is written. It is left out where there is no terminal, and while something else is in the middle of a line.
    */
   showLive(line: string): void
+  /** What was promised is written. Once it has left the program, a reader that goes breaks nothing: what is written then is dropped. */
+  readerMayLeave(): void
   /** Ends the line on the terminal that stdout is in the middle of. */
   endLine(): void
   /** Resolves when all that was written has left the program. */
@@ -30,6 +32,8 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
   const listeners: (() => void)[] = []
   const screen = createScreen(stdout, stderr)
   let broken: Output['broken']
+  let mayLeave = false
+  let hasLeft = false
   const isColoured = (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
   const shownOn = (stream: NodeJS.WriteStream, text: string): string =>
     inert(text, { styled: stream.isTTY && isColoured })
@@ -40,8 +44,10 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     stderr.write(shown)
   }
   stdout.on('error', (error) => {
-    if (broken !== undefined) return
+    if (broken !== undefined || hasLeft) return
     const isGone = 'code' in error && error.code === 'EPIPE'
+    hasLeft = isGone && mayLeave
+    if (hasLeft) return
     broken = isGone ? 'reader gone' : 'failed'
     if (!isGone) err(`halting: stdout cannot be written: ${error.message}\n`)
     for (const listener of listeners.splice(0)) listener()
@@ -64,7 +70,7 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
       else listener()
     },
     out(text) {
-      if (broken !== undefined) return
+      if (broken !== undefined || hasLeft) return
       // What goes to a program or a file is what it is.
       const shown = stdout.isTTY ? shownOn(stdout, text) : text
       screen.before(stdout, shown)
@@ -72,6 +78,14 @@ export function createOutput(stdout: NodeJS.WriteStream, stderr: NodeJS.WriteStr
     },
     err,
     showLive: (line) => screen.showLive(shownOn(stderr, line)),
+    readerMayLeave() {
+      // A reader may be gone before a next write: what left at once is known at once.
+      if (stdout.writableLength === 0) mayLeave ||= stdout.errored === null
+      else
+        stdout.write('', (error) => {
+          mayLeave ||= !error
+        })
+    },
     endLine() {
       if (broken === undefined && screen.isWithinLine) this.out('\n')
     },

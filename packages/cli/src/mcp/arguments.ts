@@ -12,6 +12,10 @@ export interface McpArguments {
   readonly json: boolean
   readonly trust: boolean
   readonly help: boolean
+  /** Of `login`: no browser is opened. */
+  readonly noBrowser: boolean
+  readonly clientId?: string
+  readonly callbackPort?: number
 }
 
 const transports = ['stdio', 'http', 'sse'] as const
@@ -28,10 +32,14 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
     json: boolean
     trust: boolean
     help: boolean
+    noBrowser: boolean
+    clientId?: string
+    callbackPort?: number
   } = {
     json: false,
     help: false,
     trust: false,
+    noBrowser: false,
   }
   for (let argument = left.shift(); argument !== undefined; argument = left.shift()) {
     if (argument === '--') {
@@ -80,8 +88,17 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
       case '--trust':
         found.trust = true
         break
+      case '--no-browser':
+        found.noBrowser = true
+        break
+      case '--client-id':
+        found.clientId = filled(flag, value())
+        break
+      case '--callback-port':
+        found.callbackPort = port(flag, value())
+        break
       default: {
-        const meant = nearest(flag, ['--scope', '--transport', '--env', '--header', '--json', '--trust'])
+        const meant = nearest(flag, flags)
         throw new UsageError(
           `halting mcp has no flag ${flag}.${meant === undefined ? '' : ` Did you mean ${meant}?`} What belongs to the server goes behind --.`,
         )
@@ -89,6 +106,29 @@ export function readMcpArguments(argv: readonly string[]): McpArguments {
     }
   }
   return { ...found, words, env, headers }
+}
+
+const flags = [
+  '--scope',
+  '--transport',
+  '--env',
+  '--header',
+  '--json',
+  '--trust',
+  '--no-browser',
+  '--client-id',
+  '--callback-port',
+] as const
+
+function filled(flag: string, given: string): string {
+  if (given.trim() === '') throw new UsageError(`${flag} needs a value.`)
+  return given.trim()
+}
+
+function port(flag: string, given: string): number {
+  const number = Number(given)
+  if (/^\d+$/.test(given) && number >= 1 && number <= 65_535) return number
+  throw new UsageError(`${flag} takes a port, 1 to 65535, not "${given}".`)
 }
 
 export function isAddress(text: string): boolean {

@@ -3,6 +3,7 @@ import {
   changeMcpServers,
   mcpFile,
   type McpScope,
+  type McpServerEntry,
   mcpScopes,
   type McpServerStatus,
   mcpServersOf,
@@ -28,6 +29,9 @@ const usage = [
   '    --transport stdio|http|sse, -e NAME=VALUE, --header "NAME: VALUE"; what belongs to the server goes behind --',
   'halting mcp add-json [--scope SCOPE] NAME JSON',
   'halting mcp remove [--scope SCOPE] NAME',
+  'halting mcp login NAME              signs you in at a server with a URL, by a browser on this machine',
+  '    --no-browser (tells the address only), --client-id ID, --callback-port PORT',
+  'halting mcp logout NAME              forgets it',
 ].join('\n')
 
 /** `halting mcp`: the servers of the Model Context Protocol that sessions in this folder have. */
@@ -48,10 +52,18 @@ export async function mcp(argv: readonly string[], program: Program): Promise<nu
       return add(given, words, program)
     case 'add-json':
       return addJson(given, words, program)
+    case 'login':
+    case 'logout': {
+      const entry = await entryNamed(given, nameIn(words, 1, `${what} NAME`), program)
+      const { login, logout } = await import('./login.ts')
+      return what === 'login' ? login(given, entry, program) : logout(entry, program)
+    }
     case 'remove':
       return remove(given, nameIn(words, 1, 'remove NAME'), program)
     default:
-      throw new UsageError(`halting mcp takes list, get, add, add-json or remove. halting mcp --help tells more.`)
+      throw new UsageError(
+        `halting mcp takes list, get, add, add-json, remove, login or logout. halting mcp --help tells more.`,
+      )
   }
 }
 
@@ -91,14 +103,7 @@ async function get({ json, trust }: McpArguments, name: string, program: Program
   const { output } = program
   const run = await settingsFor({ ...(trust && { trust }) }, program)
   const [row] = await rowsOf(run, program, name)
-  if (row === undefined) {
-    const waiting = run.ignored.find(({ setting, text }) => setting === 'mcpServers' && text.startsWith(`${name}: `))
-    const why =
-      waiting === undefined
-        ? ''
-        : ` ${waiting.from} has it, and it does not count: ${waiting.why}. halting trust shows it.`
-    throw new UsageError(`There is no server ${oneLine(name, 60)}.${why === '' ? there : why}`)
-  }
+  if (row === undefined) throw new UsageError(noServer(name, run))
   if (json) output.out(`${JSON.stringify(shownRow(row))}\n`)
   else {
     const { server, from, status } = row
@@ -108,6 +113,27 @@ async function get({ json, trust }: McpArguments, name: string, program: Program
     output.out(`${oneLine(name, 60)}  ${howItIs(status)}\n${values.join('')}  from: ${oneLine(from, 300)}\n`)
   }
   return row.status?.status === 'connected' ? 0 : 1
+}
+
+/** The server as a session would have it: one of a project that nobody trusts is none. */
+async function entryNamed({ trust }: McpArguments, name: string, program: Program): Promise<McpServerEntry> {
+  const run = await settingsFor({ ...(trust && { trust }) }, program)
+  const { settings, env, flags } = run
+  const wanted = (settings.mcpServers ?? []).filter((server) => server.name === name)
+  const toolbox = openToolbox(flags, program.cwd, env, settings)
+  const [entry] = await serverEntries({}, { mcpServers: wanted }, { ...program, env }, toolbox.workspace.env)
+  await toolbox.workspace.dispose()
+  if (entry === undefined) throw new UsageError(noServer(name, run))
+  return entry
+}
+
+function noServer(name: string, { ignored }: RunSettings): string {
+  const waiting = ignored.find(({ setting, text }) => setting === 'mcpServers' && text.startsWith(`${name}: `))
+  const why =
+    waiting === undefined
+      ? there
+      : ` ${waiting.from} has it, and it does not count: ${waiting.why}. halting trust shows it.`
+  return `There is no server ${oneLine(name, 60)}.${why}`
 }
 
 /** Connects to each, as a session would, and lets it go again. */

@@ -1,5 +1,6 @@
 import { isJsonObject, isText, isToolUse, textOf } from '@halting/core/adapters'
 import type { ContentBlock } from '@halting/core'
+import type { StageRecord } from '@halting/core/after'
 import type { StepRecord } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { elapsed, oneLine } from '../io/figures.ts'
@@ -48,6 +49,8 @@ function stepsTold(record: StepRecord, beganAt: number): readonly Told[] {
       return resultTold(record, record.at + record.durationMs - beganAt)
     case 'control':
       return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
+    case 'stage':
+      return stageTold(record.stage)
     case 'rewind':
       return [{ atMs: null, what: 'rewind', text: record.after === null ? 'to the beginning' : `to ${record.after}` }]
     case 'lap':
@@ -57,6 +60,17 @@ function stepsTold(record: StepRecord, beganAt: number): readonly Told[] {
       return [{ atMs: null, what: 'end', text: `${reason}: ${signal.message}${inScope(record.scope)}` }]
     }
   }
+}
+
+function stageTold(stage: StageRecord): readonly Told[] {
+  if (stage.phase === 'began') return []
+  return [
+    {
+      atMs: null,
+      what: 'stage',
+      text: `${stage.name}: ${stage.reason}${stage.message === '' ? '' : `: ${stage.message}`}`,
+    },
+  ]
 }
 
 function inScope(scope: string): string {

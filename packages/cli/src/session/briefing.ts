@@ -1,4 +1,4 @@
-import { hasBriefing } from '@halting/agent'
+import { hasBriefing, memoryOf } from '@halting/agent'
 import type { Program } from '../program.ts'
 import { placesOf } from './briefing-places.ts'
 import type { Briefing } from './read-briefing.ts'
@@ -12,7 +12,8 @@ export async function briefingOf(
   toolbox: Toolbox,
 ): Promise<Briefing | undefined> {
   const places = placesOf(run, cwd)
-  if (!hasBriefing(places)) return undefined
+  const memory = memoryOf(places, run.settings)
+  if (!hasBriefing(places) && memory === undefined) return undefined
   const { readBriefing } = await import('./read-briefing.ts')
-  return readBriefing(run, places, toolbox)
+  return readBriefing(run, places, toolbox, memory)
 }

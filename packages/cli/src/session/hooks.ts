@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type HookLine, settingsHookPrefix, settingsHooks, type ShellHooks } from '@halting/agent/hooks'
 import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
+import type { HookCall } from '@halting/core/after'
 import type { Flags } from '../flags/flags.ts'
 import type { Watcher } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
@@ -19,6 +20,8 @@ export interface HookSession {
   readonly chosen: ChosenSession
   readonly journal: SessionJournal | undefined
   readonly settings: Settings
+  /** Told of each call of a hook that has ended. */
+  readonly called?: (call: HookCall) => void
 }
 
 /** The hooks of the settings in a run of the program. */
@@ -34,7 +37,7 @@ export interface SessionHooks {
 
 /** Undefined where the settings hold none that is called. */
 export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
-  const { flags, program, toolbox, chosen, journal, settings } = session
+  const { flags, program, toolbox, chosen, journal, settings, called } = session
   const { cwd, output } = program
   const lines = new HookLines(chosen.sessionId, flags.includeHookEvents === true)
   const found = settingsHooks(
@@ -52,6 +55,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       model: options.model.id,
       source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
       tell: (line) => lines.take(line),
+      ...(called !== undefined && { called }),
       note: (text) => output.err(told(oneLine(text, Infinity))),
       ...(journal !== undefined && { flush: async () => journal.log.flush() }),
     },

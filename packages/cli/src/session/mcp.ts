@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Settings } from '@halting/agent'
+import { homeFolder, type Settings } from '@halting/agent'
 import {
   type McpServerEntry,
   openServers as open,
   readMcpServer,
   serversOf,
   type SessionServers as AgentServers,
+  SignIns,
+  signInsFolder,
 } from '@halting/agent/mcp'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { JsonObject, QueryOptions } from '@halting/core'
@@ -73,7 +75,10 @@ export interface ServersSession {
 export function openServers({ entries, toolbox, settings, program, contextWindow }: ServersSession): SessionServers {
   const { workspace, permissions } = toolbox
   const redacts = settings.redactSecrets === true
-  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version: versionOf(program) })
+  const { cwd, env } = program
+  const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
+  const version = versionOf(program)
+  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version, signIns })
   return {
     ...servers,
     async begin() {

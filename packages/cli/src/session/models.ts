@@ -24,6 +24,8 @@ export interface Models {
   readonly fallbackModel?: Model
   /** Writes summaries in place of the model. */
   readonly compactModel?: Model
+  /** For what comes after a run, where one was named. */
+  readonly smallModel?: Model
   /** Another one, by a name that people know. @throws UsageError or ConfigurationError for one that cannot be asked */
   readonly modelNamed: (name: string) => Model
   readonly prices: Prices
@@ -64,8 +66,8 @@ export async function describeModels(run: RunSettings, cwd: string): Promise<Omi
 }
 
 /** A name that is asked for all the same, since new models come. */
-function slips({ model, fallbackModel, compactModel }: Flags): readonly string[] {
-  return [model, fallbackModel, compactModel].flatMap((name) => {
+function slips({ model, fallbackModel, compactModel, smallModel }: Flags): readonly string[] {
+  return [model, fallbackModel, compactModel, smallModel].flatMap((name) => {
     const meant = name === undefined ? undefined : slipOf(name)
     return meant === undefined
       ? []
@@ -84,8 +86,13 @@ function loadedFor(loaded: RunSettings): Loaded {
 }
 
 /** @throws UsageError for a name of no known service. */
-function checkNames({ model, fallbackModel, compactModel }: Flags, env: Program['env']): void {
-  for (const name of [model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined), fallbackModel, compactModel]) {
+function checkNames({ model, fallbackModel, compactModel, smallModel }: Flags, env: Program['env']): void {
+  for (const name of [
+    model ?? (env['ANTHROPIC_MODEL']?.trim() || undefined),
+    fallbackModel,
+    compactModel,
+    smallModel,
+  ]) {
     if (name !== undefined) checkModelName(name, env)
   }
 }
@@ -102,11 +109,11 @@ function environmentModels(flags: Flags, env: Program['env'], settings: ModelSet
   return namedModels(flags, modelFromEnvironment(flags.model, env, all), (name) => modelFromEnvironment(name, env, all))
 }
 
-type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'modelNamed'>
+type NamedModels = Pick<Models, 'model' | 'fallbackModel' | 'compactModel' | 'smallModel' | 'modelNamed'>
 
 /** The model, and those that flags name beside it. */
 function namedModels(
-  { fallbackModel, compactModel }: Flags,
+  { fallbackModel, compactModel, smallModel }: Flags,
   model: Model,
   modelNamed: (name: string) => Model,
 ): NamedModels {
@@ -115,6 +122,7 @@ function namedModels(
     modelNamed,
     ...(fallbackModel !== undefined && { fallbackModel: modelNamed(fallbackModel) }),
     ...(compactModel !== undefined && { compactModel: modelNamed(compactModel) }),
+    ...(smallModel !== undefined && { smallModel: modelNamed(smallModel) }),
   }
 }
 

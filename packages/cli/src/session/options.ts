@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type SessionAgents, sessionOptions } from '@halting/agent'
 import { messageOf } from '@halting/core/adapters'
-import type { QueryOptions } from '@halting/core'
+import type { Model, QueryOptions } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
@@ -27,15 +27,17 @@ export async function queryOptionsOf(
   agents?: SessionAgents,
 ): Promise<QueryOptions> {
   const { permissions, sessionId } = toolbox
-  const { model, fallbackModel, compactModel, prices, apiKeySource, loaded } = models
+  const { model, fallbackModel, compactModel, smallModel, prices, apiKeySource, loaded } = models
   const { settings } = loaded
   const output = flags.jsonSchema === undefined ? undefined : await readAnswerSchema(flags.jsonSchema)
   const system = flags.systemPrompt ?? (await promptFile('--system-prompt-file', flags.systemPromptFile, cwd))
+  toolbox.workspace.smallModel = smallModel ?? compactModel
   const appended =
     flags.appendSystemPrompt ?? (await promptFile('--append-system-prompt-file', flags.appendSystemPromptFile, cwd))
   return {
     model,
     ...(fallbackModel === undefined ? {} : { fallbackModel }),
+    ...(isAnother(smallModel, [model, fallbackModel]) && { models: [smallModel] }),
     ...(await sessionOptions({
       ...toolbox,
       agentTool: agents?.tool,
@@ -60,6 +62,11 @@ export async function queryOptionsOf(
       ...(agents !== undefined && { agents: agents.names }),
     },
   }
+}
+
+/** A model stands once among those of a run. */
+function isAnother(model: Model | undefined, others: readonly (Model | undefined)[]): model is Model {
+  return model !== undefined && others.every((other) => other?.id !== model.id)
 }
 
 async function promptFile(flag: string, path: string | undefined, cwd: string): Promise<string | undefined> {

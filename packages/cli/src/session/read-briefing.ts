@@ -1,4 +1,4 @@
-import type { BriefingPlaces } from '@halting/agent'
+import type { BriefingPlaces, MemoryPlace } from '@halting/agent'
 import { type Briefing as AgentBriefing, type InstructionFile, readBriefing as read } from '@halting/agent/instructions'
 import { counted, oneLine } from '../io/figures.ts'
 import { type RunSettings, trustedBy } from './run-settings.ts'
@@ -16,12 +16,13 @@ export async function readBriefing(
   { flags, env }: RunSettings,
   places: BriefingPlaces,
   { workspace, permissions }: Toolbox,
+  memory: MemoryPlace | undefined,
 ): Promise<Briefing> {
   const showsSkills = wantsSkills(flags)
-  const briefing = await read({ places, workspace, permissions, trustedBy: trustedBy(flags, env), showsSkills })
+  const briefing = await read({ places, workspace, permissions, trustedBy: trustedBy(flags, env), showsSkills, memory })
   return {
     ...briefing,
-    read: briefing.files.map(readLine),
+    read: [...briefing.files.map(readLine), ...(briefing.memory === undefined ? [] : [memoryLine(briefing.memory)])],
     warnings: briefing.warnings.map((line) => oneLine(line, 500)),
   }
 }
@@ -33,4 +34,8 @@ function wantsSkills({ tools = ['default'] }: RunSettings['flags']): boolean {
 function readLine({ path, text, importedBy }: InstructionFile): string {
   const by = importedBy === undefined ? '' : `, imported by ${oneLine(importedBy, 200)}`
   return `read ${oneLine(path, 200)} (${counted(text.length)} characters${by})`
+}
+
+function memoryLine({ path, text }: NonNullable<AgentBriefing['memory']>): string {
+  return `read ${oneLine(path, 200)} and its topics (${counted(text.length)} characters)`
 }

@@ -40,7 +40,8 @@ export async function settingsFor(flags: Flags, { env, cwd }: Pick<Program, 'env
   if (notice !== undefined) warnings.push(notice)
   const merged = environmentWith(loaded.settings, env, warnings)
   const origins = loaded.origins.filter((origin) => !isVoid(origin, loaded.settings, merged))
-  const counting = withoutRules(withModel(flags, loaded, merged, warnings), loaded, warnings)
+  const named = withSmallModel(withModel(flags, loaded, merged, warnings), loaded, merged, warnings)
+  const counting = withoutRules(named, loaded, warnings)
   return { ...loaded, origins, flags: counting, env: merged, warnings }
 }
 
@@ -74,6 +75,17 @@ function withModel(flags: Flags, { settings }: LoadedSettings, env: Program['env
   if (isSaid) return flags
   const model = modelOf(settings, env, (message) => warnings.push(`model in the settings does not count: ${message}`))
   return model === undefined ? flags : { ...flags, model }
+}
+
+/** The same for the model of what comes after a run. */
+function withSmallModel(flags: Flags, { settings }: LoadedSettings, env: Program['env'], warnings: string[]): Flags {
+  if (flags.smallModel !== undefined || flags.script !== undefined) return flags
+  const named = env['ANTHROPIC_SMALL_FAST_MODEL']?.trim() || settings.smallModel
+  if (named === undefined) return flags
+  const smallModel = modelOf({ model: named }, env, (message) =>
+    warnings.push(`The small model does not count: ${message}`),
+  )
+  return smallModel === undefined ? flags : { ...flags, smallModel }
 }
 
 /** Rules of the command line allow nothing where an administrator's alone do. */

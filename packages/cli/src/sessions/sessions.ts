@@ -1,17 +1,26 @@
-import { deleteSession, keptSessions, readJournal, summariesOf, type SessionSummary, summaryOf } from '@halting/agent'
+import {
+  deleteSession,
+  type KeptFile,
+  keptSessions,
+  memoriesOfProject,
+  readJournal,
+  summariesOf,
+  type SessionSummary,
+  summaryOf,
+} from '@halting/agent'
 import type { ModelMessage, Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { foldSession } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { inputSummary } from '../headless/summaries.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { many, oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { findSession } from '../session/find-session.ts'
 import { shownIn } from '../session/said-in.ts'
 import { whose } from '../session/whose.ts'
 import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
+import { toldLines } from './told-lines.ts'
 
 const doings = ['list', 'show', 'search', 'delete', 'export'] as const
 
@@ -95,11 +104,11 @@ async function show({ json }: Flags, id: string, program: Program): Promise<numb
   const file = await findSession(id, program)
   const summary = await summaryOf(file)
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
-  const messages = (await transcriptOf(file.path)).messages()
+  const transcript = await transcriptOf(file.path)
   output.out(
     json === true
-      ? `${JSON.stringify({ ...factsOf(summary), messages })}\n`
-      : `${linesOf([summary], output.width)}\n${messages.flatMap((message) => toldLines(message, output.width)).join('\n')}\n`,
+      ? `${JSON.stringify({ ...factsOf(summary), messages: transcript.messages() })}\n`
+      : `${linesOf([summary], output.width)}\n${toldLines(transcript, output.width).join('\n')}\n`,
   )
   return 0
 }
@@ -128,7 +137,23 @@ async function remove({ yes }: Flags, id: string, program: Program): Promise<num
     throw new UsageError(messageOf(thrown))
   })
   program.output.out(`Deleted: ${file.sessionId}\n`)
+  const notes = await notesOfSession(file, program)
+  if (notes.length > 0)
+    program.output.err(
+      told(`${many(notes.length, 'note')} of it in the memory of its folder: halting memory forget ${notes.join(' ')}`),
+    )
   return 0
+}
+
+/** Ids of notes that come from it alone. They stay: what a person wanted to be known does not go with where they said it. */
+async function notesOfSession({ sessionId, project }: KeptFile, program: Program): Promise<readonly string[]> {
+  const { placedNotes, readMemory } = await import('@halting/agent/memory')
+  const places = await memoriesOfProject(whose(program), project)
+  const memories = await Promise.all(places.map((place) => readMemory(place)))
+  return memories
+    .flatMap((memory) => placedNotes(memory))
+    .filter(({ note }) => note.sources.every((source) => source.sessionId === sessionId))
+    .map(({ note }) => note.id)
 }
 
 async function transcriptOf(path: string): Promise<Transcript> {
@@ -152,17 +177,5 @@ function textsOf({ content }: ModelMessage): readonly string[] {
     if (block.type === 'text') return [block.text]
     if (block.type === 'tool_use') return [JSON.stringify(block.input)]
     return block.type === 'tool_result' && typeof block.content === 'string' ? [block.content] : []
-  })
-}
-
-/** `> ` before what a person said, `● ` before calls, an indent before results. */
-function toldLines({ role, content }: ModelMessage, width: number): readonly string[] {
-  const mark = role === 'user' ? '> ' : ''
-  if (typeof content === 'string') return [`${mark}${oneLine(content, width - 2)}`]
-  return content.flatMap((block) => {
-    if (block.type === 'text') return [`${mark}${oneLine(block.text, width - 2)}`]
-    if (block.type === 'tool_use') return [oneLine(`● ${block.name} ${inputSummary(block.input)}`, width)]
-    if (block.type !== 'tool_result') return []
-    return [`  ${oneLine(typeof block.content === 'string' ? block.content : '[content]', width - 2)}`]
   })
 }

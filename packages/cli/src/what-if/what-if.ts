@@ -2,7 +2,6 @@ import { ReadTogether, withoutSubagents, type ForeignSession, type SessionKind }
 import { HaltingError } from '@halting/core'
 import {
   suggestLimits,
-  trajectoryOf,
   whatIf,
   type OtherLimits,
   type PastCall,
@@ -13,7 +12,7 @@ import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
 import { foreignFolders } from '../foreign/find-foreign.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
-import { pricesFor, readAnySession, type PricesFor } from '../foreign/read-session.ts'
+import { pricesFor, readPastSession, type PricesFor } from '../foreign/read-session.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { findFiles } from '../session/find-session.ts'
@@ -121,23 +120,21 @@ async function readRuns(
   return { runs, answers, trajectories, unpriced, skipped, foreign }
 }
 
-interface PastSession {
+interface PastRuns {
   readonly runs: readonly PastRun[]
   readonly foreign?: ReadRuns['foreign'][number]
 }
 
-async function readPast(file: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
-  const session = await readAnySession(file, prices, { together, intents: 'open' })
+async function readPast(file: string, prices: PricesFor, together: ReadTogether): Promise<PastRuns> {
+  const session = await readPastSession(file, prices, together)
   const program: SessionKind = session.foreign?.program ?? 'halting'
-  const runs = session.runs.map((records, index): PastRun => {
-    const place = { session: session.sessionId, run: `run${index + 1}`, file, program }
-    return { ...place, unpriced: session.unpriced[index] ?? [], trajectory: trajectoryOf(records) }
+  const runs = session.runs.map((run, index): PastRun => {
+    return { session: session.sessionId, run: `run${index + 1}`, file, program, ...run }
   })
   if (session.foreign === undefined) return { runs }
-  // Its messages are of no use any more, and may be many.
   const paid = runs.flatMap(({ trajectory }) => trajectory.turns.flatMap(({ payments }) => payments))
   const costUsd = paid.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9
-  return { runs, foreign: { foreign: { ...session.foreign, runs: [] }, costUsd } }
+  return { runs, foreign: { foreign: session.foreign, costUsd } }
 }
 
 /** Which limit to suggest depends on the tools of calls, and not on what they were given, which is most of a trajectory. */

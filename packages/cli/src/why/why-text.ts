@@ -1,7 +1,9 @@
 import type { Account, LimitFigures, LimitName, Phase, StepFigures } from '@halting/core/steps'
+import type { RecordedStage } from '@halting/core/after'
 import { wrapped } from '../io/columns.ts'
 import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
 import type { Style } from '../io/style.ts'
+import { afterLines } from './after-lines.ts'
 import { barLines, type BarRow } from './bars.ts'
 import type { GoOn } from './go-on.ts'
 
@@ -11,6 +13,8 @@ export interface WhyText {
   readonly cwd: string
   /** Of the newest run. */
   readonly account: Account
+  /** What came after it. */
+  readonly stages: readonly RecordedStage[]
   readonly goOn: GoOn
   /** How the runs before it ended. */
   readonly before: readonly string[]
@@ -22,7 +26,7 @@ export interface WhyText {
 
 /** Why the newest run of a session stopped, and where it went; in lines of at most `width` columns but for the command. */
 export function whyText(
-  { sessionId, cwd, account, goOn, before, about, heldBy }: WhyText,
+  { sessionId, cwd, account, stages, goOn, before, about, heldBy }: WhyText,
   width: number,
   style: Style,
 ): string {
@@ -59,6 +63,7 @@ export function whyText(
       stepLines(account.open, () => '', columns),
       style,
     ),
+    withTitle('After the run', afterLines(stages, columns), style),
     [...(goOn.says === '' ? [] : [said(goOn.says)]), ...(goOn.command === undefined ? [] : [`  ${goOn.command}`])],
   ]
   return `${sections

@@ -1,4 +1,5 @@
 import { holderOf } from '@halting/agent'
+import { stagesOf } from '@halting/core/after'
 import { accountOf } from '@halting/core/steps'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { styleFor } from '../io/style.ts'
@@ -24,12 +25,14 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   const heldBy = isOpenHere ? (await holderOf(`${path}.lock`))?.pid : undefined
   const next = heldBy === undefined ? await wayOn(session, path, program) : { says: '' }
   const account = foreign === undefined ? accountOf : foreignAccount
+  const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
   if (wantsJson(flags)) {
     const told = {
       sessionId,
       cwd: sessionCwd,
       file: path,
       runs: runs.map(account),
+      ...(stages.length > 0 && { stages }),
       goOn: next,
       ...(heldBy !== undefined && { heldBy }),
       ...ofForeign(session),
@@ -37,13 +40,15 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
     output.out(`${JSON.stringify(told)}\n`)
     return 0
   }
+  const last = account(newest)
   const before = runs
     .slice(0, -1)
     .map((records, index) => `run ${index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)
   const told = {
     sessionId,
     cwd: sessionCwd,
-    account: account(newest),
+    account: last,
+    stages: stages.filter(({ runId }) => runId === last.run.runId),
     goOn: next,
     before,
     about: aboutForeign(session),

@@ -61,6 +61,8 @@ class StepReader {
   readonly #calls: RecordedCall[] = []
   /** Calls without a result, by scope and id. Services use ids twice: the newest one is meant. */
   readonly #open = new Map<string, RecordedCall>()
+  /** When calls began that ask a model, by scope and name of their step. */
+  #asking: Map<string, number> | undefined
   readonly #intents = new Map<string, Extract<StepRecord, { readonly type: 'intent' }>>()
 
   read(record: StepRecord): void {
@@ -81,6 +83,7 @@ class StepReader {
       case 'start':
       case 'control':
       case 'rewind':
+      case 'stage':
     }
   }
 
@@ -105,7 +108,7 @@ class StepReader {
     const step = stepOf(key, at, durationMs, false)
     this.#steps.push(step)
     if (!isJsonObject(value)) return
-    if (step.name.startsWith('tool:')) this.#toolResult(step, value)
+    if (step.name.startsWith('tool:')) this.#toolStep(step, value)
     if (!isJsonObject(value['charge'])) return
     const { model, tokens, nanos } = value['charge']
     const calls = step.phase === 'model' ? this.#callsOf(step.scope, value['message']) : []
@@ -123,6 +126,20 @@ class StepReader {
       nanos: numberOf(nanos),
       calls,
     })
+  }
+
+  /** A call that asked a model has its result in one more step, from which its time is told. */
+  #toolStep(step: RecordedStep, value: { readonly [field: string]: unknown }): void {
+    if (value['asks'] === true) {
+      ;(this.#asking ??= new Map()).set(`${step.scope}|${step.name}`, step.at)
+      return
+    }
+    const name = step.name.replace(/\/asked$/, '')
+    const began = name === step.name ? undefined : this.#asking?.get(`${step.scope}|${name}`)
+    const result = value['value']
+    if (began === undefined) this.#toolResult(step, value)
+    else if (isJsonObject(result))
+      this.#toolResult({ ...step, name, durationMs: step.at + step.durationMs - began }, result)
   }
 
   #toolResult(

@@ -67,11 +67,14 @@ export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/mo
 export type { ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
 export type {
   SdkAssistant,
+  SdkHookFigures,
   SdkInit,
   SdkInitInfo,
   SdkMessages,
   SdkModelUsage,
   SdkPermissionDenial,
+  SdkPromptSuggestion,
+  SdkStageEnded,
   SdkStop,
   SdkStreamEvent,
   SdkSystem,
@@ -95,5 +98,14 @@ export type { AgentToolOptions, InputOf, InputSchema, ToolOptions } from '../too
 export { largeResultLimit, type LargeResult, type LargeResults } from '../tools/large-results.ts'
 export { headOf, tailOf } from '../text.ts'
 export { compileSchema, schemaProblems, type SchemaCheck } from '../tools/schema.ts'
-export { isAgentTool, type AnyAgentTool, type AnyLeafTool, type SpawnContext, type ToolInput } from '../tools/tool.ts'
+export {
+  isAgentTool,
+  type AgentInBackground,
+  type AgentsInBackground,
+  type AnyAgentTool,
+  type AnyLeafTool,
+  type CallerRights,
+  type SpawnContext,
+  type ToolInput,
+} from '../tools/tool.ts'
 export type { Attachment } from '../transcript.ts'

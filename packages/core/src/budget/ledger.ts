@@ -26,12 +26,20 @@ export interface LedgerFigures {
 }
 
 /** Room that a request must leave, by the tokens of its reply. */
-export type HeldBack = (outputTokens: number) => Amount
+export type Room = (outputTokens: number) => Amount
+
+/** Room on the ledger of whoever will need it: limits of an agent's own have no part in it. */
+export interface HeldBack {
+  readonly ledger: Ledger
+  readonly room: Room
+}
 
 /** What was taken aside, until it is settled. */
 export type Reservation = { readonly amount: Amount; readonly lines: readonly Line[] }
 
 interface Line {
+  /** Of an agent: a resume puts what its record tells there as it is read. */
+  readonly isOfAgent: boolean
   settled: Amount
   reserved: Amount
   unknown: Amount
@@ -54,9 +62,14 @@ export class Ledger {
     return new Ledger([newLine(limits)])
   }
 
-  /** A branch of its own, for a subagent; `limits` may only narrow. */
+  /** A branch of its own; `limits` may only narrow. */
   branch(limits: Partial<LedgerLimits> = {}): Ledger {
     return new Ledger([newLine(limits), ...this.#lines])
+  }
+
+  /** The same for a subagent, with limits of its own. */
+  branchOfAgent(limits: Partial<LedgerLimits> = {}): Ledger {
+    return new Ledger([{ ...newLine(limits), isOfAgent: true }, ...this.#lines])
   }
 
   /** Of this ledger itself; those above it may be narrower. */
@@ -84,6 +97,14 @@ export class Ledger {
       tokens = Math.min(tokens, limits.tokens - settled.tokens - reserved.tokens)
     }
     return { nanos, tokens }
+  }
+
+  /** What could be reserved if all that is reserved were given back. */
+  unspent(): Amount {
+    return {
+      nanos: Math.min(...this.#lines.map(({ limits, settled }) => limits.nanos - settled.nanos)),
+      tokens: Math.min(...this.#lines.map(({ limits, settled }) => limits.tokens - settled.tokens)),
+    }
   }
 
   /** Takes the amount aside, or undefined when it does not fit. @throws HaltingError `internal` for what is no amount. */
@@ -123,6 +144,11 @@ export class Ledger {
     }
   }
 
+  /** What the record of an agent tells that it spent: it is on the ledger of the run since the resume, and not on that of the agent. */
+  restoreAgent(spent: Amount): void {
+    if (isAmount(spent)) for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)
+  }
+
   figures(): LedgerFigures {
     const line = this.#lines[0]
     const { settled, reserved, unknown } = line ?? { settled: nothing, reserved: nothing, unknown: nothing }
@@ -132,6 +158,7 @@ export class Ledger {
 
 function newLine(limits: Partial<LedgerLimits>): Line {
   return {
+    isOfAgent: false,
     settled: nothing,
     reserved: nothing,
     unknown: nothing,

@@ -1,5 +1,6 @@
 import { AgentState } from '../agent-state.ts'
 import type { LoopEvent } from '../events.ts'
+import { isSignal } from '../check-options.ts'
 import { ConfigurationError, messageOf } from '../errors.ts'
 import { shown } from '../given.ts'
 import { loop, type Loop } from '../iterate.ts'
@@ -13,6 +14,7 @@ import { agentStateOf } from '../turn/agent-view.ts'
 
 /** What one execution of an agent may be given beside its state. */
 export interface ExecuteOptions {
+  /** Beside that of the agent. */
   readonly signal?: AbortSignal
   /**
    * Names the execution: `<sessionId>/<runId>`, which its idempotency keys begin with. By all that was said when absent: executing one state
@@ -77,7 +79,16 @@ export class Agent {
         "onAsk is 'wait', and nobody would answer. Give onApproval, or steps that take the answers.",
       )
     }
-    return loop(start, options.signal === undefined ? this.#options : { ...this.#options, signal: options.signal })
+    return loop(start, { ...this.#options, ...this.#signals(options) })
+  }
+
+  /** That of the agent ends an execution which has one of its own too. */
+  #signals({ signal }: ExecuteOptions): Pick<LoopOptions, 'signal'> {
+    const { signal: ofAgent } = this.#options
+    if (signal === undefined) return {}
+    if (ofAgent === undefined) return { signal }
+    isSignal('signal', signal)
+    return { signal: AbortSignal.any([ofAgent, signal]) }
   }
 }
 

@@ -39,6 +39,28 @@ export function createDeadline(clock: Clock, times: DeadlineTimes, onPassed: () 
   return new RunningDeadline(clock, times, onPassed)
 }
 
+/** The time limit of a part of a run, within that of the whole: it stands still with it. */
+export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
+  return {
+    get usedMs() {
+      return part.usedMs
+    },
+    get limitMs() {
+      return part.limitMs
+    },
+    setLimit: (limitMs) => part.setLimit(limitMs),
+    pause() {
+      whole.pause()
+      part.pause()
+    },
+    goOn() {
+      whole.goOn()
+      part.goOn()
+    },
+    cancel: () => part.cancel(),
+  }
+}
+
 class RunningDeadline implements Deadline {
   readonly #clock: Clock
   readonly #onPassed: () => void

@@ -20,6 +20,8 @@ export type CarryOver = (scope: {
   readonly messages: readonly ModelMessage[]
   /** About how many tokens all of it may have. */
   readonly maxTokens: number
+  /** Of a subagent whose conversation it is: its id, as in the state that its tools are given. */
+  readonly agentId?: string
 }) => Eventually<readonly CarriedText[]>
 
 export interface CompactionParts {
@@ -110,7 +112,7 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
   const messages = view.state.transcript.messages()
   let left = plan.carriedTokens
   try {
-    const given = await parts.carryOver({ signal, messages, maxTokens: left })
+    const given = await parts.carryOver({ signal, messages, maxTokens: left, ...agentOf(view) })
     return given.flatMap(({ title, text }) => {
       if (left <= 0) return []
       // Four characters a token: what is carried is cut, whoever gave it.
@@ -122,6 +124,11 @@ async function carry({ signal }: CompactionScope, { view, plan, parts }: Work): 
     // What cannot be read now, the model can read when it needs it.
     return []
   }
+}
+
+function agentOf({ state }: ContextView): { readonly agentId?: string } {
+  const { depth, agentId } = state.run
+  return depth === 0 || agentId === undefined ? {} : { agentId }
 }
 
 /** A path, or a few words, in characters. */

@@ -25,7 +25,7 @@ export interface CallableHookOptions {
   readonly triggers: readonly HookTrigger[]
   readonly id?: string
   readonly priority?: number
-  readonly tools?: Hook['tools']
+  readonly tools?: NonNullable<Hook['tools']>
 }
 
 /** A hook from a function. */
@@ -33,7 +33,7 @@ export class CallableHook implements Hook {
   readonly triggers: readonly HookTrigger[]
   readonly priority: number
   declare readonly id?: string
-  declare readonly tools?: Hook['tools']
+  declare readonly tools?: NonNullable<Hook['tools']>
   readonly #handle: Hook['handle']
 
   /** @throws ConfigurationError without a function, without triggers, and for a trigger that there is not: the hook would never be called. */

@@ -1,3 +1,4 @@
+import type { StageReason } from '../after/stage-record.ts'
 import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock, MessageContent, Usage } from '../messages.ts'
 import type { ResultSubtype } from '../stop/terminal.ts'
@@ -150,7 +151,47 @@ export type SdkSystem = Base & { readonly type: 'system' } & (
         readonly output_file: string
         readonly summary: string
       }
+    /** What the hooks of a run came to. Ours. */
+    | {
+        readonly subtype: 'hook_summary'
+        readonly run_id: string
+        readonly hooks: readonly SdkHookFigures[]
+      }
   )
+
+/** One hook at one event of a run. */
+export interface SdkHookFigures {
+  readonly hook_name: string
+  readonly hook_event: string
+  readonly count: number
+  readonly total_ms: number
+  readonly longest_ms: number
+  /** How often it decided what: `none` where it let things be. */
+  readonly decisions: { readonly [decision: string]: number }
+}
+
+/** What the person may want to say next. Inert text of one line. It comes after the result. */
+export type SdkPromptSuggestion = Base & {
+  readonly type: 'prompt_suggestion'
+  readonly suggestion: string
+}
+
+/** A stage after the run has ended, and what it cost: that is in no result of the run before it, and in `total_cost_usd` of later ones. Ours. */
+export type SdkStageEnded = Base & {
+  readonly type: 'system'
+  readonly subtype: 'stage_ended'
+  readonly stage: string
+  readonly run_id: string
+  readonly reason: StageReason
+  readonly message: string
+  readonly details?: JsonObject
+  readonly num_turns: number
+  readonly cost_usd: number
+  /** With what unknown and aborted attempts may have cost. */
+  readonly committed_usd: number
+  readonly tokens: number
+  readonly duration_ms: number
+}
 
 /** Figures of one model over the session. */
 export interface SdkModelUsage {
@@ -216,6 +257,8 @@ export type SdkMessage<Output = unknown> =
   | SdkStreamEvent
   | SdkToolProgress
   | SdkSystem
+  | SdkStageEnded
+  | SdkPromptSuggestion
   | SdkResult<Output>
 
 /** The messages of a run, as they come; the last is its result. */

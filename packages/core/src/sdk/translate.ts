@@ -34,6 +34,15 @@ export function createTranslator(options: TranslateOptions): Translator {
 
   const lines = new ReplyLines(base)
 
+  /** What a subagent told of tasks stands with its result again. */
+  const toldTasks = new Set<string>()
+  const isNew = ({ type, id }: TaskNote): boolean => {
+    const key = `${type} ${id}`
+    const isFirst = id === null || !toldTasks.has(key)
+    toldTasks.add(key)
+    return isFirst
+  }
+
   const translate = (event: LoopEvent, parent: string | null): readonly SdkMessage[] => {
     switch (event.type) {
       case 'message': {
@@ -41,7 +50,7 @@ export function createTranslator(options: TranslateOptions): Translator {
         if (entry.kind === 'assistant') return lines.rest(parent, entry)
         const told = entryMessages(entry, parent, base)
         const tasks = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
-        return tasks === undefined ? told : [...told, ...taskLines(tasks, base)]
+        return tasks === undefined ? told : [...told, ...taskLines(tasks.filter(isNew), base)]
       }
       case 'model_update': {
         const line = lines.take(parent, event.entryId, event.update)
@@ -140,9 +149,11 @@ export function createTranslator(options: TranslateOptions): Translator {
 
 /** Where a subagent begins and ends. */
 function taskMessages(
-  { callId, agentType, description = agentType, event }: Extract<LoopEvent, { readonly type: 'agent' }>,
+  { callId, agentType, description = agentType, inBackground, event }: Extract<LoopEvent, { readonly type: 'agent' }>,
   base: MakeBase,
 ): readonly SdkMessage[] {
+  // It is told as work beside the run is, by the id that the model knows.
+  if (inBackground === true) return nothing
   const task = { task_id: callId, tool_use_id: callId }
   if (event.type === 'run_start') return [{ type: 'system', subtype: 'task_started', ...task, description, ...base() }]
   if (event.type !== 'run_end') return nothing
@@ -160,10 +171,19 @@ function taskLines(notes: readonly TaskNote[], base: MakeBase): readonly SdkMess
     if (note.type === 'started')
       return [{ type: 'system', subtype: 'task_started', ...task, description: note.description, ...base() }]
     // Readers know three words: what was lost has stopped as far as anybody can tell.
-    const status = note.type === 'left' || note.status === 'unknown' ? 'stopped' : note.status
-    const summary = note.type === 'left' ? `Stopped when the run ended: ${note.description}.` : note.summary
+    const status = statusOf(note)
+    const summary = note.type === 'left' ? `${leftWords(note)}: ${note.description}.` : note.summary
     return [{ type: 'system', subtype: 'task_notification', ...task, status, output_file: '', summary, ...base() }]
   })
+}
+
+function statusOf(note: Exclude<TaskNote, { readonly type: 'started' }>): 'completed' | 'failed' | 'stopped' {
+  if (note.type === 'left') return note.how === 'ended' ? 'completed' : 'stopped'
+  return note.status === 'unknown' ? 'stopped' : note.status
+}
+
+function leftWords({ how }: Extract<TaskNote, { readonly type: 'left' }>): string {
+  return how === 'ended' ? 'Ended, and not told to the model any more' : 'Stopped when the run ended'
 }
 
 type MakeBase = (name?: string) => { readonly uuid: string; readonly session_id: string }

@@ -60,6 +60,7 @@ const needs: {
   result: keyed,
   control: keyed,
   rewind: ({ entries }) => (typeof entries === 'number' ? undefined : 'has no number of entries'),
+  stage: ({ stage }) => (isJsonObject(stage) && typeof stage['id'] === 'string' ? undefined : 'has no stage'),
   end: ({ terminal }) => (isJsonObject(terminal) ? undefined : 'has no terminal'),
 }
 

@@ -1,6 +1,7 @@
 import type { TaskEnded, TaskLeft } from '../background.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import type { MessageContent } from '../messages.ts'
+import type { AgentEnd } from '../agent-figures.ts'
 import type { SettingsChange } from '../settings/settings-change.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 
@@ -21,6 +22,8 @@ export type Control = {
   readonly settings?: SettingsChange
   /** Work beside the run that ended. */
   readonly tasks?: readonly TaskEnded[]
+  /** Subagents of the background that ended, with what they spent. */
+  readonly agents?: readonly AgentEnd[]
   /** What was made of what still ran when the run ended. */
   readonly left?: readonly TaskLeft[]
 }

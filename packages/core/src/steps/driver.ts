@@ -6,9 +6,8 @@ import type { Clock } from './clock.ts'
 import type { Control } from './control.ts'
 import type { StepLog, StepRecord } from './log.ts'
 import type { AbandonedStep, EffectScope, PolledControl, StepKey, StepOptions, StepResult, Steps } from './steps.ts'
+import { RecordedAnswers } from './recorded-answers.ts'
 import { systemClock } from './system-clock.ts'
-
-type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
 
 /** What a driver begins with. */
 export interface StepsOptions {
@@ -17,6 +16,8 @@ export interface StepsOptions {
   readonly log: StepLog
   /** Records of the open turn to answer from. */
   readonly replay?: readonly StepRecord[]
+  /** Records of earlier turns that are of agents which still work beside the run: to answer from, too. */
+  readonly agents?: readonly StepRecord[]
   /** Refuses to run anything that is not on record: replay and what-if. */
   readonly recordedOnly?: boolean
   readonly sessionId?: string
@@ -39,35 +40,27 @@ export class StepsDriver implements AnswerableSteps {
   readonly #clock: Clock
   readonly #options: StepsOptions
   readonly #log: StepLog
-  /** What is on record of the open turn and was not asked for yet; without any when nothing is replayed. */
-  readonly #answers: Map<StepKey, Answer> | undefined
+  readonly #main: RecordedAnswers
+  readonly #place: Place
   #waiting: Map<StepKey, (value: Json) => void> | undefined
   #given: Map<StepKey, Json> | undefined
   /** Wall time that is not active time: before this process, and while a person was waited for. */
   #idleMs: number
   /** Since when somebody is waited for; the active clock stands still there until nobody is. */
   #waitingSince: number | undefined
-  /** Something ran that was not on record: from here on nothing is a replay. */
-  #live = false
 
   constructor(options: StepsOptions) {
     this.#options = options
     this.#log = options.log
     this.#clock = options.clock ?? systemClock
-    for (const record of options.replay ?? []) {
-      // A result comes after its intent and takes its place.
-      if (record.type === 'result' || record.type === 'intent' || record.type === 'control')
-        (this.#answers ??= new Map()).set(record.key, record)
-    }
+    const { agents = [], replay = [] } = options
+    this.#main = new RecordedAnswers(agents.length === 0 ? replay : [...agents, ...replay])
+    this.#place = { scope: '', answers: this.#main }
     this.#idleMs = this.#clock.now() - (options.recordedUntil ?? 0)
   }
 
   get replaying(): boolean {
-    return !this.#live && this.#hasAnswers
-  }
-
-  get #hasAnswers(): boolean {
-    return this.#answers !== undefined && this.#answers.size > 0
+    return this.#main.replaying
   }
 
   get #now(): number {
@@ -78,20 +71,13 @@ export class StepsDriver implements AnswerableSteps {
     this.#log.append(record)
   }
 
-  peek(key: StepKey): 'done' | 'begun' | 'absent' {
-    const found = this.#answers?.get(key)
+  peek(key: StepKey, answers: RecordedAnswers = this.#main): 'done' | 'begun' | 'absent' {
+    const found = answers.find(key)
     return found === undefined ? 'absent' : found.type === 'intent' ? 'begun' : 'done'
   }
 
-  abandon(prefix: StepKey): readonly AbandonedStep[] {
-    const found: AbandonedStep[] = []
-    for (const [key, answer] of this.#answers ?? []) {
-      if (!key.startsWith(prefix)) continue
-      this.#answers?.delete(key)
-      if (answer.type === 'result') found.push({ isDone: true, value: answer.value })
-      if (answer.type === 'intent') found.push({ isDone: false, value: answer.intent })
-    }
-    return found
+  abandon(prefix: StepKey, answers: RecordedAnswers = this.#main): readonly AbandonedStep[] {
+    return answers.abandon(prefix)
   }
 
   begin(start: RunStart): number {
@@ -104,12 +90,12 @@ export class StepsDriver implements AnswerableSteps {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-    scope = '',
+    place: Place = this.#place,
   ): Eventually<StepResult<T>> {
     try {
       return this.#log.keeps === 'nothing'
         ? this.#perform(key, effect, options)
-        : this.#answerOrPerform(key, effect, options, scope)
+        : this.#answerOrPerform(key, effect, options, place)
     } catch (error) {
       // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
       return Promise.reject(error)
@@ -138,12 +124,13 @@ export class StepsDriver implements AnswerableSteps {
     key: StepKey,
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
-    scope: string,
+    place: Place,
   ): Eventually<StepResult<T>> {
+    const { answers } = place
     const digest = options.digest?.() ?? null
-    const found = this.#hasAnswers ? this.#take(key, digest) : undefined
+    const found = answers.hasAny ? answers.take(key, digest) : undefined
     if (found?.type === 'result') {
-      if (options.composite === true) this.#dropParts(key)
+      if (options.composite === true) answers.abandon(`${key}/`)
       // The record holds what this effect returned: same key, same digest.
       return { value: found.value as T, replayed: true, at: found.at, durationMs: found.durationMs }
     }
@@ -153,8 +140,8 @@ export class StepsDriver implements AnswerableSteps {
       this.#record({ type: 'result', key, digest, value, at, durationMs: 0 })
       return { value, replayed: true, at, durationMs: 0 }
     }
-    if (this.#options.recordedOnly === true) throw this.#brokeHere(scope) ?? notOnRecord(key)
-    this.#live = true
+    if (this.#options.recordedOnly === true) throw this.#brokeHere(place) ?? notOnRecord(key)
+    answers.goLive()
     const at = this.#now
     // A step that is run again has its intent on record already.
     if (options.intent !== undefined && found === undefined) {
@@ -171,8 +158,8 @@ export class StepsDriver implements AnswerableSteps {
   }
 
   /** What broke the recorded run of this scope, where all that it did before is told. */
-  #brokeHere(scope: string): HaltingError | undefined {
-    for (const key of this.#answers?.keys() ?? []) if (key.includes(scope)) return undefined
+  #brokeHere({ scope, answers }: Place): HaltingError | undefined {
+    if (answers.hasOf(scope)) return undefined
     for (const record of this.#options.replay ?? []) {
       if (record.type !== 'end' || record.scope !== scope) continue
       const { reason, error } = record.terminal
@@ -181,45 +168,32 @@ export class StepsDriver implements AnswerableSteps {
     return undefined
   }
 
-  #dropParts(key: StepKey): void {
-    for (const other of this.#answers?.keys() ?? []) if (other.startsWith(`${key}/`)) this.#answers?.delete(other)
-  }
-
   #recorded<T>(key: StepKey, digest: string | null, value: T, at: number): StepResult<T> {
     const durationMs = this.#now - at
     this.#record({ type: 'result', key, digest, value, at, durationMs })
     return { value, replayed: false, at, durationMs }
   }
 
-  #take(key: StepKey, digest: string | null): Answer | undefined {
-    const found = this.#answers?.get(key)
-    if (found === undefined) return undefined
-    this.#answers?.delete(key)
-    if (found.type !== 'control' && found.digest !== digest) {
-      throw new HaltingError(
-        'step_mismatch',
-        `The record of ${key} is of another prompt or another call. Nothing was written: resume it over the transcript that it was made over.`,
-      )
-    }
-    return found
+  scope(name: string): Steps {
+    return new ScopedSteps(this, { ...this.#place, scope: name })
   }
 
-  scope(name: string): Steps {
-    return new ScopedSteps(this, name)
+  beside(name: string, prefix: StepKey): Steps {
+    return new ScopedSteps(this, { scope: name, answers: this.#main.split(prefix) })
   }
 
   lap(lap: Lap): void {
     this.#record({ type: 'lap', lap })
     // What is left of the open turn is of hooks that are no longer there.
-    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#answers?.clear()
+    if (lap.scope === '' && this.#options.recordedOnly !== true) this.#main.clear()
   }
 
-  control(key: StepKey, poll: () => PolledControl): PolledControl {
+  control(key: StepKey, poll: () => PolledControl, answers: RecordedAnswers = this.#main): PolledControl {
     try {
-      if (this.#hasAnswers) {
-        const found = this.#take(key, null)
+      if (answers.hasAny) {
+        const found = answers.take(key, null)
         if (found?.type === 'control') return found.control
-        if (this.replaying) return undefined
+        if (answers.replaying) return undefined
       }
       if (this.#options.recordedOnly === true) return undefined
       const polled = poll()
@@ -235,17 +209,17 @@ export class StepsDriver implements AnswerableSteps {
     return after(this.#log.flush(), () => control)
   }
 
-  async sleep(key: StepKey, ms: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const open = this.#answers?.get(key)
+  async sleep(
+    key: StepKey,
+    ms: number,
+    { signal }: { readonly signal: AbortSignal },
+    place: Place = this.#place,
+  ): Promise<void> {
+    const open = place.answers.find(key)
     const recorded = open?.type === 'intent' && isJsonObject(open.intent) ? open.intent['until'] : undefined
     const until = typeof recorded === 'number' ? recorded : this.#now + ms
-    await this.run(key, () => this.#sleepUntil(until, signal), {
-      signal,
-      emit: () => {},
-      intent: () => ({ until }),
-      onUnfinished: 'rerun',
-      sync: 'none',
-    })
+    const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'none' } as const
+    await this.run(key, () => this.#sleepUntil(until, signal), { ...options, intent: () => ({ until }) }, place)
   }
 
   #sleepUntil(deadline: number, signal: AbortSignal): Promise<null> {
@@ -261,14 +235,14 @@ export class StepsDriver implements AnswerableSteps {
     })
   }
 
-  async wait<T>(key: StepKey, { signal }: { readonly signal: AbortSignal }): Promise<T | undefined> {
-    const step = await this.run<{ readonly answer?: Json }>(key, () => this.#answerOf(key, signal), {
-      signal,
-      emit: () => {},
-      intent: () => null,
-      onUnfinished: 'rerun',
-      sync: 'intent',
-    })
+  async wait<T>(
+    key: StepKey,
+    { signal }: { readonly signal: AbortSignal },
+    place: Place = this.#place,
+  ): Promise<T | undefined> {
+    const options = { signal, emit: () => {}, onUnfinished: 'rerun', sync: 'intent' } as const
+    const ask = (): Promise<{ readonly answer?: Json }> => this.#answerOf(key, signal)
+    const step = await this.run(key, ask, { ...options, intent: () => null }, place)
     // The answer is what the caller of `answer` gave for this key.
     return step.value.answer as T | undefined
   }
@@ -310,26 +284,32 @@ export class StepsDriver implements AnswerableSteps {
   }
 }
 
+/** Where steps are asked for: by which agent, and what is on record for it. */
+interface Place {
+  readonly scope: string
+  readonly answers: RecordedAnswers
+}
+
 /** The same driver under a longer name. */
 class ScopedSteps implements Steps {
   readonly #steps: StepsDriver
-  readonly #name: string
+  readonly #place: Place
 
-  constructor(steps: StepsDriver, name: string) {
+  constructor(steps: StepsDriver, place: Place) {
     this.#steps = steps
-    this.#name = name
+    this.#place = place
   }
 
   get replaying(): boolean {
-    return this.#steps.replaying
+    return this.#place.answers.replaying
   }
 
   peek(key: StepKey): 'done' | 'begun' | 'absent' {
-    return this.#steps.peek(key)
+    return this.#steps.peek(key, this.#place.answers)
   }
 
   abandon(prefix: StepKey): readonly AbandonedStep[] {
-    return this.#steps.abandon(prefix)
+    return this.#steps.abandon(prefix, this.#place.answers)
   }
 
   begin(start: RunStart): number {
@@ -341,11 +321,16 @@ class ScopedSteps implements Steps {
     effect: (scope: EffectScope) => Eventually<T>,
     options: StepOptions<T>,
   ): Eventually<StepResult<T>> {
-    return this.#steps.run(key, effect, options, this.#name)
+    return this.#steps.run(key, effect, options, this.#place)
   }
 
   scope(name: string): Steps {
-    return new ScopedSteps(this.#steps, `${this.#name}${name}`)
+    return new ScopedSteps(this.#steps, { ...this.#place, scope: `${this.#place.scope}${name}` })
+  }
+
+  beside(name: string, prefix: StepKey): Steps {
+    const { scope, answers } = this.#place
+    return new ScopedSteps(this.#steps, { scope: `${scope}${name}`, answers: answers.split(prefix) })
   }
 
   lap(lap: Lap): void {
@@ -353,19 +338,19 @@ class ScopedSteps implements Steps {
   }
 
   control(key: StepKey, poll: () => PolledControl): PolledControl {
-    return this.#steps.control(key, poll)
+    return this.#steps.control(key, poll, this.#place.answers)
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {
-    return this.#steps.sleep(key, ms, options)
+    return this.#steps.sleep(key, ms, options, this.#place)
   }
 
   wait<T>(key: StepKey, options: { readonly signal: AbortSignal }): Promise<T | undefined> {
-    return this.#steps.wait(key, options)
+    return this.#steps.wait(key, options, this.#place)
   }
 
   end(end: RunEnd): Promise<void> {
-    return this.#steps.end(end, this.#name)
+    return this.#steps.end(end, this.#place.scope)
   }
 }
 

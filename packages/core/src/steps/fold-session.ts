@@ -1,3 +1,4 @@
+import { stagesOf, type RecordedStage } from '../after/stage-record.ts'
 import type { RunProgress } from '../state.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import { Transcript } from '../transcript.ts'
@@ -23,6 +24,8 @@ export interface FoldedSession {
   readonly ended: readonly EndedRun[]
   /** The conversation was taken back after the last run: that is over, whatever it waited for. What it has cost counts. */
   readonly isRewound?: boolean
+  /** What came after its runs; none when absent. What that has cost counts. */
+  readonly stages?: readonly RecordedStage[]
 }
 
 /** A session that an earlier process left, and where its records go on. */
@@ -40,11 +43,13 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
   let transcript = Transcript.empty()
   const ended: EndedRun[] = []
   let isRewound = false
+  const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
+  const after = stages.length === 0 ? {} : { stages }
   for (const records of runs) {
     const { start } = beginningOf(records)
     const end = records.findLast((record) => record.type === 'end' && record.scope === '')
     // What it said comes with the state that it goes on in.
-    if (end?.type !== 'end') return { transcript, open: records, ended }
+    if (end?.type !== 'end') return { transcript, open: records, ended, ...after }
     let reached = transcript.appendAll(start.added)
     isRewound = false
     for (const record of records) {
@@ -64,7 +69,7 @@ export function foldSession(runs: readonly (readonly StepRecord[])[]): FoldedSes
     ended.push({ runId, ...(continues !== undefined && { continues }), terminal: end.terminal, spent: end.spent })
     transcript = reached
   }
-  return { transcript, open: undefined, ended, ...(isRewound && { isRewound }) }
+  return { transcript, open: undefined, ended, ...after, ...(isRewound && { isRewound }) }
 }
 
 /** The runs whose figures make the session's, each once: without those that another of them, or the open one, goes on from. */

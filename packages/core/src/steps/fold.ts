@@ -17,6 +17,8 @@ export type Folded =
       readonly past: readonly StepRecord[]
       /** Records of the open turn, to answer from. */
       readonly replay: readonly StepRecord[]
+      /** Of past turns those of agents that still work in the background: they are answered from, too. */
+      readonly agents: readonly StepRecord[]
       readonly spent: LedgerSoFar
       /** How far the record goes, on the session's active clock. */
       readonly recordedUntil: number
@@ -48,8 +50,19 @@ export function foldRun(records: readonly StepRecord[], before: Transcript = Tra
   }
   const { startedAt } = start.spent
   const state = last === undefined ? start : { ...start, transcript, spent: { ...last.spent, startedAt } }
-  const [past, replay] = [records.slice(0, open), records.slice(open)]
-  return { kind: 'open', state, past, replay, spent, recordedUntil: lastMomentOf(records) }
+  // What comes after an earlier run may end while this one goes on, and is no part of its turns.
+  const isOpen = (record: StepRecord, index: number): boolean => index >= open && record.type !== 'stage'
+  const replay = records.filter(isOpen)
+  const past = records.filter((record, index) => !isOpen(record, index))
+  const agents = recordsOfAgents(state, past)
+  return { kind: 'open', state, past, replay, agents, spent, recordedUntil: lastMomentOf(records) }
+}
+
+function recordsOfAgents({ run, spent }: RunState, past: readonly StepRecord[]): readonly StepRecord[] {
+  const { openAgents = [] } = spent
+  if (openAgents.length === 0) return []
+  const prefixes = openAgents.map(({ name }) => `${run.runId}/${name}`)
+  return past.filter((record) => 'key' in record && prefixes.some((prefix) => record.key.startsWith(prefix)))
 }
 
 /** The state in which a recorded run began. */
@@ -110,6 +123,7 @@ export class PastOfRun {
       case 'control':
       case 'end':
       case 'rewind':
+      case 'stage':
     }
     this.#until = latest(this.#until, record)
   }

@@ -86,18 +86,44 @@ export function recordsOfForeign(run: ForeignRun, prices: Prices): ForeignRecord
   return new ForeignWriter(run, prices).write()
 }
 
+/** What requests of another program came to. */
+export class ForeignCosts {
+  readonly #prices: Prices
+  readonly #unpriced = new Set<string>()
+
+  constructor(prices: Prices) {
+    this.#prices = prices
+  }
+
+  get unpriced(): readonly string[] {
+    return [...this.#unpriced]
+  }
+
+  /** Nothing for a request without a price, of which the model is remembered. */
+  nanosOf({ model, askedModel, usage }: Omit<ForeignPayment, 'endedMs'>): number {
+    const nanos = this.#priceOf(model, usage) ?? this.#priceOf(askedModel, usage)
+    if (nanos === undefined && totalTokensOf(usage) > 0) this.#unpriced.add(model)
+    return nanos ?? 0
+  }
+
+  #priceOf(model: string | undefined, usage: Usage): number | undefined {
+    if (model === undefined) return undefined
+    const answer = askPrices(() => this.#prices.cost(model, usage))
+    return answer.kind === 'usd' ? nanosOf(answer.usd) : undefined
+  }
+}
+
 class ForeignWriter {
   readonly #run: ForeignRun
-  readonly #prices: Prices
+  readonly #costs: ForeignCosts
   readonly #records: StepRecord[] = []
-  readonly #unpriced = new Set<string>()
   /** Written to; records get copies. */
   readonly #spent = copyOfProgress(freshProgress(0))
   #entries = 0
 
   constructor(run: ForeignRun, prices: Prices) {
     this.#run = run
-    this.#prices = prices
+    this.#costs = new ForeignCosts(prices)
   }
 
   write(): ForeignRecords {
@@ -113,13 +139,14 @@ class ForeignWriter {
       else if (!isLast || isAnswered(turn)) this.#lap(entries)
     }
     if (turns.length === 0 && ending !== null) this.#end(ending, [])
-    return { records: this.#records, unpriced: [...this.#unpriced] }
+    return { records: this.#records, unpriced: this.#costs.unpriced }
   }
 
   #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn): void {
     const { request } = this.#spent
     const { runId } = this.#run.run
-    const charge = this.#charge({ model: message.model, askedModel, usage: message.usage })
+    const { model, usage } = message
+    const charge = this.#charge({ model, ...(askedModel !== undefined && { askedModel }), usage })
     const result = { digest: null, type: 'result' } as const
     this.#records.push({
       ...result,
@@ -162,21 +189,15 @@ class ForeignWriter {
   }
 
   /** What a request came to; it is added to what the run spent. */
-  #charge({ model, askedModel, usage }: Omit<ForeignPayment, 'endedMs'>): object {
-    const nanos = this.#nanosOf(model, usage) ?? this.#nanosOf(askedModel, usage)
+  #charge(payment: Omit<ForeignPayment, 'endedMs'>): object {
+    const { model, usage } = payment
+    const nanos = this.#costs.nanosOf(payment)
     const tokens = totalTokensOf(usage)
-    if (nanos === undefined && tokens > 0) this.#unpriced.add(model)
     const spent = this.#spent
     spent.totalTokens += tokens
-    spent.nanos += nanos ?? 0
-    spent.modelUsage = withModelUsage(spent.modelUsage, model, usage, nanos ?? 0)
-    return { model, tokens, nanos: nanos ?? 0, known: true }
-  }
-
-  #nanosOf(model: string | undefined, usage: Usage): number | undefined {
-    if (model === undefined) return undefined
-    const answer = askPrices(() => this.#prices.cost(model, usage))
-    return answer.kind === 'usd' ? nanosOf(answer.usd) : undefined
+    spent.nanos += nanos
+    spent.modelUsage = withModelUsage(spent.modelUsage, model, usage, nanos)
+    return { model, tokens, nanos, known: true }
   }
 
   #lap(added: readonly TranscriptEntry[]): void {
@@ -251,7 +272,8 @@ class ForeignWriter {
   }
 }
 
-function isAnswered({ message, results }: ForeignTurn): boolean {
+/** It has calls, and each has its result: another request was to follow. */
+export function isAnswered({ message, results }: ForeignTurn): boolean {
   const answered = new Set(results.map(({ callId }) => callId))
   const calls = message.content.filter(isToolUse)
   return calls.length > 0 && calls.every(({ id }) => answered.has(id))

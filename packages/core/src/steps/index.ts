@@ -11,6 +11,7 @@ export type { LapFigures } from '../account/laps.ts'
 export type { LimitFigures, LimitName } from '../account/limits.ts'
 export type { Phase } from '../account/recorded-steps.ts'
 export type { ToolFigures } from '../account/tools.ts'
+export { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
 export { trajectoryOf, type PastCall, type PastTurn, type Trajectory } from '../what-if/trajectory.ts'
 export {
   suggestLimits,

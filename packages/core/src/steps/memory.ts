@@ -9,6 +9,8 @@ export interface MemoryStepsOptions {
   readonly clock?: Clock
   /** Records of the open turn to answer from, and of what came before it, for the clock. */
   readonly replay?: readonly StepRecord[]
+  /** Of `past` those of agents that still work in the background, to answer from too. */
+  readonly agents?: readonly StepRecord[]
   /** Refuses to run anything that is not on record: replay and what-if. */
   readonly recordedOnly?: boolean
   /** `nothing`: for runs that nobody will resume or replay. */

@@ -75,6 +75,8 @@ export interface Steps {
   ): Eventually<StepResult<T>>
   /** For subagents: a composite, never a leaf effect. */
   scope(name: string): Steps
+  /** For an agent that works beside the run: what is on record under `prefix` is from now on its own, and what it replays is no replay of the run. */
+  beside(name: string, prefix: StepKey): Steps
   /** From `decide` only. On record before the run changes. */
   lap(lap: Lap): void
   /**

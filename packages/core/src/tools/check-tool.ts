@@ -25,6 +25,7 @@ const others: readonly (readonly [field: string, check: Given])[] = [
   ['readOnly', optional(isReadOnly)],
   ['concurrencySafe', optional(isYesOrNo)],
   ['onUnknownOutcome', optional(isEither('rerun', 'tell'))],
+  ['asksModel', optional(isYesOrNo)],
   ['validate', optional(isFunction)],
   ['models', optional(isListOf(isModel))],
 ]

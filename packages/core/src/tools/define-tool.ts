@@ -53,6 +53,8 @@ type ShownSchema<Schema> = Schema extends StandardJsonSchema
 
 /** What `tool()` takes. */
 export type ToolOptions<Schema extends InputSchema> = Described<Schema> & {
+  /** It may ask a model, as `Tool.asksModel`. */
+  readonly asksModel?: boolean
   /** Does the work, as `Tool.execute`. */
   readonly execute: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput | string> | ToolOutput | string
 }
@@ -77,7 +79,8 @@ type NoFields = { readonly type: 'object' }
  */
 export function tool<const Schema extends InputSchema = NoFields>(options: ToolOptions<Schema>): Tool<InputOf<Schema>> {
   checkToolOptions('tool', 'execute', options)
-  return { ...described<Schema>(options), execute: options.execute }
+  const { execute, asksModel } = options
+  return { ...described<Schema>(options), ...(asksModel !== undefined && { asksModel }), execute }
 }
 
 /** Makes a tool whose work is a subagent, as `tool` does with `spawn` in place of `execute`. @throws ConfigurationError as `tool`. */

@@ -13,6 +13,8 @@ export interface PermissionRequest {
   readonly mode?: string
   /** What persons said to earlier questions of this session that is to hold from then on, in order. */
   readonly learned?: readonly PermissionUpdate[]
+  /** The subagent that calls, as its `AgentState` names it; absent in the main loop. Of several agents each may use the same ids of calls. */
+  readonly agentId?: string
   /** A PreToolUse hook's own answer, where there was one (a hook's allow does not skip deny or ask rules). `defer` is for core: only deny rules are asked then. */
   readonly hookDecision?: 'allow' | 'ask' | 'defer'
   /** Asks a model through the run, as `HookContext.ask` does. Absent while the message that makes the call still streams (`onlyInTurn`). */

@@ -1,4 +1,7 @@
+import { plainTextOf } from '../content.ts'
 import { ConfigurationError, messageOf } from '../errors.ts'
+import { disregard } from '../eventually.ts'
+import { fieldsOf } from '../given.ts'
 import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
 import type { InputCheck } from './tool.ts'
 
@@ -85,43 +88,60 @@ export function jsonSchemaOf(schema: StandardSchema, words: SchemaWords): JsonOb
 /** The most issues that the model is told of; it corrects these first. */
 const mostIssues = 20
 
+/** A check that is not awaited. zod answers with a promise, too, where something in its schema throws: that cannot be told from the other. */
+export const gavePromise =
+  'gave a promise, which is not waited for: it checks asynchronously, or a transformation of it threw (zod answers with a promise then)'
+
 /** What a Standard Schema says of an input. */
 type StandardCheck<Output> = InputCheck<Output> & {
-  /** It gave a promise, and will give one for every input. */
+  /** It gave a promise. */
   readonly isAsync?: true
 }
 
-/** Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model. */
+/**
+ * Checks an input by a Standard Schema: what it makes of it, or what is wrong in words for a model.
+ * @throws what the schema throws, TypeError where it gives no result.
+ */
 export function checkStandard<Output>(schema: StandardSchema<unknown, Output>, input: unknown): StandardCheck<Output> {
-  const result = schema['~standard'].validate(input)
+  // Plain JavaScript may give anything back.
+  const result: unknown = schema['~standard'].validate(input)
+  const { vendor } = schema['~standard']
+  if (typeof result !== 'object' || result === null)
+    throw new TypeError(`The schema (${vendor}) gave no result: { value } or { issues } is needed.`)
   if ('then' in result) {
-    // Nobody awaits the promise, so its rejection is handled here.
-    result.then(undefined, () => undefined)
+    disregard(result)
     return {
       valid: false,
       isAsync: true,
-      message: 'its schema checks asynchronously, which this loop does not wait for; no input can be valid',
+      message: `its schema ${gavePromise}`,
     }
   }
-  if (result.issues === undefined) return { valid: true, input: result.value }
-  const told = result.issues.slice(0, mostIssues).map(wordsOf)
-  const left = result.issues.length - told.length
+  const issues = 'issues' in result ? (result.issues ?? undefined) : undefined
+  // Without issues `value` is what the schema says of its output.
+  if (issues === undefined) return { valid: true, input: (result as { readonly value: Output }).value }
+  const all: readonly unknown[] = Array.isArray(issues) ? issues : [issues]
+  const told = all.slice(0, mostIssues).map(wordsOf)
+  const left = all.length - told.length
   return {
     valid: false,
-    message: [...told, ...(left > 0 ? [`and ${left} more`] : [])].join('; ') || 'the input does not fit',
+    message:
+      [...told, ...(left > 0 ? [`and ${left} more`] : [])].filter((words) => words !== '').join('; ') ||
+      'the input does not fit',
   }
 }
 
-function wordsOf({ message, path = [] }: StandardIssue): string {
-  const place = path
-    .map((part) => (typeof part === 'object' ? part.key : part))
-    .map(placeIn)
+function wordsOf(issue: unknown): string {
+  const { message, path } = fieldsOf(issue) ?? {}
+  const words = plainTextOf(message)
+  const parts: readonly unknown[] = Array.isArray(path) ? path : []
+  const place = parts
+    .map((part) => placeIn(fieldsOf(part)?.['key'] ?? part))
     .join('')
     .replace(/^\./, '')
   // Some libraries name the place themselves.
-  return place === '' || message.startsWith(place) ? message : `${place}: ${message}`
+  return place === '' || words.startsWith(place) ? words : `${place}: ${words}`
 }
 
-function placeIn(key: PropertyKey): string {
+function placeIn(key: unknown): string {
   return typeof key === 'number' ? `[${key}]` : `.${String(key)}`
 }

@@ -1,7 +1,8 @@
-import type { TaskNews } from '../background.ts'
+import type { TaskNote } from '../background.ts'
 import type { ToolStatus } from '../events.ts'
 import type { Json } from '../json.ts'
 import type { ContentBlock, ToolResultBlock } from '../messages.ts'
+import type { OpenAgent } from '../open-agent.ts'
 import type { StopSignalJson } from '../stop/signal.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 
@@ -14,7 +15,9 @@ export type ToolResult = {
   /** Where all of its text is, for `LargeResults.save`. */
   readonly spooled?: string
   /** What was started and goes on beside the run, and what was told of its end. */
-  readonly tasks?: readonly TaskNews[]
+  readonly tasks?: readonly TaskNote[]
+  /** The subagent that was started and works in the background. */
+  readonly agent?: OpenAgent
   /** The tool threw `AgentStopException`: the signal. */
   readonly stop?: StopSignalJson
   /** The call was cut by an abort. */
@@ -57,9 +60,9 @@ export function denied(message: string): ToolResult {
 }
 
 /** It ended, and may not be told as it is: the run broke, or was aborted, before the hooks that look at results had seen it. */
-export function withheld({ status, isError, tasks }: ToolResult, how: 'broke' | 'was aborted'): ToolResult {
+export function withheld({ status, isError, tasks, agent }: ToolResult, how: 'broke' | 'was aborted'): ToolResult {
   const content = `The call ended, but its result is withheld: the run ${how} before the hooks that look at results had seen it.`
-  return { status, content, isError, ...(tasks !== undefined && { tasks }) }
+  return { status, content, isError, ...(tasks !== undefined && { tasks }), ...(agent !== undefined && { agent }) }
 }
 
 /** What a hook has the model told in place of the result. What a program would be told beside it tells of what was replaced. */

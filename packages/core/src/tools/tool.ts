@@ -2,6 +2,7 @@ import type { Json, JsonObject } from '../json.ts'
 import type { ContentBlock } from '../messages.ts'
 import type { AgentState } from '../agent-state.ts'
 import type { TaskNews } from '../background.ts'
+import type { AskModel } from '../hooks/questions.ts'
 import type { Model } from '../model/model.ts'
 import type { PermissionUpdate } from './permission-update.ts'
 
@@ -29,8 +30,44 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** The run as it was before this turn's tools. */
   readonly state: AgentState
+  /** What whoever calls may do: for a tool that asks the rules about something of its own. */
+  readonly rights?: CallerRights
+  /** Subagents that work in the background of this run; absent or null where there are none. */
+  readonly agents?: AgentsInBackground | null
   /** Tells how it goes, for a person; never recorded. May be taken out of the context. */
   readonly progress: (data: Json) => void
+  /**
+   * Asks a model through the run, as `HookContext.ask` does (spec R-TOOL-19). Only for a tool that says `asksModel`, and whose call may run again
+   * after a crash.
+   */
+  readonly ask?: AskModel
+}
+
+/** The mode and the rules that hold for the run or subagent that calls, as in a `PermissionRequest`, and its tools. */
+export interface CallerRights {
+  readonly mode?: string
+  readonly learned?: readonly PermissionUpdate[]
+  /** By their names. */
+  readonly tools: readonly string[]
+}
+
+/** For tools that look at subagents of the background, or stop them. */
+export interface AgentsInBackground {
+  readonly ids: readonly string[]
+  find(id: string): AgentInBackground | undefined
+}
+
+/** A subagent of the background, as it is now. */
+export interface AgentInBackground {
+  readonly id: string
+  readonly description: string
+  readonly isWorking: boolean
+  /** What it came to, or its newest words. */
+  readonly said: string
+  /** Calls back once it has ended. Gives the way to be called no more. */
+  onEnd(listener: () => void): () => void
+  /** Stops it. The loop tells of its end. */
+  stop(): Promise<void>
 }
 
 /** Invalid input says what is right: the message goes to the model. */
@@ -59,6 +96,8 @@ export interface Tool<Input = ToolInput> {
    * `rerun` for a tool that may safely run again; `tell` says to the model that the outcome is unknown. Read-only tools rerun unless said otherwise, others tell.
    */
   readonly onUnknownOutcome?: 'rerun' | 'tell'
+  /** It may ask a model (`ToolContext.ask`): its calls do not start while the message that makes them still streams. False unless said otherwise. */
+  readonly asksModel?: boolean
   /** A stricter check than the schema; may change the input (defaults). Throwing counts as invalid. */
   validate?(input: unknown): InputCheck<Input>
   /**
@@ -100,13 +139,24 @@ export interface ChildRun {
   readonly permissionMode?: string
   /** Rules for the child and those below it, in addition to all that hold for its parent. */
   readonly permissionUpdates?: readonly PermissionUpdate[]
-  /** Turns of the child; the parent's own limit when absent. */
+  /** Turns of the child; the parent's own limit when absent. Each limit of a child is within those of its parent. */
   readonly maxTurns?: number
+  /** US dollars that the child and those below it may cost. */
+  readonly maxBudgetUsd?: number
+  /** Tokens of the child and those below it, input and output. */
+  readonly maxTokens?: number
+  /** Active milliseconds that the child may take. */
+  readonly maxDurationMs?: number
+  /**
+   * The call is answered at once, and the agent works beside the run that started it; the model is told of its end (spec R-BACK-10).
+   * One that a subagent starts is waited for.
+   */
+  readonly background?: boolean
   /** Name of the kind of agent, for hooks and events. */
   readonly agentType?: string
   /** What it is to do, in a few words, for whoever watches. */
   readonly description?: string
-  /** Told before its result. */
+  /** Told before its result, or with the word that it works in the background. */
   readonly note?: string
 }
 

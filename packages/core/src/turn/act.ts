@@ -1,5 +1,6 @@
 import { after, type Eventually } from '../eventually.ts'
 import type { MessageContent, ToolUseBlock } from '../messages.ts'
+import { beginAgents } from './background-agents.ts'
 import { afterTools } from './after-tools.ts'
 import { runBatches } from './calls/batch.ts'
 import { openCallsOf } from '../open-calls.ts'
@@ -25,6 +26,7 @@ export function act(
   run.tools = phase
   return after(runBatches(run, phase), () => {
     enterResults(run, phase)
+    beginAgents(run)
     return afterTools(run, phase)
   })
 }

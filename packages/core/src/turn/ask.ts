@@ -103,7 +103,7 @@ class TurnRequest implements RequestPlan {
     return inputBoundOf(this.#run, model)
   }
 
-  heldBack(): HeldBack | undefined {
+  heldBack(): readonly HeldBack[] {
     return heldBackBy(this.#run)
   }
 

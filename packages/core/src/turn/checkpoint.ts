@@ -158,9 +158,9 @@ export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<bool
   const key = run.key(`inbox:${place}:${run.spent.request}`)
   const polled = run.ports.steps.control(key, () => {
     const messages = run.ports.inbox.takeMessages(place === 'end')
-    const tasks = endedTasks(run, place)
-    if (messages === undefined && tasks === undefined) return undefined
-    return { ...(messages !== undefined && { messages }), ...(tasks !== undefined && { tasks }) }
+    const ended = endedTasks(run, place)
+    if (messages === undefined && ended === undefined) return undefined
+    return { ...(messages !== undefined && { messages }), ...ended }
   })
   if (polled === undefined) return false
   return after(polled, (control) => applyInbox(run, control, place))
@@ -168,8 +168,8 @@ export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<bool
 
 function applyInbox(run: Run, control: Control | undefined, place: 'before_turn' | 'end'): boolean {
   if (control?.messages === undefined && control?.tasks === undefined) return false
-  const { messages = [], tasks } = control
-  if (tasks !== undefined) enterTasks(run, tasks, place)
+  const { messages = [] } = control
+  enterTasks(run, control, place)
   run.ports.inbox.enterTaken(messages)
   for (const message of messages) run.appendHandedIn(message)
   // New input counts as progress; what ends beside a turn is none.

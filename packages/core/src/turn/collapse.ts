@@ -1,14 +1,13 @@
-import { plus, type HeldBack } from '../budget/ledger.ts'
 import type { CollapseStage } from '../context/port.ts'
 import { usableSummary } from '../context/summary-text.ts'
 import { after, type Eventually } from '../eventually.ts'
 import { askModel, type Asked } from './request/ask-model.ts'
-import { worstCase } from './request/charge.ts'
-import { currentModel, outputCap } from './request/current-model.ts'
-import { inputBoundOf } from './request/input-bound.ts'
+import { restoreForAgent } from './request/charge.ts'
+import { currentModel } from './request/current-model.ts'
 import { problemOfQuestion, questionPlan } from './request/question.ts'
-import { enterBill, enterCharge, OpenBill, type Bill } from './request/questions.ts'
-import { heldBackBy } from './request/reserve.ts'
+import { OpenBill, type Bill } from './request/bill.ts'
+import { askerFor, enterBill, enterCharge } from './request/questions.ts'
+import { heldForNextRequest } from './request/reserve.ts'
 import type { Run } from './run.ts'
 import type { Staging } from './staging.ts'
 
@@ -79,7 +78,10 @@ class SummaryBeside implements Staging {
     return this.#record.then((record) =>
       after(
         this.#run.step<StagingRecord>(this.#name, () => record, composite),
-        ({ value }) => this.#enter(value),
+        ({ value, replayed }) => {
+          if (replayed) restoreForAgent(this.#run, value.charges)
+          return this.#enter(value)
+        },
       ),
     )
   }
@@ -107,20 +109,15 @@ async function ask(run: Run, stage: CollapseStage, name: string): Promise<Stagin
   if (problemOfQuestion(run, question) !== undefined) return span
   const model = question.model ?? currentModel(run)
   const plan = questionPlan(run, question, model, questionName(name, stage))
-  const heldBack = withNextRequest(run)
-  const asked = await askModel(run, { ...plan, isBeside: true, heldBack: () => heldBack }, bill.asker(`${name}/retry`))
+  // A summary that nobody waits for ends no run.
+  const heldBack = heldForNextRequest(run)
+  const asked = await askModel(
+    run,
+    { ...plan, isBeside: true, heldBack: () => heldBack },
+    askerFor(bill, `${name}/retry`),
+  )
   const summary = summaryOf(asked)
   return summary === undefined ? span : { ...span, summary }
-}
-
-/** It leaves room for the turn's own request: a summary that nobody waits for ends no run. */
-function withNextRequest(run: Run): HeldBack {
-  const model = currentModel(run)
-  const next = run.ports.ledger.limited
-    ? worstCase(run, model, inputBoundOf(run, model), outputCap(run, model))
-    : { nanos: 0, tokens: 0 }
-  const held = heldBackBy(run)
-  return (output) => (held === undefined ? next : plus(held(output), next))
 }
 
 /** Empty where it was asked for in vain: that is kept, so that no later turn pays for the same again. */

@@ -19,7 +19,9 @@ import { abortDraft, standingDraft } from './endings.ts'
 import type { Draft } from './outcome.ts'
 import type { RecordPosition } from './record-position.ts'
 import { estimateRequest, tokenRatioOf } from './request/estimate.ts'
-import { enterBill, Questions, type Bill } from './request/questions.ts'
+import type { Bill } from './request/bill.ts'
+import { restoreForAgent } from './request/charge.ts'
+import { enterBill, LiveBill, Questions } from './request/questions.ts'
 import { learnWindow } from './request/window.ts'
 import type { Run } from './run.ts'
 import { addHookMessages, runHooks, type HookRun } from './run-hooks.ts'
@@ -102,6 +104,7 @@ export function compactBy(run: Run, compaction: Compaction, call: CompactionCall
       ? after(
           run.step<CompactionRecord>(name, () => lostRecord, composite),
           ({ value }) => {
+            restoreForAgent(run, value.charges)
             enterBill(run, value)
             return value
           },
@@ -201,6 +204,8 @@ async function performed(
     name,
     limit: compactionRequests,
     who: 'A compaction',
+    bill: new LiveBill(run),
+    isBeside: false,
   })
   const ask: CompactionScope['ask'] = (request) => questions.ask(request)
   let left: AbortCause | undefined

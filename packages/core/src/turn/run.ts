@@ -10,7 +10,7 @@ import type { MessageContent } from '../messages.ts'
 import type { RunContext, RunPorts } from '../run-context.ts'
 import { copyOfProgress, type Lap, type RunEnd, type RunIdentity, type RunProgress, type RunState } from '../state.ts'
 import { contextWith } from '../settings/context-with.ts'
-import { inForceAfter, type RunChange } from '../settings/settings-change.ts'
+import { inForceAfter, type RunChange, type SettingsInForce } from '../settings/settings-change.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
 import { ExecutionContinuation } from '../stop/continuation.ts'
@@ -19,6 +19,7 @@ import type { StopSignals } from '../stop/signals.ts'
 import type { Terminal } from '../stop/terminal.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
 import { agentStateOf } from './agent-view.ts'
+import type { AgentsBeside } from './agents-beside.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { ContextEstimate } from './request/context-estimate.ts'
 import type { Staging } from './staging.ts'
@@ -58,6 +59,8 @@ export class Run {
   estimate: ContextEstimate | undefined
   /** How far images and documents were looked at. */
   mediaSeen: MediaSeen | undefined
+  /** Subagents that work in the background, in this process. */
+  agents: AgentsBeside | undefined
   /** What a process before this one left running was looked for. */
   hasLookedForTasks: boolean
   readonly #given: RunContext
@@ -85,6 +88,7 @@ export class Run {
     this.staging = undefined
     this.estimate = undefined
     this.mediaSeen = undefined
+    this.agents = undefined
     this.hasLookedForTasks = false
     // Whoever began it may begin another from the same state, at the same time.
     this.#transcript = start.transcript.fork()
@@ -99,6 +103,11 @@ export class Run {
   /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
   get context(): RunContext {
     return this.#context
+  }
+
+  /** As it was under other settings. */
+  contextUnder(settings: SettingsInForce | null): RunContext {
+    return contextWith(this.#given, settings)
   }
 
   /** The kind of subagent that this is; null for the main loop. */

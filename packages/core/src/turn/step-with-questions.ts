@@ -5,9 +5,11 @@ import { after, type Eventually } from '../eventually.ts'
 import { digestOf } from '../hash.ts'
 import type { CompactionReply } from '../context/port.ts'
 import type { StepResult } from '../steps/steps.ts'
+import { chargeOfStep, restoreForAgent } from './request/charge.ts'
 import { refusedQuestion } from './request/question.ts'
-import { enterBill, Questions, type Bill } from './request/questions.ts'
-import type { Run } from './run.ts'
+import type { Bill, OpenBill } from './request/bill.ts'
+import { enterBill, LiveBill, Questions } from './request/questions.ts'
+import type { Run, RunStepOptions } from './run.ts'
 
 /** Somebody who is called in a step and may ask a model. */
 export interface MayAsk<T> {
@@ -19,29 +21,50 @@ export interface MayAsk<T> {
 
 /** In the place of what it comes to: it asks, and that is no effect of one step. What it comes to is on record below. */
 type Asks = { readonly asks: true }
-type AskedRecord<T> = Bill & { readonly value: T }
+export type AskedRecord<T> = Bill & { readonly value: T }
+
+/** Where others may be called beside it: then nothing is entered in the run, and what its questions came to is in the bill, for later. */
+export interface BesideOthers<T> {
+  readonly options: RunStepOptions<T>
+  readonly bill: OpenBill
+}
 
 const asks: Asks = Object.freeze({ asks: true })
-const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
+/** Of the step that holds what it came to. */
+export const composite: RunStepOptions<never> & { readonly composite: true } = Object.freeze({
+  onUnfinished: 'rerun',
+  sync: 'none',
+  composite: true,
+} as const)
 
 /**
  * Calls somebody in a step. One who asks nothing is one step. With its first question that step ends, and says so; the questions are steps of their
  * own, and what it all came to is one more, a composite of theirs. A resume that finds only the first calls it again, with what it asked answered
  * from the record.
  */
-export function stepWithQuestions<T>(run: Run, name: string, who: MayAsk<T>): Eventually<StepResult<T>> {
+export function stepWithQuestions<T>(
+  run: Run,
+  name: string,
+  who: MayAsk<T>,
+  beside?: BesideOthers<T>,
+): Eventually<StepResult<T>> {
   let asking: Asking<T> | undefined
-  const step = run.step<T | Asks>(name, () => {
-    asking = new Asking(run, `${name}/asked`, who)
+  const effect = (): Eventually<T | Asks> => {
+    asking = new Asking(run, `${name}/asked`, who, beside?.bill)
     return asking.begin()
-  })
+  }
+  const step =
+    beside === undefined
+      ? run.step<T | Asks>(name, effect)
+      : // What an unfinished step means is of the first one alone: it has its value, or that it asks.
+        run.stepBeside<T | Asks>(name, effect, beside.options)
   return after(step, (begun) => {
     const { value } = begun
-    return isAsks(value) ? answered(run, name, who, begun, asking) : { ...begun, value }
+    return isAsks(value) ? answered(run, name, who, begun, { live: asking, bill: beside?.bill }) : { ...begun, value }
   })
 }
 
-function isAsks(value: unknown): value is Asks {
+export function isAsks(value: unknown): value is Asks {
   return typeof value === 'object' && value !== null && 'asks' in value && value.asks === true
 }
 
@@ -50,26 +73,31 @@ function answered<T>(
   name: string,
   who: MayAsk<T>,
   begun: StepResult<unknown>,
-  live: Asking<T> | undefined,
+  { live, bill }: { readonly live: Asking<T> | undefined; readonly bill: OpenBill | undefined },
 ): Eventually<StepResult<T>> {
   const whole = `${name}/asked`
   const { steps, isResumed } = run.ports
+  const step = bill === undefined ? run.step.bind(run) : run.stepBeside.bind(run)
   const ended = (end: StepResult<AskedRecord<T>>): StepResult<T> => ({
     value: end.value.value,
     replayed: end.replayed,
     at: begun.at,
     durationMs: end.at + end.durationMs - begun.at,
   })
-  const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who)).end()
+  const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who, bill)).end()
   // What is on record is not called. Nor is it in a replay that is no resume: where the record ends, the driver says so.
   if (steps.peek(run.key(whole)) === 'done' || (live === undefined && !isResumed))
-    return after(run.step<AskedRecord<T>>(whole, called, composite), (end) => {
-      if (end.replayed) enterBill(run, end.value)
+    return after(step<AskedRecord<T>>(whole, called, composite), (end) => {
+      if (end.replayed) {
+        restoreForAgent(run, end.value.charges)
+        if (bill === undefined) enterBill(run, end.value)
+        else bill.addAll(end.value)
+      }
       return ended(end)
     })
   return called().then((record) =>
     after(
-      run.step<AskedRecord<T>>(whole, () => record, composite),
+      step<AskedRecord<T>>(whole, () => record, composite),
       ended,
     ),
   )
@@ -77,6 +105,9 @@ function answered<T>(
 
 /** Somebody who was called, until it ends. A1: what it asks is asked once its first step is on record. A2: what it asks after its end is refused. */
 class Asking<T> {
+  readonly #run: Run
+  readonly #name: string
+  readonly #bill: OpenBill
   readonly #who: MayAsk<T>
   readonly #questions: Questions
   readonly #names = new Map<string, number>()
@@ -87,7 +118,10 @@ class Asking<T> {
   #hasAsked = false
   #isOver = false
 
-  constructor(run: Run, name: string, who: MayAsk<T>) {
+  constructor(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined) {
+    this.#run = run
+    this.#name = name
+    this.#bill = bill ?? new LiveBill(run)
     this.#who = who
     this.#opened = new Promise((resolve) => {
       this.#open = resolve
@@ -96,13 +130,15 @@ class Asking<T> {
       run,
       name,
       limit: hookQuestions,
-      who: 'A hook',
+      who: bill === undefined ? 'A hook' : 'A tool',
+      bill: this.#bill,
+      isBeside: bill !== undefined,
     })
   }
 
   /** For a resume: its first step is on record. */
-  static again<T>(run: Run, name: string, who: MayAsk<T>): Asking<T> {
-    const asking = new Asking(run, name, who)
+  static again<T>(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined): Asking<T> {
+    const asking = new Asking(run, name, who, bill)
     asking.#hasAsked = true
     void asking.begin()
     return asking
@@ -136,6 +172,13 @@ class Asking<T> {
     const value = await this.#questions.until(working)
     this.#isOver = true
     const { aborted, bill } = this.#questions
+    // What it asked before a crash, and not again, is paid all the same.
+    const { steps, isResumed } = this.#run.ports
+    if (isResumed) {
+      const abandoned = steps.abandon(this.#run.key(`${this.#name}/`)).flatMap(chargeOfStep)
+      restoreForAgent(this.#run, abandoned)
+      for (const charge of abandoned) this.#bill.charge(charge)
+    }
     const { charges, told } = bill
     return { value: aborted === undefined ? value : this.#who.cut(value, aborted), charges, told }
   }

@@ -81,8 +81,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
     } else open.push(record)
   }
   // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
-  if (open.some(({ type }) => type === 'result' || type === 'intent'))
-    close([], false, told.turnBegins && open.some(isAsked))
+  if (open.some((record) => 'key' in record)) close([], false, told.turnBegins && open.some(isAsked))
   return { turns, ending: null, limits: limitsInForce(records), carried }
 }
 
@@ -107,10 +106,9 @@ function turnOf(
   const { requests, calls, steps } = recordedSteps(records)
   const endMs = Math.max(0, lastMomentOf(records) - beganAt)
   const endOfCall = ({ scope, id }: RecordedCall): number => {
-    const suffix = `:${id}`
-    const step = steps.find(
-      (each) => each.scope === scope && each.name.startsWith('tool:') && each.name.endsWith(suffix),
-    )
+    const ofCall = (end: string): RecordedStep | undefined =>
+      steps.find((each) => each.scope === scope && each.name.startsWith('tool:') && each.name.endsWith(`:${id}${end}`))
+    const step = ofCall('/asked') ?? ofCall('')
     return step === undefined ? endMs : endOf(step, beganAt)
   }
   return {
@@ -138,6 +136,14 @@ function hashOf(added: readonly TranscriptEntry[]): number | null {
       else if (isToolResult(block)) results.set(block.tool_use_id, block)
     }
   }
+  return hashOfTurn(calls, results)
+}
+
+/** The same for calls and their results, by the ids of the calls. */
+export function hashOfTurn(
+  calls: readonly ToolUseBlock[],
+  results: ReadonlyMap<string, ToolResultBlock>,
+): number | null {
   if (calls.length === 0 || results.size === 0) return null
   const empty = (id: string): ToolResultBlock => ({ type: 'tool_result', tool_use_id: id, content: '' })
   return turnHash(

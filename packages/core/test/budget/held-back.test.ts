@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, LoopOptions, ModelRequest } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { calls, dollarATokenPrices as prices, reader, run, type Given } from '../support/harness.ts'
+import { calls, dollarATokenPrices as prices, reader, resultTexts, run, type Given } from '../support/harness.ts'
 
 const agent: AgentTool = {
   name: 'Agent',
@@ -44,6 +44,16 @@ describe('a subagent leaves what the last answer of its parent costs', () => {
 
   test('also beside others', async () => {
     expect(await ending(3, { maxBudgetUsd: 60_000 })).toEqual(['max_budget_usd', 'wrap_up', 'none', true])
+  })
+
+  test('on the ledger of its parent, and not from a limit of its own (spec R-BACK-12a)', async () => {
+    const limited: AgentTool = { ...agent, spawn: () => ({ prompt: 'sub', maxTokens: 12_000 }) }
+    const reply = ({ messages }: ModelRequest) =>
+      messages[0]?.content === 'sub' ? 'found' : messages.length === 1 ? calls('Agent') : 'done'
+    const model = scriptedModel(reply, { maxOutputTokens: 10_000 })
+    // What the last answer would take as its input is more than the agent may use.
+    const given = { model, tools: [limited], wrapUp: true, maxTokens: 900_000, system: 'x'.repeat(9_000) }
+    expect(resultTexts(await run([], given))).toEqual(['found'])
   })
 
   test('and nothing where no last answer is wanted', async () => {

@@ -403,6 +403,14 @@ describe('an agent', () => {
     expect(told).toEqual(['abandoned'])
   })
 
+  test('heeds the signal of the agent beside the one it is given', async () => {
+    const model = scriptedModel(['Done.', 'Done.'])
+    const agent = AgentBuilder.base({ model, signal: AbortSignal.abort() }).build()
+    const state = await agent.execute(asked(), { signal: new AbortController().signal })
+    expect([state.stopReason(), model.requests.length]).toEqual(['user_requested', 0])
+    await expect(agent.execute(asked(), { signal: 5 as never })).rejects.toThrow('signal must be an AbortSignal')
+  })
+
   test('heeds the signal it is given, and tells its events', async () => {
     const events: LoopEvent['type'][] = []
     const state = await base(['x'])

@@ -80,12 +80,79 @@ describe('an answer that does not fit', () => {
     expect(JSON.stringify(model.requests.at(-1)?.messages).length).toBeLessThan(5 * 4_300)
   })
 
+  test.each([
+    ['in one code fence, of whatever language', '```JSON\r\n{"bugs":1}\r\n```\n', true],
+    ['in a fence whose end follows at once', '```\n{"bugs":1}```', true],
+    ['with a fence within', '```json\n{"bugs":1,"where":"```\\n```"}\n```', true],
+    ['with a byte order mark', '\uFEFF{"bugs":1}', true],
+    ['in two fences', '```\n{"bugs":1}\n```\n```\n{"bugs":2}\n```', false],
+    ['in a fence that is cut', '```json\n{"bugs":1}', false],
+    ['with words before it', 'Here:\n```json\n{"bugs":1}\n```', false],
+    ['that is a fence alone', '```', false],
+  ])('or does: one %s', (_what, answer, fits) => {
+    expect(outputSchema(report).check(answer).fits).toBe(fits)
+  })
+
+  // What takes quadratic time or more here does not end before the test does.
+  test.each([
+    ['line ends in a fence', `\`\`\`json\n${'\n'.repeat(1_000_000)}`],
+    ['lines of white space in a fence', `\`\`\`json\n${'\n '.repeat(1_000_000)}x`],
+    ['white space', ' '.repeat(1_000_000)],
+  ])('and is a million of %s, is read at once', (_what, answer) => {
+    expect(outputSchema(report).check(answer)).toMatchObject({ fits: false })
+  })
+
   test('because it is too deep to be checked is one that does not fit, and the run goes on', async () => {
     const deeper = (value: unknown): number => (Array.isArray(value) ? 1 + deeper(value[0]) : 0)
     const output = outputThatFits({}, (value) => ({ fits: true, value: deeper(value) }))
     const depth = 100_000
     const { result } = await asked(['['.repeat(depth) + ']'.repeat(depth), '[[]]'], output)
     expect(result?.structured_output).toBe(2)
+  })
+})
+
+describe('a schema that keeps to no type (R-OUT-5a)', () => {
+  const saying = (validate: () => unknown) =>
+    outputSchema({ '~standard': { version: 1, vendor: 'own', validate } } as unknown as StandardSchema, {
+      jsonSchema: {},
+    }).check('{}')
+
+  test.each<[what: string, validate: () => unknown, message: string]>([
+    ['throws', () => new URL('nowhere'), 'its check failed: Invalid URL'],
+    ['gives nothing', () => undefined, 'its check failed: The schema (own) gave no result: { value } or { issues }'],
+    ['gives issues that are no list', () => ({ issues: { message: 'too small' } }), 'too small'],
+    ['gives an issue without a message', () => ({ issues: [{}, null] }), 'the input does not fit'],
+    ['gives a path that is none', () => ({ issues: [{ message: 'too small', path: null }] }), 'too small'],
+    [
+      'gives a path of anything',
+      () => ({ issues: [{ message: 'no', path: ['a', { key: 1 }, Symbol('b'), null] }] }),
+      'a[1].Symbol(b).null: no',
+    ],
+  ])('says that the answer does not fit where it %s', (_what, validate, message) => {
+    expect(saying(validate)).toEqual({ fits: false, message: expect.stringContaining(message) })
+  })
+
+  test('fits where its issues are null', () => {
+    expect(saying(() => ({ value: 7, issues: null }))).toEqual({ fits: true, value: 7 })
+  })
+
+  test('and a transformation that throws costs an answer, and not the run', async () => {
+    const host = v.pipe(
+      v.string(),
+      v.transform((at) => new URL(at).host),
+    )
+    const output = outputSchema(v.object({ at: host }), { jsonSchema: { type: 'object' } })
+    const { result } = await asked(['{"at":"here"}', '{"at":"https://example.com/"}'], output)
+    expect([result?.terminal_reason, result?.structured_output]).toEqual(['completed', { at: 'example.com' }])
+  })
+
+  test('of zod, which answers with a promise then, ends the run and says what it may be', async () => {
+    const output = outputSchema(z.object({ at: z.string().transform((at) => new URL(at).host) }))
+    const { terminal } = await run(['{"at":"here"}'], { output })
+    expect([terminal.reason, terminal.signal.message]).toEqual([
+      'error',
+      expect.stringContaining('it checks asynchronously, or a transformation of it threw'),
+    ])
   })
 })
 
@@ -129,7 +196,7 @@ describe('a schema that no answer can be held against', () => {
     const output = outputSchema(z.object({ bugs: z.int().refine(async (count) => count >= 0) }))
     const { terminal, model } = await run(['{"bugs":1}', '{"bugs":1}'], { output })
     expect([terminal.reason, model.requests.length]).toEqual(['error', 1])
-    expect(terminal.signal.message).toContain('The output schema checks asynchronously, which no answer is waited for.')
+    expect(terminal.signal.message).toContain('The output schema gave a promise, which is not waited for')
   })
 
   test('because it says something else the second time leaves a result all the same', async () => {

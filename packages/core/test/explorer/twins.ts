@@ -164,6 +164,7 @@ function inTurns(inner: Steps): Steps {
       )
     },
     scope: (name) => inTurns(inner.scope(name)),
+    beside: (name, prefix) => inTurns(inner.beside(name, prefix)),
     lap: (lap) => inner.lap(lap),
     control: (key, poll) => inner.control(key, poll),
     async sleep(key, ms, options) {

@@ -9,6 +9,7 @@ import {
   type SdkMessage,
   type StepRecord,
   type Tool,
+  type TranscriptEntry,
 } from '../../src/index.ts'
 import type { Background, TaskEnded, TaskLeft } from '../../src/adapters/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
@@ -112,13 +113,15 @@ describe('the end of what a tool started', () => {
     const { background, start, state } = processWith()
     const asks = reader('Ask', () => {
       const tasks = [{ type: 'ended', id: 'a', status: 'failed', summary: 'it failed' }] as const
-      background.told(['a'])
       state.set('a', tasks[0])
       return { content: 'it failed', tasks }
     })
     const script = (_: unknown, index: number): ScriptedReply =>
-      index === 0 ? starts('a') : index === 1 ? calls('Ask') : 'done'
-    expect(said(await run(script, { tools: [start, asks], background }))).toEqual([])
+      index === 0 ? starts('a') : index === 1 ? calls('Ask', 'Ask') : 'done'
+    const ended = await run(script, { tools: [start, asks], background })
+    expect(said(ended)).toEqual([])
+    const notes = [...ended.state.transcript].flatMap((entry) => (entry.kind === 'user' ? (entry.tasks ?? []) : []))
+    expect(notes.map(({ type }) => type)).toEqual(['started', 'ended'])
   })
 
   test('news that are none are passed over', async () => {
@@ -257,6 +260,69 @@ describe('what goes on when a run does not end by itself', () => {
     const ended = await going.end()
     expect(said(ended)).toEqual([['loop', `[a] task a ended.\n${inFull}`]])
     expect([ended.terminal.reason, ended.model.requests.length]).toEqual(['completed', 5])
+  })
+
+  const agentOf = (...tools: readonly string[]): AgentTool => ({
+    name: 'Helper', description: 'helps', inputSchema: { type: 'object' }, readOnly: false,
+    spawn: () => ({ prompt: 'help', tools }),
+  }) // prettier-ignore
+  const notesIn = (ended: { readonly state: { readonly transcript: Iterable<TranscriptEntry> } }) =>
+    [...ended.state.transcript].flatMap((entry) =>
+      entry.kind === 'user' || entry.kind === 'attachment'
+        ? (entry.tasks ?? []).map(({ type, id, callId }) => [type, id, callId])
+        : [],
+    )
+
+  test('what a subagent started stands in the transcript of the main loop, and a later process tells that it is lost', async () => {
+    const { background, start } = processWith({ atEnd: 'keep' })
+    const script = [calls('Helper'), calls('Helper'), starts('a'), 'it runs', 'so it does', 'done']
+    const tools = [start, agentOf('Helper', 'Start')]
+    const one = await run(script, { tools, background })
+    expect(notesIn(one)).toEqual([
+      ['started', 'a', 'call_2_0'],
+      ['left', 'a', 'call_2_0'],
+    ])
+    const { transcript } = one.state
+    const two = await run(
+      ['hello'],
+      { tools, background: processWith().background },
+      { prompt: 'and?', transcript, runId: 'run2' },
+    )
+    expect(said(two)).toEqual([['loop', expect.stringContaining('[a] a (task a) was left running')]])
+  })
+
+  test('what a subagent started is one line of the SDK message format', async () => {
+    const { background, start, end } = processWith()
+    const script = (_: unknown, index: number): ScriptedReply =>
+      index === 0 ? calls('Helper') : index === 1 ? starts('a') : { text: 'done', before: () => end('a') }
+    const { engine } = engineOf(script, { tools: [start, agentOf('Start')], background })
+    const about: unknown[] = []
+    for await (const message of engine.submit('go'))
+      if (message.type === 'system' && 'task_id' in message && message.task_id === 'a') about.push(message.subtype)
+    expect(about).toEqual(['task_started', 'task_notification'])
+  })
+
+  test('what a subagent started that cannot be started again is told as lost', async () => {
+    const made = processWith()
+    const script = [calls('Helper'), starts('a'), 'it runs', 'done']
+    const options = {
+      model: scriptedModel(script),
+      clock: createFakeClock({ autoAdvance: true }),
+      tools: [made.start, agentOf('Start')],
+      background: made.background,
+    }
+    const records = await killedAfter(9, options)
+    expect(JSON.stringify(records)).toContain('"type":"started"')
+    const other = processWith()
+    const after = { ...options, model: scriptedModel(['I see.']), tools: [other.start], background: other.background }
+    const { terminal, state } = await resume(records, after).loop.ended
+    expect([terminal.reason, notesIn({ state })]).toEqual([
+      'completed',
+      [
+        ['started', 'a', 'call_0_0'],
+        ['ended', 'a', 'call_0_0'],
+      ],
+    ])
   })
 
   test('a new message takes the place of the run: what goes on does, and the new run hears of it', async () => {

@@ -182,17 +182,17 @@ describe('a subagent', () => {
     const permissions = {
       modes: ['closed'],
       denies: () => undefined,
-      decide: ({ call, mode, learned }: PermissionRequest) => {
-        judged.push([call.name, mode, learned])
+      decide: ({ call, mode, learned, agentId }: PermissionRequest) => {
+        judged.push([call.name, mode, learned, agentId])
         return { behavior: 'allow' } as const
       },
     }
     const looking = byPrompt({ go: [asks('a'), calls('Look'), 'done'], a: [calls('Look'), 'found'] })
     await run(looking, { tools: [strict, reader('Look')], permissions })
     expect(judged).toEqual([
-      ['Agent', undefined, undefined],
-      ['Look', 'closed', [rule]],
-      ['Look', undefined, undefined],
+      ['Agent', undefined, undefined, undefined],
+      ['Look', 'closed', [rule], expect.stringMatching(/agent:1:0:/)],
+      ['Look', undefined, undefined, undefined],
     ])
   })
 

@@ -119,6 +119,16 @@ describe('a Standard Schema', () => {
     expect(told).toBe(`Invalid input for Read: ${[...places, 'and 10 more'].join('; ')}.`)
   })
 
+  test('that says a lot of an input is told in part (R-TOOL-12)', async () => {
+    const issues = Array.from({ length: 100 }, () => ({ message: 'x'.repeat(100_000) }))
+    const wordy = { ...custom, validate: () => ({ issues }) }
+    const [told] = await answers(
+      tool({ ...named, input: { '~standard': wordy }, inputSchema: path, execute: () => 'done' }),
+      { path: 'a' },
+    )
+    expect(told).toBe(`Invalid input for Read: ${'x'.repeat(4_000)}.`)
+  })
+
   test('that checks asynchronously makes a call invalid and says why', async () => {
     const input = z.object({ path: z.string().refine(async (at) => at !== '/') })
     const rejecting = { ...custom, validate: () => Promise.reject(new Error('unheard')) }
@@ -127,7 +137,7 @@ describe('a Standard Schema', () => {
       tool({ ...named, input: { '~standard': rejecting }, inputSchema: path, execute: () => 'done' }),
     ]) {
       expect(await answers(read, { path: 'a' })).toEqual([
-        'Invalid input for Read: its schema checks asynchronously, which this loop does not wait for; no input can be valid.',
+        'Invalid input for Read: its schema gave a promise, which is not waited for: it checks asynchronously, or a transformation of it threw (zod answers with a promise then).',
       ])
     }
   })

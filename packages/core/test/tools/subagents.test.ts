@@ -164,6 +164,18 @@ describe('a subagent', () => {
     expect(inner.map(({ reason, signal }) => [reason, signal.context['cause']])).toEqual([['aborted_tools', 'parent']])
   })
 
+  test('R-SUB-6: that was aborted with its parent leaves its last words to whoever goes on', async () => {
+    const script = byPrompt({ go: [calls(spawnCall('sub'))], sub: [{ text: 'It is in a.ts:7.', ...calls('Hang') }] })
+    const going = begin(script, { tools: [agent(), hanging('Hang')] })
+    await until(() => going.events.some((event) => event.type === 'agent' && event.event.type === 'tool_start'))
+    going.loop.abort()
+    expect(resultTexts(await going.end())).toEqual([
+      expect.stringMatching(
+        /^The agent was stopped before it was done \(.+\)\. Its last words were:\n\nIt is in a\.ts:7\.$/,
+      ),
+    ])
+  })
+
   test.each([
     ['user', 'aborted_tools', 'aborted_tools'],
     ['interrupt', 'aborted_tools', 'aborted_tools'],
@@ -183,10 +195,15 @@ describe('a subagent', () => {
   })
 
   test('that is cut by the time limit of its parent ends by that limit too', async () => {
-    const { terminal, events } = await run(byPrompt({ go: [calls(spawnCall('sub'))], sub: [{ hang: true }] }), {
+    const result = await run(byPrompt({ go: [calls(spawnCall('sub'))], sub: [{ hang: true }] }), {
       tools: [agent()],
       maxDurationMs: 5_000,
     })
+    const { terminal, events } = result
+    // It had said nothing, and no person interrupted it.
+    expect(resultTexts(result)).toEqual([
+      'The agent was stopped before it was done (time_limit: Time limit reached: 5.0/5.0 s).',
+    ])
     expect([terminal.reason, terminal.durationMs]).toEqual(['time_limit', 5_000])
     expect(endOf(innerEvents(events)).map(({ signal }) => signal.toJSON())).toEqual([
       {
@@ -244,6 +261,9 @@ describe('a subagent', () => {
     const { terminal, events } = await run(script, { clock, tools: [agent(undefined, { concurrencySafe: true })] })
     expect([terminal.reason, terminal.durationMs]).toEqual(['completed', 5_000])
     expect(endOf(innerEvents(events)).map(({ durationMs }) => durationMs)).toEqual([1_000, 3_000, 5_000])
+    // What is told of each call is the time of its agent.
+    const callTimes = events.flatMap((event) => (event.type === 'tool_end' ? [event.durationMs] : []))
+    expect(callTimes).toEqual([3_000, 5_000, 1_000])
   })
 
   test('only so many may be started in a run', async () => {

@@ -3,6 +3,8 @@ import { open } from 'node:fs/promises'
 /** Longer ones are not read: a text of JavaScript cannot hold them. */
 const longestLine = 256 * 1024 * 1024
 const chunkSize = 1024 * 1024
+/** The first lines tell whose file it is, and many ask for no more. */
+const firstSize = 32 * 1024
 
 /** What is told of the lines of a file. */
 export interface ReadLines {
@@ -30,7 +32,7 @@ export async function eachLine(path: string, take: (line: string) => boolean | v
       return text === '' || take(text) !== false
     }
     for (;;) {
-      const { bytesRead } = await file.read(chunk, 0, chunkSize, null)
+      const { bytesRead } = await file.read(chunk, 0, bytes === 0 ? firstSize : chunkSize, null)
       if (bytesRead === 0) break
       bytes += bytesRead
       let start = 0

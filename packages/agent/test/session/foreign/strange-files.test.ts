@@ -1,8 +1,17 @@
-// Holds R-FOR-2 and R-FOR-6 for files that nobody foresaw: nothing throws, and what is sent is what the API takes.
+// Holds R-FOR-2, R-FOR-6 and R-FOR-10 for files that nobody foresaw: nothing throws, what is sent is what the API takes, and limits see the same without
+// records.
 import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
 import { HaltingError } from '@halting/core'
-import { accountOf, foldSession, recordsOfForeign, trajectoryOf, whatIf } from '@halting/core/steps'
+import {
+  accountOf,
+  foldSession,
+  recordsOfForeign,
+  trajectoryOf,
+  trajectoryOfForeign,
+  whatIf,
+} from '@halting/core/steps'
 import { transcriptProblems } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { readForeignSession } from '../../../src/session/foreign/read-foreign.ts'
@@ -23,7 +32,9 @@ async function problemsOf(content: string | Uint8Array): Promise<readonly string
     })
     if (session === undefined) continue
     for (const run of session.runs) {
-      const { records } = recordsOfForeign(run, prices)
+      const { records, unpriced } = recordsOfForeign(run, prices)
+      const [made, expected] = [trajectoryOfForeign(run, prices), { trajectory: trajectoryOf(records), unpriced }]
+      if (!isDeepStrictEqual(made, expected)) problems.push(`${JSON.stringify(made)}, not ${JSON.stringify(expected)}`)
       const { totals } = accountOf(records)
       if (Object.values(totals).some((figure) => !(figure >= 0 && figure < Infinity)))
         problems.push(JSON.stringify(totals))

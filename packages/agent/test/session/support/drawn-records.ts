@@ -165,6 +165,19 @@ export const record: fc.Arbitrary<StepRecord> = fc.oneof(
     added: list,
     spent: figures,
   })),
+  // A stage after an earlier run: it may begin and end anywhere.
+  fc.tuple(fc.constantFrom('began', 'ended'), text, data).map(([phase, name, details]) => ({
+    type: 'stage',
+    stage: {
+      phase,
+      id: `run1/after/${name}`,
+      runId: 'run1',
+      name,
+      costUsd: 0.5,
+      most: { nanos: 1, tokens: 1 },
+      details,
+    },
+  })),
 ) as fc.Arbitrary<StepRecord>
 
 /** Half of the entries hold what replies and results of records before them hold, as those of a run do: the same values. */

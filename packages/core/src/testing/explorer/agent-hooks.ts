@@ -1,3 +1,4 @@
+import { backgroundScenarios } from './background-scenarios.ts'
 import type { Scenario } from './world.ts'
 
 /** Hooks that look at subagents and at nothing else. */
@@ -27,4 +28,4 @@ const agentsOfAgents: Scenario = {
   options: { maxSubagentDepth: 2, maxSubagents: 5 },
 }
 
-export const agentScenarios: readonly Scenario[] = [agentHooks, agentsOfAgents]
+export const agentScenarios: readonly Scenario[] = [agentHooks, agentsOfAgents, ...backgroundScenarios]

@@ -3,6 +3,7 @@ import { CallableHook } from '../../hooks/hook.ts'
 import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { AskModel } from '../../hooks/questions.ts'
 import type { StopHook } from '../../hooks/stop-hooks.ts'
+import type { AnyTool } from '../../tools/tool.ts'
 import type { ReplyKind } from './replies.ts'
 import type { Scenario } from './world.ts'
 
@@ -44,7 +45,21 @@ const askingAtEnd = (of: 'run' | 'agents'): StopHook => ({
   },
 })
 
-/** Hooks, stop hooks and permission rules that ask a model: paid once, whenever the process ends. */
+/** Tools that ask beside each other, and say what came of it. */
+const askingTools: readonly AnyTool[] = [
+  {
+    name: 'Read',
+    description: '',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    asksModel: true,
+    async execute(_input, { ask, callId }) {
+      return ask !== undefined && (await mayGoOn(ask, callId)) ? 'answered' : 'the page itself'
+    },
+  },
+]
+
+/** Hooks, stop hooks, tools and permission rules that ask a model: paid once, whenever the process ends. */
 export const askingScenarios: readonly Scenario[] = [
   {
     name: 'hooks that ask a model',
@@ -79,5 +94,39 @@ export const askingScenarios: readonly Scenario[] = [
     depth: 1,
     deviations: 1,
     options: { hooks: [asking('beforeAgent', 'beforeToolUse')], stopHooks: [askingAtEnd('agents')] },
+  },
+  {
+    name: 'tools that ask a model',
+    replies: ['read', 'text'],
+    closings: verdicts,
+    depth: 1,
+    deviations: 1,
+    options: { tools: askingTools },
+  },
+  {
+    name: 'tools that ask a model beside each other',
+    replies: ['reads', 'text'],
+    // An abort finds each of them wherever it is: what they come to is not the same after a kill.
+    closings: verdicts.filter((verdict) => verdict !== 'hang'),
+    depth: 1,
+    deviations: 1,
+    options: { tools: askingTools },
+  },
+  {
+    name: 'tools that ask a model, on a small budget',
+    replies: ['read', 'text'],
+    closings: ['text', 'error overloaded'],
+    depth: 2,
+    deviations: 1,
+    options: { maxBudgetUsd: 0.08, tools: askingTools },
+  },
+  {
+    name: 'tools that ask a model, with aborts at every await',
+    replies: ['read', 'text'],
+    closings: ['text'],
+    aborts: ['user'],
+    depth: 1,
+    deviations: 1,
+    options: { tools: askingTools },
   },
 ]

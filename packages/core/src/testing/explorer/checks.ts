@@ -17,7 +17,7 @@ import {
   assertMessages,
   assertSame,
   assertShown,
-  assertTold,
+  assertToldLast,
   eventsOfAgents,
   fail,
   isLive,
@@ -167,7 +167,7 @@ export async function checkReplay(walked: Walked, options: LoopOptions, where = 
   assertSame(terminalOf(replayed.terminal), terminalOf(terminal), `${where}: the terminal of its replay`)
   const events = replayed.events.filter((event) => !isLive(event))
   // A resume tells what came since the last lap; a replay tells all.
-  assertTold(events.slice(events.length - told.length), told, `${where}: the events of its replay`)
+  assertToldLast(events, told, `${where}: the events of its replay`)
   assertMessages(messagesOf(events), state.transcript.since(0), `${where}: its replay`)
 }
 

@@ -16,6 +16,9 @@ export type ReplyKind =
   | 'invalid input'
   | 'task'
   | 'task read task'
+  | 'beside'
+  | 'beside start'
+  | 'stop beside'
   | 'text'
   | 'long text'
   | 'empty'
@@ -90,6 +93,12 @@ export async function replyOf(kind: ReplyKind, place: Place): Promise<ModelReply
       return answer(place, ['Task', 'Task'])
     case 'task read task':
       return answer(place, ['Task', 'Read', 'Task'])
+    case 'beside':
+      return answer(place, ['Beside', 'Beside'])
+    case 'beside start':
+      return answer(place, ['Beside', 'Start'])
+    case 'stop beside':
+      return answer(place, ['Beside', 'Stop'])
     case 'text':
       return answer(place, [], 'end_turn')
     case 'long text': {

@@ -26,6 +26,28 @@ export function assertTold(actual: readonly LoopEvent[], expected: readonly Loop
   }
 }
 
+/** What agents of the background told, each by its call, and what the others did. */
+function apart(events: readonly LoopEvent[]): {
+  readonly main: readonly LoopEvent[]
+  readonly beside: ReadonlyMap<string, readonly LoopEvent[]>
+} {
+  const main: LoopEvent[] = []
+  const beside = new Map<string, LoopEvent[]>()
+  for (const event of events) {
+    if (event.type !== 'agent' || event.inBackground !== true) main.push(event)
+    else beside.set(event.callId, [...(beside.get(event.callId) ?? []), event])
+  }
+  return { main, beside }
+}
+
+/** The last of what a whole run told is what a part of it told; an agent of the background tells all of its own in each part that it works in. */
+export function assertToldLast(whole: readonly LoopEvent[], part: readonly LoopEvent[], what: string): void {
+  const [of, told] = [apart(whole), apart(part)]
+  assertTold(of.main.slice(of.main.length - told.main.length), told.main, what)
+  for (const [callId, events] of told.beside)
+    assertTold(of.beside.get(callId) ?? [], events, `${what}, agent ${callId} of the background`)
+}
+
 function inOrder(events: readonly LoopEvent[]): readonly LoopEvent[] {
   const ordered: LoopEvent[] = []
   const agents = new Map<string, AgentEvent[]>()

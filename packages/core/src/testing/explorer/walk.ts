@@ -29,7 +29,7 @@ import type { Path } from './choices.ts'
 import type { Kills } from './kills.ts'
 import type { OtherProgram } from './other-programs.ts'
 import { createSnapshots, noSnapshots } from './snapshots.ts'
-import { assertMessages, assertSame, assertTold, fail, isLive, messagesOf } from './told.ts'
+import { assertMessages, assertSame, assertToldLast, fail, isLive, messagesOf } from './told.ts'
 import { createWorld, type HandedIn, type HandedInBefore, type Scenario, type World } from './world.ts'
 
 export interface PathReport {
@@ -149,13 +149,22 @@ async function goOn(
   }
   const ledger = ledgerOf(settingsOf(world.options))
   ledger.restore(folded.spent.settled, folded.spent.unknown)
-  const steps = createMemorySteps({ past: folded.past, replay: folded.replay, clock: world.clock })
+  const steps = createMemorySteps({
+    past: folded.past,
+    replay: folded.replay,
+    agents: folded.agents,
+    clock: world.clock,
+  })
   const walked = await walk(world, folded.state, { steps, ledger, resumed: true, recordedUntil: folded.recordedUntil })
   checkRun(walked, world, where)
   checkEffects(onRecord, walked.effects, where)
   checkOpenFigures(onRecord, where)
-  // What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
-  return { walked, world, hasSameFuture: inbox.waiting.length === 0 && openIntents(onRecord) === 0 }
+  // What works beside the main loop may have come further or less far when that goes on. What waits in the inbox may be taken earlier now, an abort may be lost with the process, and an unknown outcome is told as such: only then may the end be another.
+  return {
+    walked,
+    world,
+    hasSameFuture: scenario.background === undefined && inbox.waiting.length === 0 && openIntents(onRecord) === 0,
+  }
 }
 
 /** The same program comes to the same. */
@@ -225,7 +234,7 @@ function isSame(records: readonly StepRecord[], lines: readonly string[], from: 
 
 /** A resume that came to the same record told the same, from its open turn on. */
 function checkTold(resumed: Walked, whole: Walked, where: string): void {
-  assertTold(resumed.events, whole.events.slice(whole.events.length - resumed.events.length), `${where}: the events`)
+  assertToldLast(whole.events, resumed.events, `${where}: the events`)
 }
 
 const nothingHandedIn: HandedInBefore = { labels: new Set(), waiting: [], idsTaken: [] }
@@ -345,6 +354,7 @@ function withMoments(inner: Steps, moments: Moments): Steps {
       })
     },
     scope: (name) => withMoments(inner.scope(name), moments),
+    beside: (name, prefix) => withMoments(inner.beside(name, prefix), moments),
     lap(lap) {
       world.snapshots.freeze(lap)
       laps.push(lap)

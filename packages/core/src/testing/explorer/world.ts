@@ -1,3 +1,4 @@
+import type { Background } from '../../background.ts'
 import type { Prices } from '../../budget/prices.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { noProgress } from '../../guards/no-progress.ts'
@@ -26,6 +27,7 @@ import {
   type Asked,
   type HookAnswers,
 } from './answers.ts'
+import { toolsOfBackground, VirtualCommands } from './background-world.ts'
 import type { Choices } from './choices.ts'
 import { garbage } from './garbage.ts'
 import type { OtherProgram } from './other-programs.ts'
@@ -86,6 +88,8 @@ export interface Scenario {
   readonly oddApprovals?: { readonly [name: string]: Json }
   /** Programs that may go on with the run after a kill. */
   readonly otherPrograms?: { readonly [name: string]: OtherProgram }
+  /** There is work in the background, and this is done with it at the end. */
+  readonly background?: Background['atEnd']
   /** Deviations of a path. */
   readonly deviations: number
 }
@@ -225,10 +229,12 @@ export function createWorld(
     ...(scenario.noProgress === true ? [noProgress()] : []),
     ...(scenario.guards === true ? [guardOf(asked)] : []),
   ]
+  const commands = scenario.background === undefined ? undefined : new VirtualCommands(time, scenario.background)
   const plainOptions: LoopOptions = {
     model: model('primary'),
     ...(scenario.fallback === true ? { fallbackModel: model('fallback') } : {}),
-    tools: toolsOf(asked, effects),
+    tools: toolsOf(asked, effects, commands),
+    ...(commands !== undefined && { background: commands }),
     prices: explorerPrices,
     graceMs: 0,
     maxRetries: 3,
@@ -326,7 +332,11 @@ function requestNumber(key: string): number {
 /** Reading calls of one message end in another order than they began. */
 const readingMs = [30, 10, 20]
 
-function toolsOf({ choices, time, snapshots }: Asked, effects: Map<string, number>): readonly AnyTool[] {
+function toolsOf(
+  { choices, time, snapshots }: Asked,
+  effects: Map<string, number>,
+  commands: VirtualCommands | undefined,
+): readonly AnyTool[] {
   const inputSchema = { type: 'object', properties: { of: { type: 'string' } }, required: ['of'] } as const
   const begin = (key: string): void => {
     time.take(4)
@@ -366,5 +376,6 @@ function toolsOf({ choices, time, snapshots }: Asked, effects: Map<string, numbe
       concurrencySafe: true,
       spawn: () => ({ prompt: 'a part of it', maxTurns: 2 }),
     },
+    ...(commands === undefined ? [] : toolsOfBackground(commands, begin)),
   ]
 }

@@ -1,17 +1,35 @@
+import type { TaskEnded } from '../../background.ts'
 import { isText, isToolResult, textOf } from '../../messages.ts'
 import type { Ended } from '../../run-context.ts'
 import { lastAnswer } from '../../sdk/result-message.ts'
+import { tasksIn } from '../tasks.ts'
+import type { Terminal } from '../../stop/terminal.ts'
 import type { RunState } from '../../state.ts'
 import { tailOf } from '../../text.ts'
+import type { ChildRun } from '../../tools/tool.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
 
-/** The result for the parent's model: the child's answer, or why the child was stopped before its end (spec R-SUB-6). */
-export function resultOfChild(ended: Ended, note = ''): ToolResult {
+/**
+ * The result for the parent: the child's answer, or why the child was stopped before its end (spec R-SUB-6), with what its tools started and saw
+ * end. The child's transcript is on no record that a later run looks at (spec R-BACK-6).
+ */
+export function resultOfChild(ended: Ended, child: ChildRun): ToolResult {
+  const { transcript, startLength } = ended.state
+  const tasks = tasksIn(transcript.since(startLength))
+  const result = toldOfChild(ended, child)
+  return tasks.length === 0 ? result : { ...result, tasks }
+}
+
+function toldOfChild(ended: Ended, child: ChildRun): ToolResult {
   const { terminal, state } = ended
-  if (terminal.signal.source === 'abort') {
+  const { note = '' } = child
+  if (isCutByParent(ended, child)) {
     // Why the parent was aborted is on its own record: its next checkpoint tells.
     const { abort: _cause, ...result } = abortedResult('parent', 'settled')
-    return result
+    const why = whyStopped(terminal)
+    const words = wordsOf(state)
+    if (words !== '') return { ...result, content: `${why} ${lastWords(words)}` }
+    return terminal.signal.reason === 'user_requested' ? result : { ...result, content: why }
   }
   const details = {
     reason: terminal.reason,
@@ -25,7 +43,7 @@ export function resultOfChild(ended: Ended, note = ''): ToolResult {
     const content = noted(answer === '' ? '(The agent ended without a text.)' : answer)
     return { status: 'done', content, isError: false, details }
   }
-  const why = `The agent was stopped before it was done (${terminal.signal.toString()}).`
+  const why = whyStopped(terminal)
   const found = foundSoFar(state)
   return {
     status: 'failed',
@@ -36,18 +54,56 @@ export function resultOfChild(ended: Ended, note = ''): ToolResult {
   }
 }
 
+/** The same for one that works in the background, in words of its own. */
+export function endOfAgent(ended: Ended, child: ChildRun, description: string): Omit<TaskEnded, 'type' | 'id'> {
+  const { state } = ended
+  if (isCutByParent(ended, child)) {
+    const result = foundSoFar(state)
+    return { status: 'stopped', summary: `${description} was stopped.`, ...(result !== '' && { result }) }
+  }
+  const { status, content } = resultOfChild(ended, { ...child, note: '' })
+  const result = typeof content === 'string' ? content : textOf(content)
+  return status === 'done'
+    ? { status: 'completed', summary: `${description} has ended.`, result }
+    : { status: 'failed', summary: `${description} was stopped before it was done.`, result }
+}
+
+/** A timer of the platform may be that early. */
+const timerSlackMs = 5
+
+/** By what is on record: its parent was aborted, or stopped it, before its own time was up. */
+function isCutByParent({ terminal }: Ended, { maxDurationMs = Infinity }: ChildRun): boolean {
+  if (terminal.signal.source !== 'abort') return false
+  return terminal.reason !== 'time_limit' || terminal.durationMs + timerSlackMs < maxDurationMs
+}
+
 /** What a parent is shown of an agent that was stopped: of its texts the newest, or of the last result that it saw the end. */
 const mostOfTexts = 8_000
 const mostOfResult = 2_000
 
-function foundSoFar({ transcript, startLength }: RunState): string {
-  const entries = transcript.since(startLength)
-  const said = entries.flatMap((entry) =>
-    entry.kind === 'assistant' && entry.error === undefined ? textOf(entry.message.content).trim() || [] : [],
-  )
-  const texts = said.join('\n\n')
-  if (texts !== '') return `Its last words were:\n\n${cut(texts, mostOfTexts)}`
-  const seen = entries
+function whyStopped({ signal }: Terminal): string {
+  return `The agent was stopped before it was done (${signal.toString()}).`
+}
+
+/** All its texts. */
+function wordsOf({ transcript, startLength }: RunState): string {
+  const said = transcript
+    .since(startLength)
+    .flatMap((entry) =>
+      entry.kind === 'assistant' && entry.error === undefined ? textOf(entry.message.content).trim() || [] : [],
+    )
+  return said.join('\n\n')
+}
+
+function lastWords(texts: string): string {
+  return `Its last words were:\n\n${cut(texts, mostOfTexts)}`
+}
+
+function foundSoFar(state: RunState): string {
+  const texts = wordsOf(state)
+  if (texts !== '') return lastWords(texts)
+  const seen = state.transcript
+    .since(state.startLength)
     .flatMap((entry) =>
       entry.kind === 'user' && typeof entry.message.content !== 'string' ? entry.message.content : [],
     )

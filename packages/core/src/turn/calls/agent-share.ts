@@ -1,5 +1,6 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { isAgentTool } from '../../tools/tool.ts'
+import { agentsTaken } from '../../agent-figures.ts'
 import type { Run } from '../run.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
@@ -16,7 +17,7 @@ function shareOf({ context, spent }: Run, { calls }: ToolPhase): number {
     const tool = context.tools.get(name)
     return tool !== undefined && isAgentTool(tool)
   }).length
-  const left = context.settings.maxSubagents - spent.subagents - asked
+  const left = context.settings.maxSubagents - agentsTaken(spent) - asked
   return asked === 0 ? 0 : Math.max(0, Math.floor(left / asked))
 }
 
@@ -45,7 +46,8 @@ function refusal({ context, spent, identity }: Run): string | undefined {
   const { maxSubagents, maxSubagentDepth } = context.settings
   if (maxSubagentDepth === 0 && maxSubagents > 0)
     return `Subagents start no further ones at this depth (${identity.depth}). Do the work yourself.`
-  if (spent.subagents < maxSubagents) return undefined
+  if (agentsTaken(spent) < maxSubagents) return undefined
   const whose = identity.depth === 0 ? 'This run' : 'This agent'
-  return `${whose} may start ${maxSubagents} subagents, and they are used up. Do the work yourself.`
+  const until = spent.subagents < maxSubagents ? ' until those that work in the background have ended' : ''
+  return `${whose} may start ${maxSubagents} subagents, and they are used up${until}. Do the work yourself.`
 }

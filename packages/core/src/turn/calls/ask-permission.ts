@@ -19,6 +19,7 @@ import {
 import { allowAll, type PermissionRequest } from '../../tools/permissions.ts'
 import type { StepKey } from '../../steps/steps.ts'
 import type { RecordPosition } from '../record-position.ts'
+import type { RunSettings } from '../../run-context.ts'
 import type { Run } from '../run.ts'
 import { stepWithQuestions } from '../step-with-questions.ts'
 import type { ValidCall } from './call.ts'
@@ -55,7 +56,7 @@ function denyIn(
 
 function askDenials(run: Run, request: PermissionRequest): string | undefined {
   try {
-    return denialOf(run.context.permissions.denies(inMode(run, request)))
+    return denialOf(run.context.permissions.denies(ofCaller(run, request)))
   } catch (error) {
     return failedRules(error).message
   }
@@ -67,16 +68,24 @@ export function askRules(run: Run, request: PermissionRequest): unknown {
   if (message !== undefined) return { behavior: 'deny', message }
   // What would become of the call otherwise is not asked: nobody decides about it now.
   if (request.hookDecision === 'defer') return deferred
-  return run.context.permissions.decide(inMode(run, request))
+  return run.context.permissions.decide(ofCaller(run, request))
 }
 
 const deferred: PermissionDecision = Object.freeze({ behavior: 'ask', message: 'A hook leaves this call open.' })
 
-/** The request with the mode that was set and what was learned, where there is any. */
-function inMode({ context }: Run, request: PermissionRequest): PermissionRequest {
+/** The request with who calls, the mode that was set and what was learned, where there is any. */
+function ofCaller({ context, identity }: Run, request: PermissionRequest): PermissionRequest {
   const { permissionMode: mode, permissionUpdates: learned } = context.settings
-  if (mode === null && learned.length === 0) return request
-  return { ...request, ...(mode !== null && { mode }), ...(learned.length > 0 && { learned }) }
+  const { depth, agentId } = identity
+  if (depth === 0 && mode === null && learned.length === 0) return request
+  return { ...request, ...requestRights(context.settings), ...(depth > 0 && { agentId }) }
+}
+
+export function requestRights({
+  permissionMode: mode,
+  permissionUpdates: learned,
+}: RunSettings): Pick<PermissionRequest, 'mode' | 'learned'> {
+  return { ...(mode !== null && { mode }), ...(learned.length > 0 && { learned }) }
 }
 
 /** Asks the rules, then the person. Gives `ask` when a person must decide and the run does not wait for one. */
@@ -189,7 +198,7 @@ async function askCallback(
     if (timeoutMs !== Infinity) cancel = timers.after(timeoutMs, () => resolve(lateAnswer(timeoutMs)))
   })
   const asked = async (): Promise<PermissionAnswer> => {
-    const suggestions = permissions.suggest?.(inMode(run, request)) ?? []
+    const suggestions = permissions.suggest?.(ofCaller(run, request)) ?? []
     const about = { signal, toolUseID: call.id, suggestions, decisionReason }
     // The input has passed the tool's check as an object of JSON.
     const input = call.input as JsonObject

@@ -1,6 +1,7 @@
 import { ConfigurationError } from '../../errors.ts'
 import { disregard } from '../../eventually.ts'
-import { isForAgents } from '../../guards/limits.ts'
+import { isForAgents, timeLimit } from '../../guards/limits.ts'
+import type { RegisteredGuard } from '../../guards/registry.ts'
 import type { HookTrigger } from '../../hooks/hook-outcome.ts'
 import type { HookRegistry } from '../../hooks/registry.ts'
 import type { Model } from '../../model/model.ts'
@@ -21,8 +22,12 @@ export interface Child {
  * Asks the tool what its subagent is to do. `agents`: how many it may start itself, with those below it.
  * @throws what the tool throws, TypeError for what is no subagent, ConfigurationError for a model that cannot be asked.
  */
-export function childOf(run: Run, tool: AnyAgentTool, input: unknown, agents: number): Child {
-  const { context, identity } = run
+export function childOf(
+  { context, identity }: Pick<Run, 'context' | 'identity'>,
+  tool: AnyAgentTool,
+  input: unknown,
+  agents: number,
+): Child {
   const { permissionMode } = context.settings
   // The input passed this tool's own check, so it is what `spawn` is written for.
   const given = tool.spawn(input as never, {
@@ -39,8 +44,7 @@ function childRunOf(given: unknown): ChildRun {
   disregard(given)
   // Read once, since what is read may be a getter; of what is no object, no field is.
   const fields: { readonly [field: string]: unknown } = Object(given)
-  const { prompt, system, tools, model, permissionMode, permissionUpdates, maxTurns, agentType, description, note } =
-    fields
+  const { prompt, system, tools, model, permissionMode, permissionUpdates, agentType, description, note } = fields
   if (typeof prompt !== 'string' || prompt === '') throw new TypeError('A subagent needs a prompt: { prompt, … }.')
   const updates = permissionUpdates === undefined ? [] : permissionUpdatesOf(permissionUpdates)
   // A rule that is not understood would protect nothing.
@@ -52,11 +56,26 @@ function childRunOf(given: unknown): ChildRun {
     ...(typeof model === 'string' && { model }),
     ...(typeof permissionMode === 'string' && { permissionMode }),
     ...(updates.length > 0 && { permissionUpdates: updates }),
-    ...(typeof maxTurns === 'number' && maxTurns >= 1 && { maxTurns: Math.floor(maxTurns) }),
+    ...limitsOf(fields),
+    ...(fields['background'] === true && { background: true }),
     ...(typeof agentType === 'string' && { agentType }),
     ...(typeof description === 'string' && { description }),
     ...(typeof note === 'string' && { note }),
   }
+}
+
+/** Its own limits. @throws TypeError for what is none: it would be spent without one. */
+function limitsOf(fields: { readonly [field: string]: unknown }): Partial<ChildRun> {
+  const { maxTurns } = fields
+  const limits: { [limit: string]: number } = {}
+  if (typeof maxTurns === 'number' && maxTurns >= 1) limits['maxTurns'] = Math.floor(maxTurns)
+  for (const name of ['maxBudgetUsd', 'maxTokens', 'maxDurationMs']) {
+    const limit = fields[name]
+    if (limit === undefined) continue
+    if (typeof limit !== 'number' || !(limit > 0)) throw new TypeError(`${name} of a subagent must be above 0.`)
+    limits[name] = limit
+  }
+  return limits
 }
 
 function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, agents: number): RunContext {
@@ -69,7 +88,7 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, age
     ...toolsOf(context, child, settings),
     // It has what its parent had when it began, and of that what it may use.
     moreTools: null,
-    guards: context.guards.filter(({ guard }) => isForAgents(guard)),
+    guards: [...context.guards.filter(({ guard }) => isForAgents(guard)), ...guardsOfLimits(child)],
     postRun: [],
     // Hooks on tools and requests hold in subagents as well; those on the run are the main loop's.
     hooks: hooksOf(context.hooks),
@@ -78,12 +97,21 @@ function contextOf(context: RunContext, tool: AnyAgentTool, child: ChildRun, age
   }
 }
 
+/** Its time is looked at between its turns too: a timer knows nothing of the time before a resume. */
+function guardsOfLimits({ maxDurationMs }: ChildRun): readonly RegisteredGuard[] {
+  if (maxDurationMs === undefined) return []
+  return [{ id: 'limit:agent_duration', guard: timeLimit(maxDurationMs) }]
+}
+
 function settingsOf({ settings }: RunContext, child: ChildRun, agents: number): RunSettings {
   const { permissionMode = settings.permissionMode, permissionUpdates = [] } = child
   return {
     ...settings,
     system: child.system ?? settings.system,
-    maxTurns: Math.min(child.maxTurns ?? settings.maxTurns, settings.maxTurns),
+    maxTurns: within(child.maxTurns, settings.maxTurns),
+    maxRunUsd: within(child.maxBudgetUsd, settings.maxRunUsd),
+    maxTokens: within(child.maxTokens, settings.maxTokens),
+    maxDurationMs: within(child.maxDurationMs, settings.maxDurationMs),
     permissionMode,
     permissionUpdates: [...settings.permissionUpdates, ...permissionUpdates],
     tokenBudget: null,
@@ -93,6 +121,10 @@ function settingsOf({ settings }: RunContext, child: ChildRun, agents: number): 
     maxSubagentDepth: Math.max(0, settings.maxSubagentDepth - 1),
     querySource: child.agentType ?? 'agent',
   }
+}
+
+function within(own: number | undefined, limit: number): number {
+  return Math.min(own ?? limit, limit)
 }
 
 /** @throws ConfigurationError for one that neither the tool nor the options name: the certificate would not know of it. */

@@ -5,6 +5,7 @@ import type { ToolResultBlock } from '../../messages.ts'
 import { resultBlock } from '../../tools/tool-result.ts'
 import type { Run } from '../run.ts'
 import { addHookMessages } from '../run-hooks.ts'
+import { noteToldByTools } from '../tasks.ts'
 import type { ToolPhase } from './tool-phase.ts'
 
 /** One user message with every result, in call order. Calls that wait for a person have none yet. */
@@ -24,7 +25,8 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     blocks.push(block)
     compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
     if (result.details !== undefined) (details ??= {})[id] = result.details
-    for (const news of result.tasks ?? []) tasks.push({ ...news, callId: id })
+    // What a subagent started has the call that started it already.
+    for (const news of result.tasks ?? []) if (!isEndIn(tasks, news)) tasks.push({ callId: id, ...news })
     if (result.stillRunning === true) stillRunning = [...stillRunning, id]
   }
   if (blocks.length > 0) {
@@ -32,6 +34,7 @@ export function enterResults(run: Run, phase: ToolPhase): void {
     const message = { role: 'user', content: blocks } as const
     const entry = { kind: 'user', id, message, origin: 'tool_results' } as const
     run.append({ ...entry, ...(details !== undefined && { details }), ...(tasks.length > 0 && { tasks }) })
+    if (tasks.length > 0) noteToldByTools(run, tasks)
   }
   const { toolResults, recentTurns } = run.spent
   const looksAtTurns = run.context.guards.some(({ guard }) => guard.looksAtTurns === true)
@@ -42,6 +45,11 @@ export function enterResults(run: Run, phase: ToolPhase): void {
   })
   addHookMessages(run, phase.messages)
   addHookMessages(run, phase.remarks)
+}
+
+/** Of two calls of a message that tell of one end the first does. */
+function isEndIn(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
+  return type === 'ended' && tasks.some((each) => each.type === 'ended' && each.id === id)
 }
 
 function remembered(turns: readonly number[], newest: number): readonly number[] {

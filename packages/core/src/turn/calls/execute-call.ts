@@ -1,31 +1,40 @@
 import { isInstance } from '../../errors.ts'
+import type { AskModel } from '../../hooks/questions.ts'
 import type { Emit } from '../../events.ts'
 import { disregard, type Eventually } from '../../eventually.ts'
 import { AgentStopException } from '../../stop/stop-exception.ts'
 import { resultOfOutput, resultOfThrown } from '../../tools/output.ts'
 import { abortedResult, type ToolResult } from '../../tools/tool-result.ts'
-import type { AnyLeafTool, ToolContext } from '../../tools/tool.ts'
+import type { AgentsInBackground, AnyLeafTool, CallerRights, ToolContext } from '../../tools/tool.ts'
 import type { AgentState } from '../../agent-state.ts'
 import { jsonOf, type Json } from '../../json.ts'
+import type { RunContext } from '../../run-context.ts'
 import type { RunState } from '../../state.ts'
 import { agentStateOf } from '../agent-view.ts'
+import { requestRights } from './ask-permission.ts'
 import type { Run } from '../run.ts'
 import type { ValidCall } from './call.ts'
+
+/** What a call is handed of the step that it is made in. */
+export interface CallScope {
+  readonly idempotencyKey: string
+  readonly emit: Emit
+  readonly ask?: AskModel | undefined
+}
 
 /** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
 export function executeCall(
   run: Run,
   call: ValidCall,
   tool: AnyLeafTool,
-  idempotencyKey: string,
-  emit: Emit,
+  { idempotencyKey, emit, ask }: CallScope,
 ): Eventually<ToolResult> {
   const { abort, orphanedTools } = run.ports
   // After an abort no tool starts.
   if (abort.cause !== undefined) return abortedResult(abort.cause, 'settled')
   const orphans = call.readOnly ? undefined : orphanedTools.settled()
   const start = (): Eventually<ToolResult> =>
-    runTool(run, tool, call.input, new CallContext(run, call, idempotencyKey, emit))
+    runTool(run, tool, call.input, new CallContext(run, call, { idempotencyKey, emit, ask }))
   if (orphans === undefined) return start()
   return run.withGrace(
     () => orphans,
@@ -61,21 +70,32 @@ class CallContext implements ToolContext {
   readonly agentType: string | null
   readonly signal: AbortSignal
   readonly idempotencyKey: string
+  readonly agents: AgentsInBackground | null
+  readonly #context: RunContext
+  readonly ask?: AskModel
   readonly #state: RunState
   readonly #emit: Emit
 
-  constructor(run: Run, { call }: ValidCall, idempotencyKey: string, emit: Emit) {
+  constructor(run: Run, { call }: ValidCall, { idempotencyKey, emit, ask }: CallScope) {
     this.callId = call.id
     this.toolName = call.name
     this.agentType = run.agentType
     this.signal = run.ports.abort.signal
     this.idempotencyKey = idempotencyKey
+    this.#context = run.context
+    this.agents = run.agents ?? null
     this.#state = run.state
     this.#emit = emit
+    if (ask !== undefined) this.ask = ask
   }
 
   get state(): AgentState {
     return agentStateOf(this.#state)
+  }
+
+  get rights(): CallerRights {
+    const { settings, toolDefinitions } = this.#context
+    return { ...requestRights(settings), tools: toolDefinitions.map(({ name }) => name) }
   }
 
   /** A tool may take it out of the context, so it does not depend on `this`. */

@@ -3,11 +3,12 @@ import { textOf, type ToolUseBlock } from '../../messages.ts'
 import { StopSignal } from '../../stop/signal.ts'
 import { replacedResult, withheld, type ToolResult } from '../../tools/tool-result.ts'
 import { stopRequestedSignal } from '../endings.ts'
+import { enterBill } from '../request/questions.ts'
 import type { RecordPosition } from '../record-position.ts'
 import type { Run } from '../run.ts'
 import { isForbidden, policySignal, runToolHooks, type HookRun, type HookSubject } from '../run-hooks.ts'
 import type { CallRun, PreparedCall } from './call.ts'
-import { enterAgent } from './run-agent.ts'
+import { enterAgent } from './enter-agent.ts'
 import { enterResult, unsavedResult } from './save-result.ts'
 import type { RaisedStop, ToolPhase } from './tool-phase.ts'
 
@@ -34,10 +35,14 @@ function positionOf(run: Run, phase: ToolPhase): RecordPosition {
 /** Enters the clock and the figures, and emits `tool_end`. */
 function enterRan(run: Run, phase: ToolPhase, ran: CallRun): void {
   phase.entering = ran
-  const { call } = callOf(ran.call)
+  const { call, index } = callOf(ran.call)
   const { status } = ran.result
   run.advanceClock(ran)
+  const bill = phase.takeBill(index)
+  if (bill !== undefined) enterBill(run, bill)
   if (ran.agent !== undefined) enterAgent(run, ran.agent)
+  const { agent } = ran.result
+  if (agent !== undefined) run.update({ openAgents: [...(run.spent.openAgents ?? []), agent] })
   run.emit({ type: 'tool_end', callId: call.id, name: call.name, status, durationMs: ran.durationMs })
 }
 
@@ -61,6 +66,11 @@ export function enterEnded(run: Run, phase: ToolPhase): void {
     if (phase.entering !== ran) enterRan(run, phase, ran)
     const result = hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'broke') : ran.result
     phase.setResult(index, unsavedResult(run, result, 'the run broke'))
+  }
+  // What calls paid that did not end is paid.
+  for (const index of phase.calls.keys()) {
+    const bill = phase.takeBill(index)
+    if (bill !== undefined) enterBill(run, bill)
   }
 }
 

@@ -3,6 +3,7 @@ import { disregard } from '../../eventually.ts'
 import { deepFreeze, isJsonObject, jsonOf, mutableCopyOf, type Json } from '../../json.ts'
 import type { ToolUseBlock } from '../../messages.ts'
 import { coercedInput } from '../../tools/coerce-input.ts'
+import { headOf } from '../../text.ts'
 import { schemaProblems } from '../../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../../tools/tool.ts'
 import type { Run } from '../run.ts'
@@ -66,9 +67,14 @@ function checkOf(checked: unknown, input: unknown): InputCheck<unknown> {
   return { valid: false, message: 'its check gave no answer ({ valid, input } or { valid, message })' }
 }
 
+/** Characters of what is wrong with an input: the model corrects the first of it first. */
+const mostCharacters = 4_000
+
 /** One line, whatever the problem quotes: the schema was told with the tool. */
 function invalidMessage(tool: AnyTool, problem: string): string {
-  const line = problem.replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ').replace(/\.$/, '')
+  const line = headOf(problem, mostCharacters)
+    .replaceAll(/\s*[\n\r\u2028\u2029]\s*/g, ' ')
+    .replace(/\.$/, '')
   return `Invalid input for ${tool.name}: ${line}. Nothing was run.`
 }
 

@@ -1,9 +1,12 @@
+import { taskNewsOf } from '../../background.ts'
 import { isJsonObject } from '../../json.ts'
+import { after, type Eventually } from '../../eventually.ts'
 import { freshProgress } from '../../state.ts'
-import type { AbandonedStep } from '../../steps/steps.ts'
-import { unknownOutcome } from '../../tools/tool-result.ts'
-import { chargeOf, type Charge } from '../request/charge.ts'
+import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
+import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
+import type { OpenBill } from '../request/bill.ts'
 import type { Run } from '../run.ts'
+import { composite, type AskedRecord } from '../step-with-questions.ts'
 import type { AgentOutcome } from './call.ts'
 
 /**
@@ -14,18 +17,31 @@ export function lostAgent(run: Run, name: string): AgentOutcome {
   const steps = run.ports.steps.abandon(run.key(name))
   const { now } = run.spent
   let spent = freshProgress(now)
-  for (const charge of steps.flatMap(chargeOfStep)) spent = { ...spent, ...chargeOf(spent, charge, 'question') }
-  return { result: unknownOutcome, endedAt: now, spent }
+  const charges = steps.flatMap(chargeOfStep)
+  restoreForAgent(run, charges)
+  for (const charge of charges) spent = { ...spent, ...chargeOf(spent, charge, 'question') }
+  const tasks = steps.flatMap(({ value }) => (isJsonObject(value) ? taskNewsOf(value['tasks']) : []))
+  const result = tasks.length === 0 ? unknownOutcome : { ...unknownOutcome, tasks }
+  return { result, endedAt: now, spent }
 }
 
-/** An open request is charged at its reservation, as everywhere (R-RES-5). */
-function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[] {
-  if (!isJsonObject(value)) return []
-  if (isDone) {
-    // Where a step has a charge it is what an attempt was charged.
-    return isJsonObject(value['charge']) ? [value['charge'] as unknown as Charge] : []
+/**
+ * A call that had asked a model, of a tool that is gone in the resumed program or asks no more. What it came to counts where that is on record;
+ * else its outcome is unknown, and what it asked is paid.
+ */
+export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
+  const { steps } = run.ports
+  const whole = `${name}/asked`
+  if (steps.peek(run.key(whole)) === 'done') {
+    const none = (): AskedRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
+    return after(run.stepBeside<AskedRecord<ToolResult>>(whole, none, composite), ({ value }) => {
+      restoreForAgent(run, value.charges)
+      bill.addAll(value)
+      return value.value
+    })
   }
-  const { granted, model, nanos, tokens } = value
-  if (granted !== true || typeof model !== 'string') return []
-  return [{ model, nanos: Number(nanos), tokens: Number(tokens), known: false, usage: null }]
+  const charges = steps.abandon(run.key(`${whole}/`)).flatMap(chargeOfStep)
+  restoreForAgent(run, charges)
+  bill.addAll({ charges, told: [] })
+  return unknownOutcome
 }

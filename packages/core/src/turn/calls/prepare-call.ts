@@ -123,7 +123,8 @@ function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<Pre
   const { call, index } = inspected
   const recorded = phase.recorded(index)
   const isAgent = isAgentTool(inspected.tool)
-  if (recorded !== undefined && isAgent !== (recorded === 'agent')) return { kind: 'recorded', call, index }
+  // Of a tool that starts agents the record has the step of the call where the agent works in the background.
+  if (recorded === 'agent' && !isAgent) return { kind: 'recorded', call, index }
   if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
   return after(refuseAgent(run, { id: call.id, index }), (message) =>
     message === undefined ? begin(run, phase, inspected) : answeredWithoutRunning(inspected, invalid(message)),

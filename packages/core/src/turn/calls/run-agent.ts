@@ -1,26 +1,18 @@
+import { nanosOf } from '../../budget/prices.ts'
 import { AbortScope } from '../../cancel/abort.ts'
+import { createDeadline, deadlineOfPart, type Deadline } from '../../cancel/deadline.ts'
 import type { Emit } from '../../events.ts'
-import type { Eventually } from '../../eventually.ts'
 import { closedInbox } from '../../inbox.ts'
-import type { RunPorts } from '../../run-context.ts'
-import {
-  entryId,
-  freshProgress,
-  startState,
-  withEntry,
-  withModelUsage,
-  type RunIdentity,
-  type RunState,
-} from '../../state.ts'
-import { carriedOn, changeOf } from '../../settings/settings-change.ts'
+import type { Ended, RunPorts } from '../../run-context.ts'
+import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../../state.ts'
 import { resultOfThrown } from '../../tools/output.ts'
-import type { AnyAgentTool } from '../../tools/tool.ts'
+import type { AnyAgentTool, ChildRun } from '../../tools/tool.ts'
 import { Transcript } from '../../transcript.ts'
-import { heldBackBy } from '../request/reserve.ts'
+import { heldBackBy, heldForNextRequest } from '../request/reserve.ts'
 import type { Run } from '../run.ts'
 import { resultOfChild } from './agent-result.ts'
 import type { AgentOutcome, ValidCall } from './call.ts'
-import { childOf, type Child } from './child-run.ts'
+import type { Child } from './child-run.ts'
 import { lostAgent } from './lost-agent.ts'
 import { agentName } from './recorded-calls.ts'
 
@@ -28,36 +20,75 @@ export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
 }
 
-/**
- * Runs a subagent: the same loop with the parent's Steps and ledger. An abort of the parent aborts it (spec R-SUB-1, R-SUB-5).
- * `agents`: how many it may start itself, with those below it.
- */
-export function runAgent(
-  run: Run,
-  { call, index, tool, input }: AgentCall,
-  { agents, isRecorded }: { readonly agents: number; readonly isRecorded: boolean },
-): Eventually<AgentOutcome> {
+/** Runs a subagent: the same loop with the parent's Steps and ledger. An abort of the parent aborts it (spec R-SUB-1, R-SUB-5). */
+export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Child): Promise<AgentOutcome> {
   const { now } = run.spent
   const name = agentName(run, { id: call.id, index })
-  let made: Child
-  try {
-    made = childOf(run, tool, input, agents)
-  } catch (error) {
-    // It was begun before the process died: to say that nothing was run would be wrong.
-    if (isRecorded) return lostAgent(run, name)
-    return { result: resultOfThrown(error), endedAt: now, spent: null }
-  }
-  const { run: child, context } = made
-  const { agentType = tool.name, description } = child
-  const identity = identityOf(run, name, call.id)
+  const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
+  return ended.then((came) => ({
+    result: resultOfChild(came, waitedFor(child.run)),
+    endedAt: now + came.terminal.durationMs,
+    spent: came.state.spent,
+  }))
+}
+
+/** One that cannot be started. If it was begun before the process died, to say that nothing was run would be wrong. */
+export function unstartedAgent(
+  run: Run,
+  { call, index }: AgentCall,
+  error: unknown,
+  isRecorded: boolean,
+): AgentOutcome {
+  if (isRecorded) return lostAgent(run, agentName(run, { id: call.id, index }))
+  return { result: resultOfThrown(error), endedAt: run.spent.now, spent: null }
+}
+
+/** Only the main loop has agents in the background. */
+function waitedFor(child: ChildRun): ChildRun {
+  if (child.background !== true) return child
+  return { ...child, note: '(Agents of an agent do not work in the background: this one was waited for.)' }
+}
+
+/** Where a subagent begins, and by which call. */
+export interface ChildPlace {
+  /** What its steps are under. */
+  readonly name: string
+  readonly callId: string
+  /** The name of its tool. */
+  readonly tool: string
+  /** When it begins, on the session's active clock. */
+  readonly at: number
+  readonly inBackground?: true
+}
+
+/** A subagent that has begun. */
+export interface StartedChild {
+  readonly abort: AbortScope
+  /** Rejects when the record is of another prompt: the run ends then without writing anything. */
+  readonly ended: Promise<Ended>
+}
+
+/** Starts the loop of a subagent. `hear`: is told all that it tells. */
+export function startChild(
+  run: Run,
+  { run: child, context }: Child,
+  { name, callId, tool, at, inBackground }: ChildPlace,
+  hear?: Emit,
+): StartedChild {
+  const { agentType = tool, description } = child
+  const identity = identityOf(run, name, callId)
   const about = {
     type: 'agent',
-    callId: call.id,
+    callId,
     agentType,
     ...(description !== undefined && { description }),
+    ...(inBackground === true && { inBackground }),
   } as const
-  const emit: Emit = (event) => run.emit({ ...about, event })
-  const start = agentStart(identity, child.prompt, now)
+  const emit: Emit = (event) => {
+    hear?.(event)
+    run.emit({ ...about, event })
+  }
+  const start = agentStart(identity, child.prompt, at)
   emit({ type: 'run_start', run: identity, model: context.model.id })
   for (const entry of start.transcript) emit({ type: 'message', entry })
   const abort = new AbortScope()
@@ -66,18 +97,15 @@ export function runAgent(
       abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
   }
   run.ports.abort.listen(listener)
-  const ports = portsOfChild(run, name, abort)
-  return context.runLoop(context, ports, start, emit).then((ended) => {
+  const ports = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  const ended = context.runLoop(context, ports, start, emit).then((came) => {
     run.ports.abort.unlisten(listener)
-    const { error } = ended.terminal
-    // The record is of another prompt. The run ends without writing anything.
+    if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()
+    const { error } = came.terminal
     if (error?.code === 'step_mismatch') throw error
-    return {
-      result: resultOfChild(ended, child.note),
-      endedAt: now + ended.terminal.durationMs,
-      spent: ended.state.spent,
-    }
+    return came
   })
+  return { abort, ended }
 }
 
 function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
@@ -100,38 +128,32 @@ function agentStart(identity: RunIdentity, prompt: string, now: number): RunStat
   return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
 }
 
-function portsOfChild(run: Run, name: string, abort: AbortScope): RunPorts {
+function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
   const { steps, ledger } = run.ports
-  const heldBack = ledger.limited ? heldBackBy(run) : undefined
+  const { maxBudgetUsd = Infinity, maxTokens = Infinity } = child
+  const heldBack = ledger.limited ? heldBackBy(run) : []
   return {
     ...run.ports,
     steps: steps.scope(name),
     inbox: closedInbox,
     abort,
-    ledger: ledger.branch(),
-    ...(heldBack !== undefined && { heldBack }),
+    ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTokens }),
+    deadline: deadlineOf(run, child, abort),
+    heldBack: () => heldBack,
   }
 }
 
-/** Enters what the agent spent in its parent's figures. */
-export function enterAgent(run: Run, { spent: child }: AgentOutcome): void {
-  if (child === null) return
-  const { spent } = run
-  let { modelUsage } = spent
-  for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
-    modelUsage = withModelUsage(modelUsage, model, usage, nanos)
-  }
-  run.update({
-    modelUsage,
-    totalTokens: spent.totalTokens + child.totalTokens,
-    nanos: spent.nanos + child.nanos,
-    unknownNanos: spent.unknownNanos + child.unknownNanos,
-    subagents: spent.subagents + child.subagents,
-    stillRunning: [...spent.stillRunning, ...child.stillRunning],
-    now: Math.max(spent.now, child.now),
-  })
-  // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
-  const learned = carriedOn(run.spent.settings, child.settings)
-  const known = run.spent.settings?.permissionUpdates ?? []
-  if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
+/** The parent goes on, and is not to end for want of what its agent took aside. Asked anew each time: its conversation grows. */
+function portsBeside(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
+  const steps = run.ports.steps.beside(name, run.key(name))
+  return { ...portsOfChild(run, name, child, abort), steps, heldBack: () => heldForNextRequest(run) }
+}
+
+function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort: AbortScope): Deadline {
+  if (maxDurationMs === undefined) return ports.deadline
+  const times = { usedMs: 0, limitMs: maxDurationMs }
+  return deadlineOfPart(
+    ports.deadline,
+    createDeadline(context.timers, times, () => abort.abort('time')),
+  )
 }

@@ -1,16 +1,21 @@
 import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import type { StepResult } from '../../steps/steps.ts'
-import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
+import { abortedResult, unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
 import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
-import type { Run } from '../run.ts'
+import type { Run, RunStepOptions } from '../run.ts'
+import { isAsks, stepWithQuestions, type MayAsk } from '../step-with-questions.ts'
 import { agentShare } from './agent-share.ts'
 import type { AgentOutcome, CallRun, PreparedCall, ValidCall } from './call.ts'
+import { childOf, type Child } from './child-run.ts'
 import { executeCall } from './execute-call.ts'
-import { lostAgent } from './lost-agent.ts'
+import { lostAgent, lostAsking } from './lost-agent.ts'
 import { agentName, toolStepName } from './recorded-calls.ts'
-import { runAgent } from './run-agent.ts'
+import { runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
+import { isForBackground, startAgent } from './start-agent.ts'
 import type { ToolPhase } from './tool-phase.ts'
+
+type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
 
 /** Runs one call as a step, beside the others of its batch. A call that has its result already needs no step. */
 export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
@@ -19,19 +24,38 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
   const { inspected } = call
   phase.begin(inspected.index)
   const { tool } = inspected
-  const isRecorded = phase.recorded(inspected.index) !== undefined
   const running = isAgentTool(tool)
-    ? after(runAgent(run, { ...inspected, tool }, { agents: agentShare(run, phase), isRecorded }), (agent) =>
-        ranAs(call, agent),
-      )
+    ? runAgentCall(run, phase, call, { ...inspected, tool })
     : after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }): CallRun => {
         return { call, result: value, at, durationMs }
       })
   return after(running, (ran) => phase.addRan(ran))
 }
 
-function ranAs(call: PreparedCall, agent: AgentOutcome): CallRun {
-  return { call, result: agent.result, at: agent.endedAt, durationMs: 0, agent }
+function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: AgentCall): Eventually<CallRun> {
+  const { index, tool, input } = agent
+  const recorded = phase.recorded(index)
+  const agents = agentShare(run, phase)
+  const { now: beganAt } = run.spent
+  let child: Child
+  try {
+    child = childOf(run, tool, input, agents)
+  } catch (error) {
+    if (recorded === 'leaf') return answerFromRecord(run, phase, { kind: 'recorded', call: agent.call, index })
+    return ranAs(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
+  }
+  // Where it works is on record: a program may have changed its mind.
+  if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
+    // What is left for later messages is not all taken by one that goes on beside them.
+    const agentsBeside = Math.floor(agents / 2)
+    return startAgent(run, call, agent, child, { agents: agentsBeside, digest: () => digestOfCall(phase, index) })
+  }
+  return after(runAgent(run, agent, child), (outcome) => ranAs(call, outcome, beganAt))
+}
+
+/** A call takes the time of its agent. */
+function ranAs(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
+  return { call, result: agent.result, at: beganAt, durationMs: agent.endedAt - beganAt, agent }
 }
 
 /** Runs nothing: the record has the result, or shows that the outcome is unknown. */
@@ -41,15 +65,19 @@ function answerFromRecord(
   call: Extract<PreparedCall, { readonly kind: 'recorded' }>,
 ): Eventually<CallRun> {
   const place = { id: call.call.id, index: call.index }
-  if (phase.recorded(call.index) === 'agent') return phase.addRan(ranAs(call, lostAgent(run, agentName(run, place))))
+  if (phase.recorded(call.index) === 'agent')
+    return phase.addRan(ranAs(call, lostAgent(run, agentName(run, place)), run.spent.now))
   const unknown = (): ToolResult => unknownOutcome
-  const step = run.stepBeside<ToolResult>(toolStepName(run, place), unknown, {
+  const name = toolStepName(run, place)
+  const step = run.stepBeside<ToolResult>(name, unknown, {
     digest: () => digestOfCall(phase, call.index),
     intent: () => null,
     onUnfinished: unknown,
     sync: 'none',
   })
-  return after(step, ({ value, at, durationMs }) => phase.addRan({ call, result: value, at, durationMs }))
+  return after(withoutAsking(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
+    phase.addRan({ call, result: value, at, durationMs }),
+  )
 }
 
 /** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume (spec R-RES-12). */
@@ -66,14 +94,36 @@ function runStep(
 ): Eventually<StepResult<ToolResult>> {
   const { call, index, readOnly, started } = inspected
   const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
-  return run.stepBeside<ToolResult>(
-    toolStepName(run, { id: call.id, index }),
-    ({ idempotencyKey, emit }) => started ?? executeCall(run, inspected, tool, idempotencyKey, emit),
-    {
-      digest: () => digestOfCall(phase, index),
-      intent: () => null,
-      onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
-      sync: readOnly ? 'none' : 'intent',
-    },
+  const name = toolStepName(run, { id: call.id, index })
+  const options: RunStepOptions<ToolResult> = {
+    digest: () => digestOfCall(phase, index),
+    intent: () => null,
+    onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
+    sync: readOnly ? 'none' : 'intent',
+  }
+  // Who is called again after a crash may ask: what it asked is answered from the record then.
+  if (tool.asksModel === true && reruns) {
+    const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
+    const who: MayAsk<ToolResult> = {
+      call: (ask) => executeCall(run, inspected, tool, { ...scope, ask }),
+      cut: (_result, cause) => abortedResult(cause, 'settled'),
+    }
+    return stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) })
+  }
+  const step = run.stepBeside<ToolResult>(name, (scope) => started ?? executeCall(run, inspected, tool, scope), options)
+  return withoutAsking(run, phase, index, name, step)
+}
+
+/** On record the call may have asked a model, and in the program that goes on its tool asks none. */
+function withoutAsking(
+  run: Run,
+  phase: ToolPhase,
+  index: number,
+  name: string,
+  step: Eventually<StepResult<ToolResult>>,
+): Eventually<StepResult<ToolResult>> {
+  if (!run.ports.isResumed) return step
+  return after(step, (begun) =>
+    isAsks(begun.value) ? after(lostAsking(run, name, phase.billOf(index)), (value) => ({ ...begun, value })) : begun,
   )
 }

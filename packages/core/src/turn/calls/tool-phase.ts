@@ -4,6 +4,7 @@ import type { StopSignal } from '../../stop/signal.ts'
 import type { SignalOrigin } from '../../stop/terminal.ts'
 import type { ToolResult } from '../../tools/tool-result.ts'
 import type { RecordPosition } from '../record-position.ts'
+import { OpenBill } from '../request/bill.ts'
 import type { CallRun } from './call.ts'
 import type { EarlyStarts } from './early-starts.ts'
 
@@ -39,6 +40,7 @@ export class ToolPhase {
   readonly #results: (ToolResult | undefined)[] = []
   #whole: (ToolResult | undefined)[] | undefined
   readonly #begun: boolean[] = []
+  #bills: (OpenBill | undefined)[] | undefined
   readonly #ran: CallRun[] = []
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
@@ -101,6 +103,20 @@ export class ToolPhase {
 
   hasBegun(index: number): boolean {
     return this.#begun[index] === true
+  }
+
+  /** What the call of this place pays for questions to models. It is entered with the call. */
+  billOf(index: number): OpenBill {
+    const bill = (this.#bills ??= [])[index] ?? new OpenBill()
+    this.#bills[index] = bill
+    return bill
+  }
+
+  /** The bill of a call that ended, once: what is taken is entered. */
+  takeBill(index: number): OpenBill | undefined {
+    const bill = this.#bills?.[index]
+    if (bill !== undefined) delete this.#bills?.[index]
+    return bill
   }
 
   /** The call's effect ended, whatever becomes of those beside it. */

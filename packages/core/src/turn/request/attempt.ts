@@ -3,7 +3,7 @@ import { nothing } from '../../budget/ledger.ts'
 import type { Settled } from '../../cancel/settle.ts'
 import { isInstance, messageOf } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
-import type { Eventually } from '../../eventually.ts'
+import { after, type Eventually } from '../../eventually.ts'
 import { digestOf } from '../../hash.ts'
 import { noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../../messages.ts'
 import { promptTokensOf } from '../../model/billed-parts.ts'
@@ -14,7 +14,8 @@ import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { estimateRequest } from './estimate.ts'
 import { tellFigures } from './tell-figures.ts'
-import { chargeFor, noCharge, unknownCharge, untoldCharge, type Charge } from './charge.ts'
+import type { Charge } from './bill.ts'
+import { chargeFor, noCharge, restoreForAgent, unknownCharge, untoldCharge } from './charge.ts'
 import type { Grant, OverBudget, RequestBounds } from './grant.ts'
 import { untilCutOff } from './cut-off.ts'
 import { OwnBlocks } from './own-blocks.ts'
@@ -75,7 +76,7 @@ export function makeAttempt(
   const { ledger } = run.ports
   let reserved: ReturnType<typeof reserveRequest> | undefined
   const step = plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
-  return step<Attempt>(
+  const made = step<Attempt>(
     `${plan.name}.${attempt}`,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
@@ -110,6 +111,11 @@ export function makeAttempt(
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
+  if (run.identity.depth === 0) return made
+  return after(made, (came) => {
+    if (came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
+    return came
+  })
 }
 
 /** An intent without a result: the request may have been made. */

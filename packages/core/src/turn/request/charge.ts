@@ -1,29 +1,18 @@
 import { plus, type Amount } from '../../budget/ledger.ts'
 import { askPrices, nanosOf, usdOf, type RequestBound } from '../../budget/prices.ts'
 import { HaltingError } from '../../errors.ts'
+import { isJsonObject } from '../../json.ts'
 import { addUsage, noUsage, totalTokensOf, type Usage } from '../../messages.ts'
 import { billedParts, type BilledPart } from '../../model/billed-parts.ts'
 import { extraBounds } from '../../model/extra-passes.ts'
 import type { Model } from '../../model/model.ts'
 import type { ToldUsage } from '../../model/told-usage.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
+import type { AbandonedStep } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import type { Grant, RequestBounds } from './grant.ts'
+import type { Charge } from './bill.ts'
 import { byteBoundOf } from './input-bound.ts'
-
-/** The recorded charge of one attempt. `known: false`: the service did not report its usage, so the worst case is charged. */
-export type Charge = {
-  readonly model: string
-  readonly nanos: number
-  readonly tokens: number
-  readonly known: boolean
-  /** Of the model that was asked, all its passes. */
-  readonly usage: Usage | null
-  /** The part of other models, which the service asked by itself. */
-  readonly others?: readonly { readonly model: string; readonly nanos: number; readonly usage: Usage }[]
-  /** For people: what was wrong with the usage of the service, or with the prices. */
-  readonly note?: string
-}
 
 /**
  * The most that a request can come to, with what the service may add to it by itself. Without a price it is nothing; in a run under a dollar budget
@@ -152,6 +141,29 @@ function unreservedWorstCase(run: Run, bounds: RequestBounds, { maxTokens }: Gra
 
 export function noCharge(model: Model): Charge {
   return { model: model.id, nanos: 0, tokens: 0, known: true, usage: null }
+}
+
+/** What a step on record that nobody asks for any more has paid. An open request is charged at its reservation, as everywhere (R-RES-5). */
+export function chargeOfStep({ isDone, value }: AbandonedStep): readonly Charge[] {
+  if (!isJsonObject(value)) return []
+  if (isDone) {
+    // Where a step has a charge it is what an attempt was charged.
+    return isJsonObject(value['charge']) ? [value['charge'] as unknown as Charge] : []
+  }
+  const { granted, model, nanos, tokens } = value
+  if (granted !== true || typeof model !== 'string') return []
+  return [{ model, nanos: Number(nanos), tokens: Number(tokens), known: false, usage: null }]
+}
+
+/**
+ * What was paid before a resume, for the limits of an agent: it is on the ledger of the run, and not on that of the agent. Told where a record of it
+ * is read: of an attempt, or of a composite whose attempts are not read any more (spec R-SUB-3f).
+ */
+export function restoreForAgent(
+  { identity, ports }: Pick<Run, 'identity' | 'ports'>,
+  charges: readonly Charge[],
+): void {
+  if (identity.depth > 0) for (const charge of charges) ports.ledger.restoreAgent(charge)
 }
 
 /** What a charge adds to the run's figures. `usage` is that of the run's own turns: that of questions beside the conversation is not in it. */

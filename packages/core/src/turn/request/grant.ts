@@ -27,6 +27,6 @@ export interface RequestBounds {
   readonly cap: number
   /** The most input that this model can be billed for. */
   inputBound(model: Model): number
-  /** What has to be left once its reply is paid; undefined for nothing. */
-  heldBack(): HeldBack | undefined
+  /** What has to be left once its reply is paid. */
+  heldBack(): readonly HeldBack[]
 }

@@ -5,17 +5,11 @@ import type { HookQuestion } from '../../hooks/questions.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import type { Run } from '../run.ts'
 import { askModel, type Asker } from './ask-model.ts'
-import { chargeOf, type Charge } from './charge.ts'
+import { OpenBill, type Bill, type Charge } from './bill.ts'
+import { chargeOf } from './charge.ts'
 import { CutOff } from './cut-off.ts'
 import { currentModel } from './current-model.ts'
 import { problemOfQuestion, questionPlan, refusedQuestion, replyTo } from './question.ts'
-
-/** What questions beside the conversation came to, as it stands in the record of whoever asked them. */
-export type Bill = {
-  readonly charges: readonly Charge[]
-  /** Events beside the start and the end of whoever asked: retries and notices. */
-  readonly told: readonly LoopEvent[]
-}
 
 /** Enters a bill from the record: what was paid then is in the figures, and what was told is told again. */
 export function enterBill(run: Run, { charges, told }: Bill): void {
@@ -27,38 +21,24 @@ export function enterCharge(run: Run, charge: Charge): void {
   run.update(chargeOf(run.spent, charge, 'question'))
 }
 
-/** A bill while it is being made. Nothing is entered in the run before somebody does it. */
-export class OpenBill implements Bill {
-  readonly charges: Charge[] = []
-  readonly told: LoopEvent[] = []
-
-  /** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
-  asker(retryName: string): Asker {
-    return {
-      retryName,
-      canFallBack: false,
-      begin: () => () => {},
-      tell: (event) => this.tell(event),
-      enter: (_attempt, { value }) => {
-        if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
-        const { charge } = value
-        this.charge(charge)
-        if (charge.note !== undefined) this.tell({ type: 'notice', message: charge.note })
-      },
-    }
-  }
-
-  protected charge(charge: Charge): void {
-    this.charges.push(charge)
-  }
-
-  protected tell(event: LoopEvent): void {
-    this.told.push(event)
+/** Who asks: no fallback model takes over for a question (spec R-CTX-6a). */
+export function askerFor(bill: OpenBill, retryName: string): Asker {
+  return {
+    retryName,
+    canFallBack: false,
+    begin: () => () => {},
+    tell: (event) => bill.tell(event),
+    enter: (_attempt, { value }) => {
+      if (value.kind === 'over_budget' || (value.kind === 'aborted' && value.charge.known)) return
+      const { charge } = value
+      bill.charge(charge)
+      if (charge.note !== undefined) bill.tell({ type: 'notice', message: charge.note })
+    },
   }
 }
 
 /** The same where the run waits for it: all is entered and told at once. */
-class LiveBill extends OpenBill {
+export class LiveBill extends OpenBill {
   readonly #run: Run
 
   constructor(run: Run) {
@@ -66,12 +46,12 @@ class LiveBill extends OpenBill {
     this.#run = run
   }
 
-  protected override charge(charge: Charge): void {
+  override charge(charge: Charge): void {
     super.charge(charge)
     enterCharge(this.#run, charge)
   }
 
-  protected override tell(event: LoopEvent): void {
+  override tell(event: LoopEvent): void {
     super.tell(event)
     this.#run.emit(event)
   }
@@ -87,10 +67,14 @@ export interface QuestionsOf {
   readonly limit: number
   /** For messages: `A compaction`. */
   readonly who: string
+  /** Where what they cost is put. */
+  readonly bill: OpenBill
+  /** They are asked beside the run's own work, and nothing of the run is written meanwhile. */
+  readonly isBeside: boolean
 }
 
 /**
- * The questions of one compaction, or of one call of a hook. Q1: the run waits for every model request of it, also when whoever asked ignored an
+ * The questions of one compaction, or of one call of a hook or a tool. Q1: the run waits for every model request of it, also when whoever asked ignored an
  * abort, so nothing is written later. Q2: a driver that fails breaks the run, also when whoever asked catches the error. Q3: a question after the
  * end is refused.
  */
@@ -101,7 +85,6 @@ export class Questions {
   /** What cut one of them. */
   aborted: AbortCause | undefined
   readonly #of: QuestionsOf
-  readonly #open: LiveBill
   readonly #asking: Promise<unknown>[] = []
   readonly #broken: Promise<never>
   #breakRun: (error: unknown) => void = () => {}
@@ -110,8 +93,7 @@ export class Questions {
 
   constructor(of: QuestionsOf) {
     this.#of = of
-    this.#open = new LiveBill(of.run)
-    this.bill = this.#open
+    this.bill = of.bill
     this.#broken = new Promise<never>((_resolve, reject) => {
       this.#breakRun = reject
     })
@@ -139,18 +121,19 @@ export class Questions {
   }
 
   async #ask(request: TimedQuestion, given: string | undefined): Promise<CompactionReply> {
-    const { run, name, limit, who } = this.#of
+    const { run, name, limit, who, bill, isBeside } = this.#of
     if (this.#isOver) return { kind: 'aborted' }
     const number = ++this.#asked
     const problem = number > limit ? `${who} may ask ${limit} times.` : problemOfQuestion(run, request)
     if (problem !== undefined) return refusedQuestion(problem)
     const model = request.model ?? currentModel(run)
     const own = given ?? String(number)
-    const plan = questionPlan(run, request, model, `${name}/${own}`)
+    const alone = questionPlan(run, request, model, `${name}/${own}`)
+    const plan = isBeside ? { ...alone, isBeside } : alone
     const { timeoutMs } = request
     const cutOff = timeoutMs === undefined ? undefined : new CutOff(run.context.timers, timeoutMs)
     const timed = cutOff === undefined ? plan : { ...plan, cutOff: cutOff.signal }
-    const asked = await askModel(run, timed, this.#open.asker(`${name}/retry:${own}`)).finally(() => cutOff?.end())
+    const asked = await askModel(run, timed, askerFor(bill, `${name}/retry:${own}`)).finally(() => cutOff?.end())
     if (asked.kind === 'aborted') this.aborted ??= asked.cause
     if (asked.kind === 'failed' && asked.error.contextLimit !== undefined)
       this.refusals.push({ model: model.id, error: asked.error })

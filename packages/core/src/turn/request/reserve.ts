@@ -1,5 +1,5 @@
 import { lapsLeft } from '../../allowance.ts'
-import { nothing, plus, type Amount, type HeldBack, type Reservation } from '../../budget/ledger.ts'
+import { nothing, plus, type Amount, type HeldBack, type Reservation, type Room } from '../../budget/ledger.ts'
 import type { Run } from '../run.ts'
 import { worstCase } from './charge.ts'
 import { currentModel, outputCap } from './current-model.ts'
@@ -16,23 +16,19 @@ export function reserveRequest(
   const free: Grant = { granted: true, model: model.id, nanos: 0, tokens: 0, maxTokens: cap, lowered: null }
   if (!ledger.limited) return { grant: free, reservation: undefined }
   const input = bounds.inputBound(model)
-  const heldBack = bounds.heldBack() ?? holdNothing
-  const available = ledger.available()
   const useful = Math.min(cap, run.context.settings.minUsefulTokens)
   const worst = (output: number): Amount => worstCase(run, model, input, output)
-  const fits = (output: number): boolean => {
-    const amount = worst(output)
-    const held = heldBack(output)
-    return amount.nanos + held.nanos <= available.nanos && amount.tokens + held.tokens <= available.tokens
-  }
-  if (!fits(useful))
-    return { grant: overBudget(plus(worst(useful), heldBack(useful)), available), reservation: undefined }
+  const rooms = [{ ledger, room: holdNothing }, ...bounds.heldBack()].map((held) => roomOn(held, worst))
+  const fits = (output: number): boolean => rooms.every(({ lacks }) => lacks(output) === undefined)
+  const missing = rooms.findLast(({ lacks }) => lacks(useful) !== undefined)
+  if (missing !== undefined)
+    return { grant: overBudget(missing.needed(useful), missing.available), reservation: undefined }
   const maxTokens = fits(cap) ? cap : largest(useful, cap, fits)
   const amount = worst(maxTokens)
-  const lowered = maxTokens === cap ? null : worst(cap).nanos + heldBack(cap).nanos > available.nanos ? 'usd' : 'tokens'
+  const lowered = maxTokens === cap ? null : rooms.some(({ lacks }) => lacks(cap) === 'usd') ? 'usd' : 'tokens'
   const reservation = ledger.reserve(amount)
   // Prices that say something else every time they are asked: what is not reserved is not asked for.
-  if (reservation === undefined) return { grant: overBudget(amount, available), reservation }
+  if (reservation === undefined) return { grant: overBudget(amount, ledger.available()), reservation }
   return {
     grant: { granted: true, model: model.id, ...amount, maxTokens, lowered },
     reservation,
@@ -46,7 +42,19 @@ function overBudget(needed: Amount, available: Amount): OverBudget {
     : { granted: false, currency: 'tokens', needed: needed.tokens, available: available.tokens }
 }
 
-const holdNothing: HeldBack = () => nothing
+const holdNothing: Room = () => nothing
+
+/** What a request needs on a ledger with what has to be left there, and what the ledger has. */
+function roomOn({ ledger, room }: HeldBack, worst: Room) {
+  const available = ledger.available()
+  const needed = (output: number): Amount => plus(worst(output), room(output))
+  const lacks = (output: number): 'usd' | 'tokens' | undefined => {
+    const { nanos, tokens } = needed(output)
+    if (nanos > available.nanos) return 'usd'
+    return tokens > available.tokens ? 'tokens' : undefined
+  }
+  return { available, needed, lacks }
+}
 
 /** The largest number of tokens that fits; `low` does, `high` does not. */
 function largest(low: number, high: number, fits: (tokens: number) => boolean): number {
@@ -61,12 +69,24 @@ function largest(low: number, high: number, fits: (tokens: number) => boolean): 
 }
 
 /** What is held back from the budget for the last answer of `wrapUp`, of this run or of the parent whose ledger it draws on (spec R-BUD-4). */
-export function heldBackBy(run: Run): HeldBack | undefined {
-  return heldForLastAnswer(run) ?? run.ports.heldBack
+export function heldBackBy(run: Run): readonly HeldBack[] {
+  const room = heldForLastAnswer(run)
+  if (room === undefined) return run.ports.heldBack?.() ?? []
+  return [{ ledger: run.ports.ledger, room }]
+}
+
+/** The same with the next request of this run: for what is asked beside it. */
+export function heldForNextRequest(run: Run): readonly HeldBack[] {
+  const { ledger } = run.ports
+  if (!ledger.limited) return []
+  const model = currentModel(run)
+  const next = worstCase(run, model, inputBoundOf(run, model), outputCap(run, model))
+  const held = heldBackBy(run).map((each) => ({ ...each, room: (output: number) => plus(each.room(output), next) }))
+  return [{ ledger, room: () => next }, ...held]
 }
 
 /** Undefined where this run asks for no last answer. */
-export function heldForLastAnswer(run: Asking): HeldBack | undefined {
+export function heldForLastAnswer(run: Asking): Room | undefined {
   const { spent, context } = run
   const wantsLastAnswer =
     context.settings.wrapUp && spent.closing === null && lapsLeft('wrap_up', spent.laps, context.limits) > 0

@@ -23,7 +23,7 @@ export function startEarly(run: Run): EarlyStarts {
 function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
   const { tools, hooks, permissions } = run.context
   const tool = tools.get(call.name)
-  if (tool === undefined || isAgentTool(tool) || runsAlone(tool)) return undefined
+  if (tool === undefined || isAgentTool(tool) || runsAlone(tool) || tool.asksModel === true) return undefined
   if (run.ports.abort.cause !== undefined || hooks.for('beforeToolUse', call.name).length > 0) return undefined
   const inspected = inspectCall(run, call, index)
   if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
@@ -69,7 +69,7 @@ function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolR
   // The key of the step that will take this over.
   const { call, index } = inspected
   const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
-  const work = Promise.resolve(executeCall(run, inspected, tool, idempotencyKey, run.emit))
+  const work = Promise.resolve(executeCall(run, inspected, tool, { idempotencyKey, emit: run.emit }))
   // Nobody may come to take it over: a rejection is handled from the start.
   work.catch(() => {})
   return work

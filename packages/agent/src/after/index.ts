@@ -1,0 +1,2 @@
+// `@halting/agent/after`: stages after a run. An entry of its own, so that a run without any loads none of it.
+export { promptSuggestion, suggestionOf } from './prompt-suggestion.ts'

@@ -1,0 +1,54 @@
+import type { AgentDefinition } from './definition.ts'
+import { isAbsent } from './is-absent.ts'
+
+/** What one says of the limits of an agent, of any type, by the names of the flags. */
+export interface SaidOfLimits {
+  readonly maxTurns?: unknown
+  readonly maxBudgetUsd?: unknown
+  readonly maxTokens?: unknown
+  readonly maxDuration?: unknown
+}
+
+/** The names, as they are written. */
+export const limitNames = ['maxTurns', 'maxBudgetUsd', 'maxTokens', 'maxDuration'] as const
+
+type Limits = Pick<AgentDefinition, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'maxDurationMs'>
+
+/** The limits, or in words what is wrong with one: without it the agent would be looser. */
+export function limitsOf({ maxTurns, maxBudgetUsd, maxTokens, maxDuration }: SaidOfLimits): Limits | string {
+  const [turns, usd, tokens] = [numberOf(maxTurns), numberOf(maxBudgetUsd), numberOf(maxTokens)]
+  if (turns !== undefined && !isCount(turns)) return 'maxTurns takes a whole number above 0'
+  if (usd !== undefined && !(usd > 0 && usd < Infinity)) return 'maxBudgetUsd takes dollars above 0, such as 0.50'
+  if (tokens !== undefined && !isCount(tokens)) return 'maxTokens takes a whole number above 0'
+  const durationMs = isAbsent(maxDuration) ? undefined : millisecondsOf(maxDuration)
+  if (Number.isNaN(durationMs)) return 'maxDuration takes a time with its unit, such as 90s, 10m or 1h30m'
+  return {
+    ...(turns !== undefined && { maxTurns: turns }),
+    ...(usd !== undefined && { maxBudgetUsd: usd }),
+    ...(tokens !== undefined && { maxTokens: tokens }),
+    ...(durationMs !== undefined && { maxDurationMs: durationMs }),
+  }
+}
+
+/** NaN for what is no number. */
+function numberOf(given: unknown): number | undefined {
+  if (isAbsent(given)) return undefined
+  return typeof given === 'number' || typeof given === 'string' ? Number(given) : NaN
+}
+
+function isCount(given: number): boolean {
+  return Number.isSafeInteger(given) && given >= 1
+}
+
+const milliseconds: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+/** Timers reach no further. */
+const longestMs = 2 ** 31 - 1
+
+/** NaN for what is no time. */
+function millisecondsOf(given: unknown): number {
+  if (typeof given !== 'string') return NaN
+  const parts = [...given.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)]
+  const value = parts.reduce((sum, [, digits, unit = '']) => sum + Number(digits) * (milliseconds[unit] ?? 0), 0)
+  const isWhole = parts.map(([part]) => part).join('') === given
+  return isWhole && value >= 1 && value <= longestMs ? value : NaN
+}

@@ -1,0 +1,35 @@
+import { ConfigurationError, type Model, type Prices } from '@halting/core'
+import { messageOf } from '@halting/core/adapters'
+import type { Settings } from '../settings/merge.ts'
+import type { Environment } from '../tools/limits.ts'
+import type { CodingAgentOptions } from './options.ts'
+
+/**
+ * The model that is given, or that of this name, of the environment or of the settings.
+ * @throws ConfigurationError for one that cannot be reached.
+ */
+export async function modelOf(
+  { model: given }: Pick<CodingAgentOptions, 'model'>,
+  env: Environment,
+  { model: ofSettings, apiKeyHelper }: Settings,
+): Promise<Model> {
+  if (typeof given === 'object') return given
+  const { modelFromEnvironment } = await import('@halting/models')
+  const isSaid = given !== undefined || (env['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  // Another program writes the window behind the name.
+  const named = ofSettings === 'default' ? undefined : ofSettings?.replace(/\[\d+m\]$/, '')
+  try {
+    return modelFromEnvironment(isSaid ? given : named, env)
+  } catch (thrown) {
+    if (apiKeyHelper === undefined) throw thrown
+    throw new ConfigurationError(
+      `${messageOf(thrown)} apiKeyHelper of the settings is not run from code: give a model that has its key, such as by commandCredentials of @halting/models.`,
+    )
+  }
+}
+
+/** Prices with those of the settings. */
+export async function pricesOf({ modelPrices = [] }: Settings): Promise<Prices> {
+  const { createPrices, mergePriceOverrides, parsePriceOverrides } = await import('@halting/models')
+  return createPrices(mergePriceOverrides(modelPrices.map((prices) => parsePriceOverrides(prices))))
+}

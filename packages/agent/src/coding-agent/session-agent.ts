@@ -1,0 +1,67 @@
+import { Agent, type AgentState, type ExecuteOptions, type LoopOptions } from '@halting/core'
+
+/** The runs of a session that go on, so that its end can wait for them. */
+export class RunsGoingOn {
+  readonly #runs = new Set<Promise<void>>()
+
+  /** Gives what is to be called when the run is over; again is harmless. */
+  begin(): () => void {
+    let end = (): void => undefined
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    this.#runs.add(ended)
+    return () => {
+      this.#runs.delete(ended)
+      end()
+    }
+  }
+
+  /** Resolves when none goes on of those that do now. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#runs)
+  }
+}
+
+/** An agent of a session, whose end waits for its runs. */
+export class SessionAgent extends Agent {
+  readonly #options: LoopOptions
+  readonly #runs: RunsGoingOn
+
+  constructor(options: LoopOptions, runs: RunsGoingOn) {
+    super(options)
+    this.#options = options
+    this.#runs = runs
+  }
+
+  override async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
+    const end = this.#runs.begin()
+    try {
+      return await this.#agentFor(end).execute(state, options)
+    } finally {
+      end()
+    }
+  }
+
+  override async *iterate(
+    state: AgentState,
+    options: ExecuteOptions = {},
+  ): AsyncGenerator<AgentState, void, undefined> {
+    const end = this.#runs.begin()
+    try {
+      yield* this.#agentFor(end).iterate(state, options)
+    } finally {
+      end()
+    }
+  }
+
+  /** Its run tells when it is over itself: who iterates may have stopped reading. */
+  #agentFor(end: () => void): Agent {
+    const options = this.#options
+    return new Agent({
+      ...options,
+      onTerminal(terminal) {
+        end()
+        return options.onTerminal?.(terminal)
+      },
+    })
+  }
+}

@@ -1,0 +1,116 @@
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What the browser brought back. */
+type Callback =
+  | { readonly kind: 'code'; readonly code: string; readonly iss: string | undefined }
+  | { readonly kind: 'refused'; readonly error: string }
+
+export interface LoopbackOptions {
+  /** Any that is free when absent. */
+  readonly port?: number | undefined
+  /** What the answer must bear: without it anybody could bring one. */
+  readonly state: string
+}
+
+/** Waits on this machine for a browser that comes back from a sign-in. */
+export interface Loopback {
+  readonly redirectUrl: string
+  /** The first answer that bears the state. Rejects when it is over. */
+  answer(signal: AbortSignal): Promise<Callback>
+  close(): Promise<void>
+}
+
+const path = '/callback'
+
+/** Whether a host is this machine, by the names that need no resolver. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+/**
+ * Listens on 127.0.0.1 alone. L1: one answer is taken, and it bears the state. L2: whatever else is asked gets an error and changes nothing.
+ * L3: nothing that was sent is shown again.
+ */
+export async function listenOnLoopback({ port = 0, state }: LoopbackOptions): Promise<Loopback> {
+  let take: (callback: Callback) => void = () => {}
+  const taken = new Promise<Callback>((resolve) => {
+    take = resolve
+  })
+  let isTaken = false
+  const server = createServer((request, response) => {
+    const callback = isTaken ? undefined : callbackIn(request, address(server), state)
+    if (callback === undefined) return told(response, 400, 'This is no answer that is waited for.')
+    isTaken = true
+    told(
+      response,
+      200,
+      callback.kind === 'code'
+        ? 'You can close this page: the terminal goes on.'
+        : 'Nobody was signed in. You can close this page.',
+    )
+    take(callback)
+  })
+  server.headersTimeout = 5_000
+  server.requestTimeout = 5_000
+  server.maxConnections = 20
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', resolve)
+  })
+  return {
+    redirectUrl: `http://${address(server)}${path}`,
+    answer: (signal) =>
+      new Promise((resolve, reject) => {
+        const onAbort = (): void => reject(new Error('nobody came back from the browser'))
+        if (signal.aborted) onAbort()
+        signal.addEventListener('abort', onAbort, { once: true })
+        void taken.then((callback) => {
+          signal.removeEventListener('abort', onAbort)
+          resolve(callback)
+        })
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        // A browser that keeps its connection open is waited for a moment, so that it is told.
+        setTimeout(() => server.closeAllConnections(), 500).unref()
+      }),
+  }
+}
+
+function address(server: Server): string {
+  // A server that listens on TCP has such an address.
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+function callbackIn({ method, url = '', headers }: IncomingMessage, host: string, state: string): Callback | undefined {
+  // By another name it is a page of somebody else that leads here.
+  if (method !== 'GET' || headers.host !== host || url.length > 8_192) return undefined
+  // Not by `new URL`, which throws for what is none: `//` came from any page that guessed the port, and ended the program.
+  if (!url.startsWith(`${path}?`)) return undefined
+  const searchParams = new URLSearchParams(url.slice(path.length))
+  if (!isSame(searchParams.get('state') ?? '', state)) return undefined
+  const [code, error] = [searchParams.get('code'), searchParams.get('error')]
+  if (error !== null) return { kind: 'refused', error }
+  return code === null || code === '' ? undefined : { kind: 'code', code, iss: searchParams.get('iss') ?? undefined }
+}
+
+function isSame(given: string, state: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(state)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+function told(response: ServerResponse, status: number, text: string): void {
+  response
+    .writeHead(status, {
+      'content-type': 'text/plain; charset=utf-8',
+      'content-security-policy': "default-src 'none'",
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      connection: 'close',
+    })
+    .end(`${text}\n`)
+}

@@ -1,0 +1,54 @@
+import { isLoopback } from './loopback.ts'
+import { bound } from '../bounded-fetch.ts'
+
+const mostMs = 20_000
+const mostBytes = 1024 * 1024
+const mostRedirects = 3
+
+/** An address that a server named, and that is not asked. */
+class UnfitAddress extends Error {}
+
+/**
+ * Asks the servers that a sign-in goes by. They are named by the server itself, so each must be `https`, or on this machine where the server is:
+ * what is on this machine or stands in clear is nobody else's to send us to. A redirect is followed for what holds no secret alone.
+ */
+export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetch {
+  return async (input, init) => {
+    let url = new URL(input instanceof Request ? input.url : input)
+    const isReading = (init?.method ?? 'GET') === 'GET'
+    const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
+    for (let redirects = 0; ; redirects++) {
+      checkAddress(url, serverUrl)
+      const response = await fetch(url, { ...init, signal: within, redirect: 'manual' })
+      const location = response.headers.get('location')
+      const isRedirect = response.status >= 300 && response.status < 400 && location !== null
+      if (isRedirect && isReading && redirects < mostRedirects) {
+        await response.body?.cancel()
+        url = new URL(location, url)
+        continue
+      }
+      if (isRedirect) throw new UnfitAddress(`${url.origin} redirects what was to stay with it`)
+      return new Response(response.body?.pipeThrough(bound(mostBytes)) ?? null, response)
+    }
+  }
+}
+
+/** @throws UnfitAddress */
+export function checkAddress(url: URL, serverUrl: string): void {
+  const server = new URL(serverUrl)
+  const isNear = isLoopback(url.hostname) && isLoopback(server.hostname)
+  if (isNear && (url.protocol === 'http:' || url.protocol === 'https:')) return
+  if (url.protocol === 'https:' && (!mayBeHere(url.hostname) || mayBeHere(server.hostname))) return
+  throw new UnfitAddress(`it sends to ${url.origin}, where no sign-in goes: https:// is needed, and not this machine`)
+}
+
+/** The other ways to write an address of this machine: what is refused there is more than what is let be plain. */
+function mayBeHere(given: string): boolean {
+  const host = given.replace(/\.$/, '')
+  return (
+    isLoopback(host) ||
+    host.endsWith('.localhost') ||
+    /^0(?:\.\d{1,3}){3}$/.test(host) ||
+    /^\[::(?:ffff:(?:7f[\da-f]{2}|0):[\da-f]{1,4})?\]$/.test(host)
+  )
+}

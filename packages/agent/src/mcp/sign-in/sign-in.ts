@@ -1,0 +1,228 @@
+import { randomBytes } from 'node:crypto'
+import {
+  auth,
+  type AuthorizationServerMetadata,
+  extractWWWAuthenticateParams,
+  type OAuthClientInformationMixed,
+  type OAuthClientMetadata,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  type OAuthTokens,
+} from '@modelcontextprotocol/client'
+import type { JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { isLoopback, listenOnLoopback } from './loopback.ts'
+import { checkAddress, signInFetch } from './sign-in-fetch.ts'
+import type { SignIns } from './sign-ins.ts'
+
+export interface SignInOptions {
+  /** The server's own address. */
+  readonly url: string
+  readonly signIns: SignIns
+  /** Shows a person where to sign in, such as by a browser. */
+  readonly show: (url: URL) => void | Promise<void>
+  readonly signal: AbortSignal
+  /** Of a program that the server knows already; it is told of this one when absent. */
+  readonly clientId?: string | undefined
+  /** Where the browser comes back to; any that is free when absent. */
+  readonly port?: number | undefined
+  /** How long a person may take; 5 minutes when absent. */
+  readonly waitMs?: number
+}
+
+const usualWaitMs = 5 * 60_000
+
+/**
+ * Signs a person in at a server, by OAuth 2.1: the authorization code comes back to this machine, and only with the verifier that was made here
+ * it is worth anything (PKCE). What comes of it is kept.
+ * @throws Error in words for a person
+ */
+export async function signIn(options: SignInOptions): Promise<void> {
+  const { url, signIns, show, clientId, port, waitMs = usualWaitMs } = options
+  const { protocol, hostname } = new URL(url)
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    throw new Error('it is sent in clear what nobody else may read: https:// is needed')
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(waitMs)])
+  const state = randomBytes(32).toString('base64url')
+  const loopback = await listenOnLoopback({ port, state })
+  try {
+    const fetchFn = askedOnce(signInFetch(url, signal))
+    const flow = new Flow(loopback.redirectUrl, state, clientId)
+    const asked = { serverUrl: url, fetchFn, ...(await challengeOf(url, signal)) }
+    await auth(flow, asked)
+    const page = flow.page()
+    checkAddress(page, url)
+    await show(page)
+    const callback = await loopback.answer(signal)
+    if (callback.kind === 'refused') throw new Error(`it was refused (${callback.error.slice(0, 100)})`)
+    const { code, iss } = callback
+    flow.checkIssuer(iss)
+    await auth(flow, { ...asked, authorizationCode: code, ...(iss !== undefined && { iss }) })
+    const made = flow.made()
+    const { expires_in: seconds } = made.tokens
+    const expiry = seconds === undefined ? {} : { expiresAtMs: Date.now() + seconds * 1_000 }
+    await signIns.locked(url, () => signIns.keep({ url, ...made, ...expiry }))
+  } finally {
+    await loopback.close()
+  }
+}
+
+/**
+ * Who refuses a registration or a code is asked once. The client would ask again and tell on the console what they say, and errors would
+ * hold parts of what is no JSON, such as a token.
+ */
+function askedOnce(fetchFn: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await fetchFn(input, init)
+    if ((init?.method ?? 'GET') === 'GET') return response
+    const text = await response.text()
+    const { origin } = new URL(input instanceof Request ? input.url : input)
+    const content = objectIn(text)
+    const error = content?.['error']
+    if (!response.ok || error !== undefined) {
+      const why = typeof error === 'string' && /^[\w-]{1,60}$/.test(error) ? error : `HTTP ${response.status}`
+      throw new Error(`${origin} refused it (${why})`)
+    }
+    if (content === undefined) throw new Error(`${origin} did not answer with JSON`)
+    return new Response(text, response)
+  }
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const content: unknown = JSON.parse(text)
+    return isJsonObject(content) ? content : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the server says of signing in. @throws Error for one that lets everybody in */
+async function challengeOf(
+  url: string,
+  signal: AbortSignal,
+): Promise<{ readonly resourceMetadataUrl?: URL; readonly scope?: string }> {
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'halting', version: '0' } },
+  }
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(initialize),
+    redirect: 'manual',
+    signal: AbortSignal.any([signal, AbortSignal.timeout(20_000)]),
+  })
+  await response.body?.cancel()
+  if (response.ok) throw new Error('it lets everybody in: there is nothing to sign in to')
+  if (response.status !== 401) return {}
+  const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response)
+  return { ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }), ...(scope !== undefined && { scope }) }
+}
+
+interface Made {
+  readonly authorizationServer: string
+  readonly metadata: AuthorizationServerMetadata | undefined
+  readonly resource: string | undefined
+  readonly client: OAuthClientInformationMixed
+  readonly tokens: OAuthTokens
+}
+
+/** One sign-in on its way. Nothing of it is on disk before it is over. */
+class Flow implements OAuthClientProvider {
+  readonly redirectUrl: string
+  readonly #state: string
+  #client: OAuthClientInformationMixed | undefined
+  #tokens: OAuthTokens | undefined
+  #verifier = ''
+  #page: URL | undefined
+  #discovered: OAuthDiscoveryState | undefined
+  #resource: string | undefined
+
+  constructor(redirectUrl: string, state: string, clientId: string | undefined) {
+    this.redirectUrl = redirectUrl
+    this.#state = state
+    if (clientId !== undefined) this.#client = { client_id: clientId }
+  }
+
+  get clientMetadata(): OAuthClientMetadata {
+    return {
+      client_name: 'halting',
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    }
+  }
+
+  state(): string {
+    return this.#state
+  }
+
+  clientInformation(): OAuthClientInformationMixed | undefined {
+    return this.#client
+  }
+
+  saveClientInformation(client: OAuthClientInformationMixed): void {
+    this.#client = client
+  }
+
+  tokens(): OAuthTokens | undefined {
+    return this.#tokens
+  }
+
+  saveTokens(tokens: OAuthTokens): void {
+    this.#tokens = tokens
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#page = url
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier
+  }
+
+  codeVerifier(): string {
+    return this.#verifier
+  }
+
+  saveDiscoveryState(discovered: OAuthDiscoveryState): void {
+    this.#discovered = discovered
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#discovered
+  }
+
+  saveResourceUrl(resource: string): void {
+    this.#resource = resource
+  }
+
+  /** Where a person signs in. @throws Error */
+  page(): URL {
+    if (this.#page === undefined) throw new Error('it does not say where to sign in')
+    return this.#page
+  }
+
+  /**
+   * A page that led on to that of another server brings the answer of that one. The client compares names where the server has metadata alone.
+   * @throws Error
+   */
+  checkIssuer(issuer: string | undefined): void {
+    const { authorizationServerMetadata: metadata, authorizationServerUrl: asked } = this.#discovered ?? {}
+    if (issuer === undefined || metadata !== undefined || asked === undefined) return
+    if (!URL.canParse(issuer) || new URL(issuer).href !== new URL(asked).href)
+      throw new Error('the answer names another issuer than the server that was asked')
+  }
+
+  /** @throws Error where it came to nothing */
+  made(): Made {
+    const [client, tokens, discovered] = [this.#client, this.#tokens, this.#discovered]
+    if (client === undefined || tokens === undefined || discovered === undefined) throw new Error('it gave no token')
+    const { authorizationServerUrl: authorizationServer, authorizationServerMetadata: metadata } = discovered
+    return { authorizationServer, metadata, resource: this.#resource, client, tokens }
+  }
+}

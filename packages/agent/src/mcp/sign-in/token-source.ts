@@ -1,0 +1,90 @@
+import { type AuthProvider, OAuthError, OAuthErrorCode, refreshAuthorization } from '@modelcontextprotocol/client'
+import { NeedsSignIn } from '../needs-sign-in.ts'
+import { signInFetch } from './sign-in-fetch.ts'
+import type { SignIn, SignIns } from './sign-ins.ts'
+
+export interface TokenSourceOptions {
+  readonly url: string
+  readonly signIns: SignIns
+  /** For a server that nobody is signed in at any more. */
+  readonly advice: string
+}
+
+/** A token is renewed so long before its end. */
+const marginMs = 30_000
+const mostMs = 20_000
+
+/** The token that a server is shown, renewed when it is over. Nobody is asked: where none is left the server needs a sign-in. */
+export function tokenSource({ url, signIns, advice }: TokenSourceOptions): AuthProvider {
+  let shown: string | undefined
+  const show = ({ tokens }: SignIn): string => (shown = tokens.access_token)
+  return {
+    async token() {
+      const found = await signIns.find(url)
+      if (found === undefined) return undefined
+      const isOver = found.expiresAtMs !== undefined && found.expiresAtMs - marginMs < Date.now()
+      return show(isOver && found.tokens.refresh_token !== undefined ? await renewed(found, signIns, advice) : found)
+    },
+    async onUnauthorized() {
+      const found = await signIns.find(url)
+      if (found === undefined) throw new NeedsSignIn(advice)
+      // Another process may have renewed it since.
+      if (found.tokens.access_token === shown) show(await renewed(found, signIns, advice))
+    },
+  }
+}
+
+/** One process renews it; the others take what it made: many servers take a token for renewal once. */
+function renewed(stale: SignIn, signIns: SignIns, advice: string): Promise<SignIn> {
+  const { url } = stale
+  return signIns.locked(url, async () => {
+    const found = await signIns.find(url)
+    if (found === undefined) throw new NeedsSignIn(advice)
+    if (found.tokens.access_token !== stale.tokens.access_token) return found
+    const { refresh_token: refreshToken } = found.tokens
+    if (refreshToken === undefined) throw new NeedsSignIn(advice)
+    const made = await renew(found, refreshToken)
+    if (made === 'refused') {
+      await signIns.forget(url)
+      throw new NeedsSignIn(advice)
+    }
+    await signIns.keep(made)
+    return made
+  })
+}
+
+async function renew(found: SignIn, refreshToken: string): Promise<SignIn | 'refused'> {
+  const { url, authorizationServer, metadata, client, resource } = found
+  try {
+    const tokens = await refreshAuthorization(authorizationServer, {
+      ...(metadata !== undefined && { metadata }),
+      clientInformation: client,
+      refreshToken,
+      ...(resource !== undefined && { resource }),
+      fetchFn: signInFetch(url, AbortSignal.timeout(mostMs)),
+    })
+    const { expires_in: seconds } = tokens
+    const { expiresAtMs: _, ...rest } = found
+    return {
+      ...rest,
+      tokens: { ...tokens, refresh_token: tokens.refresh_token ?? refreshToken },
+      ...(seconds !== undefined && { expiresAtMs: Date.now() + seconds * 1_000 }),
+    }
+  } catch (thrown) {
+    if (thrown instanceof OAuthError && isFinal(thrown.code)) return 'refused'
+    // What the other side says of it may hold what was sent.
+    throw new Error('its sign-in could not be renewed: the server that gave it did not answer as it should', {
+      cause: thrown,
+    })
+  }
+}
+
+const final: readonly string[] = [
+  OAuthErrorCode.InvalidGrant,
+  OAuthErrorCode.InvalidClient,
+  OAuthErrorCode.UnauthorizedClient,
+]
+
+function isFinal(code: string): boolean {
+  return final.includes(code)
+}

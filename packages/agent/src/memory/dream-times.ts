@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { isJsonObject } from '@halting/core/adapters'
+import { boundedBytes } from '../instructions/bounded-text.ts'
+import { writeWhole } from '../session/durable.ts'
+import { keptSessions } from '../session/kept-sessions.ts'
+import type { MemoryOwner, MemoryPlace } from './places.ts'
+import { rootOf } from './read-memory.ts'
+
+/** So many sessions, and so much time, lie between two dreams. */
+const sessionsBetween = 5
+const hoursBetween = 24
+
+const timesName = '.dream-times.json'
+
+/** When notes were last put in order, and when that was last tried. */
+interface DreamTimes {
+  /** The first note where there was no dream yet. */
+  readonly since: Date
+  readonly tried: Date
+}
+
+/** Whether enough was kept since the last dream (spec R-DREAM-1). The first time that it is asked the count begins. */
+export async function isDreamDue(place: MemoryPlace, owner: MemoryOwner, now: Date): Promise<boolean> {
+  const times = await readTimes(place)
+  // A time that is ahead of the clock was written by another one.
+  if (times === undefined || times.since > now || times.tried > now) {
+    await writeTimes(place, { since: now, tried: now })
+    return false
+  }
+  const hours = (now.getTime() - Math.max(times.since.getTime(), times.tried.getTime())) / 3_600_000
+  if (hours < hoursBetween) return false
+  const sessions = await keptSessions(owner, 'of this folder')
+  return sessions.filter(({ changedAt }) => changedAt > times.since).length >= sessionsBetween
+}
+
+/** A dream that came to nothing is not tried again before its time either. */
+export async function noteDream(place: MemoryPlace, how: 'tried' | 'done', now: Date): Promise<void> {
+  const since = how === 'done' ? now : ((await readTimes(place))?.since ?? now)
+  await writeTimes(place, { since, tried: now })
+}
+
+async function readTimes({ folder }: MemoryPlace): Promise<DreamTimes | undefined> {
+  const read = await boundedBytes(join(rootOf(folder), timesName), 1_000)
+  if (read.kind !== 'bytes') return undefined
+  try {
+    const times: unknown = JSON.parse(read.bytes.toString('utf8'))
+    if (!isJsonObject(times)) return undefined
+    const { since: done, tried: last } = times
+    if (typeof done !== 'string' || typeof last !== 'string') return undefined
+    const [since, tried] = [new Date(done), new Date(last)]
+    return Number.isNaN(since.getTime() + tried.getTime()) ? undefined : { since, tried }
+  } catch {
+    return undefined
+  }
+}
+
+async function writeTimes({ folder }: MemoryPlace, { since, tried }: DreamTimes): Promise<void> {
+  const text = JSON.stringify({ since: since.toISOString(), tried: tried.toISOString() })
+  await writeWhole(join(rootOf(folder), timesName), text)
+}

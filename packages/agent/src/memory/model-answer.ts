@@ -1,0 +1,24 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { JsonObject } from '@halting/core'
+
+// What a model answers is looked at part by part: nothing of its words is kept, only numbers and names that it was shown.
+
+export function listIn(answer: unknown, field: string): readonly unknown[] | undefined {
+  const list = isJsonObject(answer) ? answer[field] : undefined
+  return Array.isArray(list) ? list : undefined
+}
+
+export function textsIn(value: JsonObject, field: string): readonly string[] | undefined {
+  const list = value[field]
+  if (!Array.isArray(list)) return undefined
+  return list.every((each) => typeof each === 'string') ? list : undefined
+}
+
+/** Text in a prompt that cannot end the part that it stands in. */
+export function framed(tag: string, text: string): string {
+  return `<${tag}>\n${withoutTags(text)}\n</${tag.split(' ')[0]}>`
+}
+
+export function withoutTags(text: string): string {
+  return text.replaceAll(/<(?=\s*\/?\s*(?:memory|person|assistant|notes)\b)/gi, '&lt;')
+}

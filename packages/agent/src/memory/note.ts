@@ -1,0 +1,106 @@
+import { shortHash } from '../session/session-folder.ts'
+import { wellFormed } from '../well-formed.ts'
+
+/** The message of a person that a note comes from. */
+export interface NoteSource {
+  readonly sessionId: string
+  /** The uuid of the message, as the messages of the session tell it. */
+  readonly messageId: string
+}
+
+/** What a person said once, and where. */
+export interface Note {
+  /** Eight hexadecimal digits. */
+  readonly id: string
+  /** One line. */
+  readonly text: string
+  /** `2026-11-23`, in UTC. */
+  readonly date: string
+  /** At least one. */
+  readonly sources: readonly NoteSource[]
+}
+
+/** Characters of one note. */
+export const mostNoteCharacters = 600
+
+export function newNote(text: string, date: string, source: NoteSource): Note {
+  const id = shortHash(`${source.sessionId}/${source.messageId}/${text}`).slice(0, 8)
+  return { id, text, date, sources: [source] }
+}
+
+/** A note as a line of its file: `- TEXT <!-- note ID DATE SESSION/MESSAGE … -->`. */
+export function lineOfNote({ id, text, date, sources }: Note): string {
+  const from = sources.map(({ sessionId, messageId }) => `${named(sessionId)}/${named(messageId)}`)
+  return `- ${withoutMarks(text)} <!-- note ${id} ${date} ${from.join(' ')} -->`
+}
+
+const notePattern = /^- (.*) <!-- note ([0-9a-f]{8}) (\d{4}-\d\d-\d\d)((?: [^\s/]+\/[^\s/]+)+) -->$/
+const mark = '<!-- note '
+
+/** `other` is what a person wrote. */
+export type ReadLine =
+  | { readonly kind: 'note'; readonly note: Note }
+  | { readonly kind: 'damaged' }
+  | { readonly kind: 'other' }
+
+/** Reads a line back. What a person made of the text counts. */
+export function noteOfLine(line: string): ReadLine {
+  if (!line.includes(mark)) return { kind: 'other' }
+  const [, text = '', id = '', date = '', from = ''] = notePattern.exec(line.trimEnd()) ?? []
+  if (id === '') return { kind: 'damaged' }
+  const sources = from
+    .trim()
+    .split(' ')
+    .map((source) => {
+      const [sessionId = '', messageId = ''] = source.split('/')
+      return { sessionId: unnamed(sessionId), messageId: unnamed(messageId) }
+    })
+  return { kind: 'note', note: { id, text: withMarks(inOneLine(text)), date, sources } }
+}
+
+/** The same source once. */
+export function union(...lists: readonly (readonly NoteSource[])[]): readonly NoteSource[] {
+  return [
+    ...new Map(lists.flat().map((source) => [`${source.sessionId}/${source.messageId}`, source] as const)).values(),
+  ]
+}
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+const sequence = /\u001B\[[\d;?]*[ -/]*[@-~]/g
+
+/** Without what steers a terminal, hides, or turns the text around it. */
+export function inOneLine(text: string): string {
+  return text
+    .replaceAll(sequence, '')
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replaceAll(/[\p{Cf}\p{Co}\p{Cs}]/gu, '')
+    .trim()
+}
+
+/** What tells that two notes say the same. */
+export function sameText(text: string): string {
+  return inOneLine(text)
+    .toLowerCase()
+    .replaceAll(/[.!?\s]+$/g, '')
+}
+
+/** A text that holds the marks of a comment would end it. */
+function withoutMarks(text: string): string {
+  return inOneLine(text).replaceAll('<!--', '&lt;!--').replaceAll('-->', '--&gt;')
+}
+
+function withMarks(text: string): string {
+  return text.replaceAll('&lt;!--', '<!--').replaceAll('--&gt;', '-->')
+}
+
+function named(id: string): string {
+  return encodeURIComponent(wellFormed(id)).replaceAll('--', '-%2D')
+}
+
+function unnamed(id: string): string {
+  try {
+    return decodeURIComponent(id)
+  } catch {
+    return id
+  }
+}

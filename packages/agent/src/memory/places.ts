@@ -1,0 +1,60 @@
+import { readdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { absolutePath } from '../paths.ts'
+import { type FolderBelow, sessionsOf, type SessionPlace, shortHash } from '../session/session-folder.ts'
+import type { Settings } from '../settings/merge.ts'
+
+/** Whose memory it is. */
+export type MemoryOwner = Omit<SessionPlace, 'sessionId'>
+
+/** The folder of the memory, with the name of its index. */
+export interface MemoryPlace {
+  readonly folder: FolderBelow
+  readonly path: string
+  readonly indexPath: string
+}
+
+export const indexName = 'MEMORY.md'
+const memoryName = /^memory(?:-[0-9a-f]{12})?$/
+
+/**
+ * By this name, in the folder of the project's sessions. `/src/my-app` and `/src/my/app` share that folder, and no notes: where the path is not
+ * plainly told by its name, a hash tells it.
+ */
+function memoryNameOf(cwd: string): string {
+  return /^[a-zA-Z0-9/]{0,200}$/.test(cwd) ? 'memory' : `memory-${shortHash(cwd)}`
+}
+
+/** `~/.halting/projects/<cwd>/memory`, or where the person's own settings say. It need not be there. */
+export function memoryPlace(owner: MemoryOwner, { autoMemoryDirectory }: Settings = {}): MemoryPlace {
+  const { base, own } = sessionsOf(owner)
+  const folder =
+    autoMemoryDirectory === undefined
+      ? { base, parts: [own, memoryNameOf(resolve(owner.cwd))] }
+      : { base: absolutePath(autoMemoryDirectory, owner.home), parts: [] }
+  return placeAt(folder)
+}
+
+function placeAt(folder: FolderBelow): MemoryPlace {
+  const path = join(folder.base, ...folder.parts)
+  return { folder, path, indexPath: join(path, indexName) }
+}
+
+/** The memories beside the sessions of a project: one for each folder that has this name. */
+export async function memoriesOfProject(owner: MemoryOwner, project: string): Promise<readonly MemoryPlace[]> {
+  const { base } = sessionsOf(owner)
+  const names = await readdir(join(base, project)).catch(() => [])
+  return names.filter((name) => memoryName.test(name)).map((name) => placeAt({ base, parts: [project, name] }))
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether sessions read and keep notes: a person's settings say so, and no variable says otherwise (spec R-MEM-1). */
+export function keepsMemory({ autoMemoryEnabled }: Settings, env: Environment): boolean {
+  return autoMemoryEnabled === true && !/^(?:1|true|yes|on)$/i.test(env['CLAUDE_CODE_DISABLE_AUTO_MEMORY'] ?? '')
+}
+
+/** Where the memory of a session is; undefined where it has none. */
+export function memoryOf(owner: MemoryOwner, settings: Settings): MemoryPlace | undefined {
+  return keepsMemory(settings, owner.env) ? memoryPlace(owner, settings) : undefined
+}

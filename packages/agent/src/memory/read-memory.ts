@@ -1,0 +1,132 @@
+import { opendir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { boundedBytes } from '../instructions/bounded-text.ts'
+import { holdFolder, PathMovedError } from '../open-in-place.ts'
+import { realPath } from '../paths.ts'
+import type { FolderBelow } from '../session/session-folder.ts'
+import { codeOf } from '../tools/result.ts'
+import type { Note } from './note.ts'
+import { indexName, type MemoryPlace } from './places.ts'
+import { isTopicName, type Topic, topicOf } from './topic.ts'
+
+/** Bytes of one file, topics, and notes in all of them. */
+export const fileBytes: number = 64 * 1024
+export const mostTopics = 40
+export const mostNotes = 300
+/** So many names of a folder are looked at. */
+const mostNames = 1_000
+
+/** A file of a memory as it was read. */
+interface MemoryFile {
+  readonly name: string
+  readonly text: string
+  /** False for one that is too long: it is shown, and never written. */
+  readonly isWhole: boolean
+}
+
+export interface ReadTopic extends Topic {
+  readonly file: MemoryFile
+}
+
+/** All that a memory holds. */
+export interface Memory {
+  /** Undefined where there is none. */
+  readonly index: MemoryFile | undefined
+  /** By name. */
+  readonly topics: readonly ReadTopic[]
+  /** What a person should know: what is not read, or not all of it, and why. Nothing is lost by it. */
+  readonly problems: readonly string[]
+  /** Names of files that are there and cannot be written: too long, no text, a link. */
+  readonly closed: ReadonlySet<string>
+}
+
+/** Where it is once the links above it are followed. None below is. */
+export function rootOf({ base, parts }: FolderBelow): string {
+  return join(realPath(base), ...parts)
+}
+
+/** Reads what is there, whoever wrote it (spec R-MEM-3). Never throws for what a file holds. */
+export async function readMemory({ folder, path }: MemoryPlace): Promise<Memory> {
+  const root = rootOf(folder)
+  const problems: string[] = []
+  const names = await namesIn(root).catch((thrown: unknown): readonly string[] => {
+    if (codeOf(thrown) === 'ENOENT') return []
+    problems.push(`${path} is not read: ${whyNot(thrown)}.`)
+    return []
+  })
+  const closed = new Set<string>()
+  const read = async (name: string): Promise<MemoryFile | undefined> => {
+    const found = await readText(join(root, name))
+    if (found.kind === 'text' && !found.isCut) return { name, text: found.text, isWhole: true }
+    if (found.kind === 'absent') return undefined
+    closed.add(name)
+    const shown = join(path, name)
+    if (found.kind === 'unfit') {
+      problems.push(`${shown} ${found.why}: it is not read, and nothing is written there.`)
+      return undefined
+    }
+    problems.push(`${shown} is longer than ${fileBytes} bytes: its beginning is read, and nothing is written there.`)
+    return { name, text: found.text, isWhole: false }
+  }
+  const index = names.includes(indexName) ? await read(indexName) : undefined
+  const topicNames = names.flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -3)] : [])).filter(isTopicName)
+  if (topicNames.length > mostTopics)
+    problems.push(`${path} has ${topicNames.length} topics: the first ${mostTopics} by name are read.`)
+  const topics: ReadTopic[] = []
+  for (const name of topicNames.slice(0, mostTopics)) {
+    const file = await read(`${name}.md`)
+    if (file === undefined) continue
+    const topic = topicOf(name, file.text)
+    for (const line of topic.damagedLines)
+      problems.push(`${join(path, file.name)}:${line} is no note that can be read: it stays as it is.`)
+    topics.push({ ...topic, file })
+  }
+  return { index, topics, problems, closed }
+}
+
+export function notesOf({ topics }: Memory): readonly Note[] {
+  return topics.flatMap(({ notes }) => notes)
+}
+
+async function namesIn(root: string): Promise<readonly string[]> {
+  const held = await holdFolder(root)
+  try {
+    const names: string[] = []
+    for await (const { name } of await opendir(held.pathOf('.'))) {
+      names.push(name)
+      if (names.length === mostNames) break
+    }
+    return names.toSorted()
+  } finally {
+    await held.close()
+  }
+}
+
+type ReadText =
+  | { readonly kind: 'text'; readonly text: string; readonly isCut: boolean }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unfit'; readonly why: string }
+
+/** Text that is written back as it was, byte for byte: of anything else no byte may be lost. */
+async function readText(path: string): Promise<ReadText> {
+  const read = await boundedBytes(path, fileBytes)
+  if (read.kind === 'unfit')
+    return { kind: 'unfit', why: read.why.includes('path_moved') ? 'is a link, or lies behind one' : read.why }
+  if (read.kind === 'absent') return read
+  const { bytes, isCut } = read
+  if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
+  try {
+    // The cut may have gone through a character.
+    const decoder = new TextDecoder('utf-8', { fatal: !isCut, ignoreBOM: true })
+    return { kind: 'text', text: decoder.decode(bytes), isCut }
+  } catch {
+    return { kind: 'unfit', why: 'is no text in UTF-8' }
+  }
+}
+
+/** Why a folder cannot be used. */
+function whyNot(thrown: unknown): string {
+  if (thrown instanceof PathMovedError) return 'it is a link, or lies behind one'
+  if (codeOf(thrown) === 'ENOTDIR') return 'it is no folder'
+  return `it cannot be opened (${codeOf(thrown) ?? 'unknown'})`
+}

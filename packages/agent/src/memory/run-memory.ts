@@ -1,0 +1,127 @@
+import { type Choice, extractionQuestion, notesOfChoices, type Question } from './extraction.ts'
+import { type Dream, dreamed, dreamQuestion, type Dreamt, dreamtNotes } from './dream.ts'
+import { isDreamDue, noteDream } from './dream-times.ts'
+import type { Note } from './note.ts'
+import type { MemoryOwner, MemoryPlace } from './places.ts'
+import { type Memory, readMemory } from './read-memory.ts'
+import type { Said } from './said.ts'
+import { type Added, addNotes, type HeldMemory, holdingMemory } from './store.ts'
+import { keepBefore } from './undo-dream.ts'
+
+/** What a model answered; or why there is no answer. */
+export type Asked<Answer> =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'failed'; readonly why: string }
+
+/** Asks a model, within the bounds of whoever calls. */
+export type Ask = <Answer>(question: Question<Answer>) => Promise<Asked<Answer>>
+
+/** What an extraction came to. */
+export type Extracted =
+  | { readonly kind: 'nothing said' }
+  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'kept'
+      readonly added: Added['added']
+      readonly merged: Added['merged']
+      /** Why notes were not kept, and sentences not looked at; nothing of what they say. */
+      readonly refused: readonly string[]
+    }
+
+/**
+ * Keeps what a person said in a run and what is worth it (spec R-MEM-4). The memory is held while notes are written, and not while the model is asked.
+ * @throws MemoryError where it cannot be written.
+ */
+export async function extract(
+  place: MemoryPlace,
+  said: Said,
+  ask: Ask,
+  now: Date,
+  signal?: AbortSignal,
+): Promise<Extracted> {
+  const question = extractionQuestion(said, await readMemory(place))
+  if (question === undefined) return { kind: 'nothing said' }
+  const asked = await ask<readonly Choice[]>(question)
+  if (asked.kind === 'failed') return asked
+  const { notes, refused } = notesOfChoices(asked.answer, said, now.toISOString().slice(0, 10))
+  const none: Added = { added: [], merged: [], refused: [] }
+  const kept = notes.length === 0 ? none : await holdingMemory(place, (held) => addNotes(held, notes), signal)
+  return {
+    kind: 'kept',
+    added: kept.added,
+    merged: kept.merged,
+    refused: [...said.withheld, ...refused, ...kept.refused.map(({ why }) => why)],
+  }
+}
+
+/** What a dream came to. */
+export type DreamEnd =
+  | { readonly kind: 'not due' }
+  /** There are fewer than two notes that could be put in order. */
+  | { readonly kind: 'nothing to do' }
+  | { readonly kind: 'failed'; readonly why: string }
+  | {
+      readonly kind: 'done'
+      readonly before: number
+      readonly after: number
+      readonly merged: number
+      readonly dropped: readonly Note[]
+    }
+
+/**
+ * Puts the notes in order by one question to a model (spec R-DREAM-2). `whenever` asks nobody whether it is time.
+ * @throws MemoryError where it cannot be written.
+ */
+export async function dream(place: MemoryPlace, { owner, ask, now, when, signal }: DreamOptions): Promise<DreamEnd> {
+  if (dreamQuestion(dreamtNotes(await readMemory(place))) === undefined) return { kind: 'nothing to do' }
+  // Of several processes one finds that it is time.
+  const notes = await holdingMemory(
+    place,
+    async ({ memory }) => {
+      if (when === 'due' && !(await isDreamDue(place, owner, now))) return undefined
+      await noteDream(place, 'tried', now)
+      return dreamtNotes(memory)
+    },
+    signal,
+  )
+  if (notes === undefined) return { kind: 'not due' }
+  const question = dreamQuestion(notes)
+  if (question === undefined) return { kind: 'nothing to do' }
+  const asked = await ask<Dream>(question)
+  if (asked.kind === 'failed') return asked
+  return holdingMemory(place, (held) => carryOut(held, place, { answer: asked.answer, notes, now }), signal)
+}
+
+export interface DreamOptions {
+  readonly owner: MemoryOwner
+  readonly ask: Ask
+  readonly now: Date
+  readonly when: 'due' | 'whenever'
+  /** Nothing is written once it is aborted. */
+  readonly signal?: AbortSignal
+}
+
+async function carryOut(
+  held: HeldMemory,
+  place: MemoryPlace,
+  { answer, notes, now }: { readonly answer: Dream; readonly notes: readonly Dreamt[]; readonly now: Date },
+): Promise<DreamEnd> {
+  if (!stillThere(notes, held.memory)) return { kind: 'failed', why: 'the notes were changed meanwhile' }
+  const end = dreamed(answer, notes, held.memory)
+  if (end.kind === 'refused') return { kind: 'failed', why: end.why }
+  const { files, before, after, merged, dropped } = end
+  if (files.size > 0) {
+    await keepBefore(held, files, now)
+    await held.write(files)
+  }
+  await noteDream(place, 'done', now)
+  return { kind: 'done', before, after, merged, dropped }
+}
+
+function stillThere(notes: readonly Dreamt[], memory: Memory): boolean {
+  const now = new Map(dreamtNotes(memory).map((each) => [each.note.id, each]))
+  return notes.every(({ note, topic }) => {
+    const found = now.get(note.id)
+    return found !== undefined && found.topic === topic && found.note.text === note.text
+  })
+}

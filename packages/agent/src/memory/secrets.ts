@@ -1,0 +1,79 @@
+import { redactedMark } from '../redact/mark.ts'
+import { redactSecrets } from '../redact/secrets.ts'
+import type { Environment } from '../tools/limits.ts'
+
+/** Names of variables whose values nobody writes down. */
+const secretName = /(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|CREDENTIALS?|AUTH|COOKIE|DSN|PAT)(?:_|$)/i
+const leastSecretCharacters = 4
+/** A value that is shorter counts as a word of its own: within words it would be found everywhere. */
+const leastWithinWords = 6
+
+const is = '(?:\\b(?:is|ist|are|was)\\b|:|=|->|→)\\s*'
+/** A word for a secret, and the value behind it. Of a password any word is one; of a key something with a digit is. */
+const told: readonly RegExp[] = [
+  new RegExp(`(\\b(?:password|passwort|passwd|passphrase|passcode|pwd|credentials?)\\b[^.!?\\n]{0,40}?${is})\\S+`, 'i'),
+  new RegExp(
+    `(\\b(?:secret|token|pin|(?:api|access|private|secret)[\\s_-]?key)\\b(?:\\s+(?:of|for|to|in)\\b[^.!?\\n]{0,40}?)?\\s*${is})["'\`]?\\S*\\d\\S*`,
+    'i',
+  ),
+]
+
+/** Why a text is not written down; undefined where nothing in it looks like a secret (spec R-MEM-6). The secret is not in the answer. */
+export function secretIn(text: string, env: Environment): string | undefined {
+  if (text.includes(redactedMark)) return 'it holds a secret'
+  if (redactSecrets(text) !== text) return 'it holds a secret of a known form'
+  const found = secretsOf(env).find(({ pattern }) => pattern.test(text))
+  if (found !== undefined) return `it holds the value of ${found.name}`
+  if (told.some((pattern) => pattern.test(text))) return 'it tells a password, a key or the like'
+  if (/(?:\d[ -]?){13,}/.test(text)) return 'it holds a long number'
+  return text.split(/[\s"'`,;()<>[\]{}]+/).some(looksRandom) ? 'it holds what looks like a key' : undefined
+}
+
+/** A whole text with marks in the place of secrets: of known forms, values of variables, and what is told as one, also over its lines and sentences. */
+export function withoutSecrets(text: string, env: Environment): string {
+  const known = secretsOf(env).reduce((shown, { pattern }) => withMarks(shown, pattern), redactSecrets(text))
+  return told.reduce((shown, pattern) => withMarks(shown, pattern, '$1'), known)
+}
+
+function withMarks(text: string, { source, flags }: RegExp, before = ''): string {
+  return text.replaceAll(new RegExp(source, `${flags}g`), `${before}${redactedMark}`)
+}
+
+function secretsOf(env: Environment): readonly { readonly name: string; readonly pattern: RegExp }[] {
+  return Object.entries(env).flatMap(([name, given = '']) => {
+    const value = given.trim()
+    if (!secretName.test(name) || value.length < leastSecretCharacters || isHarmless(value)) return []
+    return [{ name, pattern: patternOf(value) }]
+  })
+}
+
+/** However its spaces are written. */
+function patternOf(value: string): RegExp {
+  const words = value.split(/\s+/).map((word) => word.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  const all = words.join('\\s+')
+  return new RegExp(value.length < leastWithinWords ? `(?<![\\p{L}\\p{N}])${all}(?![\\p{L}\\p{N}])` : all, 'u')
+}
+
+/** A path, or a switch: it would be found everywhere. */
+function isHarmless(value: string): boolean {
+  return /^(?:true|false|none|always|never|required|enabled|disabled)$/i.test(value) || /^[./~]/.test(value)
+}
+
+/** Long, with letters of both cases and digits among each other, and neither a path nor an address. */
+function looksRandom(word: string): boolean {
+  if (/^[a-z][a-z+.-]*:\/\//i.test(word)) return word.split(/[/?&=#:@]/).some(looksRandom)
+  const value = word.replace(/^[\w.-]{1,40}[=:]/, '')
+  if (value.length < 20) return false
+  if (!/^[\w+/=.~-]+$/.test(value) || (value.includes('/') && /\.\w{1,5}$/.test(value))) return false
+  const hasAll = /[a-z]/.test(value) && /[A-Z]/.test(value) && /\d/.test(value)
+  const isHex = /^[\da-f]{32,}$/i.test(value)
+  return isHex || (hasAll && changesOf(value) >= 6)
+}
+
+/** How often a letter is followed by a digit or the other way round: names change seldom. */
+function changesOf(value: string): number {
+  let changes = 0
+  for (let at = 1; at < value.length; at++)
+    if (/\d/.test(value.charAt(at)) !== /\d/.test(value.charAt(at - 1))) changes++
+  return changes
+}

@@ -1,0 +1,123 @@
+import { type Stage, type StageContext, type StageLimits } from '@halting/core/after'
+import type { JsonObject, Model } from '@halting/core'
+import type { Environment } from '../tools/limits.ts'
+import type { Settings } from '../settings/merge.ts'
+import { memoryOf, type MemoryOwner, type MemoryPlace } from './places.ts'
+import { type Ask, dream, type DreamEnd, extract, type Extracted } from './run-memory.ts'
+import { saidIn } from './said.ts'
+
+/** Whose notes a stage is about, and what it asks. */
+export interface MemoryStageOptions {
+  readonly owner: MemoryOwner
+  readonly place: MemoryPlace
+  /** Asked in place of the one of the list of stages. */
+  readonly model?: Model
+  readonly now?: () => Date
+}
+
+export interface ExtractionStageOptions extends MemoryStageOptions {
+  /** Secrets are told apart by its values. */
+  readonly env: Environment
+  /** What the person wrote of the prompt, where the message has more (`SaidOptions.written`). */
+  readonly written?: string | undefined
+}
+
+/** Replies are lists of numbers. */
+const mostReplyTokens = 1_024
+/** An answer that does not fit is sent back once. */
+const maxTurns = 2
+
+/** After a run: keeps what the person said in it and what later sessions should know (spec R-MEM-4). */
+export function memoryStage({ place, env, written, model, now = () => new Date() }: ExtractionStageOptions): Stage {
+  return {
+    name: 'memory',
+    limits: { maxTurns },
+    ...(model !== undefined && { model }),
+    async run(context) {
+      const { sessionId, runId, transcript } = context
+      const entries = transcript.since(0).filter(({ id }) => id.startsWith(`${runId}/`))
+      const said = saidIn(entries, { sessionId, env, written })
+      const end = await extract(place, said, asking(context), now(), context.signal)
+      if (end.kind === 'nothing said') return { kind: 'skipped', message: 'Nothing was said that could be kept.' }
+      if (end.kind === 'failed') throw new Error(end.why)
+      return { kind: 'done', message: wordsOf(end), details: factsOf(end) }
+    },
+  }
+}
+
+function wordsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): string {
+  const parts = [
+    ...(added.length === 0 ? [] : [`kept ${added.map(({ topic, note }) => `${note.id} (${topic})`).join(', ')}`]),
+    ...(merged.length === 0 ? [] : [`${merged.length} known already`]),
+    ...(refused.length === 0 ? [] : [`left out ${refused.length}: ${[...new Set(refused)].join('; ')}`]),
+  ]
+  return parts.length === 0 ? 'Nothing was worth keeping.' : `Notes: ${parts.join(', ')}.`
+}
+
+function factsOf({ added, merged, refused }: Extract<Extracted, { kind: 'kept' }>): JsonObject {
+  const notes = added.map(({ topic, note: { id, text, sources } }) => ({
+    id,
+    topic,
+    text,
+    sources: sources.map(({ sessionId, messageId }) => ({ session_id: sessionId, message_uuid: messageId })),
+  }))
+  return { added: notes, merged: merged.length, refused: [...refused] }
+}
+
+export interface DreamStageOptions extends MemoryStageOptions {
+  /** `due` when enough sessions and hours have passed, and else not. */
+  readonly when: 'due' | 'whenever'
+  readonly onEnd?: (end: DreamEnd) => void
+}
+
+/** Of a dream: it looks at all notes. */
+const dreamLimits: StageLimits = { maxTurns, maxBudgetUsd: 0.5, maxTotalTokens: 100_000, maxDurationMs: 120_000 }
+
+/** Puts the notes in order, with one question (spec R-DREAM-2). */
+export function dreamStage(options: DreamStageOptions): Stage {
+  const { owner, place, when, model, now = () => new Date() } = options
+  return {
+    name: 'dream',
+    limits: dreamLimits,
+    ...(model !== undefined && { model }),
+    async run(context) {
+      const end = await dream(place, { owner, ask: asking(context), now: now(), when, signal: context.signal })
+      options.onEnd?.(end)
+      if (end.kind === 'not due') return { kind: 'skipped', message: 'It is not time yet.' }
+      if (end.kind === 'nothing to do') return { kind: 'skipped', message: 'There are fewer than two notes.' }
+      if (end.kind === 'failed') throw new Error(end.why)
+      const { before, after, merged, dropped } = end
+      return {
+        kind: 'done',
+        message: `Notes: ${before} before, ${after} now; halting memory dream undo takes it back.`,
+        details: { before, after, merged, dropped: dropped.map(({ id }) => id) },
+      }
+    },
+  }
+}
+
+/** A bound or an abort rejects, which ends the stage as what it was. */
+function asking(context: StageContext): Ask {
+  return async ({ system, prompt, output }) => {
+    const { output: answer } = await context.ask({ system, prompt, output, maxTurns, maxOutputTokens: mostReplyTokens })
+    return answer === undefined ? { kind: 'failed', why: 'the model gave no answer' } : { kind: 'answered', answer }
+  }
+}
+
+export interface MemoryStagesOptions {
+  readonly owner: MemoryOwner
+  readonly settings: Settings
+  /** Asked. */
+  readonly model: Model
+  readonly written?: string | undefined
+}
+
+/** The stages that a person's settings switch on; none where these do not (spec R-MEM-1). */
+export function memoryStages({ owner, settings, model, written }: MemoryStagesOptions): readonly Stage[] {
+  const place = memoryOf(owner, settings)
+  if (place === undefined) return []
+  const given = { owner, place, model }
+  const stage = memoryStage({ ...given, env: owner.env, written })
+  if (settings.autoDreamEnabled !== true) return [stage]
+  return [stage, dreamStage({ ...given, when: 'due' })]
+}

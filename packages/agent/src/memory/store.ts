@@ -1,0 +1,246 @@
+import { lstat, mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { makeFolder } from '../make-folder.ts'
+import { removeWhole, writeWhole } from '../session/durable.ts'
+import { type Locked, takeLock } from '../session/journal-lock.ts'
+import { codeOf } from '../tools/result.ts'
+import { mostNoteCharacters, type Note, sameText, union } from './note.ts'
+import { indexName, type MemoryPlace } from './places.ts'
+import { fileBytes, type Memory, mostNotes, mostTopics, readMemory, type ReadTopic, rootOf } from './read-memory.ts'
+import { indexWith, isEmptyTopic, newTopicText, type Topic, topicOf, withNotes, withNotesReplaced } from './topic.ts'
+import { forgetBefore } from './undo-dream.ts'
+
+/** A memory that cannot be changed now, in words for a person. */
+export class MemoryError extends Error {
+  override readonly name = 'MemoryError'
+  readonly code: 'memory_busy' | 'memory_unusable'
+
+  constructor(code: MemoryError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/**
+ * A memory that this process alone changes.
+ *
+ * M1: a file is there whole or not at all, for its person alone (0600, folders 0700), and no link is followed.
+ * M2: what no note is stays byte for byte. A file that was not read whole is not written.
+ * M3: topics are written before the index, which a later change mends.
+ */
+export interface HeldMemory {
+  readonly root: string
+  /** As it was when it was taken. */
+  readonly memory: Memory
+  /** Files by name; undefined removes one. */
+  readonly write: (files: ReadonlyMap<string, string | undefined>) => Promise<void>
+}
+
+/** How long another process is waited for. */
+const waitMs = 5_000
+
+/**
+ * Does something that changes the memory, while no other process does.
+ * @throws MemoryError where another process holds it, and where its folder is a link or cannot be had; the reason of an abort before anything is written.
+ */
+export async function holdingMemory<Result>(
+  place: MemoryPlace,
+  work: (held: HeldMemory) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result> {
+  const root = rootOf(place.folder)
+  await makeFolders(place)
+  const lock = await lockOf(place, root, signal)
+  try {
+    signal?.throwIfAborted()
+    return await work({
+      root,
+      memory: await readMemory(place),
+      async write(files) {
+        const order = [...files].toSorted(([a], [b]) => Number(a === indexName) - Number(b === indexName))
+        for (const [name, text] of order) {
+          if (text === undefined) await removeWhole(join(root, name))
+          else await writeWhole(join(root, name), text)
+        }
+      },
+    })
+  } finally {
+    await lock.release()
+  }
+}
+
+async function lockOf(
+  { path }: MemoryPlace,
+  root: string,
+  signal: AbortSignal | undefined,
+): Promise<Extract<Locked, { kind: 'locked' }>> {
+  for (let waited = 0; ; waited += 50) {
+    const lock = await takeLock(join(root, '.lock'))
+    if (lock.kind === 'locked') return lock
+    const { pid, host } = lock.holder
+    if (waited >= waitMs)
+      throw new MemoryError('memory_busy', `${path} is being changed by process ${pid} on ${host}. Try again later.`)
+    await wait(50, undefined, signal === undefined ? {} : { signal })
+  }
+}
+
+async function makeFolders({ folder: { base, parts }, path }: MemoryPlace): Promise<void> {
+  try {
+    await makeFolder(base, 0o700)
+    let at = rootOf({ base, parts: [] })
+    for (const part of parts) {
+      at = join(at, part)
+      await mkdir(at, { mode: 0o700 }).catch((thrown: unknown) => {
+        if (codeOf(thrown) !== 'EEXIST') throw thrown
+      })
+      if (!(await lstat(at)).isDirectory())
+        throw new MemoryError('memory_unusable', `${at} is a link, or no folder: nothing is written there.`)
+    }
+  } catch (thrown) {
+    if (thrown instanceof MemoryError) throw thrown
+    throw new MemoryError('memory_unusable', `${path} cannot be made (${codeOf(thrown) ?? 'unknown'}).`)
+  }
+}
+
+/** A note that is to be kept, and where. */
+export interface NewNote {
+  readonly topic: string
+  readonly note: Note
+}
+
+/** What became of notes. */
+export interface Added {
+  readonly added: readonly NewNote[]
+  /** Known already: their sources stand with the note that there was. */
+  readonly merged: readonly NewNote[]
+  readonly refused: readonly { readonly note: Note; readonly why: string }[]
+}
+
+/** Keeps notes (spec R-MEM-4). One that says what another says adds its source to that. */
+export async function addNotes({ memory, write }: HeldMemory, given: readonly NewNote[]): Promise<Added> {
+  const added: NewNote[] = []
+  const merged: NewNote[] = []
+  const refused: { note: Note; why: string }[] = []
+  const changes = new Changes(memory)
+  for (const each of given) {
+    const { note, topic } = each
+    const why = changes.whyFull(topic, note)
+    const known = changes.sameAs(note)
+    if (known !== undefined) {
+      changes.swap(known.topic, known.note.id, { ...known.note, sources: union(known.note.sources, note.sources) })
+      merged.push(each)
+    } else if (why !== undefined) refused.push({ note, why })
+    else {
+      changes.add(topic, note)
+      added.push(each)
+    }
+  }
+  await write(changes.files())
+  return { added, merged, refused }
+}
+
+/** What became of notes that were to be forgotten. */
+export interface Forgotten {
+  readonly gone: readonly Note[]
+  /** In files that cannot be written. */
+  readonly left: readonly Note[]
+}
+
+/** Takes notes away by their ids, out of what is kept for the undo of a dream, too. */
+export async function forgetNotes(held: HeldMemory, ids: ReadonlySet<string>): Promise<Forgotten> {
+  const { memory, write } = held
+  const changes = new Changes(memory)
+  const found = placedNotes(memory).filter(({ note }) => ids.has(note.id))
+  const open = found.filter(({ topic }) => topic.file.isWhole)
+  for (const { topic, note } of open) changes.remove(topic.name, note.id)
+  const files = changes.files()
+  await forgetBefore(held, files.keys())
+  await write(files)
+  return {
+    gone: open.map(({ note }) => note),
+    left: found.filter(({ topic }) => !topic.file.isWhole).map(({ note }) => note),
+  }
+}
+
+/** What is to be written of a memory, note by note. */
+export class Changes {
+  readonly #memory: Memory
+  readonly #topics: Map<
+    string,
+    Pick<ReadTopic, 'name' | 'notes'> & { readonly text: string; readonly isWhole: boolean }
+  >
+  readonly #changed = new Set<string>()
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+    this.#topics = new Map(
+      memory.topics.map(({ name, notes, file: { text, isWhole } }) => [name, { name, notes, text, isWhole }]),
+    )
+  }
+
+  /** Why a note has no place in a topic. */
+  whyFull(topic: string, { text }: Note): string | undefined {
+    const file = this.#topics.get(topic)
+    if (file?.isWhole === false || this.#memory.closed.has(`${topic}.md`)) return `${topic}.md cannot be written`
+    if (file === undefined && this.#topics.size >= mostTopics) return `there are ${mostTopics} topics already`
+    const notes = [...this.#topics.values()].reduce((sum, { notes: { length } }) => sum + length, 0)
+    if (notes >= mostNotes) return `there are ${mostNotes} notes already: halting memory dream makes room`
+    if (text.length > mostNoteCharacters) return `it is longer than ${mostNoteCharacters} characters`
+    // A line has what it comes from, too.
+    const bytes = Buffer.byteLength(file?.text ?? '') + Buffer.byteLength(text) + 500
+    return bytes > fileBytes ? `${topic}.md is full: halting memory dream makes room` : undefined
+  }
+
+  sameAs({ text }: Note): { readonly topic: string; readonly note: Note } | undefined {
+    for (const { name, notes, isWhole } of this.#topics.values()) {
+      const note = isWhole ? notes.find((each) => sameText(each.text) === sameText(text)) : undefined
+      if (note !== undefined) return { topic: name, note }
+    }
+    return undefined
+  }
+
+  add(topic: string, note: Note): void {
+    this.#put(topic, withNotes(this.#topics.get(topic)?.text ?? newTopicText(topic), [note]))
+  }
+
+  /** Puts a note in the place of another. */
+  swap(topic: string, id: string, note: Note): void {
+    this.#put(topic, withNotesReplaced(this.#topics.get(topic)?.text ?? '', new Map([[id, note]])))
+  }
+
+  remove(topic: string, id: string): void {
+    this.#put(topic, withNotesReplaced(this.#topics.get(topic)?.text ?? '', new Map([[id, undefined]])))
+  }
+
+  #put(topic: string, text: string): void {
+    const isWhole = this.#topics.get(topic)?.isWhole ?? true
+    if (!isWhole || this.#topics.get(topic)?.text === text) return
+    this.#changed.add(topic)
+    this.#topics.set(topic, { name: topic, notes: topicOf(topic, text).notes, text, isWhole })
+  }
+
+  /** Topics in which nothing is left go, and their lines of the index with them. */
+  files(): ReadonlyMap<string, string | undefined> {
+    const files = new Map<string, string | undefined>()
+    const gone: string[] = []
+    for (const name of this.#changed) {
+      const text = this.#topics.get(name)?.text ?? ''
+      if (isEmptyTopic(name, text)) gone.push(name)
+      files.set(`${name}.md`, isEmptyTopic(name, text) ? undefined : text)
+    }
+    const { index, closed } = this.#memory
+    if (closed.has(indexName)) return files
+    const there: readonly Topic[] = [...this.#topics.values()]
+      .filter(({ name }) => !gone.includes(name))
+      .map(({ name, text }) => topicOf(name, text))
+    const text = indexWith(index?.text ?? '', there, gone)
+    if (text !== (index?.text ?? '')) files.set(indexName, text)
+    return files
+  }
+}
+
+/** Notes with the topic that they stand in, and whether it can be written. */
+export function placedNotes(memory: Memory): readonly { readonly topic: ReadTopic; readonly note: Note }[] {
+  return memory.topics.flatMap((topic) => topic.notes.map((note) => ({ topic, note })))
+}

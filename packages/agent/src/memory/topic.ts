@@ -1,0 +1,83 @@
+import { textField, withFrontMatter } from '../instructions/frontmatter.ts'
+import { lineOfNote, type Note, noteOfLine } from './note.ts'
+
+// A topic is a Markdown file in which each note is a line. Every other line is a person's, and stays as it is, byte for byte.
+
+/** A topic as its file has it. */
+export interface Topic {
+  readonly name: string
+  readonly description: string
+  readonly notes: readonly Note[]
+  /** Lines that bear the mark of a note and cannot be read; the first is 1. */
+  readonly damagedLines: readonly number[]
+}
+
+/** Topics that the program begins, and what belongs in each. Others are a person's to make. */
+export const ownTopics = {
+  user: 'who the user is, and what they know',
+  preferences: 'how the user wants the work to be done',
+  project: 'facts and decisions about this project',
+  reference: 'where to find things outside of this folder',
+} as const
+
+export function topicOf(name: string, text: string): Topic {
+  const notes: Note[] = []
+  const damagedLines: number[] = []
+  for (const [at, line] of text.split('\n').entries()) {
+    const read = noteOfLine(line)
+    if (read.kind === 'note') notes.push(read.note)
+    if (read.kind === 'damaged') damagedLines.push(at + 1)
+  }
+  return { name, description: textField(withFrontMatter(text).fields, 'description'), notes, damagedLines }
+}
+
+/** The text of a topic that has no note yet. */
+export function newTopicText(name: string): string {
+  const description = name in ownTopics ? ownTopics[name as keyof typeof ownTopics] : name
+  return `---\nname: ${name}\ndescription: ${description}\n---\n\n`
+}
+
+/** Whether nothing is left but what the program itself put there. */
+export function isEmptyTopic(name: string, text: string): boolean {
+  return text.trim() === newTopicText(name).trim()
+}
+
+export function withNotes(text: string, notes: readonly Note[]): string {
+  const end = text === '' || text.endsWith('\n') ? '' : '\n'
+  return `${text}${end}${notes.map((note) => `${lineOfNote(note)}\n`).join('')}`
+}
+
+/** With another note in the place of some, by their ids; undefined takes one away. */
+export function withNotesReplaced(text: string, replacements: ReadonlyMap<string, Note | undefined>): string {
+  const lines = text.split('\n').flatMap((line) => {
+    const read = noteOfLine(line)
+    if (read.kind !== 'note' || !replacements.has(read.note.id)) return [line]
+    const note = replacements.get(read.note.id)
+    const end = line.endsWith('\r') ? '\r' : ''
+    return note === undefined ? [] : [`${lineOfNote(note)}${end}`]
+  })
+  return lines.join('\n')
+}
+
+/** A name of a topic is that of a file, and nothing else. */
+export function isTopicName(name: string): boolean {
+  return /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,59}$/u.test(name) && name.toLowerCase() !== 'memory'
+}
+
+/** The index with a line for each topic: those that are there stay, and lines of topics that are gone go. */
+export function indexWith(text: string, topics: readonly Topic[], gone: readonly string[]): string {
+  const known = new Set([...text.matchAll(/\]\(([^)\s]+)\.md\)/g)].map(([, name = '']) => name))
+  const kept = text.split('\n').filter((line) => !gone.some((name) => line.startsWith(`- [${name}](${name}.md): `)))
+  const added = topics
+    .filter(({ name }) => !known.has(name))
+    .map(({ name, description }) => `- [${name}](${name}.md): ${description}`)
+  if (added.length === 0) return kept.join('\n')
+  const before = text === '' ? indexHead : kept.join('\n')
+  return `${before}${before.endsWith('\n') ? '' : '\n'}${added.join('\n')}\n`
+}
+
+const indexHead = `# Memory
+
+What halting keeps of earlier sessions in this folder, a file for each topic. You may write here too: it takes away nothing of yours.
+
+`

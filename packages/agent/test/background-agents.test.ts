@@ -1,0 +1,254 @@
+// Holds rules of docs/spec.md: R-AGENT-1a, R-AGENT-11, R-BACK-13, R-JOUR-12b.
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loop, resume, startRun, type LoopOptions, type ModelRequest } from '@halting/core'
+import { isToolResult, textOf, type SpawnContext } from '@halting/core/adapters'
+import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  backgroundOf,
+  createAgentTool,
+  createBashTool,
+  createPermissions,
+  createReadTool,
+  createTaskOutputTool,
+  createTaskStopTool,
+  openJournal,
+  Workspace,
+  type AgentDefinition,
+  type AgentInput,
+} from '../src/index.ts'
+import { agentsOfJson } from '../src/instructions/index.ts'
+import { temporaryFolder } from './support/harness.ts'
+
+let cwd = ''
+beforeEach(() => {
+  cwd = realpathSync(temporaryFolder())
+})
+
+const here: SpawnContext = { depth: 0, tools: ['Read', 'TaskOutput', 'TaskStop'], permissionMode: null }
+const watcher: AgentDefinition = {
+  name: 'watcher',
+  description: 'Watches',
+  prompt: 'You watch.',
+  disallowedTools: [],
+  level: 'user',
+  background: true,
+}
+const spawned = (input: Partial<AgentInput>, context: Partial<SpawnContext> = {}) =>
+  createAgentTool({ definitions: [watcher], mode: () => 'default' }).spawn(
+    { prompt: 'look', ...input },
+    { ...here, ...context },
+  )
+
+describe('the Agent tool', () => {
+  test('starts an agent in the background when the call or its definition says so, and the call counts', () => {
+    expect(spawned({})).not.toHaveProperty('background')
+    expect(spawned({ run_in_background: true })).toMatchObject({
+      background: true,
+      note: 'TaskOutput shows what it has said so far, TaskStop ends it.',
+    })
+    expect(spawned({ run_in_background: true }, { tools: ['Read'] })).toMatchObject({ background: true, note: '' })
+    expect(spawned({ subagent_type: 'watcher' })).toMatchObject({ background: true })
+    expect(spawned({ subagent_type: 'watcher', run_in_background: false })).not.toHaveProperty('background')
+  })
+
+  test('background of a definition is true or false', () => {
+    const json = (background: unknown) => JSON.stringify({ a: { description: 'd', prompt: 'p', background } })
+    expect(agentsOfJson(json(true), cwd)).toMatchObject([{ background: true }])
+    expect(agentsOfJson(json(false), cwd)[0]).not.toHaveProperty('background')
+    expect(() => agentsOfJson(json('often'), cwd)).toThrow('background takes true or false')
+  })
+})
+
+const turnOf = ({ messages }: ModelRequest): number => messages.filter(({ role }) => role === 'assistant').length
+const promptOf = ({ messages }: ModelRequest): string =>
+  typeof messages[0]?.content === 'string' ? messages[0].content : ''
+type Scripts = { readonly [prompt: string]: readonly ScriptedReply[] }
+const asks = (...agents: readonly Partial<AgentInput>[]): ScriptedReply => ({
+  toolCalls: agents.map((input) => ({ name: 'Agent', input: { run_in_background: true, ...input } })),
+})
+const uses = (name: string, input: object, text = ''): ScriptedReply => ({
+  ...(text !== '' && { text }),
+  toolCalls: [{ name, input }],
+})
+
+interface World {
+  readonly workspace: Workspace
+  readonly options: LoopOptions
+  readonly requests: () => readonly ModelRequest[]
+}
+
+function world(script: Scripts | ((request: ModelRequest) => ScriptedReply), more: Partial<LoopOptions> = {}): World {
+  const workspace = new Workspace({ cwd, env: { PATH: process.env['PATH'] ?? '' } })
+  const allow = ['Bash(*)', 'TaskOutput', 'TaskStop']
+  const permissions = createPermissions({
+    cwd,
+    whenAsked: 'deny',
+    shellDirectory: () => workspace.shellDirectory,
+    mode: 'bypassPermissions',
+    allow,
+  })
+  const model = scriptedModel((request) =>
+    typeof script === 'function' ? script(request) : (script[promptOf(request)]?.[turnOf(request)] ?? 'end'),
+  )
+  const tools = [
+    createReadTool(workspace),
+    createBashTool(workspace),
+    createTaskOutputTool(workspace),
+    createTaskStopTool(workspace),
+    createAgentTool({ mode: () => permissions.mode }),
+  ]
+  return { workspace, options: { model, tools, permissions, ...more }, requests: () => model.requests }
+}
+
+/** All that the main loop was told last. */
+const toldTo = (made: World, prompt: string): string => {
+  const last = made.requests().findLast((request) => promptOf(request) === prompt)
+  return (last?.messages ?? [])
+    .flatMap(({ role, content }) => {
+      if (role !== 'user' || typeof content === 'string') return []
+      return content.map((block) => (isToolResult(block) ? JSON.stringify(block.content) : textOf([block])))
+    })
+    .join('\n')
+}
+
+const idIn = (request: ModelRequest): string => /agent_\w+/.exec(JSON.stringify(request.messages))?.[0] ?? ''
+
+describe('an agent of the background', () => {
+  test('is looked at by TaskOutput and ended by TaskStop; the loop tells of its end', async () => {
+    const made = world((request) => {
+      const turn = turnOf(request)
+      if (promptOf(request) === 'a')
+        return turn === 0
+          ? uses('Bash', { command: 'touch begun' }, 'I begin')
+          : uses('Bash', { command: 'sleep 1000' })
+      const steps: readonly ScriptedReply[] = [
+        asks({ prompt: 'a', description: 'a long watch' }),
+        uses('Bash', { command: 'while [ ! -e begun ]; do sleep 0.02; done' }),
+        uses('TaskOutput', { task_id: idIn(request), block: false }),
+        uses('TaskOutput', { task_id: idIn(request), timeout: 10 }),
+        uses('TaskStop', { task_id: idIn(request) }),
+        uses('TaskOutput', { task_id: idIn(request) }),
+        uses('TaskStop', { task_id: 'agent_none' }),
+      ]
+      return steps[turn] ?? 'done'
+    })
+    const { terminal } = await loop(startRun({ prompt: 'go' }), made.options).ended
+    await made.workspace.dispose()
+    expect(terminal.reason).toBe('completed')
+    const told = toldTo(made, 'go')
+    expect(told).toContain('Still working.\\nI begin')
+    expect(told).toMatch(/Stopped agent_\w+ \(The agent general-purpose \(a long watch\)\)/)
+    expect(told).toMatch(/\[agent_\w+\] The agent general-purpose \(a long watch\) was stopped\./)
+    expect(told).toContain('Its last words were:\n\nI begin')
+    expect(told).toContain('Ended.\\nWhat it came to is told with its end.')
+    expect(told).toMatch(/There is no task agent_none\. Known: agent_\w+\./)
+  })
+
+  test.each(['stop', 'keep'] as const)('is stopped when the run ends where the policy is %s', async (atEnd) => {
+    const made = world({ go: [asks({ prompt: 'a' }), 'done'], a: [uses('Bash', { command: 'sleep 1000' })] })
+    const background = backgroundOf(made.workspace, { atEnd })
+    const { state } = await loop(startRun({ prompt: 'go' }), { ...made.options, background }).ended
+    await made.workspace.dispose()
+    expect(toldTo(made, 'go')).toContain('It is stopped when the run ends.')
+    const notes = state.transcript.since(0).flatMap((entry) => (entry.kind === 'attachment' ? (entry.tasks ?? []) : []))
+    expect(notes).toMatchObject([{ type: 'left', how: 'stopped', description: 'The agent general-purpose' }])
+    expect(state.spent.openAgents).toBeUndefined()
+  })
+
+  test('works beside commands of the background, and both are waited for', async () => {
+    const made = world({
+      go: [
+        { toolCalls: [{ name: 'Bash', input: { command: 'sleep 0.1', run_in_background: true } }] },
+        asks({ prompt: 'a' }),
+        'waiting',
+        'one of them ended',
+        'both have',
+      ],
+      a: [uses('Bash', { command: 'sleep 0.3' }), 'a is done'],
+    })
+    const background = backgroundOf(made.workspace)
+    const { terminal } = await loop(startRun({ prompt: 'go' }), { ...made.options, background }).ended
+    await made.workspace.dispose()
+    expect(terminal.reason).toBe('completed')
+    expect(toldTo(made, 'go')).toMatch(/\[bash_1\] The command "sleep 0.1" ended with exit code 0/)
+    expect(toldTo(made, 'go')).toContain('a is done')
+  })
+})
+
+test('a session on disk that was killed at any line goes on inside its agents of the background', async () => {
+  const sessionId = '11111111-2222-4333-8444-555555555555'
+  // Enough for a fold after each turn, if none worked in the background.
+  const long = 'x'.repeat(140_000)
+  const scripts: Scripts = {
+    go: [
+      asks({ prompt: 'a' }),
+      uses('Read', { file_path: join(cwd, 'none') }, long),
+      uses('Bash', { command: 'while [ ! -e log ]; do sleep 0.01; done' }, long),
+      uses('Read', { file_path: join(cwd, 'none') }, long),
+      'waiting',
+      'done',
+    ],
+    a: [
+      uses('Bash', { command: 'echo once >> log' }),
+      uses('Bash', { command: 'echo again >> log; sleep 0.05' }),
+      'a has it',
+    ],
+  }
+  const place = (name: string) => ({ path: join(cwd, `${name}.jsonl`), sessionId, cwd, version: '0.1.0' })
+  const log = () =>
+    existsSync(join(cwd, 'log')) ? readFileSync(join(cwd, 'log'), 'utf8').split('\n').filter(Boolean) : []
+
+  const whole = await openJournal(place('whole'))
+  const first = world(scripts)
+  await loop(startRun({ prompt: 'go', sessionId }), { ...first.options, steps: whole.steps() }).terminal
+  await whole.close()
+  await first.workspace.dispose()
+  expect(toldTo(first, 'go')).toContain('a has it')
+  expect(log()).toEqual(['once', 'again'])
+  const lines = readFileSync(place('whole').path, 'utf8').trimEnd().split('\n')
+  const isLap = (line: string): boolean => line.includes('"type":"lap"') && line.includes('"openAgents":[{')
+  expect(lines.filter(isLap).length).toBeGreaterThan(0)
+  let kills = 0
+  for (let length = 3; length < lines.length; length++) {
+    const before = lines.slice(0, length).join('\n')
+    // What the commands on record had done.
+    const done = ['once', 'again'].filter((word) => new RegExp(`echo ${word} `).test(before))
+    rmSync(join(cwd, 'log'), { force: true })
+    const ran = (
+      lines
+        .slice(0, length)
+        .join('')
+        .match(/"type":"result","key":"[^"]*agent:[^"]*tool:/g) ?? []
+    ).length
+    if (ran > 0) writeFileSync(join(cwd, 'log'), `${done.slice(0, ran).join('\n')}\n`)
+    writeFileSync(place('cut').path, `${before}\n`)
+    const journal = await openJournal(place('cut'))
+    const { open } = journal
+    if (open === undefined) {
+      await journal.close()
+      continue
+    }
+    const again = world(scripts)
+    // An outcome that is unknown leaves nothing to wait for.
+    if (!existsSync(join(cwd, 'log')) && done.length > 0) writeFileSync(join(cwd, 'log'), '')
+    const { terminal, state } = await resume(open, again.options, journal.transcript, journal.log).loop.ended
+    await journal.close()
+    await again.workspace.dispose()
+    expect([length, terminal.reason, transcriptProblems(state.transcript.messages())]).toEqual([
+      length,
+      'completed',
+      [],
+    ])
+    // Nothing that was on record is run again, and what the agent was asked is not asked again.
+    for (const word of ['once', 'again'])
+      expect([length, word, log().filter((line) => line === word).length <= 1]).toEqual([length, word, true])
+    const answered = (before.match(/"type":"result","key":"[^"]*agent:[^"]*model:/g) ?? []).length
+    const asked = again.requests().filter((request) => promptOf(request) === 'a').length
+    expect([length, answered + asked]).toEqual([length, 3])
+    expect([length, JSON.stringify(state.transcript.messages())]).toEqual([length, expect.stringContaining('a has it')])
+    kills++
+  }
+  expect(kills).toBeGreaterThan(15)
+}, 120_000)

@@ -1,0 +1,141 @@
+// Holds rules of docs/spec.md: R-HAND-6, R-HAND-6d, R-UNDO-2a: a folder of a million files gets an answer that is bounded and true, and takes no memory to speak of.
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPermissions, FileCheckpoints } from '@halting/agent'
+import { gitSummary } from '../src/instructions/git-summary.ts'
+import { mentioned } from '../src/instructions/mentions.ts'
+import { relocateProblem } from '../src/permissions/links.ts'
+import { isDeep } from './support/deep.ts'
+import { codingTools } from './support/harness.ts'
+
+const many = 1_000_000
+const memory = '/dev/shm'
+
+/** Where there are inodes for so many. */
+function place(): string | undefined {
+  return [memory, tmpdir()].find((folder) => fs.existsSync(folder) && fs.statfsSync(folder).ffree > many * 1.2)
+}
+
+const base = isDeep ? place() : undefined
+if (isDeep && base === undefined)
+  console.warn(`skipped: there are no inodes for ${many} files in ${memory} or ${tmpdir()}`)
+
+let cwd = ''
+
+beforeAll(() => {
+  if (base === undefined) return
+  cwd = fs.mkdtempSync(join(base, 'halting-million-'))
+  const folder = join(cwd, 'd')
+  fs.mkdirSync(folder)
+  // Names are enough, and soon made by links. A file system takes so many of one file.
+  const most = 30_000
+  for (let at = 0; at < many; at++) {
+    const name = join(folder, `f${at}`)
+    if (at % most === 0) fs.writeFileSync(name, '')
+    else fs.linkSync(join(folder, `f${at - (at % most)}`), name)
+  }
+}, 300_000)
+afterAll(() => void (cwd !== '' && execFileSync('rm', ['-rf', cwd, `${cwd}-kept`])), 300_000)
+
+const mostCharacters = 50_000
+const mostMb = 200
+
+async function bounded<T>(work: () => Promise<T>): Promise<T> {
+  const before = process.memoryUsage.rss()
+  let peak = before
+  const timer = setInterval(() => void (peak = Math.max(peak, process.memoryUsage.rss())), 20)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+    peak = Math.max(peak, process.memoryUsage.rss())
+    expect((peak - before) / 2 ** 20).toBeLessThan(mostMb)
+  }
+}
+
+describe.runIf(base !== undefined)(`${many} files in a folder`, () => {
+  const answer = async (tool: string, input: object) => {
+    const { use } = codingTools({ searchMs: 600_000 }, { cwd })
+    const { text, isError } = await bounded(() => use(tool, input))
+    expect(text.length).toBeLessThanOrEqual(mostCharacters)
+    return { text, isError }
+  }
+
+  test('Glob says how many there are, and finds one', async () => {
+    expect((await answer('Glob', { pattern: '*' })).text).toContain(`[100 of ${many} files, the ones changed last`)
+    expect(await answer('Glob', { pattern: 'f777777' })).toEqual({ text: 'd/f777777', isError: false })
+  })
+
+  test('Grep searches them all', async () => {
+    expect(await answer('Grep', { pattern: 'nothing' })).toEqual({ text: 'No match.', isError: false })
+  })
+
+  test('Read says that it is a folder, and that a file is not there', async () => {
+    expect((await answer('Read', { file_path: 'd' })).text).toMatch(/is a directory/)
+    expect((await answer('Read', { file_path: 'd/f0.txt' })).text).toMatch(/There is no file/)
+  })
+
+  test('Write and Bash work in it', async () => {
+    expect((await answer('Write', { file_path: 'd/new.txt', content: 'new\n' })).isError).toBe(false)
+    expect((await answer('Bash', { command: 'ls d' })).isError).toBe(false)
+  })
+
+  test('a prompt that names it is shown some names, and told that there are more', async () => {
+    const { workspace } = codingTools({}, { cwd })
+    const permissions = createPermissions({ cwd, mode: 'default', deny: ['Read(f5*)'] })
+    const signal = new AbortController().signal
+    const { blocks, notes } = await bounded(() => mentioned('Look at @d', workspace, permissions, signal))
+    const shown = JSON.stringify(blocks)
+    expect(notes).toEqual([])
+    expect(shown).toContain('(and more: it has over 10000 names')
+    expect(shown.length).toBeLessThan(5_000)
+  })
+
+  test('what is too much to look at is not taken for harmless', async () => {
+    const problem = await bounded(async () => relocateProblem(join(cwd, 'd'), []))
+    expect(problem).toMatch(/holds too much to look at/)
+  })
+
+  const kept = async (name: string) => {
+    const folder = `${cwd}-kept`
+    const checkpoints = new FileCheckpoints({ folder, cwd })
+    const call = { callId: 'c', toolName: 'Bash', idempotencyKey: 'k/r/tool:0:0:c' }
+    const command = async () => fs.writeFileSync(join(cwd, name), 'made')
+    await bounded(() => checkpoints.aroundCommand(call, `touch ${name}`, command))
+    await checkpoints.dispose()
+    const [log = ''] = fs.readdirSync(folder).filter((file) => file.endsWith('.jsonl'))
+    const lines = fs.readFileSync(join(folder, log), 'utf8').trimEnd().split('\n')
+    fs.rmSync(folder, { recursive: true })
+    // What this file is for: the last line tells of the command.
+    return JSON.parse(lines.at(-1) ?? '') as {
+      readonly changes: readonly unknown[]
+      readonly unseen: readonly string[]
+    }
+  }
+  const notLookedAt = [expect.stringMatching(/^more than 20000 files are in /)]
+
+  test('that not all was looked at is told with what a command changed', async () => {
+    const { changes, unseen } = await kept('made-1')
+    expect(unseen).toEqual(notLookedAt)
+    expect(changes.length).toBeLessThan(10)
+  })
+
+  describe('with git', () => {
+    beforeAll(() => void execFileSync('git', ['init', '-q'], { cwd }))
+
+    test('the briefing is a few lines', async () => {
+      const summary = await bounded(() => gitSummary(cwd, process.env))
+      // On a machine that is busy git does not say in time.
+      expect(summary?.length ?? 0).toBeLessThan(1_000)
+    })
+
+    test('it is told too, where git finds more than is looked at', async () => {
+      const { changes, unseen } = await kept('made-2')
+      expect(unseen).toEqual(notLookedAt)
+      expect(changes.length).toBeLessThan(10)
+    })
+  })
+})

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { homeFolder } from '@halting/agent'
+import { type HttpServer, type McpServerEntry, signIn, SignIns, signInsFolder } from '@halting/agent/mcp'
+import { messageOf } from '@halting/core/adapters'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import type { McpArguments } from './arguments.ts'
+
+type LoginArguments = Pick<McpArguments, 'noBrowser' | 'clientId' | 'callbackPort'>
+
+/** Signs a person in at a server. The address to go to is told in any case; a browser is opened unless they want none. */
+export async function login(given: LoginArguments, entry: McpServerEntry, program: Program): Promise<number> {
+  const { output, env } = program
+  const name = oneLine(entry.name, 60)
+  const { url } = httpServer(entry)
+  const stop = new AbortController()
+  const onSignal = (): void => stop.abort(new Error('interrupted'))
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  try {
+    await signIn({
+      url,
+      signIns: signInsOf(program),
+      signal: stop.signal,
+      clientId: given.clientId,
+      port: given.callbackPort,
+      show(page) {
+        output.err(`Sign in to ${name} here; the browser must be on this machine:\n${page.href}\n`)
+        if (!given.noBrowser) openBrowser(page, env)
+      },
+    })
+  } catch (thrown) {
+    output.err(`halting: nobody was signed in to ${name}: ${oneLine(messageOf(thrown), 300)}.\n`)
+    return 1
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+  output.out(`Signed in to ${name} (${oneLine(url, 200)}). halting mcp logout ${name} forgets it.\n`)
+  return 0
+}
+
+/** Forgets who a person is at a server. */
+export async function logout(entry: McpServerEntry, program: Program): Promise<number> {
+  const { url } = httpServer(entry)
+  const signIns = signInsOf(program)
+  const wasThere = await signIns.locked(url, () => signIns.forget(url))
+  const name = oneLine(entry.name, 60)
+  program.output.out(
+    wasThere
+      ? `Signed out of ${name}. The server itself was not asked to forget it.\n`
+      : `Nobody is signed in to ${name}.\n`,
+  )
+  return 0
+}
+
+function signInsOf({ cwd, env }: Program): SignIns {
+  return new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
+}
+
+function httpServer({ name, server }: McpServerEntry): HttpServer {
+  if ('problem' in server) throw new UsageError(`The server ${oneLine(name, 60)} cannot be reached: ${server.problem}.`)
+  if (server.type === 'http' || server.type === 'sse') return server
+  throw new UsageError(
+    `The server ${oneLine(name, 60)} is a program on this machine: only servers with a URL are signed in to.`,
+  )
+}
+
+/** Best effort: the address was told. */
+function openBrowser(page: URL, env: Program['env']): void {
+  const [command, ...args] = browserOf(env)
+  const child = spawn(command, [...args, page.href], { stdio: 'ignore', detached: true, env: { ...env } })
+  child.once('error', () => undefined)
+  child.unref()
+}
+
+function browserOf({ BROWSER: named = '' }: Program['env']): readonly [string, ...string[]] {
+  if (named.trim() !== '') return [named.trim()]
+  switch (process.platform) {
+    case 'darwin':
+      return ['open']
+    case 'win32':
+      return ['rundll32', 'url.dll,FileProtocolHandler']
+    default:
+      return ['xdg-open']
+  }
+}

@@ -1,0 +1,44 @@
+import type { MemoryPlace } from '@halting/agent'
+import { type DreamEnd, dreamStage } from '@halting/agent/memory'
+import { runStages, type StageReport } from '@halting/core/after'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { watchInterruption } from '../headless/interruption.ts'
+import { openModels } from '../session/models.ts'
+import type { RunSettings } from '../session/run-settings.ts'
+import { whose } from '../session/whose.ts'
+
+/** A dream that a person asks for, with the small model where there is one. `end` is undefined where a bound came before it. */
+export async function dreamOnce(
+  run: RunSettings,
+  place: MemoryPlace,
+  program: Program,
+): Promise<{ readonly end: DreamEnd | undefined; readonly report: StageReport; readonly exitCode: number }> {
+  const { flags, env } = run
+  const models = await openModels(run, program.cwd)
+  for (const warning of models.warnings) program.output.err(told(warning))
+  const { prices, model, smallModel = model } = models
+  const interruption = watchInterruption(program.output)
+  let end: DreamEnd | undefined
+  try {
+    const stage = dreamStage({
+      owner: whose({ ...program, env }),
+      place,
+      when: 'whenever',
+      onEnd: (ended) => void (end = ended),
+    })
+    const { ended } = runStages([stage], {
+      model: smallModel,
+      prices,
+      sessionId: 'memory',
+      signal: interruption.signal,
+      ...(flags.maxBudgetUsd !== undefined && { maxBudgetUsd: flags.maxBudgetUsd }),
+    })
+    const [report] = await ended
+    if (report === undefined) throw new Error('The dream ended without a report. Please report this.')
+    return { end, report, exitCode: interruption.exitCode ?? 1 }
+  } finally {
+    interruption.release()
+    await models.close()
+  }
+}

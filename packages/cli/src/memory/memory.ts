@@ -1,0 +1,186 @@
+import { existsSync } from 'node:fs'
+import { memoryPlace, type MemoryPlace } from '@halting/agent'
+import {
+  forgetNotes,
+  holdingMemory,
+  type Memory,
+  MemoryError,
+  placedNotes,
+  readMemory,
+  undoDream,
+  type Undone,
+} from '@halting/agent/memory'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { nearest } from '../flags/nearest.ts'
+import { many, money, oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { type RunSettings, settingsFor } from '../session/run-settings.ts'
+import { whose } from '../session/whose.ts'
+import { UsageError } from '../usage-error.ts'
+import { factsOfMemory, factsOfNote, linesOfMemory, linesOfNote } from './told-memory.ts'
+
+const doings = ['list', 'show', 'forget', 'dream'] as const
+
+/** `halting memory`: the notes of this folder. Only `dream` asks a model. */
+export async function memory(
+  given: Flags,
+  [doing = 'list', ...words]: readonly string[],
+  program: Program,
+): Promise<number> {
+  const known = doings.find((each) => each === doing)
+  if (known === undefined) {
+    const meant = nearest(doing, doings)
+    throw new UsageError(
+      `halting memory ${oneLine(doing, 40)} is nothing that there is.${meant === undefined ? '' : ` Did you mean ${meant}?`} There are ${doings.join(', ')}.`,
+    )
+  }
+  const run = await settingsFor(given, program)
+  const place = memoryPlace(whose({ ...program, env: run.env }), run.settings)
+  const called = { run, place, words, program }
+  try {
+    switch (known) {
+      case 'list':
+        return await list(called)
+      case 'show':
+        return await show(called)
+      case 'forget':
+        return await forget(called)
+      case 'dream':
+        return await (words.length === 0 ? dreamNow(called) : undo(called))
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof MemoryError)) throw thrown
+    program.output.err(told(oneLine(thrown.message, 500)))
+    return 1
+  }
+}
+
+interface Called {
+  readonly run: RunSettings
+  readonly place: MemoryPlace
+  readonly words: readonly string[]
+  readonly program: Program
+}
+
+async function read({ place, program }: Called): Promise<Memory> {
+  const found = await readMemory(place)
+  for (const problem of found.problems) program.output.err(told(oneLine(problem, 500)))
+  return found
+}
+
+async function list(called: Called): Promise<number> {
+  const { run, words, place, program } = called
+  if (words.length > 0) throw new UsageError('halting memory list takes nothing more; show TOPIC shows one topic.')
+  const found = await read(called)
+  const { output } = program
+  if (wantsJson(run.flags)) output.out(`${JSON.stringify(factsOfMemory(found, place, run))}\n`)
+  else if (found.topics.length > 0) output.out(linesOfMemory(found, output.width))
+  else output.err(told(`nothing is kept of earlier sessions in this folder (${oneLine(place.path, 300)}).`))
+  return 0
+}
+
+async function show(called: Called): Promise<number> {
+  const { run, words, program } = called
+  const [about, ...more] = words
+  if (about === undefined || more.length > 0)
+    throw new UsageError('halting memory show takes one topic, or the id of one note.')
+  const found = await read(called)
+  const { output } = program
+  const isJson = wantsJson(run.flags)
+  const topic = found.topics.find(({ name }) => name === about)
+  if (topic !== undefined) {
+    const { name, description, notes, file } = topic
+    const facts = { topic: name, description, text: file.text, notes: notes.map((note) => factsOfNote(note, name)) }
+    output.out(isJson ? `${JSON.stringify(facts)}\n` : `${file.text.trimEnd()}\n`)
+    return 0
+  }
+  const placed = placedNotes(found).find(({ note }) => note.id === about)
+  if (placed === undefined) throw unknown(about, found)
+  output.out(
+    isJson
+      ? `${JSON.stringify(factsOfNote(placed.note, placed.topic.name))}\n`
+      : linesOfNote(placed.note, placed.topic.name),
+  )
+  return 0
+}
+
+function unknown(about: string, found: Memory): UsageError {
+  const names = [...found.topics.map(({ name }) => name), ...placedNotes(found).map(({ note }) => note.id)]
+  const meant = nearest(about, names)
+  return new UsageError(
+    `No topic and no note "${oneLine(about, 60)}" is kept.${meant === undefined ? '' : ` Did you mean ${meant}?`} halting memory lists them.`,
+  )
+}
+
+async function forget(called: Called): Promise<number> {
+  const { run, place, words, program } = called
+  if (words.length === 0)
+    throw new UsageError('halting memory forget takes the ids of notes; halting memory lists them.')
+  const there = await read(called)
+  const ids = new Set(placedNotes(there).map(({ note }) => note.id))
+  // All of them or none: a slip of the pen is not half carried out.
+  const stranger = words.find((word) => !ids.has(word))
+  if (stranger !== undefined) throw unknown(stranger, there)
+  const { gone, left } = await holdingMemory(place, (held) => forgetNotes(held, new Set(words)))
+  const { output } = program
+  if (wantsJson(run.flags)) output.out(`${JSON.stringify({ forgotten: gone.map(({ id }) => id) })}\n`)
+  else for (const { id, text } of gone) output.out(`Forgotten: ${id}  ${oneLine(text, output.width - 21)}\n`)
+  for (const { id } of left) output.err(told(`${id} stands in a file that is not written: take it out by hand.`))
+  return left.length === 0 ? 0 : 1
+}
+
+async function dreamNow(called: Called): Promise<number> {
+  const { run, program } = called
+  const { output } = program
+  const { dreamOnce } = await import('./dream-once.ts')
+  const { end, report, exitCode } = await dreamOnce(run, called.place, program)
+  const isJson = wantsJson(run.flags)
+  if (end?.kind === 'done') {
+    const { before, after, merged, dropped } = end
+    const cost = { total_cost_usd: report.costUsd, num_turns: report.turns }
+    if (isJson) {
+      output.out(`${JSON.stringify({ before, after, merged, dropped: dropped.map(({ id }) => id), ...cost })}\n`)
+      return 0
+    }
+    const paid = report.costUsd > 0 ? ` (${money(report.costUsd)})` : ''
+    output.out(
+      `${many(before, 'note')} before, ${after} now: ${merged} merged or made shorter, ${dropped.length} dropped${paid}.\n`,
+    )
+    for (const { id, text } of dropped) output.out(`  dropped ${id}  ${oneLine(text, output.width - 20)}\n`)
+    if (merged + dropped.length > 0) output.err(told('halting memory dream undo takes it back.'))
+    return 0
+  }
+  if (end?.kind === 'nothing to do') {
+    output.err(told('there are fewer than two notes: nothing is to be put in order.'))
+    return 0
+  }
+  const why = report.message === '' ? report.reason : report.message
+  output.err(told(`the notes stay as they are (${report.reason}): ${oneLine(why, 300)}`))
+  return exitCode
+}
+
+async function undo({ run, place, words, program }: Called): Promise<number> {
+  if (words.length > 1 || words[0] !== 'undo') throw new UsageError('halting memory dream takes nothing more, or undo.')
+  const { output } = program
+  // Where there is no memory, none is made.
+  const undone: Undone = existsSync(place.path) ? await holdingMemory(place, undoDream) : { kind: 'nothing' }
+  if (wantsJson(run.flags)) output.out(`${JSON.stringify(undone)}\n`)
+  switch (undone.kind) {
+    case 'nothing':
+      output.err(told('no dream is kept that could be taken back.'))
+      return 1
+    case 'changed':
+      output.err(
+        told(
+          `nothing is taken back: ${undone.names.join(', ')} changed since the dream of ${undone.at}, and that would be lost. halting memory forget takes single notes away.`,
+        ),
+      )
+      return 1
+    case 'undone':
+      if (!wantsJson(run.flags))
+        output.out(
+          `Taken back: the dream of ${undone.at}; ${undone.names.join(', ')} ${undone.names.length === 1 ? 'is' : 'are'} as before.\n`,
+        )
+      return 0
+  }
+}

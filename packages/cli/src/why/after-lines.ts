@@ -1,0 +1,20 @@
+import type { RecordedStage } from '@halting/core/after'
+import { counted, elapsed, many, money, moneyAtMost, oneLine } from '../io/figures.ts'
+
+/** A line for each stage that came after a run. */
+export function afterLines(stages: readonly RecordedStage[], columns: number): readonly string[] {
+  return stages.map((stage) => `  ${oneLine(`${stage.name}: ${stageText(stage)}`, columns - 2)}`)
+}
+
+function stageText({ most, ended }: RecordedStage): string {
+  if (ended === null) return `did not end: its process was. It may have cost ${moneyAtMost(most.nanos / 1e9)}`
+  const { reason, message, turns, tokens, costUsd, committedUsd, durationMs } = ended
+  const figures = [
+    many(turns, 'turn'),
+    `${counted(tokens)} tokens`,
+    ...(costUsd > 0 ? [money(costUsd)] : []),
+    ...(committedUsd > costUsd ? [`up to ${moneyAtMost(committedUsd)}`] : []),
+    elapsed(durationMs),
+  ]
+  return `${reason}, ${figures.join(', ')}${message === '' ? '' : `: ${message}`}`
+}

@@ -1,0 +1,105 @@
+// Holds rules of docs/spec.md: R-MCP-16, R-MCP-16f: `halting mcp login` and `logout`, and a run whose server wants to know who asks.
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { browse, oauthPair } from '../../agent/test/mcp/oauth-server.ts'
+import { installProgram, run, script, start, type Ended } from './support/program.ts'
+import { commandOfServers } from './support/servers.ts'
+
+installProgram()
+
+const { place, mcp } = commandOfServers()
+
+const placed = (env: Record<string, string> = {}) => ({
+  cwd: place.project,
+  env: { HALTING_CONFIG_DIR: place.config, ...env },
+})
+
+/** Signs in as a person does who copies the address. */
+async function login(...args: readonly string[]): Promise<Ended> {
+  const running = start(['mcp', 'login', ...args], placed())
+  await running.says('/authorize?')
+  const [page = ''] = /http:\/\/\S+\/authorize\?\S+/.exec(running.stderr()) ?? []
+  await browse(new URL(page))
+  return running.ended
+}
+
+const signInFiles = (): readonly string[] => {
+  const folder = join(place.config, 'mcp-sign-ins')
+  return existsSync(folder) ? readdirSync(folder) : []
+}
+
+test('a run names the server and the command, login signs in, and logout forgets it', async () => {
+  const pair = await oauthPair({ tokenSeconds: 3_600 })
+  expect((await mcp('add', 'locked', pair.url)).status).toBe(0)
+  const args = ['--verbose', '--output-format', 'stream-json', '--allowedTools', 'mcp__locked']
+  const look = [
+    { content: [{ type: 'tool_use', id: 'c', name: 'mcp__locked__whoami', input: {} }] },
+    { content: 'Done.' },
+  ]
+  const before = await run([...args, '--script', script([{ content: 'Done.' }]), '-p', 'who?'], placed())
+  expect([before.status, before.stderr]).toEqual([0, expect.any(String)])
+  expect(before.stdout).toContain('"mcp_servers":[{"name":"locked","status":"needs-auth"}]')
+  expect(before.stderr).toContain('halting mcp login locked signs you in')
+  const { status, stdout, stderr } = await login('locked', '--no-browser')
+  expect([status, stdout]).toEqual([0, `Signed in to locked (${pair.url}). halting mcp logout locked forgets it.\n`])
+  const told = await run([...args, '--script', script(look), '-p', 'who?'], placed())
+  expect(told.stdout).toContain('"mcp_servers":[{"name":"locked","status":"connected"}]')
+  expect(told.stdout).toContain('somebody who is known')
+  // Nothing that was said or kept anywhere else has a token in it.
+  const said = [stdout, stderr, told.stdout, told.stderr, (await mcp('get', 'locked')).stdout].join('\n')
+  expect(said).not.toMatch(/access-[0-9a-f]|refresh-[0-9a-f]/)
+  const elsewhere = readdirSync(place.config, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.endsWith('mcp-sign-ins'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+  expect(elsewhere.length).toBeGreaterThan(0)
+  expect(elsewhere.join('\n')).not.toMatch(/access-[0-9a-f]|refresh-[0-9a-f]/)
+  expect(readdirSync(place.project)).toEqual([])
+  expect(signInFiles()).toHaveLength(1)
+  expect((await mcp('logout', 'locked')).stdout).toContain('Signed out of locked.')
+  expect(signInFiles()).toEqual([])
+  expect((await mcp('logout', 'locked')).stdout).toBe('Nobody is signed in to locked.\n')
+  expect((await mcp('get', 'locked')).stdout).toContain('needs-auth')
+})
+
+test('login opens the browser of the person, with the address and nothing else', async () => {
+  const pair = await oauthPair()
+  await mcp('add', 'locked', pair.url)
+  const [browser, note] = [join(place.config, 'browser'), join(place.config, 'opened')]
+  writeFileSync(browser, `#!/bin/sh\nprintf '%s\\n' "$@" > '${note}.part'; mv '${note}.part' '${note}'\n`)
+  chmodSync(browser, 0o700)
+  const running = start(['mcp', 'login', 'locked'], placed({ BROWSER: browser }))
+  await running.says('/authorize?')
+  while (!existsSync(note)) await new Promise((resolve) => setTimeout(resolve, 20))
+  const opened = readFileSync(note, 'utf8').split('\n').slice(0, -1)
+  expect(opened).toHaveLength(1)
+  expect(running.stderr()).toContain(opened[0])
+  await browse(new URL(opened[0] ?? ''))
+  expect((await running.ended).status).toBe(0)
+})
+
+test('a login that is refused says so, and one that is interrupted ends', async () => {
+  const pair = await oauthPair({ page: 'refuses' })
+  await mcp('add', 'locked', pair.url)
+  const refused = await login('locked', '--no-browser')
+  expect([refused.status, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('nobody was signed in to locked: it was refused (access_denied).'),
+  ])
+  const running = start(['mcp', 'login', 'locked', '--no-browser'], placed())
+  await running.says('/authorize?')
+  running.child.kill('SIGINT')
+  expect((await running.ended).status).toBe(1)
+  expect(signInFiles()).toEqual([])
+})
+
+test('there is nothing to sign in to at a program, or at what is no server here', async () => {
+  await mcp('add', 'own', 'a-program')
+  const own = await mcp('login', 'own')
+  expect([own.status, own.stderr]).toEqual([2, expect.stringContaining('only servers with a URL are signed in to')])
+  expect((await mcp('login', 'none')).stderr).toContain('There is no server none.')
+  writeFileSync(join(place.project, '.mcp.json'), JSON.stringify({ mcpServers: { theirs: { url: 'https://x.example/' } } }))
+  const theirs = await mcp('login', 'theirs')
+  expect([theirs.status, theirs.stderr]).toEqual([2, expect.stringContaining('it does not count')])
+  expect((await mcp('login', 'own', '--callback-port', '0')).stderr).toContain('--callback-port takes a port')
+}) // prettier-ignore

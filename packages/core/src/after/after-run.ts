@@ -1,0 +1,81 @@
+import { Ledger } from '../budget/ledger.ts'
+import { nanosOf } from '../budget/prices.ts'
+import { ConfigurationError } from '../errors.ts'
+import type { QueryEngine } from '../engine.ts'
+import { engineSession } from '../engine-session.ts'
+import { isPositive, optional } from '../given.ts'
+import { settingsOf, type LoopOptions } from '../options.ts'
+import type { StepLog } from '../steps/log.ts'
+import { Transcript } from '../transcript.ts'
+import { startStages, type RunningStages, type StagesOptions } from './run-stages.ts'
+import type { Stage } from './stage.ts'
+import type { StageReport } from './stage-record.ts'
+
+/**
+ * Starts what comes after the last run of an engine, and gives what it tells (spec R-AFTER-1). Call it when the result is out; it waits for nothing.
+ * Nothing starts unless that run completed. What stages spend is on the ledger of the session: its budget bounds them, and later results count it.
+ * @throws ConfigurationError for what is no list of stages, and while a run goes on.
+ */
+export function afterRun(engine: QueryEngine, stages: readonly Stage[], options: StagesOptions = {}): RunningStages {
+  const session = engineSession(engine)
+  const { last } = session
+  if (session.isRunning) throw new ConfigurationError('A run goes on. Stages start when its result is out.')
+  const isDue = last?.terminal.reason === 'completed'
+  const { prices, tokens, clock, mediaLimits, graceMs, model } = session.options
+  const given = { prices, tokens, clock, mediaLimits, graceMs }
+  const host = {
+    sessionId: engine.sessionId,
+    runId: last?.state.run.runId ?? '',
+    terminal: last?.terminal ?? null,
+    transcript: engine.transcript,
+    model,
+    options: withoutAbsent(given),
+    ledger: session.account.ledger,
+    signal: session.options.signal,
+    log: session.log,
+    idOf: (name: string) => session.account.stageIds.next(`${last?.state.run.runId ?? ''}/after/${name}`),
+    onEnded: (report: StageReport) => session.account.addStage(report),
+  }
+  return startStages(isDue ? stages : [], host, options)
+}
+
+/** What a stage is run with where no run was before it. */
+export interface AloneOptions
+  extends StagesOptions, Pick<LoopOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'> {
+  readonly model: LoopOptions['model']
+  readonly sessionId: string
+  /** Of all of them together; no limit but their own when absent. */
+  readonly maxBudgetUsd?: number
+  readonly transcript?: Transcript
+  readonly log?: StepLog
+}
+
+/** Runs stages by themselves: a command of a person, for instance. The same bounds hold. @throws ConfigurationError */
+export function runStages(stages: readonly Stage[], options: AloneOptions): RunningStages {
+  const { model, prices, tokens, clock, mediaLimits, graceMs, sessionId, maxBudgetUsd, transcript, log } = options
+  const given = withoutAbsent({ prices, tokens, clock, mediaLimits, graceMs })
+  settingsOf({ model, ...given })
+  optional(isPositive)('maxBudgetUsd', maxBudgetUsd)
+  const host = {
+    sessionId,
+    runId: '',
+    terminal: null,
+    transcript: transcript ?? Transcript.empty(),
+    model,
+    options: given,
+    ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd ?? Infinity) }),
+    signal: undefined,
+    log,
+    idOf: (name: string) => `alone/${name}`,
+    onEnded: () => undefined,
+  }
+  const { signal } = options
+  return startStages(stages, host, signal === undefined ? {} : { signal })
+}
+
+type Present<Given> = { [Name in keyof Given]?: Exclude<Given[Name], undefined> }
+
+function withoutAbsent<Given extends object>(given: Given): Present<Given> {
+  // What is left out is undefined, and nothing else is.
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Present<Given>
+}

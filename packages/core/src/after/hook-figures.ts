@@ -1,0 +1,84 @@
+import type { LoopEvent } from '../events.ts'
+import type { HookOutcome } from '../hooks/hook-outcome.ts'
+import type { StopHookOutcome } from '../hooks/stop-hooks.ts'
+import type { SdkHookFigures } from '../sdk/sdk-messages.ts'
+import { headOf } from '../text.ts'
+import type { StageMessage } from './stage.ts'
+
+/** One call of a hook, whoever runs it. */
+export interface HookCall {
+  readonly hook: string
+  /** The trigger, or the event of a settings file. */
+  readonly event: string
+  readonly durationMs: number
+  /** What it decided, in a word each; nothing for a hook that let things be. */
+  readonly decisions: readonly string[]
+}
+
+const mostRows = 50
+const longestName = 120
+
+/** Adds up what the hooks of a run did (spec R-AFTER-9). It asks nobody. */
+export class HookFigures {
+  readonly #rows = new Map<string, { -readonly [field in keyof SdkHookFigures]: SdkHookFigures[field] }>()
+  readonly #isTold: (hook: string) => boolean
+
+  /** `isTold`: hooks of the loop that count; all when absent. Others are added by whoever runs them. */
+  constructor(isTold: (hook: string) => boolean = () => true) {
+    this.#isTold = isTold
+  }
+
+  /** Takes an event of the run, those of subagents too. */
+  hear(event: LoopEvent): void {
+    if (event.type === 'agent') this.hear(event.event)
+    if (event.type !== 'hook_end' || !this.#isTold(event.hook)) return
+    const { hook, trigger, durationMs, outcome } = event
+    this.add({ hook, event: trigger, durationMs, decisions: decisionsOf(outcome) })
+  }
+
+  add({ hook, event, durationMs, decisions }: HookCall): void {
+    const key = JSON.stringify([hook, event])
+    const row = this.#rows.get(key) ?? {
+      hook_name: headOf(hook, longestName),
+      hook_event: event,
+      count: 0,
+      total_ms: 0,
+      longest_ms: 0,
+      decisions: {},
+    }
+    const sums = new Map(Object.entries(row.decisions))
+    for (const decision of decisions.length === 0 ? ['none'] : decisions)
+      sums.set(decision, (sums.get(decision) ?? 0) + 1)
+    row.count++
+    row.total_ms += durationMs
+    row.longest_ms = Math.max(row.longest_ms, durationMs)
+    row.decisions = Object.fromEntries(sums)
+    this.#rows.set(key, row)
+  }
+
+  /** What came together, those that took most first, and begins anew; undefined where no hook ran. */
+  take(runId: string): Extract<StageMessage, { readonly subtype: 'hook_summary' }> | undefined {
+    const hooks = [...this.#rows.values()].toSorted((one, other) => other.total_ms - one.total_ms)
+    this.#rows.clear()
+    if (hooks.length === 0) return undefined
+    return { type: 'system', subtype: 'hook_summary', run_id: runId, hooks: hooks.slice(0, mostRows) }
+  }
+}
+
+/** What a hook decided, in a word each. */
+function decisionsOf(outcome: HookOutcome | StopHookOutcome): readonly string[] {
+  const { signals, continued, messages, blocked, permission, input, output, prevented, replaced } =
+    outcome as HookOutcome
+  const { block, prevent } = outcome as StopHookOutcome
+  const found: readonly (readonly [string, boolean])[] = [
+    ['block', blocked !== undefined || (block !== undefined && block !== '')],
+    ['stop', prevented !== undefined || prevent !== undefined || (signals?.length ?? 0) > 0],
+    ['continue', continued === true],
+    ['changed input', input !== undefined],
+    ['changed output', output !== undefined],
+    ['context', (messages?.length ?? 0) > 0 || replaced !== undefined],
+    ['error', outcome.error !== undefined],
+    ['aborted', outcome.aborted !== undefined],
+  ]
+  return [...(permission === undefined ? [] : [permission]), ...found.flatMap(([name, isSo]) => (isSo ? [name] : []))]
+}

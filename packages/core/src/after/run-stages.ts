@@ -1,0 +1,157 @@
+import type { Ledger } from '../budget/ledger.ts'
+import { AbortScope } from '../cancel/abort.ts'
+import { isModel, isSignal } from '../check-options.ts'
+import { ConfigurationError } from '../errors.ts'
+import { EventQueue } from '../event-queue.ts'
+import { fieldsOf, isFunction, isListOf, isName, isObject, optional, refuse, type Given } from '../given.ts'
+import { uuidOf } from '../hash.ts'
+import type { Model } from '../model/model.ts'
+import type { SdkMessage, SdkStageEnded } from '../sdk/sdk-messages.ts'
+import type { Stage, StageLimits } from './stage.ts'
+import { StageRun, type EndedStage, type StageSurroundings } from './stage-run.ts'
+import type { StageReport } from './stage-record.ts'
+
+/** Stages that go on, and what they tell as it comes. Whoever leaves the iteration ends them. */
+export interface RunningStages extends AsyncIterable<SdkMessage<never>> {
+  /** How each went, in their order, once all have ended. Never rejects. */
+  readonly ended: Promise<readonly StageReport[]>
+  /** Ends them. Each has the grace time to heed it. */
+  abort(cause?: 'user' | 'interrupt' | 'terminated'): void
+}
+
+/** What a caller decides for all of a list. */
+export interface StagesOptions {
+  /** Ends them: with the program, for instance. */
+  readonly signal?: AbortSignal
+  /** Asked by stages that name no model: a small one, mostly. That of the session when absent. */
+  readonly model?: Model
+}
+
+/** What the list needs of where it runs. */
+export interface StagesHost extends Omit<StageSurroundings, 'signal' | 'model'> {
+  readonly model: Model
+  readonly ledger: Ledger
+  /** Ends the runs of the session, and what comes after them. */
+  readonly signal: AbortSignal | undefined
+  /** A name that no other stage of the session has. */
+  idOf(name: string): string
+  /** Told as each ends, before anybody else. */
+  onEnded(report: StageReport): void
+}
+
+/** Starts all of them beside each other. @throws ConfigurationError for what is no list of stages; then none starts. */
+export function startStages(stages: readonly Stage[], host: StagesHost, options: StagesOptions): RunningStages {
+  checkStages(stages)
+  checkStagesOptions(options)
+  const abort = new AbortScope()
+  const ending = [host.signal, options.signal].flatMap((signal) =>
+    signal === undefined ? [] : [followed(signal, abort)],
+  )
+  const queue = new EventQueue<SdkMessage<never>>()
+  queue.listen()
+  const { sessionId, runId } = host
+  const around = { ...host, model: options.model ?? host.model, signal: abort.signal }
+  const ended = Promise.all(
+    stages.map(async (stage): Promise<StageReport> => {
+      const id = host.idOf(stage.name)
+      const { report, tells } = await new StageRun(stage, { id, runId, name: stage.name }, around).run()
+      host.onEnded(report)
+      for (const message of messagesOf({ report, tells }, sessionId)) queue.put(message)
+      return report
+    }),
+  ).finally(() => {
+    for (const scope of ending) scope.dispose()
+    queue.close()
+  })
+  return {
+    ended,
+    abort: (cause = 'user') => abort.abort(cause),
+    [Symbol.asyncIterator]: () => ({
+      next: () => queue.next(),
+      async return() {
+        abort.abort('abandoned')
+        await ended
+        return { done: true, value: undefined }
+      },
+    }),
+  }
+}
+
+/** Aborts the stages when the signal does, or has. */
+function followed(signal: AbortSignal, abort: AbortScope): AbortScope {
+  const scope = new AbortScope()
+  scope.listen({ onAbort: (cause) => abort.abort(cause) })
+  scope.follow(signal)
+  return scope
+}
+
+function messagesOf({ report, tells }: EndedStage, sessionId: string): readonly SdkMessage<never>[] {
+  const idsOf = (name: string) => ({
+    uuid: uuidOf(`${sessionId}/${report.id}/${name}`),
+    session_id: sessionId,
+  })
+  const told = tells.map((message, index) => ({ ...message, ...idsOf(String(index)) }))
+  return [...told, endedMessage(report, idsOf('ended'))]
+}
+
+function endedMessage(report: StageReport, ids: { readonly uuid: string; readonly session_id: string }): SdkStageEnded {
+  const { runId, name, reason, message, details, turns, costUsd, committedUsd, tokens, durationMs } = report
+  return {
+    type: 'system',
+    subtype: 'stage_ended',
+    stage: name,
+    run_id: runId,
+    reason,
+    message,
+    ...(details !== undefined && { details }),
+    num_turns: turns,
+    cost_usd: costUsd,
+    committed_usd: committedUsd,
+    tokens,
+    duration_ms: durationMs,
+    ...ids,
+  }
+}
+
+const isBound: Given = (name, value) => {
+  if (!(typeof value === 'number' && value > 0 && value < Infinity)) refuse(name, 'a number above 0, and finite', value)
+}
+
+const isTurns: Given = (name, value) => {
+  if (!(Number.isSafeInteger(value) && Number(value) > 0)) refuse(name, 'a whole number of at least 1', value)
+}
+
+const limitChecks: { readonly [limit in keyof StageLimits]-?: Given } = {
+  maxTurns: isTurns,
+  maxBudgetUsd: isBound,
+  maxTotalTokens: isBound,
+  maxDurationMs: isBound,
+}
+
+const isLimits: Given = (name, value) => {
+  const limits = fieldsOf(value) ?? refuse(name, 'an object', value)
+  for (const limit in limits) {
+    if (!Object.hasOwn(limitChecks, limit)) throw new ConfigurationError(`There is no limit ${name}.${limit}.`)
+    // It was just looked at.
+    optional(limitChecks[limit as keyof StageLimits])(`${name}.${limit}`, limits[limit])
+  }
+}
+
+const isStage = isObject('an object with name and run', {
+  name: isName,
+  run: isFunction,
+  limits: optional(isLimits),
+  model: optional(isModel),
+})
+
+function checkStages(stages: readonly Stage[]): void {
+  isListOf(isStage)('stages', stages)
+  const names = stages.map(({ name }) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new ConfigurationError(`There are two stages ${twice}: their records would be one.`)
+}
+
+function checkStagesOptions({ signal, model }: StagesOptions): void {
+  optional(isSignal)('signal', signal)
+  optional(isModel)('model', model)
+}

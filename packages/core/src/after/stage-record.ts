@@ -1,0 +1,81 @@
+import { nothing, type Amount } from '../budget/ledger.ts'
+import { nanosOf } from '../budget/prices.ts'
+import type { JsonObject } from '../json.ts'
+import type { Usage } from '../messages.ts'
+
+/** How a stage after a run ended (spec R-AFTER-4): a closed set. */
+export type StageReason =
+  | 'completed'
+  /** There was nothing to do. */
+  | 'skipped'
+  | 'max_turns'
+  /** Its own dollars, or those of the session. */
+  | 'max_budget_usd'
+  | 'token_limit'
+  | 'time_limit'
+  /** The program ends, or the caller has no more use for it. */
+  | 'aborted'
+  /** It threw, or the model gave no answer. */
+  | 'failed'
+
+/** Which stage, and after which run. */
+export type StageIdentity = {
+  /** `run1/after/memory`: no other of the session has it. */
+  readonly id: string
+  readonly runId: string
+  readonly name: string
+}
+
+/** How a stage went. JSON. */
+export type StageReport = StageIdentity & {
+  readonly reason: StageReason
+  /** In a sentence; '' for nothing to say. */
+  readonly message: string
+  readonly details?: JsonObject
+  readonly turns: number
+  /** Settled, in US dollars. */
+  readonly costUsd: number
+  /** With what unknown and aborted attempts may have cost. */
+  readonly committedUsd: number
+  /** Input and output; unknown ones at worst case. */
+  readonly tokens: number
+  readonly modelUsage: { readonly [model: string]: { readonly usage: Usage; readonly costUsd: number } }
+  readonly durationMs: number
+}
+
+/**
+ * What is on record of a stage. Its beginning is there before its first question, with the most that it may spend: that is what it is charged if
+ * nobody sees its end (spec R-AFTER-6).
+ */
+export type StageRecord =
+  | (StageIdentity & { readonly phase: 'began'; readonly most: Amount })
+  | (StageReport & { readonly phase: 'ended' })
+
+/** A stage as its records tell it; `ended` is null where a process was ended in its middle. */
+export interface RecordedStage extends StageIdentity {
+  readonly most: Amount
+  readonly ended: StageReport | null
+}
+
+/** Stages in the order in which they began. */
+export function stagesOf(records: Iterable<StageRecord>): readonly RecordedStage[] {
+  const stages = new Map<string, RecordedStage>()
+  for (const record of records) {
+    const { id, runId, name } = record
+    if (record.phase === 'began') {
+      stages.set(id, { id, runId, name, most: record.most, ended: null })
+      continue
+    }
+    const { phase: _phase, ...ended } = record
+    stages.set(id, { id, runId, name, most: stages.get(id)?.most ?? nothing, ended })
+  }
+  return [...stages.values()]
+}
+
+/** What a stage counts for on the ledger: what it came to; the most that it might have, where nobody saw its end. */
+export function spentOfStage({ most, ended }: RecordedStage): { readonly settled: Amount; readonly unknown: Amount } {
+  if (ended === null) return { settled: most, unknown: most }
+  const committed = nanosOf(ended.committedUsd)
+  const unknown = { nanos: committed - nanosOf(ended.costUsd), tokens: 0 }
+  return { settled: { nanos: committed, tokens: ended.tokens }, unknown }
+}

@@ -1,0 +1,295 @@
+import type { Amount, Ledger } from '../budget/ledger.ts'
+import { askPrices, nanosOf, noPrices, usdOf, type Prices } from '../budget/prices.ts'
+import { AbortScope, type AbortCause } from '../cancel/abort.ts'
+import { createDeadline } from '../cancel/deadline.ts'
+import { settleWithin, type Settled } from '../cancel/settle.ts'
+import { isInstance, messageOf } from '../errors.ts'
+import { loop, type Loop } from '../iterate.ts'
+import { addUsage } from '../messages.ts'
+import type { Model } from '../model/model.ts'
+import type { LoopOptions } from '../options.ts'
+import { lastAnswer } from '../sdk/result-message.ts'
+import { startRun } from '../start.ts'
+import type { StepLog } from '../steps/log.ts'
+import { systemClock } from '../steps/system-clock.ts'
+import type { Terminal, TerminalReason } from '../stop/terminal.ts'
+import type { Transcript } from '../transcript.ts'
+import {
+  StageStop,
+  type Stage,
+  type StageAnswer,
+  type StageContext,
+  type StageLimits,
+  type StageMessage,
+  type StageQuestion,
+} from './stage.ts'
+import { cappedModel } from './capped-model.ts'
+import { endingOf, givenOutcome, type StageEnding } from './stage-outcome.ts'
+import type { StageIdentity, StageReason, StageRecord, StageReport } from './stage-record.ts'
+
+/** What stages of one list share. */
+export interface StageSurroundings {
+  readonly sessionId: string
+  readonly runId: string
+  readonly terminal: Terminal | null
+  readonly transcript: Transcript
+  /** Asked where a stage names no other. */
+  readonly model: Model
+  readonly options: Pick<LoopOptions, 'prices' | 'tokens' | 'clock' | 'mediaLimits' | 'graceMs'>
+  /** The line of the session: what a stage reserves, this one reserves too. */
+  readonly ledger: Ledger
+  readonly log: StepLog | undefined
+  readonly signal: AbortSignal
+}
+
+/** What a stage came to, and what it has to tell. */
+export interface EndedStage {
+  readonly report: StageReport
+  readonly tells: readonly StageMessage[]
+}
+
+/** The bounds of a stage, with those that it does not name. */
+export function stageLimits({ limits }: Pick<Stage, 'limits'>): Required<StageLimits> {
+  return { ...defaults, ...limits }
+}
+
+const defaults: Required<StageLimits> = {
+  maxTurns: 1,
+  maxBudgetUsd: 0.05,
+  maxTotalTokens: 50_000,
+  maxDurationMs: 30_000,
+}
+
+/** Answers of a stage may be short. */
+const minUsefulTokens = 64
+const maxRetries = 2
+
+/**
+ * One stage. It never rejects.
+ * S1: nothing is asked before its beginning is on record. S2: a question takes its turns before it is asked. S3: when it has ended, no question of it goes on
+ * and none is asked any more.
+ */
+export class StageRun {
+  readonly #stage: Stage
+  readonly #identity: StageIdentity
+  readonly #around: StageSurroundings
+  readonly #limits: Required<StageLimits>
+  readonly #ledger: Ledger
+  readonly #abort = new AbortScope()
+  readonly #running = new Set<Loop>()
+  #turnsLeft: number
+  #turns = 0
+  #asked = 0
+  #usage: StageReport['modelUsage'] = {}
+  #begun: Promise<void> | undefined
+  /** With dollars: a model with a price was asked. */
+  #begunPriced: Promise<void> | undefined
+
+  constructor(stage: Stage, identity: StageIdentity, around: StageSurroundings) {
+    this.#stage = stage
+    this.#identity = identity
+    this.#around = around
+    this.#limits = stageLimits(stage)
+    this.#turnsLeft = this.#limits.maxTurns
+    this.#ledger = around.ledger.branch({
+      nanos: nanosOf(this.#limits.maxBudgetUsd),
+      tokens: this.#limits.maxTotalTokens,
+    })
+  }
+
+  async run(): Promise<EndedStage> {
+    const { options, signal } = this.#around
+    const { clock = systemClock } = options
+    const beganAt = clock.now()
+    this.#abort.follow(signal)
+    const times = { usedMs: 0, limitMs: this.#limits.maxDurationMs }
+    const deadline = createDeadline(clock, times, () => this.#abort.abort('time'))
+    const { tells, ...outcome } = await this.#outcome()
+    // What it asked and did not wait for ends, and nothing is asked any more.
+    this.#abort.abort('parent')
+    await Promise.all([...this.#running].map(({ ended }) => ended))
+    deadline.cancel()
+    this.#abort.dispose()
+    const durationMs = clock.now() - beganAt
+    const report: StageReport = { ...this.#identity, ...outcome, ...this.#figures(), durationMs }
+    const isNews = report.reason !== 'skipped' || (this.#begunPriced ?? this.#begun) !== undefined
+    // What it cost is charged as its beginning says, if nobody can write down its end.
+    if (isNews) await this.#record({ phase: 'ended', ...report }).catch(() => {})
+    return { report, tells }
+  }
+
+  async #outcome(): Promise<StageEnding> {
+    const { cause } = this.#abort
+    if (cause !== undefined) return this.#cut(cause)
+    const { options, sessionId, runId, terminal, transcript } = this.#around
+    const { clock: timers = systemClock, graceMs = 250 } = options
+    const { signal } = this.#abort
+    const ask: StageContext['ask'] = (question) => this.#ask(question)
+    const context: StageContext = { sessionId, runId, terminal, transcript, signal, ask }
+    const grace = { abort: this.#abort, graceMs, timers }
+    const settled = await settleWithin<unknown, Settled<unknown>>(
+      () => this.#stage.run(context),
+      grace,
+      (came) => came,
+    )
+    if (settled.kind === 'value') return givenOutcome(settled.value)
+    if (settled.kind === 'left') return this.#cut(settled.cause, ' It did not heed that and was left behind.')
+    const { error } = settled
+    // What it threw may be what the abort came to.
+    if (this.#abort.cause !== undefined) return this.#cut(this.#abort.cause)
+    if (isInstance(error, StageStop)) return endingOf(error.reason, error.message)
+    return endingOf('failed', messageOf(error))
+  }
+
+  #cut(cause: AbortCause, more = ''): StageEnding {
+    if (cause !== 'time') return endingOf('aborted', `It was aborted (${cause}).${more}`)
+    return endingOf('time_limit', `It took longer than ${this.#limits.maxDurationMs} ms.${more}`)
+  }
+
+  async #ask<Output>(question: StageQuestion<Output>): Promise<StageAnswer<Output>> {
+    this.#checkOpen()
+    const { output, transcript, prompt } = question
+    // A question without tools has one turn, so that several can be asked beside each other.
+    const needsTurns = question.tools !== undefined || output !== undefined
+    const maxTurns = Math.min(this.#turnsLeft, question.maxTurns ?? (needsTurns ? Infinity : 1))
+    if (maxTurns < 1) throw new StageStop('max_turns', `It has asked in its ${this.#limits.maxTurns} turns already.`)
+    this.#turnsLeft -= maxTurns
+    let turns = 0
+    try {
+      await this.#begin(this.#modelOf(question))
+      this.#checkOpen()
+      const { sessionId } = this.#around
+      const runId = `${this.#identity.id}/${++this.#asked}`
+      const start = startRun({ prompt, sessionId, runId, ...(transcript !== undefined && { transcript }) })
+      const running = loop(start, this.#optionsOf(question, maxTurns), { ledger: this.#ledger })
+      this.#running.add(running)
+      const { terminal, state } = await running.ended
+      this.#running.delete(running)
+      turns = terminal.summary.turns
+      this.#addUsage(terminal)
+      if (terminal.reason !== 'completed') throw this.#stopOf(terminal)
+      const text = lastAnswer(state)
+      const checked = output?.check(text)
+      return { text, output: checked?.fits === true ? checked.value : undefined }
+    } finally {
+      this.#turns += turns
+      this.#turnsLeft += Math.max(0, maxTurns - turns)
+    }
+  }
+
+  #checkOpen(): void {
+    const { cause } = this.#abort
+    if (cause === undefined) return
+    const { reason, message } = this.#cut(cause)
+    throw new StageStop(reason, message)
+  }
+
+  #optionsOf<Output>(question: StageQuestion<Output>, maxTurns: number): LoopOptions {
+    const { system, tools, permissions, thinking, output, maxOutputTokens = 4_096 } = question
+    const model = this.#modelOf(question)
+    const { maxBudgetUsd, maxTotalTokens } = this.#limits
+    const { options, ledger } = this.#around
+    // A model without a price costs nothing that anybody could count: tokens bound it. With a budget for the session it cannot be asked.
+    const isPriced = hasPrice(model, options.prices ?? noPrices)
+    const mustBePriced = ledger.limited
+    return {
+      ...options,
+      model: cappedModel(model, maxOutputTokens),
+      ...(system !== undefined && { system }),
+      ...(tools !== undefined && { tools }),
+      ...(permissions !== undefined && { permissions }),
+      ...(thinking !== undefined && { thinking }),
+      ...(output !== undefined && { output }),
+      ...((isPriced || mustBePriced) && { maxBudgetUsd }),
+      maxTurns,
+      maxTotalTokens,
+      maxRetries,
+      minUsefulTokens,
+      signal: this.#abort.signal,
+    }
+  }
+
+  #stopOf({ reason, signal }: Terminal): StageStop {
+    if (this.#abort.cause !== undefined) {
+      const cut = this.#cut(this.#abort.cause)
+      return new StageStop(cut.reason, cut.message)
+    }
+    const named = stageReasons[reason] ?? 'failed'
+    // The run of the question knows its own limits, and not what is left of those of the session.
+    if (named === 'max_budget_usd') return new StageStop(named, `No request fits into what is left: $${this.#leftUsd}.`)
+    return new StageStop(named, signal.message === '' ? reason : signal.message)
+  }
+
+  get #leftUsd(): number {
+    return Math.max(0, usdOf(this.#ledger.available().nanos))
+  }
+
+  #addUsage({ summary }: Terminal): void {
+    const sums = new Map(Object.entries(this.#usage))
+    for (const [model, { usage, costUsd }] of Object.entries(summary.modelUsage)) {
+      const before = sums.get(model)
+      sums.set(
+        model,
+        before === undefined
+          ? { usage, costUsd }
+          : {
+              usage: addUsage(before.usage, usage),
+              costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)),
+            },
+      )
+    }
+    this.#usage = Object.fromEntries(sums)
+  }
+
+  #figures(): Pick<StageReport, 'turns' | 'costUsd' | 'committedUsd' | 'tokens' | 'modelUsage'> {
+    const { settled, unknown } = this.#ledger.figures()
+    return {
+      turns: this.#turns,
+      costUsd: usdOf(settled.nanos - unknown.nanos),
+      committedUsd: usdOf(settled.nanos),
+      tokens: settled.tokens,
+      modelUsage: this.#usage,
+    }
+  }
+
+  #modelOf({ model }: Pick<StageQuestion, 'model'>): Model {
+    return model ?? this.#stage.model ?? this.#around.model
+  }
+
+  /** The most that it may spend is on disk before it spends anything: again, with dollars, before the first model with a price. */
+  #begin(model: Model): Promise<void> {
+    if (hasPrice(model, this.#around.options.prices ?? noPrices))
+      return (this.#begunPriced ??= this.#recordMost('priced'))
+    return this.#begunPriced ?? (this.#begun ??= this.#recordMost('unpriced'))
+  }
+
+  async #recordMost(kind: 'priced' | 'unpriced'): Promise<void> {
+    // What others have only taken aside they may give back.
+    const { nanos, tokens } = this.#ledger.unspent()
+    const most: Amount = { nanos: kind === 'priced' ? Math.max(0, nanos) : 0, tokens: Math.max(0, tokens) }
+    try {
+      await this.#record({ phase: 'began', ...this.#identity, most })
+    } catch (error) {
+      throw new StageStop('failed', `Its beginning could not be recorded, so nothing was asked: ${messageOf(error)}`)
+    }
+  }
+
+  async #record(stage: StageRecord): Promise<void> {
+    const { log } = this.#around
+    log?.append({ type: 'stage', stage })
+    await log?.flush()
+  }
+}
+
+function hasPrice({ id }: Model, prices: Prices): boolean {
+  return askPrices(() => prices.worstCase(id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
+}
+
+/** Endings of a question that are bounds of its stage, or of the session. */
+const stageReasons: { readonly [reason in TerminalReason]?: StageReason } = {
+  max_turns: 'max_turns',
+  max_budget_usd: 'max_budget_usd',
+  token_limit: 'token_limit',
+  max_output_tokens: 'token_limit',
+  time_limit: 'time_limit',
+}

@@ -1,0 +1,23 @@
+import { uuidOf } from '../hash.ts'
+import type { RunContext } from '../run-context.ts'
+import { defaultInit } from './default-init.ts'
+import type { SdkInit, SdkInitInfo } from './sdk-messages.ts'
+
+/** The first message of a run: with the model, the mode and the tools that it begins with. */
+export function initMessage(
+  { model, settings, tools }: RunContext,
+  init: Partial<SdkInitInfo> | undefined,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+): SdkInit {
+  return {
+    type: 'system',
+    subtype: 'init',
+    ...defaultInit,
+    ...init,
+    ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
+    tools: [...tools.keys()],
+    model: model.id,
+    uuid: uuidOf(`${sessionId}/${runId}/init`),
+    session_id: sessionId,
+  }
+}

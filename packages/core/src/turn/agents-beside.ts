@@ -1,0 +1,27 @@
+import type { TaskEnded, TaskLeft } from '../background.ts'
+import type { Eventually } from '../eventually.ts'
+import type { AgentEnd } from '../agent-figures.ts'
+import type { OpenAgent } from '../open-agent.ts'
+import type { AgentsInBackground } from '../tools/tool.ts'
+
+/** How an agent of the background ended, and what it spent. */
+export interface CameToEnd {
+  readonly task: TaskEnded
+  readonly end: AgentEnd
+}
+
+/** Subagents that work beside the main loop, in this process. */
+export interface AgentsBeside extends AgentsInBackground {
+  /** Nothing where it works already. */
+  begin(open: OpenAgent): void
+  readonly isAnyWorking: boolean
+  /** Whether one has ended that is not entered yet. */
+  readonly hasEnded: boolean
+  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  ended(): readonly CameToEnd[]
+  onEnd(listener: () => void): () => void
+  /** Stops those that still work, and waits for their ends. */
+  stopAll(): Eventually<undefined>
+  /** What is made of those that are not entered when the run ends. */
+  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[]
+}

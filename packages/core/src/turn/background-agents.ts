@@ -1,0 +1,193 @@
+import type { TaskLeft } from '../background.ts'
+import type { Eventually } from '../eventually.ts'
+import { mutableCopyOf } from '../json.ts'
+import { agentFigures, type AgentEnd } from '../agent-figures.ts'
+import type { OpenAgent } from '../open-agent.ts'
+import { textOf } from '../messages.ts'
+import { isAgentTool, type AgentInBackground } from '../tools/tool.ts'
+import type { AgentsBeside, CameToEnd } from './agents-beside.ts'
+import { endOfAgent } from './calls/agent-result.ts'
+import { childOf, type Child } from './calls/child-run.ts'
+import { lostAgent } from './calls/lost-agent.ts'
+import { startChild } from './calls/run-agent.ts'
+import type { Run } from './run.ts'
+import { tasksIn } from './tasks.ts'
+
+/**
+ * Subagents that work beside the main loop, in this process. They write nothing in the run: what one came to is read in a poll or an effect, and is on
+ * record before it counts (spec R-BACK-10). B1: each agent of `RunProgress.openAgents` is here once the results of its message are entered.
+ * B2: the end of one is given until it is told. B3: none works any more when the run has ended.
+ */
+class BackgroundAgents implements AgentsBeside {
+  readonly #run: Run
+  readonly #agents = new Map<string, AgentBeside>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#agents.keys()]
+  }
+
+  find(id: string): AgentInBackground | undefined {
+    return this.#agents.get(id)
+  }
+
+  begin(open: OpenAgent): void {
+    if (this.#agents.has(open.id)) return
+    const agent = new AgentBeside(open, () => {
+      for (const listener of this.#listeners) listener()
+    })
+    this.#agents.set(open.id, agent)
+    agent.begin(this.#run)
+  }
+
+  get isAnyWorking(): boolean {
+    return this.#untold().some(({ isWorking }) => isWorking)
+  }
+
+  get hasEnded(): boolean {
+    return this.#untold().some(({ isWorking }) => !isWorking)
+  }
+
+  #untold(): readonly AgentBeside[] {
+    const { openAgents = [] } = this.#run.spent
+    return openAgents.flatMap(({ id }) => this.#agents.get(id) ?? [])
+  }
+
+  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  ended(): readonly CameToEnd[] {
+    return this.#untold().flatMap((agent) => agent.end() ?? [])
+  }
+
+  onEnd(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Stops those that still work, and waits for their ends. */
+  stopAll(): Eventually<undefined> {
+    const working = [...this.#agents.values()].filter(({ isWorking }) => isWorking)
+    if (working.length === 0) return undefined
+    return Promise.all(working.map((agent) => agent.stop())).then(() => undefined)
+  }
+
+  /** What is made of those that are not entered when the run ends. */
+  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[] {
+    const { openAgents = [] } = this.#run.spent
+    return openAgents.map(({ id, description }) => {
+      const came = this.#agents.get(id)?.came
+      const how = came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'
+      const result = came?.task.result
+      const left = { type: 'left', id, how, description, ...(result !== undefined && { result }) } as const
+      return { left, end: came?.end ?? { id, spent: null } }
+    })
+  }
+}
+
+/** Begins the agents that were started and do not work in this process yet. */
+export function beginAgents(run: Run): void {
+  const { openAgents = [] } = run.spent
+  if (openAgents.length === 0) return
+  const agents = (run.agents ??= new BackgroundAgents(run))
+  for (const open of openAgents) agents.begin(open)
+}
+
+/** What it is to do. @throws where the tool is gone, or does not start it again in this program. */
+function childOfOpen(run: Run, { tool: name, input, agents, settings }: OpenAgent): Child {
+  const context = run.contextUnder(settings)
+  const tool = context.tools.get(name)
+  if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
+  // It is what this tool's own check had left when the call was made.
+  return childOf({ context, identity: run.identity }, tool, mutableCopyOf(input), agents)
+}
+
+/** Characters of its words that are kept to be looked at. */
+const mostOfWords = 8_000
+
+class AgentBeside implements AgentInBackground {
+  readonly id: string
+  readonly description: string
+  readonly #open: OpenAgent
+  readonly #onEnd: () => void
+  readonly #listeners = new Set<() => void>()
+  #words = ''
+  #stop: () => void = () => {}
+  #settled: Promise<void> = Promise.resolve()
+  came: CameToEnd | undefined
+  #broken: { readonly error: unknown } | undefined
+
+  constructor(open: OpenAgent, onEnd: () => void) {
+    this.id = open.id
+    this.description = open.description
+    this.#open = open
+    this.#onEnd = onEnd
+  }
+
+  begin(run: Run): void {
+    const { id, description, name, callId, tool, startedAt: at } = this.#open
+    let child: Child
+    try {
+      child = childOfOpen(run, this.#open)
+    } catch {
+      const { spent } = lostAgent(run, name)
+      const summary = `${description} was begun by a process that is gone, and cannot go on in this one. What it did is unknown: look at the current state before you go on.`
+      const task = { type: 'ended', id, status: 'unknown', summary } as const
+      this.came = { task, end: { id, spent: spent && agentFigures(spent) } }
+      return
+    }
+    const place = { name, callId, tool, at, inBackground: true } as const
+    const { abort, ended } = startChild(run, child, place, (event) => {
+      if (event.type !== 'message' || event.entry.kind !== 'assistant') return
+      const words = textOf(event.entry.message.content).trim()
+      if (words !== '') this.#words = words.slice(-mostOfWords)
+    })
+    this.#stop = () => abort.abort('parent')
+    this.#settled = ended.then(
+      (came) => {
+        const task = { type: 'ended', id, ...endOfAgent(came, child.run, description) } as const
+        const { transcript, startLength, spent } = came.state
+        const tasks = tasksIn(transcript.since(startLength))
+        this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })
+      },
+      (error: unknown) => {
+        this.#broken = { error }
+        this.#settle(undefined)
+      },
+    )
+  }
+
+  #settle(came: CameToEnd | undefined): void {
+    this.came = came
+    for (const listener of this.#listeners) listener()
+    this.#listeners.clear()
+    this.#onEnd()
+  }
+
+  get isWorking(): boolean {
+    return this.came === undefined && this.#broken === undefined
+  }
+
+  get said(): string {
+    return this.came === undefined ? this.#words : (this.came.task.result ?? this.came.task.summary)
+  }
+
+  /** @throws what broke it. */
+  end(): CameToEnd | undefined {
+    if (this.#broken !== undefined) throw this.#broken.error
+    return this.came
+  }
+
+  onEnd(listener: () => void): () => void {
+    if (this.isWorking) this.#listeners.add(listener)
+    else listener()
+    return () => this.#listeners.delete(listener)
+  }
+
+  stop(): Promise<void> {
+    this.#stop()
+    return this.#settled
+  }
+}

@@ -1,0 +1,27 @@
+import type { AgentFigures } from '../../agent-figures.ts'
+import { carriedOn, changeOf } from '../../settings/settings-change.ts'
+import { withModelUsage } from '../../state.ts'
+import type { Run } from '../run.ts'
+
+/** Enters what the agent spent in its parent's figures. */
+export function enterAgent(run: Run, { spent: child }: { readonly spent: AgentFigures | null }): void {
+  if (child === null) return
+  const { spent } = run
+  let { modelUsage } = spent
+  for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
+    modelUsage = withModelUsage(modelUsage, model, usage, nanos)
+  }
+  run.update({
+    modelUsage,
+    totalTokens: spent.totalTokens + child.totalTokens,
+    nanos: spent.nanos + child.nanos,
+    unknownNanos: spent.unknownNanos + child.unknownNanos,
+    subagents: spent.subagents + child.subagents,
+    stillRunning: [...spent.stillRunning, ...child.stillRunning],
+    now: Math.max(spent.now, child.now),
+  })
+  // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
+  const learned = carriedOn(run.spent.settings, child.settings)
+  const known = run.spent.settings?.permissionUpdates ?? []
+  if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
+}

@@ -1,0 +1,75 @@
+import { after, type Eventually } from '../../eventually.ts'
+import { digestOf } from '../../hash.ts'
+import { isJsonObject, jsonOf } from '../../json.ts'
+import { headOf } from '../../text.ts'
+import type { ChildRun } from '../../tools/tool.ts'
+import { unknownOutcome, type ToolResult } from '../../tools/tool-result.ts'
+import type { Run } from '../run.ts'
+import type { CallRun, PreparedCall } from './call.ts'
+import type { Child } from './child-run.ts'
+import { agentName, toolStepName } from './recorded-calls.ts'
+import type { AgentCall } from './run-agent.ts'
+
+type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
+
+/** Whether the agent is to work in the background: one that another agent starts is waited for. */
+export function isForBackground({ identity }: Run, child: Child): boolean {
+  return identity.depth === 0 && child.run.background === true
+}
+
+/**
+ * Answers the call at once; the agent begins when the results of the message are entered (`beginAgents`). The step holds what a resume goes on
+ * inside it by, and runs nothing.
+ */
+export function startAgent(
+  run: Run,
+  prepared: RunningCall,
+  call: AgentCall,
+  child: Child,
+  { agents, digest }: { readonly agents: number; readonly digest: () => string },
+): Eventually<CallRun> {
+  const place = { id: call.call.id, index: call.index }
+  const start = (): ToolResult => startedAgent(run, call, child.run, agents)
+  const step = run.stepBeside<ToolResult>(toolStepName(run, place), start, {
+    digest,
+    intent: () => ({ starts: 'agent' }),
+    onUnfinished: (intent) => (isJsonObject(intent) && intent['starts'] === 'agent' ? start() : unknownOutcome),
+    sync: 'none',
+  })
+  return after(step, ({ value, at, durationMs }) => ({ call: prepared, result: value, at, durationMs }))
+}
+
+const longestDescription = 200
+
+function startedAgent(run: Run, { call, index, tool, taken }: AgentCall, child: ChildRun, agents: number): ToolResult {
+  const name = agentName(run, { id: call.id, index })
+  const { agentType = tool.name, description = '', note = '' } = child
+  const words = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
+  const id = `agent_${digestOf(run.key(name)).slice(0, 8)}`
+  const agent = {
+    id,
+    description: `The agent ${agentType}${words}`,
+    callId: call.id,
+    name,
+    tool: tool.name,
+    input: jsonOf(taken),
+    agents,
+    startedAt: run.spent.now,
+    settings: run.spent.settings,
+  }
+  const then = (run.context.background?.atEnd ?? 'wait') === 'wait' ? whatThen.wait : whatThen.stop
+  const content = `The agent works in the background as ${id}. You are told when it ends, with its answer. ${then}`
+  return {
+    status: 'done',
+    content: note === '' ? content : `${content} ${note}`,
+    isError: false,
+    details: { task_id: id },
+    tasks: [{ type: 'started', id, description: agent.description }],
+    agent,
+  }
+}
+
+const whatThen = {
+  wait: 'The run waits for it: do not wait yourself, and stop it when it is needed no longer.',
+  stop: 'It is stopped when the run ends.',
+} as const

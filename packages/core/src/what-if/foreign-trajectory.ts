@@ -1,0 +1,93 @@
+import type { Prices } from '../budget/prices.ts'
+import { unknownLimits } from '../account/limits.ts'
+import { isToolUse, totalTokensOf, type ToolResultBlock, type ToolUseBlock } from '../messages.ts'
+import { ForeignCosts, isAnswered, type ForeignRun, type ForeignTurn } from '../steps/foreign-run.ts'
+import { hashOfTurn, type PastTurn, type Trajectory } from './trajectory.ts'
+
+/** A run of another program, as limits see it. */
+export interface ForeignTrajectory {
+  readonly trajectory: Trajectory
+  /** Models without a price: what they cost is not in the figures. */
+  readonly unpriced: readonly string[]
+}
+
+/**
+ * What `trajectoryOf` makes of the records of `recordsOfForeign`, made without these: of a folder of sessions they are most of what it takes to look
+ * at them.
+ */
+export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTrajectory {
+  const { turns, ending } = run
+  const costs = new ForeignCosts(prices)
+  const past = turns.map((turn, index): PastTurn => {
+    const isLast = index === turns.length - 1
+    const isFollowed = !isLast || isAnswered(turn)
+    return {
+      countsAsTurn: true,
+      isTold: true,
+      ...figuresOf(turn, costs),
+      // Of one that was cut off there is no lap, and of a lap alone the messages are known.
+      hash: isFollowed || ending !== null ? hashOf(turn) : null,
+      isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.said.some(isSteered),
+    }
+  })
+  if (turns.length === 0 && ending !== null) past.push(nothingAsked)
+  return {
+    trajectory: {
+      turns: past,
+      ending: ending === null ? null : { reason: ending.reason, limit: ending.limit ?? null },
+      limits: unknownLimits,
+      carried: { turns: 0, tokens: 0, nanos: 0, ms: 0 },
+    },
+    unpriced: costs.unpriced,
+  }
+}
+
+const nothingAsked: PastTurn = {
+  countsAsTurn: true,
+  isTold: false,
+  payments: [],
+  calls: [],
+  endMs: 0,
+  hash: null,
+  isFreshAfter: false,
+}
+
+function isSteered({ origin }: ForeignTurn['said'][number]): boolean {
+  return origin === 'steer' || origin === 'follow_up'
+}
+
+function figuresOf(turn: ForeignTurn, costs: ForeignCosts): Pick<PastTurn, 'payments' | 'calls' | 'endMs'> {
+  const { message, askedModel, beganMs, endedMs, results, beside } = turn
+  const { model, usage } = message
+  const ownEndMs = Math.max(beganMs, endedMs)
+  const payments = [
+    { model, ...(askedModel !== undefined && { askedModel }), usage, endedMs: ownEndMs },
+    ...beside,
+  ].map((payment) => ({ endMs: payment.endedMs, tokens: totalTokensOf(payment.usage), nanos: costs.nanosOf(payment) }))
+  const ends = new Map<string, number>()
+  let endMs = payments.reduce((latest, payment) => Math.max(latest, payment.endMs), 0)
+  for (const result of results) {
+    const resultMs = Math.max(endedMs, result.endedMs)
+    endMs = Math.max(endMs, resultMs)
+    if (!ends.has(result.callId)) ends.set(result.callId, resultMs)
+  }
+  return {
+    payments,
+    calls: callsOf(turn).map(({ id, name, input }) => ({ tool: name, input, endMs: ends.get(id) ?? endMs })),
+    endMs,
+  }
+}
+
+function callsOf({ message }: ForeignTurn): readonly ToolUseBlock[] {
+  return message.content.filter(isToolUse)
+}
+
+/** Of the results of one call the last is what the model was shown. */
+function hashOf(turn: ForeignTurn): number | null {
+  const calls = callsOf(turn)
+  const asked = new Set(calls.map(({ id }) => id))
+  const results = new Map<string, ToolResultBlock>()
+  for (const { callId, content } of turn.results)
+    if (asked.has(callId)) results.set(callId, { type: 'tool_result', tool_use_id: callId, content })
+  return hashOfTurn(calls, results)
+}

@@ -1,0 +1,88 @@
+// Holds a rule of docs/spec.md: R-FOR-10: what limits see of a run of another program is the same with its records and without them.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Prices } from '../../src/index.ts'
+import {
+  recordsOfForeign,
+  trajectoryOf,
+  trajectoryOfForeign,
+  type ForeignRun,
+  type ForeignTurn,
+} from '../../src/steps/index.ts'
+
+const prices: Prices = {
+  cost: (model) => (model === 'known' ? 0.01 : undefined),
+  worstCase: () => undefined,
+}
+
+const usage = fc.record({
+  input_tokens: fc.nat(9),
+  output_tokens: fc.nat(9),
+  cache_creation_input_tokens: fc.constant(0),
+  cache_read_input_tokens: fc.nat(9),
+})
+const model = fc.constantFrom('known', 'unknown')
+const moment = fc.nat(50)
+const callId = fc.constantFrom('a', 'b', 'c')
+const call = fc.record({
+  type: fc.constant('tool_use' as const),
+  id: callId,
+  name: fc.constantFrom('Bash', 'Read'),
+  input: fc.record({ at: fc.nat(2) }),
+})
+const payment = fc.record(
+  { model, usage, endedMs: moment, askedModel: model },
+  { requiredKeys: ['model', 'usage', 'endedMs'] },
+)
+const said = fc.record({
+  origin: fc.constantFrom('steer' as const, 'follow_up' as const, 'loop' as const),
+  content: fc.constant('And this.'),
+})
+const turn: fc.Arbitrary<ForeignTurn> = fc.record(
+  {
+    message: fc
+      .record({ id: fc.constant('m'), model, usage, calls: fc.uniqueArray(call, { selector: ({ id }) => id }) })
+      .map(({ calls, ...message }) => ({
+        ...message,
+        role: 'assistant' as const,
+        stop_reason: null,
+        content: [{ type: 'text', text: 'So.' }, ...calls],
+      })),
+    askedModel: model,
+    beganMs: moment,
+    endedMs: moment,
+    results: fc.array(
+      fc.record({ callId, content: fc.constantFrom('1', '2'), isError: fc.boolean(), endedMs: moment }),
+      {
+        maxLength: 4,
+      },
+    ),
+    beside: fc.array(payment, { maxLength: 2 }),
+    said: fc.array(said, { maxLength: 2 }),
+  },
+  { requiredKeys: ['message', 'beganMs', 'endedMs', 'results', 'beside', 'said'] },
+)
+const ending = fc.record(
+  {
+    reason: fc.constantFrom('completed' as const, 'max_turns' as const),
+    message: fc.constant('It says so.'),
+    limit: fc.nat(9),
+  },
+  { requiredKeys: ['reason', 'message'] },
+)
+const foreignRun: fc.Arbitrary<ForeignRun> = fc.record({
+  run: fc.constant({ runId: 'session.1', sessionId: 'session', agentPath: '', depth: 0 }),
+  prompts: fc.array(said, { maxLength: 1 }),
+  turns: fc.array(turn, { maxLength: 4 }),
+  ending: fc.option(ending),
+})
+
+test('what limits see of a run of another program needs none of its records', () => {
+  fc.assert(
+    fc.property(foreignRun, (run) => {
+      const { records, unpriced } = recordsOfForeign(run, prices)
+      expect(trajectoryOfForeign(run, prices)).toEqual({ trajectory: trajectoryOf(records), unpriced })
+    }),
+    { numRuns: 300 },
+  )
+})
