@@ -145,7 +145,8 @@ const listing = `find . ! -path ./up/\\* -printf '%P\\t%y %m %T@ %s %l\\n'`
 
 /**
  * Runs scripts of bash one after another in a copy of the world, which stands where the world does and is put back to what it was
- * after each that changed it. Nothing else can be written, and there is no network.
+ * after each that changed it. Nothing else can be written, and there is no network. What a script leaves running and can still print
+ * (bash does not wait for `>(…)`) is waited for, for seven seconds in all.
  */
 export async function runMany(
   world: World,
@@ -179,7 +180,7 @@ function driver(root: string, project: string, side: string, count: number): str
     fill; look > ${side}/out/before; before=$(< ${side}/out/before)
     for ((i = 0; i < ${count}; i++)); do
       cd ${project}
-      timeout -k 1 5 bash -c "$(< ${side}/in/$i)" > ${side}/out/$i 2>&1 < /dev/null
+      timeout -k 1 5 bash -c "$(< ${side}/in/$i)" 2>&1 < /dev/null | timeout -k 1 7 cat > ${side}/out/$i
       cd /
       after=$(look)
       if [[ $after != "$before" ]]; then

@@ -63,7 +63,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       answer(id, { protocolVersion: 'never', capabilities, serverInfo: { name: mode, version: '1' } })
     else respond()
   } else if (method === 'tools/list') {
-    if (mode === 'silent-list') return
+    // Of those that flood nothing may be seen but the flood: which of the two comes first is the machine's choice.
+    if (mode === 'silent-list' || mode === 'garbage' || mode === 'flood') return
     if (mode === 'pages')
       answer(id, { tools: [tool(`page${params?.cursor ?? 0}`)], nextCursor: `${Number(params?.cursor ?? 0) + 1}` })
     else if (mode === 'no-list') answer(id, { tools: 'none' })
