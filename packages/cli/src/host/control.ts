@@ -1,0 +1,184 @@
+import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+
+/** What a request of the host is answered with. */
+export interface Answered {
+  /** The body of the answer; none for requests that need none. */
+  readonly response?: JsonObject
+  /** Fields that stand beside it, next to `request_id`. */
+  readonly beside?: JsonObject
+}
+
+/** A request of the host. */
+export interface HostRequest {
+  readonly subtype: string
+  readonly fields: JsonObject
+  /** Aborted when the host takes the request back, and when it has gone. */
+  readonly signal: AbortSignal
+}
+
+/** Serves a request of the host. It is called at once, in the order of the lines; what it throws or rejects with is the error of the answer. */
+export type Serve = (request: HostRequest) => Answered | Promise<Answered>
+
+export interface ControlPorts {
+  /** Writes one message of ours. */
+  readonly write: (message: JsonObject) => void
+  readonly serve: Serve
+  /** Told of what no answer can be given to. */
+  readonly warn: (text: string) => void
+}
+
+/** Why a request of ours has no answer. */
+export class ControlError extends Error {
+  override readonly name = 'ControlError'
+  /** `refused`: the host answered with an error. `withdrawn`: the signal of the request. `gone`: the host can answer nothing any more. */
+  readonly code: 'refused' | 'withdrawn' | 'gone'
+
+  constructor(code: ControlError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+interface Waiting {
+  answered(response: JsonObject): void
+  failed(error: ControlError): void
+}
+
+/**
+ * Requests in both directions over one pair of streams (spec R-HOST-3).
+ *
+ * C1: every request of the host that has an id is answered once, whatever is wrong with it.
+ * C2: every request of ours ends: by an answer, by its signal, or because the host has gone. What comes after that is passed over.
+ * C3: a request that is served slowly holds up no other.
+ */
+export class Control {
+  readonly #ports: ControlPorts
+  readonly #ours = new Map<string, Waiting>()
+  /** Those of the host that are being served. */
+  readonly #theirs = new Map<Json, AbortController>()
+  readonly #answering = new Set<Promise<void>>()
+  #made = 0
+  #gone: string | undefined
+
+  constructor(ports: ControlPorts) {
+    this.#ports = ports
+  }
+
+  /** Takes a line of the host. False for one that is no part of this protocol. */
+  take(message: JsonObject): boolean {
+    switch (message['type']) {
+      case 'control_request':
+        this.#serve(message)
+        return true
+      case 'control_response':
+        this.#answered(message['response'])
+        return true
+      case 'control_cancel_request':
+        this.#theirs.get(message['request_id'] ?? null)?.abort()
+        return true
+      case 'keep_alive':
+        return true
+      default:
+        return false
+    }
+  }
+
+  /**
+   * Asks the host. An abort of the signal takes the request back.
+   * @throws ControlError when there is no answer, or it is an error.
+   */
+  request(request: JsonObject, { signal }: { readonly signal?: AbortSignal } = {}): Promise<JsonObject> {
+    if (signal?.aborted === true) return Promise.reject(withdrawn())
+    if (this.#gone !== undefined) return Promise.reject(new ControlError('gone', this.#gone))
+    const id = `halting_${++this.#made}`
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#ours.delete(id)
+        if (this.#gone === undefined) this.#ports.write({ type: 'control_cancel_request', request_id: id })
+        reject(withdrawn())
+      }
+      this.#ours.set(id, {
+        answered: (response) => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve(response)
+        },
+        failed: (error) => {
+          signal?.removeEventListener('abort', onAbort)
+          reject(error)
+        },
+      })
+      signal?.addEventListener('abort', onAbort, { once: true })
+      this.#ports.write({ type: 'control_request', request_id: id, request })
+    })
+  }
+
+  /** The host says nothing any more: what waits for it, or asks it from now on, is told so. Its own requests are still answered. */
+  gone(because: string): void {
+    if (this.#gone !== undefined) return
+    this.#gone = because
+    const waiting = [...this.#ours.values()]
+    this.#ours.clear()
+    for (const { failed } of waiting) failed(new ControlError('gone', because))
+  }
+
+  /** Resolves when every request of the host that came until then is answered. */
+  async answeredAll(): Promise<void> {
+    while (this.#answering.size > 0) await Promise.all(this.#answering)
+  }
+
+  #serve(message: JsonObject): void {
+    const { request_id: id, request } = message
+    if (typeof id !== 'string' && typeof id !== 'number') {
+      this.#ports.warn('a control request without a request_id cannot be answered, and is passed over.')
+      return
+    }
+    const subtype = isJsonObject(request) ? request['subtype'] : undefined
+    if (!isJsonObject(request) || typeof subtype !== 'string') {
+      this.#refuse(id, 'A control request needs a request with a subtype, such as {"subtype":"interrupt"}.')
+      return
+    }
+    const controller = new AbortController()
+    this.#theirs.set(id, controller)
+    const answering = this.#answer(id, { subtype, fields: request, signal: controller.signal }).finally(() => {
+      if (this.#theirs.get(id) === controller) this.#theirs.delete(id)
+      this.#answering.delete(answering)
+    })
+    this.#answering.add(answering)
+  }
+
+  async #answer(id: Json, request: HostRequest): Promise<void> {
+    try {
+      const { response, beside } = await this.#ports.serve(request)
+      this.#ports.write({
+        type: 'control_response',
+        response: { subtype: 'success', request_id: id, ...(response !== undefined && { response }), ...beside },
+      })
+    } catch (thrown) {
+      this.#refuse(id, messageOf(thrown))
+    }
+  }
+
+  #refuse(id: Json, error: string): void {
+    this.#ports.write({ type: 'control_response', response: { subtype: 'error', request_id: id, error } })
+  }
+
+  #answered(response: Json | undefined): void {
+    const id = isJsonObject(response) ? response['request_id'] : undefined
+    const waiting = typeof id === 'string' ? this.#ours.get(id) : undefined
+    // Late, or for nobody.
+    if (waiting === undefined || !isJsonObject(response) || typeof id !== 'string') return
+    this.#ours.delete(id)
+    if (response['subtype'] === 'success') {
+      const body = response['response']
+      waiting.answered(isJsonObject(body) ? body : {})
+      return
+    }
+    const { error } = response
+    waiting.failed(new ControlError('refused', typeof error === 'string' && error !== '' ? error : 'The host refused.'))
+  }
+}
+
+function withdrawn(): ControlError {
+  return new ControlError('withdrawn', 'The request was taken back.')
+}

@@ -1,0 +1,149 @@
+// Rules: R-HOST-3.
+import type { JsonObject } from '@halting/core'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Control, ControlError, type Serve } from '../../src/host/control.ts'
+
+function control(serve: Serve = () => ({})) {
+  const written: JsonObject[] = []
+  const warnings: string[] = []
+  const made = new Control({ write: (message) => void written.push(message), serve, warn: (text) => void warnings.push(text) })
+  return { control: made, written, warnings }
+}
+
+const request = (id: unknown, fields: unknown) =>
+  ({ type: 'control_request', request_id: id, request: fields }) as JsonObject
+
+test('a request is answered with what serves it, and what stands beside it', async () => {
+  const { control: one, written } = control(({ subtype, fields }) => ({
+    response: { subtype, mode: fields['mode'] ?? null },
+    beside: { pending: [] },
+  }))
+  expect(one.take(request('a', { subtype: 'set_permission_mode', mode: 'plan' }))).toBe(true)
+  await one.answeredAll()
+  expect(written).toEqual([
+    {
+      type: 'control_response',
+      response: {
+        subtype: 'success',
+        request_id: 'a',
+        response: { subtype: 'set_permission_mode', mode: 'plan' },
+        pending: [],
+      },
+    },
+  ])
+})
+
+test('an answer without a body has none', async () => {
+  const { control: one, written } = control()
+  one.take(request(7, { subtype: 'stop_task' }))
+  await one.answeredAll()
+  expect(written).toEqual([{ type: 'control_response', response: { subtype: 'success', request_id: 7 } }])
+})
+
+test('what serving throws or rejects with is an error, and so is a request without a subtype', async () => {
+  const { control: one, written, warnings } = control(({ subtype }) => {
+    if (subtype === 'throws') throw new Error('thrown')
+    return Promise.reject(new Error('rejected'))
+  })
+  one.take(request('a', { subtype: 'throws' }))
+  one.take(request('b', { subtype: 'rejects' }))
+  one.take(request('c', {}))
+  one.take(request('d', 'interrupt'))
+  one.take({ type: 'control_request', request: { subtype: 'throws' } })
+  await one.answeredAll()
+  const errors = written.map(({ response }) => response as JsonObject)
+  expect(errors.map(({ request_id: id, subtype, error }) => [id, subtype, error]).toSorted()).toEqual([
+    ['a', 'error', 'thrown'],
+    ['b', 'error', 'rejected'],
+    ['c', 'error', 'A control request needs a request with a subtype, such as {"subtype":"interrupt"}.'],
+    ['d', 'error', 'A control request needs a request with a subtype, such as {"subtype":"interrupt"}.'],
+  ])
+  expect(warnings).toEqual(['a control request without a request_id cannot be answered, and is passed over.'])
+})
+
+test('a request that takes long holds up none, and can be taken back', async () => {
+  const { control: one, written } = control(({ subtype, signal }) =>
+    subtype === 'slow'
+      ? new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('taken back')))
+        })
+      : {},
+  )
+  one.take(request('slow', { subtype: 'slow' }))
+  one.take(request('quick', { subtype: 'quick' }))
+  await Promise.resolve()
+  await Promise.resolve()
+  expect(written).toEqual([{ type: 'control_response', response: { subtype: 'success', request_id: 'quick' } }])
+  one.take({ type: 'control_cancel_request', request_id: 'slow' })
+  await one.answeredAll()
+  expect(written.at(-1)).toEqual({
+    type: 'control_response',
+    response: { subtype: 'error', request_id: 'slow', error: 'taken back' },
+  })
+})
+
+test('a request of ours has the answer of the host, or its error', async () => {
+  const { control: one, written } = control()
+  const first = one.request({ subtype: 'can_use_tool' })
+  const second = one.request({ subtype: 'hook_callback' })
+  const third = one.request({ subtype: 'hook_callback' })
+  const ids = written.map(({ request_id: id }) => String(id))
+  expect(new Set(ids).size).toBe(3)
+  one.take({ type: 'control_response', response: { subtype: 'error', request_id: ids[1] ?? '', error: 'boom' } })
+  one.take({
+    type: 'control_response',
+    response: { subtype: 'success', request_id: ids[0] ?? '', response: { behavior: 'allow' } },
+  })
+  one.take({ type: 'control_response', response: { subtype: 'success', request_id: ids[2] ?? '' } })
+  expect(await first).toEqual({ behavior: 'allow' })
+  await expect(second).rejects.toEqual(new ControlError('refused', 'boom'))
+  expect(await third).toEqual({})
+})
+
+test('a request of ours is taken back by its signal, and a late answer is passed over', async () => {
+  const { control: one, written } = control()
+  const controller = new AbortController()
+  const asked = one.request({ subtype: 'can_use_tool' }, controller)
+  const id = written[0]?.['request_id'] ?? ''
+  controller.abort()
+  await expect(asked).rejects.toMatchObject({ code: 'withdrawn' })
+  expect(written.at(-1)).toEqual({ type: 'control_cancel_request', request_id: id })
+  expect(one.take({ type: 'control_response', response: { subtype: 'error', request_id: id, error: 'late' } })).toBe(true)
+  await expect(one.request({ subtype: 'x' }, controller)).rejects.toMatchObject({ code: 'withdrawn' })
+  expect(written).toHaveLength(2)
+})
+
+test('when the host has gone nothing waits for it, and nothing more is asked', async () => {
+  const { control: one, written } = control()
+  const asked = one.request({ subtype: 'can_use_tool' })
+  one.gone('The host closed its side.')
+  await expect(asked).rejects.toEqual(new ControlError('gone', 'The host closed its side.'))
+  await expect(one.request({ subtype: 'can_use_tool' })).rejects.toMatchObject({ code: 'gone' })
+  expect(written).toHaveLength(1)
+})
+
+test('whatever a host sends, nothing breaks, and every request with an id has one answer', async () => {
+  const word = fc.constantFrom('control_request', 'control_response', 'control_cancel_request', 'keep_alive', 'user')
+  const line = fc.record(
+    {
+      type: fc.oneof(word, fc.jsonValue()),
+      request_id: fc.oneof(fc.string(), fc.nat(), fc.jsonValue()),
+      request: fc.oneof(fc.record({ subtype: fc.oneof(fc.string(), fc.jsonValue()) }), fc.jsonValue()),
+      response: fc.jsonValue(),
+    },
+    { requiredKeys: ['type'] },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(line, { maxLength: 20 }), async (lines) => {
+      const { control: one, written } = control()
+      for (const given of lines) one.take(given as JsonObject)
+      await one.answeredAll()
+      const wanted = lines.filter(
+        ({ type, request_id: id }) => type === 'control_request' && (typeof id === 'string' || typeof id === 'number'),
+      )
+      const answered = written.map(({ response }) => (response as JsonObject)['request_id'])
+      expect(answered.toSorted()).toEqual(wanted.map(({ request_id: id }) => id).toSorted())
+    }),
+  )
+})

@@ -1,0 +1,87 @@
+// Rules: R-HOST-2.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Line, LineReader, lineOf } from '../../src/host/lines.ts'
+
+function read(...chunks: readonly (string | Buffer)[]): readonly Line[] {
+  const reader = new LineReader()
+  return [...chunks.flatMap((chunk) => reader.push(Buffer.from(chunk))), ...reader.end()]
+}
+
+const object = (value: object) => ({ kind: 'object', value })
+
+test('two lines in one write are two, and a line in many writes is one', () => {
+  expect(read('{"a":1}\n{"b":2}\n')).toEqual([object({ a: 1 }), object({ b: 2 })])
+  expect(read(...'{"a":"é€😀"}\n'.split(''))).toHaveLength(1)
+})
+
+test('a character that two writes part is whole', () => {
+  const bytes = Buffer.from('{"a":"€😀"}\n')
+  for (let at = 0; at <= bytes.length; at++)
+    expect(read(bytes.subarray(0, at), bytes.subarray(at))).toEqual([object({ a: '€😀' })])
+})
+
+test('carriage returns, empty lines, a mark of byte order and a missing last line feed change nothing', () => {
+  expect(read('\uFEFF{"a":1}\r\n\r\n  \n\n{"b":2}\r\n{"c":3}')).toEqual([
+    object({ a: 1 }),
+    object({ b: 2 }),
+    object({ c: 3 }),
+  ])
+})
+
+test('U+2028 and U+2029 end no line, and are escaped where we write them', () => {
+  const text = 'a\u2028b\u2029c'
+  expect(read(`{"text":"${text}"}\n`)).toEqual([object({ text })])
+  expect(lineOf({ text })).toBe('{"text":"a\\u2028b\\u2029c"}\n')
+})
+
+test('bytes that are no UTF-8 are read as U+FFFD within a text', () => {
+  expect(read(Buffer.from([...Buffer.from('{"a":"'), 0xff, 0xfe, ...Buffer.from('"}\n')]))).toEqual([
+    object({ a: '\uFFFD\uFFFD' }),
+  ])
+})
+
+test('a line that is no object is told, and the next is read', () => {
+  expect(read('{"a":\n[1]\nnull\n{"b":2}\n')).toEqual([
+    { kind: 'broken', because: 'it is no JSON', text: '{"a":' },
+    { kind: 'broken', because: 'it is JSON, but no object', text: '[1]' },
+    { kind: 'broken', because: 'it is JSON, but no object', text: 'null' },
+    object({ b: 2 }),
+  ])
+})
+
+test('a message of 10 MB in small writes is read as it is', () => {
+  const text = 'x'.repeat(10 * 1024 * 1024)
+  const bytes = Buffer.from(lineOf({ text }))
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 1024) }, (_, at) =>
+    bytes.subarray(at * 1024, (at + 1) * 1024),
+  )
+  expect(read(...chunks)).toEqual([object({ text })])
+})
+
+test('a line without an end does not fill the memory, and the line after it is read', () => {
+  const reader = new LineReader()
+  const chunk = Buffer.alloc(1024 * 1024, 'x')
+  for (let at = 0; at < 129; at++) expect(reader.push(chunk)).toEqual([])
+  expect(reader.push(Buffer.from('\n{"a":1}\n'))).toEqual([
+    { kind: 'broken', because: 'it has more than 128 MB', text: '' },
+    object({ a: 1 }),
+  ])
+})
+
+test('whatever is written as lines is read as it was, however it is cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), { maxLength: 6 }),
+      fc.array(fc.nat(), { maxLength: 8 }),
+      (values, cuts) => {
+        const bytes = Buffer.from(values.map(lineOf).join(''))
+        const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b)
+        const chunks = [0, ...places].map((from, at) => bytes.subarray(from, places[at] ?? bytes.length))
+        // What JSON keeps of them: no -0.
+        const kept = values.map((value) => JSON.parse(JSON.stringify(value)) as object)
+        expect(read(...chunks)).toEqual(kept.map(object))
+      },
+    ),
+  )
+})
