@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 
 /** What a request of the host is answered with. */
-export interface Answered {
+interface Answered {
   /** The body of the answer; none for requests that need none. */
   readonly response?: JsonObject
   /** Fields that stand beside it, next to `request_id`. */
@@ -41,8 +41,8 @@ export class ControlError extends Error {
 }
 
 interface Waiting {
-  answered(response: JsonObject): void
-  failed(error: ControlError): void
+  readonly answered: (response: JsonObject) => void
+  readonly failed: (error: ControlError) => void
 }
 
 /**

@@ -74,6 +74,8 @@ function parsed(text: string): Line {
 
 /** A message as a line: JSON escapes line feeds, and these two end a line for some readers. */
 export function lineOf(message: object): string {
-  const json = JSON.stringify(message).replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
+  const json = JSON.stringify(message)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`)
   return `${json}\n`
 }

@@ -1,5 +1,5 @@
 // Rules: R-HOST-2.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Line, LineReader, lineOf } from '../../src/host/lines.ts'
 
