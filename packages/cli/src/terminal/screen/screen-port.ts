@@ -33,6 +33,12 @@ export interface Screen {
   /** BEL and OSC 9 where nobody looks. */
   notify(text: string): void
   setTitle(text: string): void
+  /** Puts text on the clipboard, by OSC 52: also from another machine, where the terminal allows it. */
+  copy(text: string): void
+  /** Draws all of it anew, with a screenful of what was printed. */
+  redraw(): void
+  /** Gives the terminal back and stops the process, as Ctrl+Z does to any program; takes the terminal again when it goes on (`fg`). */
+  suspend(): void
   /** Gives the terminal to another program, such as an editor, and takes it again when that has ended. */
   lend<T>(work: () => Promise<T>): Promise<T>
   start(): void
