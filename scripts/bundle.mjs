@@ -19,6 +19,7 @@ const libraries = {
   models: { index: 'src/index.ts', 'scripted/index': 'src/scripted/index.ts', 'ai-sdk/index': 'src/ai-sdk/index.ts' },
   agent: {
     index: 'src/index.ts',
+    'live-session/index': 'src/live-session/index.ts',
     'session/foreign/index': 'src/session/foreign/index.ts',
     'after/index': 'src/after/index.ts',
     'hooks/index': 'src/hooks/index.ts',

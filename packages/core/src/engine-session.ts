@@ -1,7 +1,22 @@
+import type { LoopEvent } from './events.ts'
+import type { Loop } from './iterate.ts'
 import type { QueryOptions } from './query-options.ts'
 import type { Ended } from './run-context.ts'
 import type { SessionAccount } from './session-account.ts'
 import type { StepLog } from './steps/log.ts'
+import type { ModelFigures } from './stop/terminal.ts'
+
+/** The run that goes on. */
+export interface Running {
+  readonly loop: Loop
+  /** Puts what the run came to into the session, once, whoever asks first: its reader or the run that takes its place. */
+  settle(): Promise<Settled>
+}
+
+export interface Settled extends Ended {
+  readonly sessionCostUsd: number
+  readonly sessionUsage: { readonly [model: string]: ModelFigures }
+}
 
 /** What runs beside the runs of an engine needs of it, and no caller. */
 export interface EngineSession {
@@ -25,4 +40,12 @@ export function engineSession(engine: object): EngineSession {
   const session = sessions.get(engine)
   if (session === undefined) throw new TypeError('This is no QueryEngine.')
   return session()
+}
+
+export function tellListener({ onEvent }: Pick<QueryOptions, 'onEvent'>, event: LoopEvent): void {
+  try {
+    onEvent?.(event)
+  } catch {
+    // The run goes on; what a listener does with an event is its own affair.
+  }
 }

@@ -4,9 +4,8 @@ import type { AbortCause } from './cancel/abort.ts'
 import { OrphanedTools } from './cancel/orphaned-tools.ts'
 import { contextLayers } from './context/layers.ts'
 import { ConfigurationError } from './errors.ts'
-import { keepEngineSession, type EngineSession } from './engine-session.ts'
-import type { LoopEvent } from './events.ts'
-import { isPrompt } from './given.ts'
+import { keepEngineSession, tellListener, type EngineSession, type Running, type Settled } from './engine-session.ts'
+import { isName, isPrompt, optional } from './given.ts'
 import { uuidOf } from './hash.ts'
 import { createInbox, inboxIdsOf, type OpenInbox } from './inbox.ts'
 import { loop, type Loop, type LoopContext } from './iterate.ts'
@@ -15,8 +14,9 @@ import { contextOf, settingsOf, type LoopOptions } from './options.ts'
 import type { Ended } from './run-context.ts'
 import { initMessage } from './sdk/init-message.ts'
 import type { SdkMessages, SdkPermissionDenial } from './sdk/sdk-messages.ts'
-import { compactCommand, goOnPrompt, Prompts } from './prompts.ts'
+import { compactCommand, Prompts } from './prompts.ts'
 import { resumeOn } from './resume.ts'
+import { wayOn, type RunRequest } from './run-request.ts'
 import { runsBeforeOf, sessionIdOf, type QueryOptions } from './query-options.ts'
 import { runsIn } from './run-id.ts'
 import { collectDenials, resultMessage } from './sdk/result-message.ts'
@@ -32,32 +32,20 @@ import {
   type SettingsChange,
   type SettingsInForce,
 } from './settings/settings-change.ts'
-import { startRun, type StartOptions } from './start.ts'
-import type { LearnedContext, RunProgress } from './state.ts'
+import { startRun } from './start.ts'
+import type { LearnedContext } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { StepsDriver } from './steps/driver.ts'
 import { countedRuns, runIdOf, type KeptSession } from './steps/fold-session.ts'
 import { inboxIdsIn } from './steps/fold.ts'
 import { systemClock } from './steps/system-clock.ts'
-import type { ModelFigures, Terminal } from './stop/terminal.ts'
+import type { Terminal } from './stop/terminal.ts'
 import type { PermissionDecision } from './tools/permission-decision.ts'
 import { Transcript } from './transcript.ts'
 
 /** All layers: a session that is talked to for long makes room by itself. */
 const defaultContext = contextLayers()
 let sessionsMade = 0
-
-/** The run that goes on. */
-interface Running {
-  readonly loop: Loop
-  /** Puts what the run came to into the session, once, whoever asks first: its reader or the run that takes its place. */
-  settle(): Promise<Settled>
-}
-
-interface Settled extends Ended {
-  readonly sessionCostUsd: number
-  readonly sessionUsage: { readonly [model: string]: ModelFigures }
-}
 
 /**
  * Many runs over one session. `maxBudgetUsd` is the session's; every other limit is each run's.
@@ -76,6 +64,7 @@ export class QueryEngine<Output = unknown> {
   /** What an earlier process left, until a run begins. */
   #left: KeptSession | undefined
   #last: Ended | undefined
+  #runId: string | undefined
   #learned: LearnedContext | undefined
   /** What was set for the session, in place of the options. */
   #inForce: SettingsInForce | null = null
@@ -113,6 +102,16 @@ export class QueryEngine<Output = unknown> {
   /** How the last run ended. */
   get lastTerminal(): Terminal | undefined {
     return this.#last?.terminal
+  }
+
+  /** The name of the run that goes on, or of the last one of this process. */
+  get runId(): string | undefined {
+    return this.#runId
+  }
+
+  /** What was set for the session, in place of the options. */
+  get inForce(): SettingsInForce | null {
+    return this.#inForce
   }
 
   /** Aborts what goes on, as a person would. */
@@ -182,11 +181,17 @@ export class QueryEngine<Output = unknown> {
     this.set({ limits })
   }
 
-  /** Runs one prompt. The last message is the result, always; leaving early aborts the run. @throws ConfigurationError for what is no prompt. */
-  submit(prompt: MessageContent): SdkMessages<Output> {
+  /**
+   * Runs one prompt. The last message is the result, always; leaving early aborts the run. `id` is a name of your own for it, as for `steer`: a message
+   * that is handed in under it later is passed over.
+   * @throws ConfigurationError for what is no prompt.
+   */
+  submit(prompt: MessageContent, id?: string): SdkMessages<Output> {
     isPrompt('prompt', prompt)
+    optional(isName)('The id of a prompt', id)
     const command = typeof prompt === 'string' ? compactCommand.exec(prompt) : null
-    return command === null ? this.#run({ prompt }) : this.compact(command[1] ?? '')
+    if (command !== null) return this.compact(command[1] ?? '')
+    return this.#run({ prompt, ...(id !== undefined && { promptId: id }) })
   }
 
   /**
@@ -202,30 +207,27 @@ export class QueryEngine<Output = unknown> {
     return this.#run({ approvals })
   }
 
-  /**
-   * Goes on with what `session` left, without a new prompt: a run that did not end, from its last record; one that ended, in a new run that carries
-   * its counters and names it. The latter is for other limits: at the old ones it ends where it was.
-   * @throws ConfigurationError where there is nothing to go on with, or a run has begun since.
-   */
-  resume(): SdkMessages<Output> {
-    const left = this.#left
-    const last = left?.ended.at(-1)
-    if (left === undefined || left.isRewound === true || (left.open === undefined && last === undefined))
-      throw new ConfigurationError('There is no run to go on with. Give a prompt.')
-    if (left.open !== undefined || last === undefined) return this.#run({ open: left })
-    const { runId, spent } = last
-    // A request ends with what somebody else said than the model.
-    const isAnswered = left.transcript.messages().at(-1)?.role === 'assistant'
-    return this.#run({ carried: { carry: spent, continues: runId }, ...(isAnswered && { prompt: goOnPrompt }) })
+  /** Whether there is something that `resume` would go on with. */
+  get canResume(): boolean {
+    return this.#current === undefined && this.#wayOn() !== undefined
   }
 
-  async *#run(what: {
-    readonly prompt?: MessageContent
-    readonly approvals?: { readonly [callId: string]: PermissionDecision }
-    readonly compact?: { readonly instructions: string }
-    readonly open?: KeptSession
-    readonly carried?: { readonly carry: RunProgress; readonly continues: string }
-  }): SdkMessages<Output> {
+  /**
+   * Goes on with what was left, without a new prompt: a run of `session` that did not end, from its last record; the last one that ended, in a new run
+   * that carries its counters and names it. The latter is for other limits: at the old ones it ends where it was.
+   * @throws ConfigurationError where there is nothing to go on with, or a run goes on.
+   */
+  resume(): SdkMessages<Output> {
+    const way = this.#current === undefined ? this.#wayOn() : undefined
+    if (way === undefined) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    return this.#run(way)
+  }
+
+  #wayOn(): RunRequest | undefined {
+    return wayOn({ left: this.#left, last: this.#last, transcript: this.#transcript })
+  }
+
+  async *#run(what: RunRequest): SdkMessages<Output> {
     const ready = this.#prompts.ready(what.prompt)
     const prompt = ready instanceof Promise ? await ready : ready
     if (what.open === undefined && this.#left?.open !== undefined) await this.#closeOpen(this.#left)
@@ -239,9 +241,9 @@ export class QueryEngine<Output = unknown> {
     // What was set for it holds for this one from the start.
     this.#inbox.takeSettings()
     const { sessionId } = this
+    if (what.carried !== undefined) this.#carry(what.carried.continues)
     this.#left = undefined
-    if (what.carried !== undefined) this.#account = this.#accountWithout(what.carried.continues)
-    const runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open)
+    const runId = (this.#runId = what.open === undefined ? `run${++this.#runs}` : runIdOf(what.open.open))
     const running = what.open === undefined ? this.#begin(what, prompt, runId) : this.#goOn(what.open)
     const current = this.#currentOf(running)
     this.#current = current
@@ -257,7 +259,7 @@ export class QueryEngine<Output = unknown> {
       const context = contextWith(contextOf(this.#options), this.#inForce)
       yield initMessage(context, this.#options.init, { sessionId, runId })
       for await (const event of running) {
-        this.#tell(event)
+        tellListener(this.#options, event)
         collectDenials(event, denials)
         for (const message of translator.messages(event)) {
           yield message
@@ -285,14 +287,6 @@ export class QueryEngine<Output = unknown> {
     })
   }
 
-  #tell(event: LoopEvent): void {
-    try {
-      this.#options.onEvent?.(event)
-    } catch {
-      // The run goes on; what a listener does with an event is its own affair.
-    }
-  }
-
   #currentOf(running: Loop): Running {
     let settled: Promise<Settled> | undefined
     const current: Running = {
@@ -313,12 +307,14 @@ export class QueryEngine<Output = unknown> {
     return current
   }
 
+  /** What the run spent that is gone on from counts once: with the run that carries it. */
+  #carry(continues: string): void {
+    if (this.#left !== undefined || this.#last === undefined) this.#account = this.#accountWithout(continues)
+    else this.#account.takeBackLast(this.#last.state.spent)
+  }
+
   #begin(
-    {
-      approvals,
-      compact,
-      carried,
-    }: Pick<StartOptions, 'approvals' | 'compact'> & { readonly carried?: Pick<StartOptions, 'carry' | 'continues'> },
+    { approvals, compact, carried, promptId }: RunRequest,
     prompt: MessageContent | undefined,
     runId: string,
   ): Loop {
@@ -327,6 +323,7 @@ export class QueryEngine<Output = unknown> {
       ...(compact !== undefined && { compact }),
       ...carried,
       ...(prompt !== undefined && { prompt }),
+      ...(promptId !== undefined && { promptId }),
       transcript: this.#transcript,
       sessionId: this.sessionId,
       runId,
@@ -334,6 +331,8 @@ export class QueryEngine<Output = unknown> {
       executionCount: this.#runs,
       ...(this.#learned !== undefined && { learned: this.#learned }),
     })
+    if (promptId !== undefined && prompt !== undefined)
+      this.#inbox.enterTaken([{ id: promptId, kind: 'steer', content: prompt }])
     const { session, clock } = this.#options
     const driver =
       session === undefined

@@ -26,7 +26,7 @@ function isPersons(entry: TranscriptEntry): entry is UserEntry {
   return entry.kind === 'user' && ofPersons.has(entry.origin)
 }
 
-/** The place of a message in the transcript: by the id of its entry, or by a uuid that was told of it in one of these sessions. -1 for none. */
+/** The place of a message in the transcript: by the id of its entry, the one under which it was handed in, or a uuid that was told of it in one of these sessions. -1 for none. */
 export function placeOfMessage(transcript: Transcript, id: string, sessionIds: readonly string[]): number {
   const given = id.toLowerCase()
   return transcript
@@ -34,6 +34,7 @@ export function placeOfMessage(transcript: Transcript, id: string, sessionIds: r
     .findLastIndex(
       (entry) =>
         entry.id === id ||
+        (entry.kind === 'user' && entry.inboxId === id) ||
         sessionIds.some((session) => namesOf(entry).some((name) => uuidOf(`${session}/${name}`) === given)),
     )
 }

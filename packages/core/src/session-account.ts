@@ -11,6 +11,8 @@ export class SessionAccount {
   readonly ledger: Ledger
   /** Names for what comes after its runs. */
   readonly stageIds: StageIds
+  /** The run that came last; what goes on from it carries its figures. Not in the sums yet. */
+  #last: Terminal | undefined
   #costUsd: number
   readonly #usage = new Map<string, ModelFigures>()
 
@@ -39,16 +41,25 @@ export class SessionAccount {
 
   /** Settled, in US dollars. */
   get costUsd(): number {
-    return this.#costUsd
+    return usdOf(nanosOf(this.#costUsd) + nanosOf(this.#last?.costUsd ?? 0))
   }
 
   get usage(): { readonly [model: string]: ModelFigures } {
-    return Object.fromEntries(this.#usage)
+    const usage = new Map(this.#usage)
+    if (this.#last !== undefined) addModels(usage, this.#last.summary.modelUsage)
+    return Object.fromEntries(usage)
   }
 
   /** What a run came to; the ledger has it already. */
   add(terminal: Terminal): void {
-    this.#add(terminal.costUsd, terminal.summary.modelUsage)
+    if (this.#last !== undefined) this.#add(this.#last.costUsd, this.#last.summary.modelUsage)
+    this.#last = terminal
+  }
+
+  /** The run that was added last goes on in another one, which carries what it spent. */
+  takeBackLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
+    this.#last = undefined
+    this.ledger.takeBack({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
   }
 
   /** What a stage after a run came to; the ledger has it already. */
@@ -58,13 +69,17 @@ export class SessionAccount {
 
   #add(ofAllUsd: number, modelUsage: { readonly [model: string]: ModelFigures }): void {
     this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(ofAllUsd))
-    for (const [model, { usage, costUsd }] of Object.entries(modelUsage)) {
-      const before = this.#usage.get(model)
-      const figures =
-        before === undefined
-          ? { usage, costUsd }
-          : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
-      this.#usage.set(model, figures)
-    }
+    addModels(this.#usage, modelUsage)
+  }
+}
+
+function addModels(to: Map<string, ModelFigures>, modelUsage: { readonly [model: string]: ModelFigures }): void {
+  for (const [model, { usage, costUsd }] of Object.entries(modelUsage)) {
+    const before = to.get(model)
+    const figures =
+      before === undefined
+        ? { usage, costUsd }
+        : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
+    to.set(model, figures)
   }
 }

@@ -25,6 +25,8 @@ import { Transcript } from './transcript.ts'
 export interface StartOptions {
   /** What the person says. Absent only when `approvals` answer calls that wait. */
   readonly prompt?: MessageContent
+  /** A name of the caller's own for the prompt; its entry has it as `inboxId`, as messages have that are handed in. */
+  readonly promptId?: string
   /** The session so far. */
   readonly transcript?: Transcript
   /** A name of your choice; `session` when absent. Sessions need different ones: idempotency keys begin with it. */
@@ -97,7 +99,9 @@ export function startRun(options: StartOptions = {}): RunState {
     return state
   }
   const message = { role: 'user', content: messageContentOf(options.prompt) } as const
-  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt' })
+  const { promptId: inboxId } = options
+  const named = inboxId === undefined ? {} : { inboxId }
+  return withEntry(state, { kind: 'user', id: entryId(state, 'prompt'), message, origin: 'prompt', ...named })
 }
 
 const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[] = [
@@ -106,6 +110,7 @@ const startChecks: readonly (readonly [name: keyof StartOptions, check: Given])[
   ['sessionId', isName],
   ['runId', isName],
   ['agentId', isText],
+  ['promptId', isName],
   ['continues', isName],
   ['approvals', isObject('an object')],
   ['compact', isObject('an object')],

@@ -15,4 +15,6 @@ export type {
   SessionFigures,
   SessionSnapshot,
 } from './session.ts'
-export type { NextStop } from './next-stop.ts'
+export { createSession } from './create-session.ts'
+export { nextStop, type LeftOfRun, type NextStop } from './next-stop.ts'
+export type { SessionParts } from './parts.ts'

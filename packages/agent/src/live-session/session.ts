@@ -1,8 +1,10 @@
 import type {
+  AbortCause,
   JsonObject,
   LimitsChange,
   LoopEvent,
   MessageContent,
+  PermissionDecision,
   SdkMessage,
   SdkResult,
   SettingsChange,
@@ -43,9 +45,11 @@ export interface Session {
   compact(instructions?: string): void
   /**
    * Goes on with what was left, without a prompt: a run that did not end, or one that ended at a limit, with other limits.
-   * @throws ConfigurationError where there is nothing to go on with.
+   * @throws ConfigurationError where there is nothing to go on with, and while a run goes on.
    */
   resume(limits?: LimitsChange): void
+  /** Goes on with a run that ended as `needs_approval`, with what a person said to the calls that wait. @throws ConfigurationError as `resume` does. */
+  approve(approvals: { readonly [callId: string]: PermissionDecision }): void
   /** The conversation goes back to before a message of the person; with `files`, what was changed since then too. Nothing may go on. */
   rewind(options: RewindOptions): Promise<Rewound>
   /** A copy of the session as it is on disk; gives its id. This one stays as it is. @throws ConfigurationError for one that is not kept. */
@@ -73,6 +77,8 @@ export interface PromptOptions {
 export interface InterruptOptions {
   /** Messages that wait: `keep`: they are the next run (the default); `give_back`: they are taken back and given to the caller. */
   readonly queue?: 'keep' | 'give_back'
+  /** Who ends it: a person, unless said otherwise. */
+  readonly because?: AbortCause
 }
 
 export interface Interrupted {
@@ -201,8 +207,8 @@ export type SessionEvent =
   | { readonly type: 'changed' }
   /** After the run's result. */
   | { readonly type: 'run_end'; readonly runId: string; readonly terminal: Terminal; readonly result: SdkResult }
-  /** A run broke before it had a result: what the session could not open, or a prompt that could not be prepared. */
-  | { readonly type: 'failed'; readonly error: unknown }
+  /** A run broke before it had a result: what could not be begun or written. `givenBack`: the message that it would have begun with. */
+  | { readonly type: 'failed'; readonly error: unknown; readonly givenBack: readonly QueuedMessage[] }
   /** What a person should know, in one sentence. */
   | { readonly type: 'note'; readonly text: string }
   | { readonly type: 'closed' }

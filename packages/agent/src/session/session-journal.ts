@@ -45,12 +45,15 @@ export interface SessionJournal extends KeptSession {
   readonly tornBytes: number
   /**
    * The conversation goes back to before this message of a person (spec R-REW-1); on disk when it resolves. The older branch stays in the file.
-   * Messages are named by the id of their entry or a uuid that was told of them, here or in the sessions of `alsoOf`. Before an engine takes the session.
+   * Messages are named by the id of their entry, the one under which they were handed in, or a uuid that was told of them, here or in the sessions of
+   * `alsoOf`. While no run goes on; then an engine that has the session is done with, and a new one takes what is left.
    * @throws ConfigurationError for a message that is not there or not a person's, and where the last run did not end.
    */
   rewind(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
   /** The same, to after any message: it is the last that is left, with the results of what it called. */
   rewindAfter(message: string, alsoOf?: readonly string[]): Promise<void>
+  /** The message of a person to before which `rewind` would go; it throws as that does. */
+  messageOf(message: string, alsoOf?: readonly string[]): Promise<PersonsMessage>
   /** Everything is on disk, and another process may write. */
   close(): Promise<void>
 }
@@ -132,10 +135,9 @@ class OpenJournal implements SessionJournal {
   readonly path: string
   readonly sessionId: string
   #folded: FoldedSession
-  readonly #before: ReadJournal | undefined
-  readonly open: readonly StepRecord[] | undefined
-  readonly ended: readonly EndedRun[]
-  readonly stages: readonly RecordedStage[]
+  #before: ReadJournal | undefined
+  /** Records came since the file was read. */
+  #isBehind = false
   readonly log: StepLog
   readonly tornBytes: number
   readonly #file: JournalFile
@@ -150,15 +152,12 @@ class OpenJournal implements SessionJournal {
   ) {
     this.#before = before
     this.#folded = foldSession(before?.runs ?? [])
-    const { open, ended, stages = [] } = this.#folded
     this.path = file.path
-    this.open = open
-    this.ended = ended
-    this.stages = stages
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',
       append: (record) => {
+        this.#isBehind = true
         const { lines, payloads } = encoder.linesOf(record)
         file.append(lines, payloads)
       },
@@ -167,6 +166,18 @@ class OpenJournal implements SessionJournal {
     this.#file = file
     this.#release = release
     this.sessionId = sessionId
+  }
+
+  get open(): readonly StepRecord[] | undefined {
+    return this.#folded.open
+  }
+
+  get ended(): readonly EndedRun[] {
+    return this.#folded.ended
+  }
+
+  get stages(): readonly RecordedStage[] {
+    return this.#folded.stages ?? []
   }
 
   get transcript(): Transcript {
@@ -179,17 +190,29 @@ class OpenJournal implements SessionJournal {
 
   async rewind(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
     const { backToBefore } = await import('./journal-rewind.ts')
-    const { found, ...back } = backToBefore(this.#conversation(alsoOf), message)
+    const { found, ...back } = backToBefore(await this.#conversation(alsoOf), message)
     await this.#goBack(back)
     return found
   }
 
-  async rewindAfter(message: string, alsoOf: readonly string[] = []): Promise<void> {
-    const { backToAfter } = await import('./journal-rewind.ts')
-    await this.#goBack(backToAfter(this.#conversation(alsoOf), message))
+  async messageOf(message: string, alsoOf: readonly string[] = []): Promise<PersonsMessage> {
+    const { backToBefore } = await import('./journal-rewind.ts')
+    return backToBefore(await this.#conversation(alsoOf), message).found
   }
 
-  #conversation(alsoOf: readonly string[]): Conversation {
+  async rewindAfter(message: string, alsoOf: readonly string[] = []): Promise<void> {
+    const { backToAfter } = await import('./journal-rewind.ts')
+    await this.#goBack(backToAfter(await this.#conversation(alsoOf), message))
+  }
+
+  /** What is on disk: the file alone has the records of runs that this process has made. */
+  async #conversation(alsoOf: readonly string[]): Promise<Conversation> {
+    if (this.#isBehind) {
+      await this.log.flush()
+      this.#before = await readBefore(this.path)
+      this.#folded = foldSession(this.#before.runs)
+      this.#isBehind = false
+    }
     return { folded: this.#folded, file: this.#before, sessions: [this.sessionId, ...alsoOf] }
   }
 

@@ -144,6 +144,14 @@ export class Ledger {
     }
   }
 
+  /** What a run has spent that another one goes on from: it counts again with that one, which carries it. */
+  takeBack(spent: Amount, unknown: Amount = nothing): void {
+    for (const line of this.#lines) {
+      line.settled = minus(line.settled, spent)
+      line.unknown = minus(line.unknown, unknown)
+    }
+  }
+
   /** What the record of an agent tells that it spent: it is on the ledger of the run since the resume, and not on that of the agent. */
   restoreAgent(spent: Amount): void {
     if (isAmount(spent)) for (const line of this.#lines) if (line.isOfAgent) line.settled = plus(line.settled, spent)

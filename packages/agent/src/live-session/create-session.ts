@@ -1,0 +1,391 @@
+import {
+  type AbortCause,
+  ConfigurationError,
+  type LimitsChange,
+  type LoopEvent,
+  type MessageContent,
+  type PermissionDecision,
+  QueryEngine,
+  type SdkMessage,
+  type SdkResult,
+  type SettingsChange,
+} from '@halting/core'
+import type { PermissionAnswer } from '@halting/core/adapters'
+import { MessageQueue } from './message-queue.ts'
+import { type Beginning, notKept, nothingChanged, type Running } from './beginning.ts'
+import type { SessionParts } from './parts.ts'
+import { Questions } from './questions.ts'
+import { contextUsageOf } from './context-usage.ts'
+import { SessionView } from './session-view.ts'
+import type {
+  ContextUsage,
+  Interrupted,
+  InterruptOptions,
+  PromptOptions,
+  QueuedMessage,
+  RewindOptions,
+  Rewound,
+  Session,
+  SessionEvent,
+  SessionSnapshot,
+} from './session.ts'
+
+/** @throws ConfigurationError for options that cannot be run. */
+export function createSession(parts: SessionParts): Session {
+  return new LiveSession(parts)
+}
+
+const compactCommand = /^\/compact(?:\s|$)/
+
+/**
+ * S1: one run at a time; `#running` is set from the moment at which something is there to run until its result and all after it are told.
+ * S2: a message that was handed in is in the queue, in the conversation, or given back.
+ * S3: a run that has begun tells `run_start`, `system/init` first and its result last, and `run_end`.
+ * S4: after `close` nothing begins and nothing is told but `closed`.
+ */
+class LiveSession implements Session {
+  readonly #parts: SessionParts
+  readonly #questions: Questions
+  readonly #queue: MessageQueue
+  readonly #view: SessionView
+  readonly #listeners = new Set<(event: SessionEvent) => void>()
+  /** What was asked for beside messages: it goes before them. */
+  #beginnings: readonly Beginning[] = []
+  #settling: (() => void)[] = []
+  #engine: QueryEngine
+  #running: Running | undefined
+  /** Ends what comes after runs, and goes on. */
+  #stages = new AbortController()
+  readonly #after = new Set<Promise<void>>()
+  #hasBegun = false
+  #isClosed = false
+  #closing: Promise<void> | undefined
+  #snapshot: SessionSnapshot | undefined
+  #isToldOfChange = false
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts
+    const { options, journal, permissions } = parts
+    this.#questions = new Questions((event) => {
+      this.#tell(event)
+      this.#changed()
+    })
+    this.#queue = new MessageQueue(() => this.#engine)
+    this.#engine = this.#newEngine()
+    const totalCostUsd = (): number => this.#engine.totalCostUsd
+    this.#view = new SessionView({ options, permissions, last: journal?.ended.at(-1)?.terminal, totalCostUsd })
+  }
+
+  #newEngine(): QueryEngine {
+    const { options, journal, answersQuestions, attach } = this.#parts
+    const engine = new QueryEngine({
+      ...options,
+      ...(journal !== undefined && { session: journal }),
+      ...(answersQuestions && { canUseTool: this.#questions.canUseTool }),
+      onEvent: (event) => this.#hear(event),
+    })
+    attach?.(engine)
+    return engine
+  }
+
+  get id(): string {
+    return this.#engine.sessionId
+  }
+
+  get snapshot(): SessionSnapshot {
+    return (this.#snapshot ??= this.#present())
+  }
+
+  #present(): SessionSnapshot {
+    const { cwd, journal } = this.#parts
+    const questions = this.#questions.open
+    const isAsking = questions.length > 0
+    const { activity, ...view } = this.#view.present
+    const isRunning = this.#running !== undefined
+    const status = isAsking ? 'requires_action' : isRunning ? 'running' : 'idle'
+    return {
+      ...view,
+      status: this.#isClosed ? 'closed' : status,
+      activity: isAsking ? { type: 'question' } : activity,
+      queue: this.#queue.waiting,
+      questions,
+      canResume: !this.#isClosed && !isRunning && this.#engine.canResume,
+      cwd,
+      file: journal?.path,
+    }
+  }
+
+  listen(listener: (event: SessionEvent) => void): () => void {
+    // One function may listen twice, and each is its own.
+    const own = (event: SessionEvent): void => listener(event)
+    this.#listeners.add(own)
+    return () => void this.#listeners.delete(own)
+  }
+
+  prompt(content: MessageContent, { id, when = 'next' }: PromptOptions = {}): string {
+    this.#check()
+    // Plain JavaScript may give anything. It is refused here, and not when its run begins.
+    if (typeof content !== 'string' && !Array.isArray(content))
+      throw new ConfigurationError('A prompt is a text or a list of blocks.')
+    const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
+    const given = begins ? this.#queue.putOwn(content, id) : this.#queue.put(content, when, id)
+    if (when === 'now' && this.#running !== undefined) this.#interruptRun('interrupt')
+    this.#changed()
+    this.#goOn()
+    return given
+  }
+
+  retract(id: string): boolean {
+    const isTaken = this.#queue.retract(id)
+    if (isTaken) this.#changed()
+    return isTaken
+  }
+
+  interrupt({ queue = 'keep', because = 'user' }: InterruptOptions = {}): Interrupted {
+    const givenBack = queue === 'give_back' ? this.#queue.takeAll() : []
+    const wasRunning = this.#running !== undefined
+    this.#interruptRun(because)
+    if (givenBack.length > 0) this.#changed()
+    return { wasRunning, stillQueued: this.#queue.waiting, givenBack }
+  }
+
+  #interruptRun(because: AbortCause): void {
+    this.#stages.abort()
+    this.#stages = new AbortController()
+    if (this.#running === undefined) return
+    this.#running.interruptedBy ??= because
+    this.#engine.interrupt(because)
+  }
+
+  stop(message?: string): void {
+    this.#engine.stop(message)
+  }
+
+  set(change: SettingsChange): void {
+    this.#check()
+    this.#engine.set(change)
+    this.#view.set(change)
+    this.#changed()
+  }
+
+  answer(questionId: string, answer: PermissionAnswer): boolean {
+    return this.#questions.answer(questionId, answer)
+  }
+
+  compact(instructions?: string): void {
+    this.#check()
+    if (this.#running === undefined && this.#engine.transcript.messages().length === 0)
+      throw new ConfigurationError('There is no conversation to compact yet.')
+    this.#begin({ begin: (engine) => engine.compact(instructions) })
+  }
+
+  resume(limits?: LimitsChange): void {
+    this.#checkIdle()
+    if (!this.#engine.canResume) throw new ConfigurationError('There is no run to go on with. Give a prompt.')
+    if (limits !== undefined) this.set({ limits })
+    this.#begin({ begin: (engine) => engine.resume() })
+  }
+
+  approve(approvals: { readonly [callId: string]: PermissionDecision }): void {
+    this.#checkIdle()
+    this.#begin({ begin: (engine) => engine.approve(approvals) })
+  }
+
+  async rewind({ before, files, filesOnly, dryRun }: RewindOptions): Promise<Rewound> {
+    this.#checkIdle()
+    const { journal, takeBackFiles } = this.#parts
+    if (journal === undefined) throw notKept()
+    const wantsFiles = files === true || filesOnly === true
+    if (wantsFiles && takeBackFiles === undefined) throw new ConfigurationError('File rewinding is not enabled.')
+    return this.#whileIdle(async () => {
+      const message = await journal.messageOf(before)
+      const change =
+        wantsFiles && takeBackFiles !== undefined ? await takeBackFiles(message, dryRun === true) : nothingChanged
+      if (dryRun !== true && filesOnly !== true) {
+        await journal.rewind(before)
+        const { permissionUpdates: _, isPastFallback: __, ...set } = this.#engine.inForce ?? {}
+        this.#engine = this.#newEngine()
+        this.#engine.set(set)
+      }
+      return { content: message.content, ...change }
+    })
+  }
+
+  async fork(): Promise<string> {
+    this.#check()
+    const { fork } = this.#parts
+    if (fork === undefined) throw notKept()
+    return fork()
+  }
+
+  async contextUsage(): Promise<ContextUsage> {
+    const { model, figures } = this.#view.present
+    return contextUsageOf(this.#parts.options, this.#engine.transcript, model, figures.compactsAt)
+  }
+
+  async stopTask(taskId: string): Promise<boolean> {
+    return (await this.#parts.stopTask?.(taskId)) ?? false
+  }
+
+  /** Does something during which no run begins; what is handed in meanwhile begins one then. */
+  async #whileIdle<T>(work: () => Promise<T>): Promise<T> {
+    this.#running = { interruptedBy: undefined }
+    try {
+      return await work()
+    } finally {
+      this.#running = undefined
+      this.#changed()
+      this.#goOn()
+    }
+  }
+
+  async settled(): Promise<void> {
+    while (this.#running !== undefined || this.#after.size > 0) {
+      if (this.#running !== undefined) await new Promise<void>((resolve) => this.#settling.push(resolve))
+      await Promise.all(this.#after)
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#end())
+  }
+
+  async #end(): Promise<void> {
+    this.#isClosed = true
+    this.#beginnings = []
+    this.#changed()
+    this.#interruptRun('user')
+    await this.settled()
+    const { end, closeJournal } = this.#parts
+    try {
+      await end()
+    } finally {
+      await closeJournal?.(this.#hasBegun)
+      this.#tell({ type: 'closed' })
+      this.#listeners.clear()
+    }
+  }
+
+  #check(): void {
+    if (this.#isClosed) throw new ConfigurationError('The session is closed. Open it again to go on.')
+  }
+
+  #checkIdle(): void {
+    this.#check()
+    if (this.#running !== undefined) throw new ConfigurationError('A run goes on. Wait for it, or interrupt it.')
+  }
+
+  #begin(beginning: Beginning): void {
+    this.#beginnings = [...this.#beginnings, beginning]
+    this.#goOn()
+  }
+
+  /** Begins what comes next, unless something goes on. */
+  #goOn(): void {
+    if (this.#running !== undefined) return
+    const next = this.#isClosed ? undefined : this.#next()
+    if (next === undefined) {
+      for (const settle of this.#settling.splice(0)) settle()
+      return
+    }
+    const running: Running = { interruptedBy: undefined }
+    this.#running = running
+    this.#view.begin()
+    this.#changed()
+    void this.#run(next, running).then(() => {
+      this.#running = undefined
+      this.#changed()
+      this.#goOn()
+    })
+  }
+
+  #next(): Beginning | undefined {
+    const [first, ...others] = this.#beginnings
+    this.#beginnings = others
+    if (first !== undefined) return first
+    const message = this.#queue.takeFirst()
+    return message && { message, begin: (engine) => engine.submit(message.content, message.id) }
+  }
+
+  /** Never rejects. */
+  async #run({ message, begin }: Beginning, running: Running): Promise<void> {
+    // Whoever handed it in has the rest of their turn to listen.
+    await Promise.resolve()
+    const engine = this.#engine
+    let result: SdkResult | undefined
+    let hasBegun = false
+    try {
+      for await (const told of begin(engine)) {
+        if (!hasBegun) {
+          hasBegun = this.#hasBegun = true
+          this.#tell({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
+        }
+        // Before this there was nothing to interrupt.
+        if (running.interruptedBy !== undefined) engine.interrupt(running.interruptedBy)
+        if (told.type === 'result') {
+          result = told
+          this.#view.settle(engine.lastTerminal)
+          this.#questions.withdrawAll()
+          this.#changed()
+        }
+        this.#tell({ type: 'message', message: told })
+      }
+    } catch (error) {
+      this.#view.settle(undefined)
+      this.#questions.withdrawAll()
+      this.#tell({ type: 'failed', error, givenBack: hasBegun || message === undefined ? [] : [message] })
+      return
+    }
+    const terminal = engine.lastTerminal
+    if (result === undefined || terminal === undefined) return
+    this.#tell({ type: 'run_end', runId: engine.runId ?? '', terminal, result })
+    const after = this.#runAfter(engine)
+    this.#after.add(after)
+    void after.then(() => this.#after.delete(after))
+  }
+
+  /** Beside the next run, if one comes. Never rejects. */
+  async #runAfter(engine: QueryEngine): Promise<void> {
+    const { afterRun } = this.#parts
+    if (afterRun === undefined) return
+    const { signal } = this.#stages
+    try {
+      for await (const message of afterRun(engine, signal)) this.#tell({ type: 'message', message })
+    } catch (error) {
+      this.#tell({ type: 'failed', error, givenBack: [] })
+    }
+  }
+
+  #hear(event: LoopEvent): void {
+    this.#parts.hear?.(event)
+    this.#tell({ type: 'loop', event })
+    if (this.#view.hear(event)) this.#changed()
+    if (event.type !== 'message' || event.entry.kind !== 'user') return
+    const { inboxId, origin } = event.entry
+    if (inboxId === undefined || origin === 'prompt') return
+    this.#changed()
+    this.#tell({ type: 'taken', ids: [inboxId], turn: this.#view.turns })
+  }
+
+  /** Told once for what changes at once. */
+  #changed(): void {
+    this.#snapshot = undefined
+    if (this.#isToldOfChange) return
+    this.#isToldOfChange = true
+    queueMicrotask(() => {
+      this.#isToldOfChange = false
+      this.#tell({ type: 'changed' })
+    })
+  }
+
+  #tell(event: SessionEvent): void {
+    if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(event)
+      } catch {
+        // The session goes on; what a listener does with an event is its own affair.
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { LoopEvent, QueryEngine, QueryOptions, SdkMessage } from '@halting/core'
+import type { PersonsMessage } from '@halting/core/steps'
+import type { SessionJournal } from '../session/session-journal.ts'
+import type { Rewound } from './session.ts'
+
+/** What a session is made of: what the program, or a coding agent, has opened. */
+export interface SessionParts {
+  /** Of the engine. What is on disk, and who is asked, the session gives it. */
+  readonly options: Omit<QueryOptions, 'session' | 'stepsFor'>
+  /** Where the session is kept; undefined where it is not. */
+  readonly journal: SessionJournal | undefined
+  /** Somebody answers questions by `Session.answer`. */
+  readonly answersQuestions: boolean
+  /** The mode and the modes where nothing was set. */
+  readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
+  readonly cwd: string
+  /** An engine is there, and no run of it has begun. Again after a rewind. */
+  readonly attach?: (engine: QueryEngine) => void
+  /** Hears what the loop tells before the session's listeners do. */
+  readonly hear?: (event: LoopEvent) => void
+  /** What comes after a run that has ended, once its result is told; told as messages. The next run does not wait for it. */
+  readonly afterRun?: (engine: QueryEngine, signal: AbortSignal) => AsyncIterable<SdkMessage>
+  /** Copies the session as it is on disk, and gives the id of the copy. */
+  readonly fork?: () => Promise<string>
+  /** Takes back what calls changed since a message, or tells what that would be. */
+  readonly takeBackFiles?: (since: PersonsMessage, isDryRun: boolean) => Promise<Omit<Rewound, 'content'>>
+  /** Ends what goes on in the background under this id. False for nothing. */
+  readonly stopTask?: (taskId: string) => Promise<boolean>
+  /** Ends all that was opened but the journal. */
+  readonly end: () => Promise<void>
+  /** Lets go of the file. `hasBegun`: a run was there in it. */
+  readonly closeJournal?: (hasBegun: boolean) => Promise<void>
+}

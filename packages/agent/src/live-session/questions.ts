@@ -1,0 +1,55 @@
+import type { CanUseTool, PermissionAnswer } from '@halting/core/adapters'
+import type { Question, SessionEvent } from './session.ts'
+
+/** One that is open, and who waits for it. */
+interface OpenQuestion {
+  readonly question: Question
+  readonly settle: (answer: PermissionAnswer, because: 'answered' | 'withdrawn') => void
+}
+
+const withdrawn: PermissionAnswer = Object.freeze({ behavior: 'deny', message: 'The question was withdrawn.' })
+
+/** Calls that wait for a person. An answer counts once; one to a question that is withdrawn is passed over. */
+export class Questions {
+  readonly #open = new Map<string, OpenQuestion>()
+  readonly #tell: (event: SessionEvent) => void
+  #asked = 0
+
+  constructor(tell: (event: SessionEvent) => void) {
+    this.#tell = tell
+  }
+
+  get open(): readonly Question[] {
+    return [...this.#open.values()].map(({ question }) => question)
+  }
+
+  /** For the engine's option of this name. */
+  readonly canUseTool: CanUseTool = (toolName, input, { signal, toolUseID, suggestions, decisionReason, agentID }) =>
+    new Promise((resolve) => {
+      if (signal.aborted) return resolve(withdrawn)
+      const id = `question${++this.#asked}`
+      const agent = agentID === undefined ? {} : { agentId: agentID }
+      const question = { id, toolName, input, callId: toolUseID, reason: decisionReason, suggestions, ...agent }
+      const onAbort = (): void => settle(withdrawn, 'withdrawn')
+      const settle: OpenQuestion['settle'] = (answer, because) => {
+        if (!this.#open.delete(id)) return
+        signal.removeEventListener('abort', onAbort)
+        this.#tell({ type: 'question_closed', id, because })
+        resolve(answer)
+      }
+      this.#open.set(id, { question, settle })
+      signal.addEventListener('abort', onAbort)
+      this.#tell({ type: 'question', question })
+    })
+
+  answer(id: string, answer: PermissionAnswer): boolean {
+    const open = this.#open.get(id)
+    open?.settle(answer, 'answered')
+    return open !== undefined
+  }
+
+  /** Nobody waits any more. */
+  withdrawAll(): void {
+    for (const { settle } of [...this.#open.values()]) settle(withdrawn, 'withdrawn')
+  }
+}

@@ -1,0 +1,76 @@
+import type { LoopEvent } from '@halting/core'
+import type { Activity } from './session.ts'
+
+const idle: Activity = Object.freeze({ type: 'idle' })
+
+/** What a run does, by what it tells. */
+export class RunActivity {
+  readonly #now: () => number
+  #present: Activity = idle
+  /** A further attempt of the same turn goes on until its reply is there. */
+  #recovery: Activity | undefined
+  #calls: readonly string[] = []
+  /** Laps of each kind since the last turn began. */
+  #laps: { readonly [transition: string]: number } = {}
+
+  /** `now`: the clock of the session, in milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  get present(): Activity {
+    return this.#present
+  }
+
+  begin(model: string): void {
+    this.end()
+    this.#present = { type: 'asking', model }
+  }
+
+  end(): void {
+    this.#recovery = undefined
+    this.#laps = {}
+    this.#calls = []
+    this.#present = idle
+  }
+
+  /** True when it is another. */
+  hear(event: LoopEvent): boolean {
+    const next = this.#after(event)
+    if (next === undefined) return false
+    this.#present = next
+    return true
+  }
+
+  #after(event: LoopEvent): Activity | undefined {
+    switch (event.type) {
+      case 'model_start':
+        return this.#recovery ?? { type: 'asking', model: event.model }
+      case 'model_end':
+        if (event.outcome === 'answered') this.#recovery = undefined
+        return undefined
+      case 'retry': {
+        const { attempt, maxRetries, delayMs, error } = event
+        return { type: 'retry', attempt, maxRetries, untilMs: this.#now() + delayMs, error: error.message }
+      }
+      case 'lap': {
+        const { transition } = event
+        const isTurn = transition === 'next_turn' || transition === 'user_input'
+        this.#laps = isTurn ? {} : { ...this.#laps, [transition]: (this.#laps[transition] ?? 0) + 1 }
+        const used = this.#laps[transition] ?? 0
+        this.#recovery = isTurn ? undefined : { type: 'recovery', transition, used, left: event.left[transition] ?? 0 }
+        return this.#recovery
+      }
+      case 'tool_start':
+        this.#calls = [...this.#calls, event.callId]
+        return { type: 'tools', callIds: this.#calls }
+      case 'tool_end':
+        this.#calls = this.#calls.filter((id) => id !== event.callId)
+        return { type: 'tools', callIds: this.#calls }
+      case 'compact_start':
+        return { type: 'compacting', tokens: event.tokens }
+      default:
+        return undefined
+    }
+  }
+}

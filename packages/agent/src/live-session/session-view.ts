@@ -1,0 +1,108 @@
+import type { LoopEvent, QueryOptions, SettingsChange, Terminal } from '@halting/core'
+import { systemClock } from '@halting/core/steps'
+import { BackgroundList } from './background-list.ts'
+import { type InForce, inForceAtFirst, inForceWith, modelIdsOf } from './in-force.ts'
+import { nextStop } from './next-stop.ts'
+import { RunActivity } from './run-activity.ts'
+import { RunFigures } from './run-figures.ts'
+import type { SessionSnapshot } from './session.ts'
+
+type Viewed =
+  | 'activity'
+  | 'model'
+  | 'models'
+  | 'permissionMode'
+  | 'permissionModes'
+  | 'thinking'
+  | 'limits'
+  | 'figures'
+  | 'nextStop'
+  | 'tasks'
+  | 'last'
+
+export interface ViewOptions {
+  readonly options: QueryOptions
+  readonly permissions: { readonly mode: string; readonly modes?: readonly string[] | undefined }
+  readonly last: Terminal | undefined
+  /** Dollars of the session without the run that goes on. */
+  readonly totalCostUsd: () => number
+}
+
+/** What a session shows of its runs, by what these tell, and what is set. */
+export class SessionView {
+  readonly #given: ViewOptions
+  readonly #figures: RunFigures
+  readonly #activity: RunActivity
+  readonly #tasks: BackgroundList
+  readonly #first: InForce
+  #inForce: InForce
+  /** A run goes on whose figures are not in the sum of the session yet. */
+  #counts = false
+  #last: Terminal | undefined
+
+  /** @throws ConfigurationError for options that cannot be run. */
+  constructor(given: ViewOptions) {
+    const { options, permissions, last } = given
+    const now = (): number => (options.clock ?? systemClock).now()
+    this.#given = given
+    this.#first = this.#inForce = inForceAtFirst(options, permissions.mode)
+    this.#figures = new RunFigures(this.#inForce.limits, orNull(options.contextWindow ?? options.model.contextWindow))
+    this.#activity = new RunActivity(now)
+    this.#tasks = new BackgroundList(options.background, now)
+    this.#last = last
+    this.#figures.limit(this.#inForce.limits, given.totalCostUsd())
+  }
+
+  begin(): void {
+    this.#counts = true
+    this.#activity.begin(this.#inForce.model)
+    this.#figures.begin(this.#inForce.limits, this.#given.totalCostUsd())
+  }
+
+  /** The result is there: what the run has cost is in the sum of the session. */
+  settle(last: Terminal | undefined): void {
+    this.#counts = false
+    this.#last = last ?? this.#last
+    this.#activity.end()
+  }
+
+  set(change: SettingsChange): void {
+    this.#inForce = inForceWith(this.#inForce, this.#first, change)
+    this.#figures.limit(this.#inForce.limits, this.#spentBefore)
+  }
+
+  /** True when something of it is another. */
+  hear(event: LoopEvent): boolean {
+    if (event.type === 'settings') this.set(event.change)
+    const heard = [this.#figures.hear(event), this.#activity.hear(event), this.#tasks.hear(event)]
+    return event.type === 'settings' || heard.includes(true)
+  }
+
+  get turns(): number {
+    return this.#figures.turns
+  }
+
+  /** Dollars that the session has spent without the run whose figures are told. */
+  get #spentBefore(): number {
+    const total = this.#given.totalCostUsd()
+    return this.#counts ? total : total - this.#figures.settledUsd
+  }
+
+  get present(): Pick<SessionSnapshot, Viewed> {
+    const { options, permissions } = this.#given
+    return {
+      ...this.#inForce,
+      activity: this.#activity.present,
+      models: modelIdsOf(options),
+      permissionModes: permissions.modes ?? [],
+      figures: this.#figures.figures(this.#spentBefore + this.#figures.settledUsd),
+      nextStop: nextStop(this.#figures.left),
+      tasks: this.#tasks.tasks,
+      last: this.#last,
+    }
+  }
+}
+
+function orNull(window: number): number | null {
+  return window === Infinity ? null : window
+}

@@ -1,0 +1,43 @@
+import type { MessageContent } from './messages.ts'
+import { goOnPrompt } from './prompts.ts'
+import type { Ended } from './run-context.ts'
+import type { RunProgress } from './state.ts'
+import type { KeptSession } from './steps/fold-session.ts'
+import type { PermissionDecision } from './tools/permission-decision.ts'
+import type { Transcript } from './transcript.ts'
+
+/** What an engine is asked for: a run of something new, or of what was left. */
+export interface RunRequest {
+  readonly prompt?: MessageContent
+  readonly promptId?: string
+  readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  readonly compact?: { readonly instructions: string }
+  readonly open?: KeptSession
+  readonly carried?: { readonly carry: RunProgress; readonly continues: string }
+}
+
+/** The session as a resume finds it. */
+export interface WhatIsLeft {
+  /** What an earlier process left, until a run begins. */
+  readonly left: KeptSession | undefined
+  /** The last run of this process. */
+  readonly last: Ended | undefined
+  readonly transcript: Transcript
+}
+
+/** How a session goes on without a new prompt; undefined where there is nothing to go on with. */
+export function wayOn({ left, last, transcript }: WhatIsLeft): RunRequest | undefined {
+  if (left?.isRewound === true) return undefined
+  if (left?.open !== undefined) return { open: left }
+  const before = left?.ended.at(-1)
+  const carried =
+    before !== undefined
+      ? { carry: before.spent, continues: before.runId }
+      : last === undefined
+        ? undefined
+        : { carry: last.state.spent, continues: last.state.run.runId }
+  if (carried === undefined) return undefined
+  // A request ends with what somebody else said than the model.
+  const isAnswered = transcript.messages().at(-1)?.role === 'assistant'
+  return { carried, ...(isAnswered && { prompt: goOnPrompt }) }
+}
