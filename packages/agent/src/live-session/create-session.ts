@@ -6,7 +6,6 @@ import {
   type MessageContent,
   type PermissionDecision,
   QueryEngine,
-  type SdkMessage,
   type SdkResult,
   type SettingsChange,
 } from '@halting/core'
@@ -22,7 +21,6 @@ import type {
   Interrupted,
   InterruptOptions,
   PromptOptions,
-  QueuedMessage,
   RewindOptions,
   Rewound,
   Session,
@@ -51,7 +49,7 @@ class LiveSession implements Session {
   readonly #listeners = new Set<(event: SessionEvent) => void>()
   /** What was asked for beside messages: it goes before them. */
   #beginnings: readonly Beginning[] = []
-  #settling: (() => void)[] = []
+  readonly #settling: (() => void)[] = []
   #engine: QueryEngine
   #running: Running | undefined
   /** Ends what comes after runs, and goes on. */
@@ -308,14 +306,15 @@ class LiveSession implements Session {
   }
 
   /** Never rejects. */
-  async #run({ message, begin }: Beginning, running: Running): Promise<void> {
+  async #run(beginning: Beginning, running: Running): Promise<void> {
     // Whoever handed it in has the rest of their turn to listen.
     await Promise.resolve()
     const engine = this.#engine
+    const { message } = beginning
     let result: SdkResult | undefined
     let hasBegun = false
     try {
-      for await (const told of begin(engine)) {
+      for await (const told of beginning.begin(engine)) {
         if (!hasBegun) {
           hasBegun = this.#hasBegun = true
           this.#tell({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
@@ -380,7 +379,7 @@ class LiveSession implements Session {
 
   #tell(event: SessionEvent): void {
     if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
-    for (const listener of [...this.#listeners]) {
+    for (const listener of this.#listeners) {
       try {
         listener(event)
       } catch {

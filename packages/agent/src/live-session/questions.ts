@@ -50,6 +50,6 @@ export class Questions {
 
   /** Nobody waits any more. */
   withdrawAll(): void {
-    for (const { settle } of [...this.#open.values()]) settle(withdrawn, 'withdrawn')
+    for (const { settle } of this.#open.values()) settle(withdrawn, 'withdrawn')
   }
 }
