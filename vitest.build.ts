@@ -42,7 +42,6 @@ export const sources: { readonly [name: string]: string } = {
   '@halting/agent/hooks': source('agent/src/hooks/index.ts'),
   '@halting/agent/mcp': source('agent/src/mcp/index.ts'),
   '@halting/agent/json-schema': source('agent/src/json-schema/index.ts'),
-  '@halting/agent/session': source('agent/src/live-session/index.ts'),
   '@halting/agent/memory': source('agent/src/memory/index.ts'),
   '@halting/agent/instructions': source('agent/src/instructions/index.ts'),
   '@halting/agent': source('agent/src/index.ts'),
