@@ -11,7 +11,12 @@ const todos = [
 ] as const
 
 function ending(reason: TerminalReason, context: object = {}, message = '', more: object = {}) {
-  const input = { terminal: { ...terminal(reason, context, message), ...more }, changes: '2 files changed +12 −3', todos, limits }
+  const input = {
+    terminal: { ...terminal(reason, context, message), ...more },
+    changes: '2 files changed +12 −3',
+    todos,
+    limits,
+  }
   return endingShown({ ...input, canResume: true }, plain)
 }
 

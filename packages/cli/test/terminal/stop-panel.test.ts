@@ -25,7 +25,16 @@ const running: PanelSnapshot = {
 }
 
 function panel(more: Partial<PanelSnapshot> = {}, width = 140): string {
-  return shown([stopPanel(() => ({ ...running, ...more }), plain, () => 1_000)], width)
+  return shown(
+    [
+      stopPanel(
+        () => ({ ...running, ...more }),
+        plain,
+        () => 1_000,
+      ),
+    ],
+    width,
+  )
 }
 
 describe('the stop panel', () => {
@@ -110,9 +119,7 @@ describe('the status bar', () => {
     expect(bar(110)).toBe(
       ' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers · Alt+Enter queues',
     )
-    expect(bar(100)).toBe(
-      ' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers',
-    )
+    expect(bar(100)).toBe(' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers')
     expect(bar(80)).toBe(' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops')
     expect(bar(33)).toBe(' accept edits · sonnet-5.5')
     expect(bar(60, 'plan')).toBe(' plan mode · sonnet-5.5 · main* · 1 in the background')

@@ -1,7 +1,20 @@
 // Holds rules of docs/spec.md: R-TERM-20, R-TERM-21, R-TERM-22.
 import type { LoopEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { agentEnd, call, lap, printed, reply, result, retry, shown, streamView, terminal, text, user } from './view-support.ts'
+import {
+  agentEnd,
+  call,
+  lap,
+  printed,
+  reply,
+  result,
+  retry,
+  shown,
+  streamView,
+  terminal,
+  text,
+  user,
+} from './view-support.ts'
 
 const patch = {
   filePath: '/work/app/test/run.test.ts',
@@ -97,16 +110,44 @@ describe('a call', () => {
   test('tells what it found', () => {
     expect(
       line([
-        ...call('Read', { file_path: 'a.ts', offset: 20, limit: 26 }, { details: { type: 'text', numLines: 26, totalLines: 300 } }),
-        ...call('Read', { file_path: '/etc/a.pdf' }, { details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 31 } }),
-        ...call('Grep', { pattern: 'x+', path: '/work/app/src', glob: '*.ts' }, { details: { mode: 'content', numLines: 12, numFiles: 3, truncated: true } }),
+        ...call(
+          'Read',
+          { file_path: 'a.ts', offset: 20, limit: 26 },
+          { details: { type: 'text', numLines: 26, totalLines: 300 } },
+        ),
+        ...call(
+          'Read',
+          { file_path: '/etc/a.pdf' },
+          { details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 31 } },
+        ),
+        ...call(
+          'Grep',
+          { pattern: 'x+', path: '/work/app/src', glob: '*.ts' },
+          { details: { mode: 'content', numLines: 12, numFiles: 3, truncated: true } },
+        ),
         ...call('Grep', { pattern: 'x+' }, { details: { mode: 'files_with_matches', numLines: 0, numFiles: 0 } }),
         ...call('Glob', { pattern: '**/*.md' }, { details: { filenames: [], numFiles: 1, truncated: false } }),
         ...call('WebFetch', { url: 'https://example.org/' }, { content: 'x'.repeat(1_234) }),
         ...call('Bash', { command: 'npm run dev', run_in_background: true }, { details: { backgroundTaskId: 'b1' } }),
         ...call('mcp__tickets__open', { id: 'T-1' }, { content: 'Ticket T-1\nis open' }),
-        ...call('Agent', { subagent_type: 'explore', description: 'find usages' }, { content: 'They are in a.ts.', details: { turns: 3, costUsd: 0.02 } }),
-        ...call('TodoWrite', {}, { details: { newTodos: [{ content: 'one', status: 'completed' }, { content: 'two', status: 'in_progress' }, { content: 'three', status: 'pending' }] } }),
+        ...call(
+          'Agent',
+          { subagent_type: 'explore', description: 'find usages' },
+          { content: 'They are in a.ts.', details: { turns: 3, costUsd: 0.02 } },
+        ),
+        ...call(
+          'TodoWrite',
+          {},
+          {
+            details: {
+              newTodos: [
+                { content: 'one', status: 'completed' },
+                { content: 'two', status: 'in_progress' },
+                { content: 'three', status: 'pending' },
+              ],
+            },
+          },
+        ),
         ...call('AskUserQuestion', {}, { details: { answers: { 'Which port?': '8080' } } }),
       ]),
     ).toBe(`⏺ Read a.ts:20-45 (26 of 300 lines)
@@ -134,7 +175,11 @@ describe('a call', () => {
     expect(
       line([
         ...call('Bash', { command: 'false' }, { status: 'failed', details: { exitCode: 1, stdout: 'no such file' } }),
-        ...call('Bash', { command: 'sleep 9' }, { status: 'failed', details: { exitCode: null, timedOut: true }, content: 'Timed out after 2 min.' }),
+        ...call(
+          'Bash',
+          { command: 'sleep 9' },
+          { status: 'failed', details: { exitCode: null, timedOut: true }, content: 'Timed out after 2 min.' },
+        ),
         ...call('Edit', { file_path: 'a.ts' }, { status: 'failed', content: 'The text was not found.' }),
         ...call('Bash', { command: 'rm -rf /' }, { status: 'denied', content: 'Denied by the rule Bash(rm *).' }),
         ...call('Nothing', {}, { status: 'invalid', content: 'There is no tool Nothing.' }),
@@ -158,7 +203,13 @@ describe('a call', () => {
 
   test('with a long result is cut, and says by how much', () => {
     const long = Array.from({ length: 100 }, (_each, index) => `+line ${index}`)
-    const details = { filePath: 'a', structuredPatch: [{ oldStart: 0, newStart: 1, lines: long }], type: 'create', linesAdded: 100, linesRemoved: 0 }
+    const details = {
+      filePath: 'a',
+      structuredPatch: [{ oldStart: 0, newStart: 1, lines: long }],
+      type: 'create',
+      linesAdded: 100,
+      linesRemoved: 0,
+    }
     const lines = line(call('Write', { file_path: 'a' }, { details })).split('\n')
     expect(lines[0]).toBe('⏺ Write a +100 −0 (new file)')
     expect(lines).toHaveLength(41)
@@ -177,7 +228,14 @@ describe('what happens beside calls', () => {
   test('is told as it happens, once', () => {
     const boundary = {
       type: 'message',
-      entry: { kind: 'compact_boundary', id: 'c1', messages: [], trigger: 'auto', preTokens: 161_000, postTokens: 12_300 },
+      entry: {
+        kind: 'compact_boundary',
+        id: 'c1',
+        messages: [],
+        trigger: 'auto',
+        preTokens: 161_000,
+        postTokens: 12_300,
+      },
     } as const
     const note = {
       type: 'message',
@@ -195,7 +253,10 @@ describe('what happens beside calls', () => {
       lap('next_turn', 3),
       { type: 'notice', message: 'The reply may be incomplete.' },
       user('Run the tests.', 'hook'),
-      reply([{ type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' }, { type: 'text', text: 'Done.' }]),
+      reply([
+        { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
+        { type: 'text', text: 'Done.' },
+      ]),
       reply([{ type: 'text', text: 'The service said no.' }], { error: 'server_error' }),
     ]
     const told = `
@@ -217,7 +278,7 @@ Done.
   })
 
   test('a session that breaks says why', () => {
-    expect(printed(streamView(), [{ type: 'failed', error: new Error('no disk') }])).toBe('✗ no disk')
+    expect(printed(streamView(), [{ type: 'failed', error: new Error('no disk'), givenBack: [] }])).toBe('✗ no disk')
   })
 })
 
@@ -243,19 +304,31 @@ describe('what goes on', () => {
 
   test('an agent has one line, with its turn, cost and call', () => {
     const view = streamView()
-    const agent = (event: LoopEvent): LoopEvent => ({ type: 'agent', callId: 'x', agentType: 'explore', description: 'find usages', event })
+    const agent = (event: LoopEvent): LoopEvent => ({
+      type: 'agent',
+      callId: 'x',
+      agentType: 'explore',
+      description: 'find usages',
+      event,
+    })
     printed(view, [
       agent({ type: 'turn_start', request: 3, turn: 3 }),
-      agent({ type: 'model_end', request: 3, attempt: 1, outcome: 'answered', usage: null, costUsd: 0.0123, durationMs: 1 }),
+      agent({
+        type: 'model_end',
+        request: 3,
+        attempt: 1,
+        outcome: 'answered',
+        usage: null,
+        costUsd: 0.0123,
+        durationMs: 1,
+      }),
       agent({ type: 'tool_start', callId: 'y', name: 'Grep', input: { pattern: 'halt' } }),
       agent(agent({ type: 'turn_start', request: 1, turn: 1 })),
     ])
     expect(live(view, 80)).toBe(
       '  ◦ turn 3 · $0.01 · 0:00 · explore: find usages · Grep halt\n  ◦ turn 1 · 0:00 · explore: find usages · thinking',
     )
-    expect(printed(view, [agentEnd])).toBe(
-      '⏺ Agent explore ended, max_turns: Reached maximum number of turns (3)',
-    )
+    expect(printed(view, [agentEnd])).toBe('⏺ Agent explore ended, max_turns: Reached maximum number of turns (3)')
   })
 
   test('the tail of a text and of thoughts stands below until it is finished', () => {

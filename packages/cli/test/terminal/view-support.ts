@@ -40,7 +40,10 @@ export function streamView(now: () => number = () => 0, style = plain): StreamVi
 
 /** What is printed of events, as text. */
 export function printed(view: StreamView, events: readonly (LoopEvent | SessionEvent)[], width = 80): string {
-  return shown(events.flatMap((event) => view.see(sessionEvent(event))), width)
+  return shown(
+    events.flatMap((event) => view.see(sessionEvent(event))),
+    width,
+  )
 }
 
 export function shown(blocks: readonly Block[], width = 80): string {
@@ -51,7 +54,9 @@ const ofSession: ReadonlySet<string> = new Set(['run_end', 'note', 'failed', 'lo
 
 function sessionEvent(event: LoopEvent | SessionEvent): SessionEvent {
   // True: of the names that both have, a run's end has a result here.
-  return ofSession.has(event.type) && !(event.type === 'run_end' && !('result' in event)) ? (event as SessionEvent) : { type: 'loop', event: event as LoopEvent }
+  return ofSession.has(event.type) && !(event.type === 'run_end' && !('result' in event))
+    ? (event as SessionEvent)
+    : { type: 'loop', event: event as LoopEvent }
 }
 
 let entries = 0
@@ -75,7 +80,9 @@ export function call(
         origin: 'tool_results',
         message: {
           role: 'user',
-          content: [{ type: 'tool_result', tool_use_id: callId, content, ...(status !== 'done' && { is_error: true }) }],
+          content: [
+            { type: 'tool_result', tool_use_id: callId, content, ...(status !== 'done' && { is_error: true }) },
+          ],
         },
         // JSON, as tests write it.
         ...(details !== undefined && { details: { [callId]: details as never } }),
@@ -95,7 +102,14 @@ type Reply = Extract<Extract<LoopEvent, { readonly type: 'message' }>['entry'], 
 
 export function reply(content: Reply['message']['content'], more: Partial<Reply> = {}): LoopEvent {
   entries += 1
-  const message = { role: 'assistant', id: `msg_${entries}`, model: 'm', content, stop_reason: null, usage: noUsage } as const
+  const message = {
+    role: 'assistant',
+    id: `msg_${entries}`,
+    model: 'm',
+    content,
+    stop_reason: null,
+    usage: noUsage,
+  } as const
   return { type: 'message', entry: { kind: 'assistant', id: `entry_${entries}`, message, ...more } }
 }
 
@@ -103,9 +117,15 @@ export function text(said: string): LoopEvent {
   return { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text: said } }
 }
 
-export function user(content: string, origin: 'prompt' | 'steer' | 'follow_up' | 'hook' | 'loop' = 'prompt'): LoopEvent {
+export function user(
+  content: string,
+  origin: 'prompt' | 'steer' | 'follow_up' | 'hook' | 'loop' = 'prompt',
+): LoopEvent {
   entries += 1
-  return { type: 'message', entry: { kind: 'user', id: `entry_${entries}`, origin, message: { role: 'user', content } } }
+  return {
+    type: 'message',
+    entry: { kind: 'user', id: `entry_${entries}`, origin, message: { role: 'user', content } },
+  }
 }
 
 export const noLimits: LimitsInForce = { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
@@ -129,7 +149,12 @@ export const noFigures: SessionFigures = {
 /** An ending with plausible figures. */
 export function terminal(reason: TerminalReason, context: object = {}, message = ''): Terminal {
   // JSON, as tests write it.
-  const signal = new StopSignal({ reason: endings[reason].category, message, context: context as never, source: 'test' })
+  const signal = new StopSignal({
+    reason: endings[reason].category,
+    message,
+    context: context as never,
+    source: 'test',
+  })
   return {
     reason,
     signal,

@@ -77,7 +77,11 @@ export function followAgents(now: () => number, cwd: string): Agents {
     lines: (width, style) =>
       [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
         const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')
-        const figures = [...(turn > 0 ? [`turn ${turn}`] : []), ...(usd > 0 ? [dollars(usd)] : []), stopwatch(now() - since)]
+        const figures = [
+          ...(turn > 0 ? [`turn ${turn}`] : []),
+          ...(usd > 0 ? [dollars(usd)] : []),
+          stopwatch(now() - since),
+        ]
         const text = `${'  '.repeat(depth)}  ◦ ${figures.join(' · ')} · ${name} · ${doing}`
         return style.dim(`  ${oneLineOf(text, width - 2)}`)
       }),

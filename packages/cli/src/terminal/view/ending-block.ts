@@ -53,7 +53,9 @@ function shortFigures({ summary, costUsd, committedUsd, durationMs }: Terminal):
 }
 
 function costText(settledUsd: number, committedUsd: number): string {
-  return committedUsd > settledUsd ? `${dollars(settledUsd)}, up to ${dollarsAtMost(committedUsd)}` : dollars(settledUsd)
+  return committedUsd > settledUsd
+    ? `${dollars(settledUsd)}, up to ${dollarsAtMost(committedUsd)}`
+    : dollars(settledUsd)
 }
 
 function stoppedBlock(

@@ -37,7 +37,10 @@ export const endingWords: { readonly [reason in TerminalReason]: EndingWords } =
   completed: { says: 'done', tells: nothing },
   finish_reason: { says: 'done, as a guard asked', tells: message },
   stop_requested: { says: 'a hook, a guard or a tool ended it', tells: message },
-  max_turns: { says: 'the turn limit is reached', tells: (terminal) => `${usedOf(counted)(terminal)}${unitWord(terminal, 'turns')}` },
+  max_turns: {
+    says: 'the turn limit is reached',
+    tells: (terminal) => `${usedOf(counted)(terminal)}${unitWord(terminal, 'turns')}`,
+  },
   max_budget_usd: {
     says: 'the dollar budget is used up',
     tells: (terminal) =>
@@ -45,13 +48,19 @@ export const endingWords: { readonly [reason in TerminalReason]: EndingWords } =
   },
   token_limit: {
     says: 'the token limit is reached',
-    tells: (terminal) => usedOf(counted)(terminal) + unitWord(terminal, 'tokens') + needed(terminal, 'needed', (tokens) => `need ${counted(tokens)}`),
+    tells: (terminal) =>
+      usedOf(counted)(terminal) +
+      unitWord(terminal, 'tokens') +
+      needed(terminal, 'needed', (tokens) => `need ${counted(tokens)}`),
   },
   max_output_tokens: { says: 'the reply was cut at its longest, again and again', tells: nothing },
   time_limit: { says: 'the time is up', tells: usedOf(stopwatch) },
   no_progress: { says: 'it made no progress', tells: message },
   compaction_thrash: { says: 'the window is full again as soon as room is made', tells: nothing },
-  blocking_limit: { says: 'the context window is full', tells: (terminal) => `${usedOf(counted)(terminal)}${unitWord(terminal, 'tokens')}` },
+  blocking_limit: {
+    says: 'the context window is full',
+    tells: (terminal) => `${usedOf(counted)(terminal)}${unitWord(terminal, 'tokens')}`,
+  },
   structured_output_retry_exhausted: { says: 'no answer fits the schema', tells: message },
   hook_stopped: { says: 'a hook stopped it after a tool', tells: message },
   stop_hook_prevented: { says: 'a stop hook ended it', tells: message },
@@ -75,6 +84,8 @@ function unitWord(terminal: Terminal, unit: string): string {
 /** `Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.` */
 export function endingSentence(terminal: Terminal): string {
   const { says, tells } = endingWords[terminal.reason]
-  const told = tells(terminal).trim().replace(/[.\s]+$/, '')
+  const told = tells(terminal)
+    .trim()
+    .replace(/[.\s]+$/, '')
   return `Stopped: ${says}.${told === '' ? '' : ` ${told}.`}`
 }

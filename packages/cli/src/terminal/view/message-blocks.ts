@@ -25,8 +25,8 @@ const mostThinkingLines = 2
 /** What the model thought, short. */
 export function thinkingBlock(text: string, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), mostThinkingLines + 1, width - 2).map((line, index) =>
-      style.dim((index === 0 ? '✻ ' : '  ') + line),
+    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), mostThinkingLines + 1, width - 2).map(
+      (line, index) => style.dim((index === 0 ? '✻ ' : '  ') + line),
     ),
   )
 }
@@ -51,8 +51,8 @@ const mostHookLines = 8
 /** What a hook, or the loop, said to the model. */
 export function toldBlock(who: string, content: MessageContent, style: Style): Block {
   return blockOf((width) =>
-    headOfLines(foldedLines(`${who}: ${textOf(content).trim()}`, width - 2), mostHookLines, width - 2).map((line, index) =>
-      style.dim((index === 0 ? '· ' : '  ') + line),
+    headOfLines(foldedLines(`${who}: ${textOf(content).trim()}`, width - 2), mostHookLines, width - 2).map(
+      (line, index) => style.dim((index === 0 ? '· ' : '  ') + line),
     ),
   )
 }
@@ -65,10 +65,7 @@ export function roomBlock(event: LoopEvent, style: Style): Block | undefined {
 }
 
 /** Signals in spite of which a hook had the run go on. */
-export function overriddenText({
-  by,
-  signals,
-}: Extract<LoopEvent, { readonly type: 'signals_overridden' }>): string {
+export function overriddenText({ by, signals }: Extract<LoopEvent, { readonly type: 'signals_overridden' }>): string {
   const named = signals.map((signal) => (signal.message === '' ? signal.reason : signal.message)).join('; ')
   return `${by} had it go on in spite of ${many(signals.length, 'stop')}: ${named}`
 }

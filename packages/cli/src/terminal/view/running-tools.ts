@@ -46,10 +46,12 @@ export function followTools(now: () => number, cwd: string): RunningTools {
     },
     lines(width, style) {
       const calls = [...running.values()]
-      const shown = calls.slice(0, mostShown).flatMap(({ title, since, tail }) => [
-        ...headLines(title, stopwatch(now() - since), style.dim('⏺'), width, style),
-        ...tailLines(tail, width).map(style.dim),
-      ])
+      const shown = calls
+        .slice(0, mostShown)
+        .flatMap(({ title, since, tail }) => [
+          ...headLines(title, stopwatch(now() - since), style.dim('⏺'), width, style),
+          ...tailLines(tail, width).map(style.dim),
+        ])
       const more = calls.length - mostShown
       return more > 0 ? [...shown, style.dim(`  and ${more} more`)] : shown
     },

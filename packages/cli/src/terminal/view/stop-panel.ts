@@ -18,11 +18,25 @@ export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () =
       const { activity, figures, limits, nextStop } = snapshot()
       const doing = activityText(activity, now())
       const stop = nextStopText(nextStop)
-      const parts = [turnsText(figures, limits), dollarsText(figures, limits), contextText(figures), timeText(figures, limits), tokensText(figures, limits)]
-      const text = laidOut(doing, parts.filter((part) => part !== ''), stop, width - 1)
+      const parts = [
+        turnsText(figures, limits),
+        dollarsText(figures, limits),
+        contextText(figures),
+        timeText(figures, limits),
+        tokensText(figures, limits),
+      ]
+      const text = laidOut(
+        doing,
+        parts.filter((part) => part !== ''),
+        stop,
+        width - 1,
+      )
       if (text === '') return []
       // What is coloured takes no columns: the parts are laid out before.
-      const shown = doing !== '' && text.startsWith(doing) ? style.yellow(doing) + style.dim(text.slice(doing.length)) : style.dim(text)
+      const shown =
+        doing !== '' && text.startsWith(doing)
+          ? style.yellow(doing) + style.dim(text.slice(doing.length))
+          : style.dim(text)
       return [` ${shown}`]
     },
   }

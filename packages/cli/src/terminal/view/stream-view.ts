@@ -6,7 +6,16 @@ import { elapsed } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
 import type { Block, Component } from '../screen/screen-port.ts'
 import { followAgents } from './agents.ts'
-import { dimBlock, errorBlock, noticeBlock, overriddenText, promptBlock, roomBlock, thinkingBlock, toldBlock } from './message-blocks.ts'
+import {
+  dimBlock,
+  errorBlock,
+  noticeBlock,
+  overriddenText,
+  promptBlock,
+  roomBlock,
+  thinkingBlock,
+  toldBlock,
+} from './message-blocks.ts'
 import { lapText } from './lap-text.ts'
 import { followTools } from './running-tools.ts'
 import { todosOf, type TodoItem } from './todos.ts'
@@ -55,7 +64,12 @@ interface Call {
 
 type Entry<Kind extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { readonly kind: Kind }>
 
-export function createStreamView({ style, cwd, markdown, now = () => performance.now() }: StreamViewOptions): StreamView {
+export function createStreamView({
+  style,
+  cwd,
+  markdown,
+  now = () => performance.now(),
+}: StreamViewOptions): StreamView {
   const calls = new Map<string, Call>()
   // An event that is not live comes again where a run is resumed.
   const seen = new Set<string>()
@@ -251,7 +265,9 @@ export function createStreamView({ style, cwd, markdown, now = () => performance
     },
     live: {
       render: (width) => [
-        ...(thinkingSince === undefined ? [] : [style.dim(`✻ thinking · ${elapsed(now() - thinkingSince)}`.slice(0, width))]),
+        ...(thinkingSince === undefined
+          ? []
+          : [style.dim(`✻ thinking · ${elapsed(now() - thinkingSince)}`.slice(0, width))]),
         ...(writing?.tail.render(width) ?? []),
         ...tools.lines(width, style),
         ...agents.lines(width, style),
@@ -270,17 +286,16 @@ export function createStreamView({ style, cwd, markdown, now = () => performance
 }
 
 function textsOf(content: readonly ContentBlock[]): string {
-  return content.flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : [])).join('\n')
+  return content
+    .flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
+    .join('\n')
 }
 
 function retryText({ attempt, maxRetries, delayMs }: Extract<LoopEvent, { readonly type: 'retry' }>): string {
   return `trying again ${delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'}, ${attempt} of ${maxRetries}`
 }
 
-function lapBlocks(
-  { transition, left }: Extract<LoopEvent, { readonly type: 'lap' }>,
-  style: Style,
-): readonly Block[] {
+function lapBlocks({ transition, left }: Extract<LoopEvent, { readonly type: 'lap' }>, style: Style): readonly Block[] {
   const text = lapText(transition)
   if (text === undefined) return []
   const more = left[transition]

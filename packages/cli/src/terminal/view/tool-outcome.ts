@@ -112,7 +112,9 @@ function commandOutcome(fields: Fields, content: ToolResultShown['content']): To
 function tailBody(output: string): ToolOutcome['body'] {
   if (output.trim() === '') return nothing
   return (width, style) =>
-    tailOfLines(foldedLines(output, width - indent.length), mostLines.output, width - indent.length).map((line) => style.dim(indent + line))
+    tailOfLines(foldedLines(output, width - indent.length), mostLines.output, width - indent.length).map((line) =>
+      style.dim(indent + line),
+    )
 }
 
 function grepFigure(fields: Fields): string {
@@ -142,15 +144,22 @@ function answers(fields: Fields): ToolOutcome {
     body: (width, style) =>
       given.flatMap(([question, answer]) => [
         ...hanging(indent, question, width, style.dim),
-        ...hanging(`${indent}→ `, Array.isArray(answer) ? answer.join(', ') : String(answer), width),
+        ...hanging(`${indent}→ `, answerText(answer), width),
       ]),
   }
+}
+
+function answerText(answer: unknown): string {
+  if (typeof answer === 'string') return answer
+  return Array.isArray(answer) ? answer.join(', ') : JSON.stringify(answer)
 }
 
 function dimHead(text: string, most: number): ToolOutcome['body'] {
   if (text.trim() === '') return nothing
   return (width, style) =>
-    headOfLines(foldedLines(text.trim(), width - indent.length), most, width - indent.length).map((line) => style.dim(indent + line))
+    headOfLines(foldedLines(text.trim(), width - indent.length), most, width - indent.length).map((line) =>
+      style.dim(indent + line),
+    )
 }
 
 /** Why a call did not come to a result of its own. */
