@@ -70,7 +70,5 @@ function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): re
 }
 
 function textsIn(given: Json | undefined): readonly string[] | undefined {
-  const isList = Array.isArray(given) && given.every((id) => typeof id === 'string')
-  // True: each was looked at.
-  return isList ? (given as readonly string[]) : undefined
+  return Array.isArray(given) && given.every((id) => typeof id === 'string') ? given : undefined
 }

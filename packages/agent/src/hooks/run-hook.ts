@@ -86,17 +86,15 @@ async function inTime(
 
 /** A function's answer is what a command prints with exit code 0. */
 async function callBack(hook: CallbackHook, input: JsonObject, signal: AbortSignal): Promise<HookEnd> {
-  const end = (kind: HookEnd['kind'], more: Partial<HookEnd>): HookEnd => ({
-    ...{ kind, exitCode: null, stdout: '', stderr: '' },
-    ...more,
-  })
+  const threw = (why: string): HookEnd => ({ kind: 'threw', exitCode: null, stdout: '', stderr: why })
   try {
     const given = jsonOf((await hook.call(input, signal)) ?? {})
-    if (!isJsonObject(given)) return end('threw', { stderr: 'its answer is no object' })
-    if (given['async'] === true) return end('left', {})
-    return end('exited', { exitCode: 0, stdout: Object.keys(given).length === 0 ? '' : JSON.stringify(given) })
+    if (!isJsonObject(given)) return threw('its answer is no object')
+    if (given['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
+    const stdout = Object.keys(given).length === 0 ? '' : JSON.stringify(given)
+    return { kind: 'exited', exitCode: 0, stdout, stderr: '' }
   } catch (thrown) {
-    return end('threw', { stderr: messageOf(thrown) })
+    return threw(messageOf(thrown))
   }
 }
 

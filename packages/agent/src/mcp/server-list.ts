@@ -98,13 +98,13 @@ export class ServerList {
         : !wanted.some(({ name }) => name === entry.name)
     const gone = this.#slots.filter((slot) => !isKept(slot))
     this.#slots = this.#slots.filter(isKept)
-    await Promise.all(gone.map(({ handle }) => handle?.end()))
+    await Promise.all(gone.map(async ({ handle }) => handle?.end()))
     const present = new Set(this.#slots.map(({ entry }) => entry.name))
     const added = this.#isOver ? [] : wanted.filter(({ name }) => !present.has(name))
     for (const entry of added) this.#slots = [...this.#slots, this.#slotOf(entry)]
     this.#onChange()
     const isNew = ({ entry }: Slot): boolean => added.some(({ name }) => name === entry.name)
-    await Promise.all(this.#slots.filter(isNew).map(({ handle }) => handle?.settled))
+    await Promise.all(this.#slots.filter(isNew).map(async ({ handle }) => handle?.settled))
     return {
       added: added.map(({ name }) => name),
       removed: gone.map(({ entry }) => entry.name).filter((name) => !wanted.some((one) => one.name === name)),
