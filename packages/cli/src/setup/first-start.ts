@@ -24,7 +24,8 @@ export async function firstStart(
   output.err(firstStartText(missing, env))
   const isAsked = flags.print !== true && stdin.isTTY && output.isTerminal.stdout && output.isTerminal.stderr
   if (!isAsked) return 2
-  const answer = await askLine('Set up now, watch the demo, or leave? [s/d/Q] ', { stdin, stderr: process.stderr })
+  const answer =
+    (await askLine('Set up now, watch the demo, or leave? [s/d/Q] ', { stdin, stderr: process.stderr })) ?? ''
   if (/^d/i.test(answer)) {
     const { demo } = await import('../demo/demo.ts')
     return demo({}, program)

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import { isJsonObject } from '@halting/core/adapters'
 
 /** A model as a server on this machine names it. */
-export interface ListedModel {
+interface ListedModel {
   readonly name: string
   /** Tokens that its window has, where the server says so. */
   readonly contextWindow?: number

@@ -126,6 +126,7 @@ async function chooseOne(choices: readonly Choice[], program: Program): Promise<
     `Which one is asked? [1-${choices.length}, nothing for 1, q to leave] `,
     terminalOf(program),
   )
+  if (answer === undefined) return undefined
   if (answer === '') return choices[0]
   const chosen = /^\d{1,4}$/.test(answer) ? choices[Number(answer) - 1] : undefined
   if (chosen === undefined && !/^q/i.test(answer))
