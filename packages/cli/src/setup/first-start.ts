@@ -40,7 +40,7 @@ function firstStartText({ model, keyVariables }: MissingKey, env: Program['env']
   const other = keyFindings(env, env).find(({ model: usual }) => usual !== undefined)
   const found = other === undefined ? '' : ` ${other.variable} is set: --model ${other.model} asks ${other.service}.`
   return [
-    `${model} needs a key: set ${keyVariables.join(' or ')}.${found}`,
+    `${model} needs a key. Set ${keyVariables.join(' or ')}.${found}`,
     'halting setup looks for keys, models on this machine and settings of other agents, and writes settings after showing them.',
     'halting demo shows a run with a scripted model: no key, no network, no cost.',
   ]
