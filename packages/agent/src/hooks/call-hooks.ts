@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Json, JsonObject } from '@halting/core'
+import type { JsonObject } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
 import { answerOf, type HookAnswer } from './answer.ts'
 import type { HookEnd } from './run-command.ts'
@@ -47,24 +47,17 @@ export function hooksFor(hooks: ShellHookTable, event: HookEvent, about: string)
   const found = new Map<string, ShellHook>()
   for (const hook of hooks[event] ?? []) {
     if (!matches(hook.matcher, about)) continue
-    const identity = JSON.stringify(identityOf(hook))
+    const identity = JSON.stringify(
+      hook.type === 'command'
+        ? [hook.command]
+        : hook.type === 'http'
+          ? [hook.url, hook.headers]
+          : { prompt: hook.prompt },
+    )
     const same = found.get(identity)
     found.set(identity, same === undefined ? hook : stricter(same, hook))
   }
   return [...found.values()]
-}
-
-function identityOf(hook: ShellHook): Json {
-  switch (hook.type) {
-    case 'command':
-      return [hook.command]
-    case 'http':
-      return [hook.url, hook.headers]
-    case 'prompt':
-      return { prompt: hook.prompt }
-    case 'callback':
-      return { callback: hook.id }
-  }
 }
 
 /** A guard that stands twice is the one that is waited for, and longer: a second file does not take its word away. */
@@ -91,21 +84,8 @@ function told(event: HookEvent, hook: ShellHook | undefined, error: string): str
 }
 
 function shown(hook: ShellHook): string {
-  const text = nameOf(hook)
+  const text = hook.type === 'command' ? hook.command : hook.type === 'http' ? hook.url : 'prompt'
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
-}
-
-function nameOf(hook: ShellHook): string {
-  switch (hook.type) {
-    case 'command':
-      return hook.command
-    case 'http':
-      return hook.url
-    case 'prompt':
-      return 'prompt'
-    case 'callback':
-      return hook.id
-  }
 }
 
 async function callOne(
@@ -122,7 +102,7 @@ async function callOne(
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
-    const answer = heededAnswer(event, hook, end)
+    const answer = answerOf(event, end)
     callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
     const durationMs = Math.round(performance.now() - beganAt)
     callers.called({ hook: shown(hook), event, durationMs, decisions: decisionsOf(end, answer) })
@@ -136,15 +116,6 @@ async function callOne(
     ]),
   )
   return {}
-}
-
-/** One that is to guard also where it fails: its failure, and its silence, block. What has ended already, an answer, cannot be blocked by that. */
-function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
-  const answer = answerOf(event, end)
-  const isGuard = hook.type === 'callback' && hook.onFailure === 'block' && event !== 'Stop' && event !== 'SubagentStop'
-  if (!isGuard || answer.error === undefined) return answer
-  const stderr = `A hook failed: ${answer.error}`
-  return { ...answerOf(event, { kind: 'exited', exitCode: 2, stdout: '', stderr }), error: answer.error }
 }
 
 /** What it decided, in a word each. */

@@ -8,7 +8,10 @@ const sequences =
 /** Controls but tab and line feed, and what turns the direction of the text that follows. */
 const single = '[\\u0000-\\u0008\\u000B-\\u001F\\u007F-\\u009F\\u202A-\\u202E\\u2066-\\u2069]'
 
-const hostile = new RegExp(`(${ownStyle})|${sequences}|${single}`, 'g')
+/** All that steers a terminal, as the text of an expression: sequences first. */
+export const hostileSequences: string = `${sequences}|${single}`
+
+const hostile = new RegExp(`(${ownStyle})|${hostileSequences}`, 'g')
 const anything = new RegExp(single)
 
 /**

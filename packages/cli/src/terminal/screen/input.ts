@@ -1,0 +1,81 @@
+import { StdinBuffer } from '@earendil-works/pi-tui/dist/stdin-buffer.js'
+import { plainText } from './strip.ts'
+import type { Timers } from './terminal-port.ts'
+
+/** Parts what comes from the terminal into keys, pastes and answers. A paste is one piece, between `pasteStart` and `pasteEnd`, and without sequences in it. */
+export interface Input {
+  feed(data: string): void
+  close(): void
+}
+
+export const pasteStart = '\u001B[200~'
+export const pasteEnd = '\u001B[201~'
+
+/** What follows an escape within this time belongs to it; input methods and slow lines send it in two pieces (spec R-TERM-9). */
+const escapeMs = 50
+/** A paste whose text held the mark of its end goes on at once after that mark. */
+const pasteMs = 25
+/** A paste that has been silent for so long has lost its end. */
+const lostEndMs = 2_000
+
+export function createInput(timers: Timers, take: (piece: string) => void): Input {
+  const buffer = new StdinBuffer({ timeout: escapeMs })
+  let held: { paste: string; keys: string[] } | undefined
+  let callOff = (): void => {}
+  let callOffEnd = (): void => {}
+  /** The last characters that came: a mark may come in two pieces. */
+  let seam = ''
+  let isInPaste = false
+
+  const release = (): void => {
+    callOff()
+    if (held === undefined) return
+    const { paste, keys } = held
+    held = undefined
+    take(`${pasteStart}${plainText(withLineFeeds(paste))}${pasteEnd}`)
+    for (const key of keys) takeKey(key)
+  }
+  const hold = (paste: string): void => {
+    held = { paste, keys: [] }
+    callOff = timers.after(pasteMs, release)
+  }
+  const takeKey = (key: string): void => {
+    // Two escapes in one piece are the key, pressed twice.
+    if (key === '\u001B\u001B') {
+      take('\u001B')
+      take('\u001B')
+    } else take(key)
+  }
+  buffer.on('paste', (paste) => {
+    release()
+    hold(paste)
+  })
+  buffer.on('data', (key) => {
+    if (held === undefined) takeKey(key)
+    else if (key === pasteEnd) {
+      callOff()
+      hold(held.paste + held.keys.join(''))
+    } else held.keys.push(key)
+  })
+  return {
+    feed(data) {
+      callOffEnd()
+      const seen = seam + data
+      const [start, end] = [seen.lastIndexOf(pasteStart), seen.lastIndexOf(pasteEnd)]
+      if (start >= 0 || end >= 0) isInPaste = start > end
+      seam = seen.slice(1 - pasteStart.length)
+      buffer.process(data)
+      if (isInPaste) callOffEnd = timers.after(lostEndMs, () => this.feed(pasteEnd))
+    },
+    close() {
+      callOffEnd()
+      callOff()
+      buffer.destroy()
+    },
+  }
+}
+
+/** A terminal pastes line ends as the key Enter sends them. */
+function withLineFeeds(paste: string): string {
+  return paste.replaceAll(/\r\n?/g, '\n')
+}

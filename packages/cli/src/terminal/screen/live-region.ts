@@ -1,0 +1,120 @@
+import { visibleWidth } from '@earendil-works/pi-tui/dist/utils.js'
+import type { Row } from './row.ts'
+
+/** What stands below the printed lines, as it was drawn last, and where the terminal's cursor is in it. */
+export interface Region {
+  readonly rows: readonly string[]
+  readonly cursorRow: number
+  /** What stands before the cursor in its row; undefined while it is hidden. */
+  readonly beforeCursor: string | undefined
+}
+
+/** Nothing is drawn; the cursor stands where the region will begin. */
+export const nothing: Region = { rows: [], cursorRow: 0, beforeCursor: undefined }
+
+/** Lines do not wrap while they are drawn: a character that the terminal holds for wider than we do costs its end, and never a row. */
+const begin = '\u001B[?2026h\u001B[?7l'
+const end = '\u001B[?7h\u001B[?2026l'
+
+export interface Drawing {
+  readonly bytes: string
+  readonly region: Region
+}
+
+/** The bytes that print lines above the region and make it what it shall be; only what is another is written (spec R-TERM-2). */
+export function drawn(before: Region, printed: readonly string[], rows: readonly Row[], first = ''): Drawing {
+  const texts = rows.map(({ text }) => text)
+  const cursorRow = rows.findLastIndex(({ beforeCursor }) => beforeCursor !== undefined)
+  const beforeCursor = rows[cursorRow]?.beforeCursor
+  const pen = new Pen(before)
+  for (const line of printed) pen.print(line)
+  for (const [row, text] of texts.entries()) pen.write(row, text)
+  pen.eraseFrom(texts.length)
+  const isSame = pen.bytes === '' && before.cursorRow === cursorRow && before.beforeCursor === beforeCursor
+  if (isSame || (pen.bytes === '' && cursorRow < 0 && before.beforeCursor === undefined)) {
+    return { bytes: first, region: before }
+  }
+  pen.placeCursor(cursorRow, beforeCursor)
+  const shows = (before.beforeCursor === undefined) === (beforeCursor === undefined) ? '' : cursorShown(beforeCursor)
+  return {
+    bytes: `${begin}${first}${pen.bytes}${shows}${end}`,
+    region: { rows: texts, cursorRow: pen.row, beforeCursor },
+  }
+}
+
+function cursorShown(beforeCursor: string | undefined): string {
+  return beforeCursor === undefined ? '\u001B[?25l' : '\u001B[?25h'
+}
+
+/** Writes rows; knows in which it stands, and what stands in those below. Rows are counted from the region's first. */
+class Pen {
+  bytes = ''
+  row: number
+  /** What stands in the rows on the screen. */
+  #shown: string[]
+
+  constructor({ rows, cursorRow }: Region) {
+    this.#shown = [...rows]
+    this.row = cursorRow
+  }
+
+  /** A line that stays: the region begins below it. */
+  print(line: string): void {
+    this.#moveTo(0)
+    this.bytes += this.#shown.length > 0 && this.#shown[0] !== '' ? `\u001B[K${line}\r\n` : `${line}\r\n`
+    this.#shown.shift()
+  }
+
+  write(row: number, text: string): void {
+    const before = this.#shown[row]
+    if (before === text) return
+    this.#moveTo(row)
+    this.bytes += change(before ?? '', text)
+    this.#shown[row] = text
+  }
+
+  eraseFrom(row: number): void {
+    if (this.#shown.length <= row) return
+    this.#moveTo(row)
+    this.bytes += '\u001B[J'
+    this.#shown.length = row
+  }
+
+  placeCursor(row: number, before: string | undefined): void {
+    if (before === undefined) return
+    this.#moveTo(row)
+    // Where it is for certain how wide the text is, the cursor goes there; else the terminal finds out by writing it.
+    if (!isAscii(before)) this.bytes += before
+    else if (visibleWidth(before) > 0) this.bytes += `\u001B[${visibleWidth(before)}C`
+  }
+
+  /** To the first column of a row. A row that is not there yet is made; at the bottom the terminal scrolls for it. */
+  #moveTo(row: number): void {
+    const last = Math.max(0, this.#shown.length - 1)
+    const there = Math.min(row, last)
+    if (there < this.row) this.bytes += `\u001B[${this.row - there}A`
+    else if (there > this.row) this.bytes += `\u001B[${there - this.row}B`
+    this.bytes += `\r${'\n'.repeat(row - there)}`
+    this.row = row
+    while (this.#shown.length < row) this.#shown.push('')
+  }
+}
+
+/** From the first column. */
+function change(before: string, text: string): string {
+  // The end of a line grows: most of what is streamed.
+  if (before !== '' && text.startsWith(before) && isPlainAscii(before)) {
+    return `\u001B[${before.length}C${text.slice(before.length)}`
+  }
+  return before === '' ? text : `\u001B[K${text}`
+}
+
+function isPlainAscii(text: string): boolean {
+  return /^[\u0020-\u007E]*$/.test(text)
+}
+
+/** Colours aside. */
+function isAscii(text: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- colours are left out
+  return isPlainAscii(text.replaceAll(/\u001B\[[\d;:]*m/g, ''))
+}

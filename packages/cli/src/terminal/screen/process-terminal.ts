@@ -1,0 +1,91 @@
+import type { EndSignal, ProcessGuard, TerminalPort } from './terminal-port.ts'
+
+const endSignals: readonly EndSignal[] = ['SIGTERM', 'SIGHUP', 'SIGINT', 'SIGQUIT']
+
+/** The terminal that the process was started in. */
+export function processTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): TerminalPort {
+  return {
+    get columns() {
+      return stdout.columns > 0 ? stdout.columns : 80
+    },
+    get rows() {
+      return stdout.rows > 0 ? stdout.rows : 24
+    },
+    write(data) {
+      stdout.write(data)
+    },
+    onData(listener) {
+      stdin.setEncoding('utf8')
+      const listen = (data: string | Buffer): void => listener(String(data))
+      stdin.on('data', listen)
+      return () => stdin.off('data', listen)
+    },
+    onResize(listener) {
+      stdout.on('resize', listener)
+      return () => stdout.off('resize', listener)
+    },
+    setRaw(isRaw) {
+      // Off first: after a stop the terminal is another than Node believes, and what Node believes to be so it does not set.
+      stdin.setRawMode(false)
+      if (isRaw) stdin.setRawMode(true)
+      if (isRaw) stdin.resume()
+      else stdin.pause()
+    },
+    guard: guardProcess,
+    suspend() {
+      process.kill(process.pid, 'SIGTSTP')
+    },
+  }
+}
+
+/** A stop that has not begun after so long does not come: nobody could bring a process back that no shell looks after. */
+const stopMs = 100
+
+function guardProcess({ leave, comeBack, onSignal }: ProcessGuard): () => void {
+  const remove: (() => void)[] = []
+  const on = (name: NodeJS.Signals | 'exit', listener: () => void): void => {
+    process.on(name, listener)
+    remove.push(() => process.off(name, listener))
+  }
+  on('exit', leave)
+  let asked = false
+  for (const signal of endSignals) {
+    on(signal, () => {
+      if (onSignal !== undefined && !asked) {
+        asked = true
+        onSignal(signal)
+        return
+      }
+      leave()
+      for (const each of remove.splice(0)) each()
+      process.kill(process.pid, signal)
+    })
+  }
+  // Windows knows no stops.
+  if (process.platform !== 'win32') guardStops(on, leave, comeBack)
+  return () => {
+    for (const each of remove.splice(0)) each()
+  }
+}
+
+function guardStops(
+  on: (name: NodeJS.Signals, listener: () => void) => void,
+  leave: () => void,
+  comeBack: () => void,
+): void {
+  let timer: NodeJS.Timeout | undefined
+  const stop = (): void => {
+    leave()
+    // Without a listener the signal does what it does; to the whole group, so that a shell sees who started the program stop too.
+    process.off('SIGTSTP', stop)
+    process.kill(0, 'SIGTSTP')
+    timer = setTimeout(goOn, stopMs)
+  }
+  const goOn = (): void => {
+    clearTimeout(timer)
+    if (!process.listeners('SIGTSTP').includes(stop)) process.on('SIGTSTP', stop)
+    comeBack()
+  }
+  on('SIGTSTP', stop)
+  on('SIGCONT', goOn)
+}

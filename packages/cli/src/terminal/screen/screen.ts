@@ -1,0 +1,316 @@
+import { isKeyRelease } from '@earendil-works/pi-tui/dist/keys.js'
+import { fullScreen } from './full-screen.ts'
+import { createInput, type Input } from './input.ts'
+import { mainScreen, type MainScreen, type Size } from './main-screen.ts'
+import { type Background, createModes, type Report, reportOf } from './modes.ts'
+import type { Block, Component, Screen } from './screen-port.ts'
+import { plainText } from './strip.ts'
+import { type EndSignal, systemTimers, type TerminalPort, type Timers } from './terminal-port.ts'
+
+export interface ScreenOptions {
+  readonly timers?: Timers
+  /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. A second signal does that in any case. */
+  readonly onSignal?: (signal: EndSignal) => void
+}
+
+/** What a screen of a terminal can beside the port. */
+export interface TerminalScreen extends Screen {
+  /** What the terminal answers about its background; undefined for one that does not, after 100 ms at most. */
+  readonly background: Promise<Background | undefined>
+}
+
+const frameMs = 16
+const quietMs = 50
+const answerMs = 100
+const drain = { quietMs: 50, longestMs: 500 }
+/** Nothing is written while the terminal is another's: lent, stopped, or left. */
+export function createScreen(terminal: TerminalPort, options: ScreenOptions = {}): TerminalScreen {
+  return new RootScreen(terminal, options)
+}
+
+class RootScreen implements TerminalScreen {
+  hasFocus = true
+  readonly background: Promise<Background | undefined>
+  readonly #terminal: TerminalPort
+  readonly #timers: Timers
+  readonly #onSignal: ((signal: EndSignal) => void) | undefined
+  readonly #modes = createModes()
+  readonly #main: MainScreen
+  readonly #full = fullScreen()
+  readonly #listeners = new Set<(data: string) => boolean>()
+  readonly #overlays: Component[] = []
+  #input: Input | undefined
+  readonly #pending: Block[] = []
+  #live: readonly Component[] = []
+  #focus: Component | undefined
+  /** The terminal is ours, and is written to. */
+  #isOurs = false
+  #isStarted = false
+  #lastFrame = Number.NEGATIVE_INFINITY
+  #callOffFrame: (() => void) | undefined
+  #callOffResize: (() => void) | undefined
+  #unhook: (() => void)[] = []
+  #stopped: Promise<void> | undefined
+  #tellBackground: (background?: Background) => void = () => {}
+
+  constructor(terminal: TerminalPort, { timers = systemTimers, onSignal }: ScreenOptions) {
+    this.#terminal = terminal
+    this.#timers = timers
+    this.#onSignal = onSignal
+    this.#main = mainScreen(sizeOf(terminal))
+    this.background = new Promise((resolve) => {
+      this.#tellBackground = resolve
+    })
+  }
+
+  get columns(): number {
+    return this.#terminal.columns
+  }
+
+  get rows(): number {
+    return this.#terminal.rows
+  }
+
+  print(block: Block): void {
+    this.#pending.push(block)
+    this.requestFrame()
+  }
+
+  setLive(components: readonly Component[]): void {
+    this.#live = components
+    this.requestFrame()
+  }
+
+  setFocus(component: Component | undefined): void {
+    if (this.#focus !== undefined) tellFocus(this.#focus, false)
+    this.#focus = component
+    if (component !== undefined) tellFocus(component, true)
+    this.requestFrame()
+  }
+
+  requestFrame(): void {
+    if (!this.#isOurs || this.#callOffFrame !== undefined || this.#callOffResize !== undefined) return
+    const wait = Math.max(0, this.#lastFrame + frameMs - this.#timers.now())
+    this.#callOffFrame = this.#timers.after(wait, () => this.#frame())
+  }
+
+  takeOver(component: Component): () => void {
+    this.#overlays.push(component)
+    if (this.#overlays.length === 1 && this.#isOurs) this.#terminal.write(this.#full.enter())
+    this.requestFrame()
+    return () => {
+      const at = this.#overlays.indexOf(component)
+      if (at < 0) return
+      this.#overlays.splice(at, 1)
+      if (this.#overlays.length === 0 && this.#isOurs) this.#leaveFullScreen()
+      this.requestFrame()
+    }
+  }
+
+  onKey(listener: (data: string) => boolean): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  notify(text: string): void {
+    if (this.hasFocus || !this.#isOurs) return
+    this.#terminal.write(`\u0007\u001B]9;${titleOf(text)}\u0007`)
+  }
+
+  setTitle(text: string): void {
+    if (this.#isOurs) this.#terminal.write(`\u001B]2;${titleOf(text)}\u0007`)
+  }
+
+  async lend<T>(work: () => Promise<T>): Promise<T> {
+    this.#leave()
+    try {
+      return await work()
+    } finally {
+      this.#comeBack()
+    }
+  }
+
+  copy(text: string): void {
+    if (this.#isOurs) this.#terminal.write(`\u001B]52;c;${Buffer.from(text).toString('base64')}\u0007`)
+  }
+
+  redraw(): void {
+    if (!this.#isOurs) return
+    if (this.#overlays.length > 0) this.#redrawFull()
+    else this.#redraw()
+    this.requestFrame()
+  }
+
+  suspend(): void {
+    this.#terminal.suspend()
+  }
+
+  start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    this.#input = createInput(this.#timers, (piece) => this.#take(piece))
+    this.#unhook = [
+      this.#terminal.guard({ leave: () => this.#leave(), comeBack: () => this.#comeBack(), onSignal: this.#onSignal }),
+      this.#terminal.onData((data) => this.#input?.feed(data)),
+      this.#terminal.onResize(() => this.#resized()),
+      this.#timers.after(answerMs, () => this.#tellBackground()),
+    ]
+    this.#comeBack()
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    if (!this.#isStarted) return
+    this.#writeLeave()
+    await this.#drained()
+    this.#terminal.setRaw(false)
+    for (const each of this.#unhook.splice(0)) each()
+    this.#input?.close()
+    this.#tellBackground()
+  }
+
+  /** What was typed for us, and answers that are on their way, are not for the shell. */
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        callOff()
+        callOffLongest()
+        stopListening()
+        resolve()
+      }
+      let callOff = this.#timers.after(drain.quietMs, done)
+      const callOffLongest = this.#timers.after(drain.longestMs, done)
+      const stopListening = this.#terminal.onData(() => {
+        callOff()
+        callOff = this.#timers.after(drain.quietMs, done)
+      })
+    })
+  }
+
+  /** At once: the process ends, stops, or another gets the terminal. */
+  #leave(): void {
+    if (!this.#isOurs) return
+    try {
+      this.#writeLeave()
+    } finally {
+      this.#terminal.setRaw(false)
+    }
+  }
+
+  #writeLeave(): void {
+    if (!this.#isOurs) return
+    this.#callOffFrame?.()
+    this.#callOffResize?.()
+    this.#callOffFrame = this.#callOffResize = undefined
+    if (this.#overlays.length > 0) this.#terminal.write(this.#full.leave())
+    // Also where a block cannot be drawn.
+    try {
+      if (!this.#main.isDrawnFor(sizeOf(this))) this.#write(this.#main.redraw([], sizeOf(this)))
+      this.#write(this.#main.draw(this.#pending.splice(0), [], sizeOf(this)))
+    } finally {
+      this.#isOurs = false
+      this.#terminal.write(this.#modes.off())
+    }
+  }
+
+  #comeBack(): void {
+    if (this.#stopped !== undefined) return
+    this.#writeLeave()
+    this.#terminal.setRaw(true)
+    this.#isOurs = true
+    // Others have written since.
+    this.#main.forget(sizeOf(this))
+    this.#terminal.write(this.#modes.on())
+    if (this.#overlays.length > 0) this.#terminal.write(this.#full.enter())
+    this.requestFrame()
+  }
+
+  #leaveFullScreen(): void {
+    this.#terminal.write(this.#full.leave() + (this.#main.showsCursor ? '\u001B[?25h' : ''))
+    if (!this.#main.isDrawnFor(sizeOf(this))) this.#redraw()
+  }
+
+  #take(piece: string): void {
+    const report = reportOf(piece)
+    if (report !== undefined) this.#report(report)
+    else if (!isKeyRelease(piece) || piece.startsWith('\u001B[200~')) this.#key(piece)
+  }
+
+  #report(report: Report): void {
+    const bytes = this.#modes.answered(report)
+    if (bytes !== '' && this.#isOurs) this.#terminal.write(bytes)
+    if (report.type === 'focus') this.hasFocus = report.hasFocus
+    if (report.type === 'background') this.#tellBackground(report.background)
+    if (report.type === 'attributes') this.#tellBackground()
+  }
+
+  #key(data: string): void {
+    if (!this.#isOurs) return
+    for (const listener of Array.from(this.#listeners)) {
+      if (listener(data)) {
+        this.requestFrame()
+        return
+      }
+    }
+    const component = this.#overlays.at(-1) ?? this.#focus
+    component?.handleInput?.(data)
+    this.requestFrame()
+  }
+
+  #resized(): void {
+    if (!this.#isOurs) return
+    this.#callOffFrame?.()
+    this.#callOffFrame = undefined
+    this.#callOffResize?.()
+    this.#callOffResize = this.#timers.after(quietMs, () => {
+      this.#callOffResize = undefined
+      for (const each of [...this.#live, ...this.#overlays]) each.invalidate?.()
+      if (this.#overlays.length > 0) this.#redrawFull()
+      else if (!this.#main.isDrawnFor(sizeOf(this))) this.#redraw()
+      this.requestFrame()
+    })
+  }
+
+  #redraw(): void {
+    this.#write(this.#main.redraw(this.#live, sizeOf(this)))
+  }
+
+  #redrawFull(): void {
+    this.#full.forget()
+    this.#write('\u001B[2J')
+  }
+
+  #write(bytes: string): void {
+    if (bytes !== '') this.#terminal.write(bytes)
+  }
+
+  #frame(): void {
+    this.#callOffFrame = undefined
+    if (!this.#isOurs) return
+    this.#lastFrame = this.#timers.now()
+    const overlay = this.#overlays.at(-1)
+    this.#write(
+      overlay === undefined
+        ? this.#main.draw(this.#pending.splice(0), this.#live, sizeOf(this))
+        : this.#full.draw(overlay, this.columns, this.rows),
+    )
+  }
+}
+
+/** In one line, and not longer than a terminal takes. */
+function titleOf(text: string): string {
+  return plainText(text).replaceAll(/\s+/g, ' ').trim().slice(0, 200)
+}
+
+/** Components of the library that show a cursor have this field. */
+function tellFocus(component: Component, isFocused: boolean): void {
+  if ('focused' in component) component.focused = isFocused
+}
+
+function sizeOf({ columns, rows }: Size): Size {
+  return { columns, rows }
+}

@@ -1,0 +1,42 @@
+/** The terminal as the screen needs it: `processTerminal` is the real one, tests bring another. */
+export interface TerminalPort {
+  readonly columns: number
+  readonly rows: number
+  /** Whoever reads it sees it when this returns, or as soon as the terminal takes it. */
+  write(data: string): void
+  onData(listener: (data: string) => void): () => void
+  onResize(listener: () => void): () => void
+  /** Each key at once, without echo; and input flows. Off: as it was, and no input is taken from who comes next. */
+  setRaw(isRaw: boolean): void
+  /** Tells what happens to the process. */
+  guard(guard: ProcessGuard): () => void
+  /** Stops the process, as Ctrl+Z does; the guard is told. */
+  suspend(): void
+}
+
+/** What the screen does where the process ends or is stopped. All of it at once, before anything else happens. */
+export interface ProcessGuard {
+  /** Called when the process ends, however, and before it is stopped. */
+  readonly leave: () => void
+  /** The process goes on after a stop. */
+  readonly comeBack: () => void
+  /** Somebody wants the process to end. Absent: the terminal is left, and the signal does what it does. */
+  readonly onSignal?: ((signal: EndSignal) => void) | undefined
+}
+
+export type EndSignal = 'SIGTERM' | 'SIGHUP' | 'SIGINT' | 'SIGQUIT'
+
+/** Time, as the screen needs it. */
+export interface Timers {
+  now(): number
+  /** Gives the way to call it off. */
+  after(ms: number, call: () => void): () => void
+}
+
+export const systemTimers: Timers = {
+  now: () => performance.now(),
+  after(ms, call) {
+    const timer = setTimeout(call, ms)
+    return () => clearTimeout(timer)
+  },
+}

@@ -1,0 +1,15 @@
+/** Why the interactive program cannot be used here, in a sentence that says what can; undefined where it can (spec R-TERM-8). */
+export function whyNoScreen(
+  env: Readonly<Record<string, string | undefined>>,
+  { stdin, stdout }: { readonly stdin: { readonly isTTY?: boolean }; readonly stdout: { readonly isTTY?: boolean } },
+): string | undefined {
+  const instead = 'Use halting -p "PROMPT": it needs none.'
+  if (stdin.isTTY !== true || stdout.isTTY !== true) {
+    const which = stdin.isTTY === true ? 'output' : 'input'
+    return `The interactive program needs a terminal, and its ${which} is none. ${instead}`
+  }
+  if (env['TERM'] === 'dumb') {
+    return `The interactive program needs a terminal that can move its cursor, and TERM=dumb says that this one cannot. ${instead}`
+  }
+  return undefined
+}
