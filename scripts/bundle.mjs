@@ -24,7 +24,6 @@ const libraries = {
     'after/index': 'src/after/index.ts',
     'hooks/index': 'src/hooks/index.ts',
     'instructions/index': 'src/instructions/index.ts',
-    'live-session/index': 'src/live-session/index.ts',
     'memory/index': 'src/memory/index.ts',
     'sandbox/index': 'src/sandbox/index.ts',
     'mcp/index': 'src/mcp/index.ts',

@@ -16,6 +16,7 @@ export { endSession, type EndSessionOptions } from './coding-agent/end-session.t
 export { openWorkspace, type OpenWorkspaceOptions, type SessionWorkspace } from './coding-agent/open-workspace.ts'
 export { sessionAgents, type SessionAgents } from './agents/session-agents.ts'
 export type { SessionAgentsOptions } from './agents/read-agents.ts'
+export { boundedText } from './instructions/bounded-text.ts'
 export { sessionOptions, type SessionParts } from './coding-agent/session-options.ts'
 export { createCarryOver } from './context/carry-over.ts'
 export {
@@ -111,6 +112,14 @@ export {
   SettingsError,
 } from './settings/loaded-settings.ts'
 export { type KeeperOptions, settingsKeeper } from './settings/keep-permissions.ts'
+export {
+  changeSettingsFile,
+  ownSettingsFile,
+  settingsFileText,
+  settingsTextWith,
+  shownSettingsText,
+  type SettingsValue,
+} from './settings/own-settings.ts'
 export { loadSettings, projectOffers } from './settings/settings.ts'
 export type { NamedServer, Origin, PermissionSettings, Settings } from './settings/merge.ts'
 export type { HookGroup, HookHandler, HookSettings } from './settings/hook-settings.ts'
@@ -126,4 +135,4 @@ export {
   type TrustOwner,
   type TrustRecord,
 } from './trust/trust-store.ts'
-export { homeFolder, realPath } from './paths.ts'
+export { configFolder, homeFolder, realPath } from './paths.ts'

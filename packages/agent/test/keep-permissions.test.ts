@@ -145,7 +145,7 @@ test.each(['not json', '[]', '{"permissions": 3}', '{"permissions": {"allow": "x
     const options = await trusted()
     const path = join(options.home, '.halting/settings.json')
     writeFileSync(path, text)
-    await expect(settingsKeeper(options)([rules(['Bash(a)'], 'userSettings')])).rejects.toThrow(/nothing was kept/i)
+    await expect(settingsKeeper(options)([rules(['Bash(a)'], 'userSettings')])).rejects.toThrow(/nothing was changed/i)
     expect(readFileSync(path, 'utf8')).toBe(text)
   },
 )

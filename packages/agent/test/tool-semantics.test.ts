@@ -63,7 +63,7 @@ const others: readonly AnyTool[] = [
     async (_skill, given) => ({ text: `${release.body} ${given}`, notes: [] }) as never,
   ),
   createToolSearch(
-    ['chat', 'mail'],
+    () => ['chat', 'mail'],
     () => hidden,
     () => undefined,
   ),

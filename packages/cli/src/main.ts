@@ -5,6 +5,7 @@ import { type Parsed, parseFlags } from './flags/parse.ts'
 import { told } from './io/figures.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
 import type { Program } from './program.ts'
+import type { MissingKey } from './setup/first-start.ts'
 import { UsageError } from './usage-error.ts'
 
 // Only what reads the flags is loaded at once: everything else when it is used.
@@ -45,7 +46,7 @@ async function dispatch(program: Program): Promise<number> {
     return serveProgramFlags(read.flags, program) ?? runCommand(command, read, program)
   }
   const { flags, words } = parsed(program.argv)
-  return serveProgramFlags(flags, program) ?? runPrompt(flags, words, program)
+  return serveProgramFlags(flags, program) ?? runOrFirstStart(flags, words, program)
 }
 
 const oneCommand =
@@ -69,7 +70,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
   }
   if (read.flags.json === true && !tellsJson.has(command))
     throw new UsageError(
-      '--json belongs to halting check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, trust, undo, what-if and why. A run takes --output-format json.',
+      '--json belongs to halting check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why. A run takes --output-format json.',
     )
   for (const [flag, given, owner] of [
     ['--list', read.flags.list, 'trust'],
@@ -91,8 +92,13 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
     if (given !== undefined && command !== owner) throw new UsageError(`${flag} belongs to halting ${owner}.`)
   }
   for (const [flag, given, owners, names] of [
-    ['--yes', read.flags.yes, ['sessions', 'trust', 'undo', 'rewind'], 'sessions, trust, undo and rewind'],
-    ['--dry-run', read.flags.dryRun, ['undo', 'rewind'], 'undo and rewind'],
+    [
+      '--yes',
+      read.flags.yes,
+      ['sessions', 'setup', 'trust', 'undo', 'rewind'],
+      'sessions, setup, trust, undo and rewind',
+    ],
+    ['--dry-run', read.flags.dryRun, ['setup', 'undo', 'rewind'], 'setup, undo and rewind'],
     ['--skip-changed', read.flags.skipChanged, ['undo', 'rewind'], 'undo and rewind'],
   ] as const) {
     if (given !== undefined && !owners.some((owner) => owner === command))
@@ -127,6 +133,7 @@ const tellsJson: ReadonlySet<Command | undefined> = new Set<Command>([
   'rewind',
   'permissions',
   'sessions',
+  'setup',
   'trust',
   'replay',
   'undo',
@@ -142,6 +149,23 @@ function isOneWord(word: string): boolean {
 function serveProgramFlags(flags: Flags, program: Program): Promise<number> | undefined {
   if (flags.version === true) return showVersion(program)
   return flags.help === true ? showHelp(program) : undefined
+}
+
+/** Who starts it for the first time has no key: that is told in words of its own, before anything else happens. */
+async function runOrFirstStart(flags: Flags, words: readonly string[], program: Program): Promise<number> {
+  const run = (): Promise<number> => runPrompt(flags, words, program)
+  try {
+    return await run()
+  } catch (thrown) {
+    if (!isMissingKey(thrown)) throw thrown
+    const { firstStart } = await import('./setup/first-start.ts')
+    return firstStart(thrown, flags, program, run)
+  }
+}
+
+/** Asked by its field, so that the models need not be loaded. */
+function isMissingKey(thrown: unknown): thrown is Error & MissingKey {
+  return thrown instanceof Error && 'keyVariables' in thrown
 }
 
 async function runPrompt(flags: Flags, words: readonly string[], program: Program): Promise<number> {
@@ -214,6 +238,10 @@ async function runCommand(
     case 'sessions': {
       const { sessions } = await import('./sessions/sessions.ts')
       return sessions(flags, words, program)
+    }
+    case 'setup': {
+      const { setup } = await import('./setup/setup.ts')
+      return setup(flags, program)
     }
     case 'undo': {
       const { undo } = await import('./undo/undo.ts')

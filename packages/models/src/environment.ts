@@ -10,6 +10,7 @@ import { keyVariablesOf, withoutAlias } from './known-models.ts'
 import { refuseKeyAsName } from './service/endpoint.ts'
 import { chatServices, modelNamed } from './services.ts'
 import type { ChatService, NamedModel } from './services.ts'
+import { MissingKeyError } from './missing-key-error.ts'
 import { endpointOf, messagesKeyHeader } from './anthropic/endpoint.ts'
 import { chatKeyHeader } from './openai/openai.ts'
 import { headersOf, urlUnder } from './service/endpoint.ts'
@@ -96,9 +97,10 @@ function namedOrThrow(wanted: string, env: Environment): NamedModel {
 function anthropicFromEnvironment(model: string, env: Environment, settings: Own<AnthropicOptions>): Model {
   const options = messagesOptions(model, env, settings)
   if (!hasCredentials(options) && !isOnThisMachine(options.baseUrl)) {
-    throw new ConfigurationError(
+    throw new MissingKeyError(
       `No key for ${model}. Set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN for a gateway), ` +
         'or point ANTHROPIC_BASE_URL to a service on this machine.',
+      { model, keyVariables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'] },
     )
   }
   return anthropic(options)
@@ -124,7 +126,12 @@ function chatFromEnvironment(
 ): Model {
   const options = chatOptions(model, service, env, settings)
   if (service.needsKey && !hasCredentials(options) && !isOnThisMachine(options.baseUrl)) {
-    throw new ConfigurationError(`No key for ${options.id ?? model}. Set ${service.keyVariable ?? 'apiKey'}.`)
+    const { id = model } = options
+    const { keyVariable } = service
+    throw new MissingKeyError(`No key for ${id}. Set ${keyVariable ?? 'apiKey'}.`, {
+      model: id,
+      keyVariables: keyVariable === undefined ? [] : [keyVariable],
+    })
   }
   return openaiCompatible(options)
 }
@@ -159,6 +166,28 @@ function baseUrlFrom({ prefix, baseUrl, baseUrlVariable }: ChatService, env: Env
   const said = baseUrlVariable && read(env, baseUrlVariable)
   if (said === undefined || said === '') return baseUrl
   return prefix === 'ollama' ? ollamaUrl(said) : said
+}
+
+/** A service that is made to run on the machine of whoever asks it, and where it is looked for. */
+export interface LocalService {
+  /** Comes before the names of its models, with a slash. */
+  readonly prefix: string
+  /** As the environment says; else its usual port on this machine. It may be no address, or lead elsewhere. */
+  readonly baseUrl: string
+  /** The variable that says so. */
+  readonly baseUrlVariable: string
+  /** True where it is this machine by its own name. */
+  readonly isOnThisMachine: boolean
+}
+
+/** Services without a key of which a model may run on this machine. */
+export function localServices(env: Environment): readonly LocalService[] {
+  return chatServices.flatMap((service): readonly LocalService[] => {
+    const { prefix, baseUrlVariable, needsKey } = service
+    const baseUrl = baseUrlFrom(service, env)
+    if (needsKey || baseUrlVariable === undefined || service.baseUrl === undefined || baseUrl === undefined) return []
+    return [{ prefix, baseUrl, baseUrlVariable, isOnThisMachine: isOnThisMachine(baseUrl) }]
+  })
 }
 
 /** OLLAMA_HOST may be a host, a host and a port, or an address; a server that listens everywhere is here. */

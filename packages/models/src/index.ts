@@ -7,13 +7,15 @@ export {
   defaultModelName,
   isOfMessagesApi,
   keySourceOf,
+  localServices,
   modelFromEnvironment,
   refuseKeyName,
   serviceFromEnvironment,
 } from './environment.ts'
-export type { Environment, ModelSettings } from './environment.ts'
+export type { Environment, LocalService, ModelSettings } from './environment.ts'
 export { keyVariables, keyVariablesOf, knownModels, modelAliases, withoutAlias } from './known-models.ts'
 export type { KnownModel } from './known-models.ts'
+export { MissingKeyError } from './missing-key-error.ts'
 export { openai, openaiCompatible } from './openai/openai.ts'
 export type { OpenAiCompatibleOptions, OpenAiOptions } from './openai/openai.ts'
 export type { ModelPrice, PriceTier } from './prices/catalogue.ts'

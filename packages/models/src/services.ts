@@ -23,7 +23,10 @@ const openai: ChatService = {
 export const chatServices: readonly ChatService[] = [
   openai,
   { prefix: 'openai-compatible', baseUrlVariable: 'OPENAI_BASE_URL', keyVariable: 'OPENAI_API_KEY', needsKey: false },
-  { prefix: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', baseUrlVariable: 'OLLAMA_HOST', needsKey: false },
+  local('ollama', 'http://127.0.0.1:11434/v1', 'OLLAMA_HOST'),
+  { ...local('llamacpp', 'http://127.0.0.1:8080/v1', 'LLAMACPP_BASE_URL'), keyVariable: 'LLAMA_API_KEY' },
+  { ...local('vllm', 'http://127.0.0.1:8000/v1', 'VLLM_BASE_URL'), keyVariable: 'VLLM_API_KEY' },
+  { ...local('lmstudio', 'http://127.0.0.1:1234/v1', 'LMSTUDIO_BASE_URL'), keyVariable: 'LM_API_TOKEN' },
   known('openrouter', 'https://openrouter.ai/api/v1', 'OPENROUTER_API_KEY'),
   known('groq', 'https://api.groq.com/openai/v1', 'GROQ_API_KEY'),
   known('deepseek', 'https://api.deepseek.com/v1', 'DEEPSEEK_API_KEY'),
@@ -35,6 +38,11 @@ export const chatServices: readonly ChatService[] = [
 
 function known(prefix: string, baseUrl: string, keyVariable: string): ChatService {
   return { prefix, baseUrl, keyVariable, needsKey: true }
+}
+
+/** One that runs on the machine of whoever asks, unless its variable says otherwise: at its usual port. */
+function local(prefix: string, baseUrl: string, baseUrlVariable: string): ChatService {
+  return { prefix, baseUrl, baseUrlVariable, needsKey: false }
 }
 
 /** A model, and the service that has it. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '@halting/core'
 import { describe, expect, test } from 'vitest'
-import { anthropic, modelFromEnvironment } from '../src/index.ts'
+import { anthropic, localServices, MissingKeyError, modelFromEnvironment } from '../src/index.ts'
 import { call } from './support/call.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf, recordings } from './support/recordings.ts'
@@ -53,8 +53,8 @@ describe('the name chooses the model', () => {
     (name) => {
       expect(refusal(() => modelFromEnvironment(name, key))).toBe(
         `No supported service has a model "${name}". Write claude-… or gpt-…, or put the service before the name: ` +
-          'anthropic/, openai/, openai-compatible/, ollama/, openrouter/, groq/, deepseek/, mistral/, xai/, google/, ' +
-          'moonshotai/. openai-compatible/ is whatever OPENAI_BASE_URL points to.',
+          'anthropic/, openai/, openai-compatible/, ollama/, llamacpp/, vllm/, lmstudio/, openrouter/, groq/, deepseek/, mistral/, ' +
+          'xai/, google/, moonshotai/. openai-compatible/ is whatever OPENAI_BASE_URL points to.',
       )
     },
   )
@@ -117,6 +117,41 @@ describe('a service behind chat completions', () => {
     expect(headers).not.toHaveProperty('authorization')
     expect(body).toMatchObject({ model: 'qwen3:8b' })
   })
+})
+
+describe('services on this machine', () => {
+  test('are looked for at their usual ports, without a key', () => {
+    expect(localServices({}).map(({ prefix, baseUrl, isOnThisMachine }) => [prefix, baseUrl, isOnThisMachine])).toEqual(
+      [
+        ['ollama', 'http://127.0.0.1:11434/v1', true],
+        ['llamacpp', 'http://127.0.0.1:8080/v1', true],
+        ['vllm', 'http://127.0.0.1:8000/v1', true],
+        ['lmstudio', 'http://127.0.0.1:1234/v1', true],
+      ],
+    )
+    for (const { prefix } of localServices({}))
+      expect(modelFromEnvironment(`${prefix}/m`, {})).toMatchObject({ id: `${prefix}/m` })
+  })
+
+  test.each([
+    ['http://gpu.example:8000/v1', false],
+    ['http://localhost:9/v1', true],
+    ['nonsense', false],
+  ])('are where their variable says: %s', (baseUrl, isOnThisMachine) => {
+    expect(localServices({ VLLM_BASE_URL: baseUrl })).toContainEqual({
+      prefix: 'vllm',
+      baseUrl,
+      baseUrlVariable: 'VLLM_BASE_URL',
+      isOnThisMachine,
+    })
+  })
+})
+
+test('what is missing is told as data, too', () => {
+  expect(() => modelFromEnvironment('groq/llama', {})).toThrow(
+    expect.objectContaining({ code: 'configuration', model: 'groq/llama', keyVariables: ['GROQ_API_KEY'] }),
+  )
+  expect(() => modelFromEnvironment(undefined, {})).toThrow(MissingKeyError)
 })
 
 describe('a key is needed', () => {

@@ -50,6 +50,7 @@ export function answerOf(event: HookEvent, end: HookEnd): HookAnswer {
       ? { ...blocking(event, `A hook did not run: ${why}`, nothing), error: why }
       : { error: why }
   }
+  if (kind === 'threw') return { error: cut(stderr.trim(), 500) || 'it threw' }
   if (kind !== 'exited') return { error: `${kind}: ${cut(stderr.trim(), 500)}` }
   const text = stdout.trim()
   const json = text.startsWith('{') ? parsed(text) : undefined

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '@halting/core'
+import type { Json, JsonObject } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
 import { answerOf, type HookAnswer } from './answer.ts'
 import type { HookEnd } from './run-command.ts'
@@ -47,17 +47,24 @@ export function hooksFor(hooks: ShellHookTable, event: HookEvent, about: string)
   const found = new Map<string, ShellHook>()
   for (const hook of hooks[event] ?? []) {
     if (!matches(hook.matcher, about)) continue
-    const identity = JSON.stringify(
-      hook.type === 'command'
-        ? [hook.command]
-        : hook.type === 'http'
-          ? [hook.url, hook.headers]
-          : { prompt: hook.prompt },
-    )
+    const identity = JSON.stringify(identityOf(hook))
     const same = found.get(identity)
     found.set(identity, same === undefined ? hook : stricter(same, hook))
   }
   return [...found.values()]
+}
+
+function identityOf(hook: ShellHook): Json {
+  switch (hook.type) {
+    case 'command':
+      return [hook.command]
+    case 'http':
+      return [hook.url, hook.headers]
+    case 'prompt':
+      return { prompt: hook.prompt }
+    case 'callback':
+      return { callback: hook.id }
+  }
 }
 
 /** A guard that stands twice is the one that is waited for, and longer: a second file does not take its word away. */
@@ -84,8 +91,21 @@ function told(event: HookEvent, hook: ShellHook | undefined, error: string): str
 }
 
 function shown(hook: ShellHook): string {
-  const text = hook.type === 'command' ? hook.command : hook.type === 'http' ? hook.url : 'prompt'
+  const text = nameOf(hook)
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
+}
+
+function nameOf(hook: ShellHook): string {
+  switch (hook.type) {
+    case 'command':
+      return hook.command
+    case 'http':
+      return hook.url
+    case 'prompt':
+      return 'prompt'
+    case 'callback':
+      return hook.id
+  }
 }
 
 async function callOne(
@@ -102,7 +122,7 @@ async function callOne(
   const by = hook.async ? { signal: callers.over } : source
   const beganAt = performance.now()
   const running = runHook({ hook, input, source: by, onProgress }, callers).then((end) => {
-    const answer = answerOf(event, end)
+    const answer = heededAnswer(event, hook, end)
     callers.tell({ subtype: 'hook_response', ...base, ...responseOf(end, answer) })
     const durationMs = Math.round(performance.now() - beganAt)
     callers.called({ hook: shown(hook), event, durationMs, decisions: decisionsOf(end, answer) })
@@ -116,6 +136,15 @@ async function callOne(
     ]),
   )
   return {}
+}
+
+/** One that is to guard also where it fails: its failure, and its silence, block. What has ended already, an answer, cannot be blocked by that. */
+function heededAnswer(event: HookEvent, hook: ShellHook, end: HookEnd): HookAnswer {
+  const answer = answerOf(event, end)
+  const isGuard = hook.type === 'callback' && hook.onFailure === 'block' && event !== 'Stop' && event !== 'SubagentStop'
+  if (!isGuard || answer.error === undefined) return answer
+  const stderr = `A hook failed: ${answer.error}`
+  return { ...answerOf(event, { kind: 'exited', exitCode: 2, stdout: '', stderr }), error: answer.error }
 }
 
 /** What it decided, in a word each. */

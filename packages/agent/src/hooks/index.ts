@@ -1,9 +1,11 @@
 // `@halting/agent/hooks`: hooks of settings. An entry of its own, so that a run without hooks loads none of it.
 export type { HookLine } from './call-hooks.ts'
+export { readCallbackHooks, type CallHook } from './callback-hooks.ts'
 export { settingsHookPrefix } from './core-hooks.ts'
 export {
   hookEvents,
   readHooks,
+  type CallbackHook,
   type HookEvent,
   type ReadHooks,
   type ShellHook,

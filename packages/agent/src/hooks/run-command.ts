@@ -8,8 +8,8 @@ import type { HookProcesses } from './processes.ts'
 
 /** How a hook ended, whatever it is made of. Always a value. */
 export interface HookEnd {
-  /** `left`: it said that nobody is to wait for it. `not held`: it did not run, since the sandbox could not hold it. */
-  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not held'
+  /** `left`: it said that nobody is to wait for it. `not held`: it did not run, since the sandbox could not hold it. `threw`: a function. */
+  readonly kind: 'exited' | 'killed' | 'timed out' | 'aborted' | 'not started' | 'left' | 'not held' | 'threw'
   readonly exitCode: number | null
   readonly stdout: string
   readonly stderr: string

@@ -1,9 +1,9 @@
-import { headOf, messageOf, textOf } from '@halting/core/adapters'
+import { headOf, isJsonObject, jsonOf, messageOf, textOf } from '@halting/core/adapters'
 import type { HookContext, JsonObject } from '@halting/core'
 import { SandboxError } from '../sandbox/sandbox-error.ts'
 import type { HookProcesses } from './processes.ts'
 import { runCommand, stdoutLimit, type CommandCall, type HookEnd } from './run-command.ts'
-import type { ShellHook } from './settings.ts'
+import type { CallbackHook, ShellHook } from './settings.ts'
 
 /** What hooks of all types need of the session. */
 export interface HookSurroundings extends Pick<CommandCall, 'cwd' | 'env' | 'readable'> {
@@ -42,6 +42,8 @@ export async function runHook(call: HookCall, surroundings: HookSurroundings): P
         return await inTime(hook, signal, (limit) => post(hook, input, surroundings.env, limit))
       case 'prompt':
         return await inTime(hook, signal, () => askModel(hook, input, source))
+      case 'callback':
+        return await inTime(hook, signal, (limit) => callBack(hook, call.input, limit))
     }
   } catch (thrown) {
     return thrown instanceof SandboxError ? { ...failed(thrown.message), kind: 'not held' } : failed(messageOf(thrown))
@@ -79,6 +81,20 @@ async function inTime(
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** A function's answer is what a command prints with exit code 0. */
+async function callBack(hook: CallbackHook, input: JsonObject, signal: AbortSignal): Promise<HookEnd> {
+  const threw = (why: string): HookEnd => ({ kind: 'threw', exitCode: null, stdout: '', stderr: why })
+  try {
+    const given = jsonOf((await hook.call(input, signal)) ?? {})
+    if (!isJsonObject(given)) return threw('its answer is no object')
+    if (given['async'] === true) return { kind: 'left', exitCode: null, stdout: '', stderr: '' }
+    const stdout = Object.keys(given).length === 0 ? '' : JSON.stringify(given)
+    return { kind: 'exited', exitCode: 0, stdout, stderr: '' }
+  } catch (thrown) {
+    return threw(messageOf(thrown))
   }
 }
 

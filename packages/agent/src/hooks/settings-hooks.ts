@@ -1,11 +1,13 @@
 import type { QueryOptions } from '@halting/core'
 import type { RulePermissions } from '../permissions/permissions.ts'
 import type { HookSettings } from '../settings/hook-settings.ts'
-import { readHooks } from './settings.ts'
+import { joinedHooks, readHooks, type ShellHookTable } from './settings.ts'
 import { ShellHooks, type ShellHooksOptions } from './shell-hooks.ts'
 
 export interface SettingsHooksOptions extends Omit<ShellHooksOptions, 'hooks' | 'permissionMode'> {
   readonly settings: HookSettings | undefined
+  /** Of whoever opened the session; they stand behind those of the settings. */
+  readonly given?: ShellHookTable | undefined
   readonly permissions: RulePermissions
   /** What comes of a call that a person would have to allow, once hooks were asked. */
   readonly whenAsked: 'deny' | 'ask'
@@ -21,18 +23,19 @@ export interface SettingsHooks {
 
 /** Undefined where the settings hold none that is called. */
 export function settingsHooks(
-  { settings, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
-  given: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
+  { settings, given: others = {}, permissions, whenAsked, warn, ...options }: SettingsHooksOptions,
+  before: Pick<QueryOptions, 'hooks' | 'stopHooks'>,
 ): SettingsHooks | undefined {
-  const { hooks, warnings } = readHooks(settings)
+  const { hooks: written, warnings } = readHooks(settings)
+  const hooks = joinedHooks([written, others])
   for (const warning of warnings) warn(warning)
   if (Object.values(hooks).flat().length === 0) return undefined
   const shell = new ShellHooks({ ...options, hooks, permissionMode: () => permissions.mode })
   return {
     shell,
     options: {
-      hooks: [...(given.hooks ?? []), ...shell.hooks],
-      stopHooks: [...(given.stopHooks ?? []), ...shell.stopHooks],
+      hooks: [...(before.hooks ?? []), ...shell.hooks],
+      stopHooks: [...(before.stopHooks ?? []), ...shell.stopHooks],
       permissions: shell.permissions(shell.has('PermissionRequest') ? permissions.asking : permissions, whenAsked),
     },
   }

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { isJsonObject, jsonOf } from '@halting/core/adapters'
-import type { Json } from '@halting/core'
+import type { Json, JsonObject } from '@halting/core'
 import { hookEvents, type HookEvent } from '../settings/hook-settings.ts'
 
 export { hookEvents, type HookEvent }
@@ -15,7 +15,18 @@ interface Common {
   readonly once?: boolean
 }
 
-/** One hook of the settings. */
+/** A hook whose caller is a function: of a host, or of a program. What it gives is read as the JSON that a command prints. */
+export interface CallbackHook {
+  readonly type: 'callback'
+  /** Of two with one id one is called. */
+  readonly id: string
+  /** The signal is aborted when nobody waits for the answer any more. What it throws is a failure of the hook. */
+  call(input: JsonObject, signal: AbortSignal): Promise<unknown>
+  /** A failure blocks what the event is about, as exit code 2 does. Without it a failure decides nothing. */
+  readonly onFailure?: 'block'
+}
+
+/** One hook of the settings, or of whoever opened the session. */
 export type ShellHook = Common &
   (
     | { readonly type: 'command'; readonly command: string }
@@ -27,6 +38,7 @@ export type ShellHook = Common &
         readonly variables?: readonly string[]
       }
     | { readonly type: 'prompt'; readonly prompt: string }
+    | CallbackHook
   )
 
 /** Hooks by event, in the order in which the settings name them. */
@@ -62,7 +74,31 @@ export function readHooks(given: unknown): ReadHooks {
   return { hooks: found, warnings }
 }
 
-type Warn = (what: string) => void
+export type Warn = (what: string) => void
+
+/** The matcher as it counts, with a warning where it says what nobody means. */
+export function usedMatcher(matcher: string, where: string, warn: Warn): string {
+  const problem = problemOfMatcher(matcher)
+  // One that guards must not fall silent over a slip of the pen: where it cannot be read, it is for all.
+  if (problem !== undefined)
+    warn(`${where}: the matcher "${matcher}" is no regular expression (${problem}); it matches all.`)
+  // Nobody's tool has such a name: what was meant to guard would never be called.
+  if (/^\w+\([^)]*[\s:/~][^)]*\)$/.test(matcher))
+    warn(
+      `${where}: the matcher "${matcher}" is held against names of tools and fits none: it looks like a permission rule. Write ${matcher.slice(0, matcher.indexOf('('))}, and look at tool_input in the hook.`,
+    )
+  return problem === undefined ? matcher : ''
+}
+
+export function usualTimeoutMs(event: HookEvent): number {
+  return defaultTimeoutsMs[event] ?? longMs
+}
+
+/** Seconds, as they are given, in milliseconds; the event's own time when absent. Undefined for what is no time. */
+export function timeoutMsOf(event: HookEvent, seconds: Json | undefined): number | undefined {
+  if (seconds === undefined) return usualTimeoutMs(event)
+  return typeof seconds === 'number' && seconds > 0 ? Math.min(seconds * 1000, longestMs) : undefined
+}
 
 function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellHook[] {
   if (!Array.isArray(groups)) {
@@ -76,16 +112,7 @@ function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellH
       warn(`${where} takes {"matcher": text, "hooks": list}.`)
       return []
     }
-    const problem = problemOfMatcher(matcher)
-    // One that guards must not fall silent over a slip of the pen: where it cannot be read, it is for all.
-    if (problem !== undefined)
-      warn(`${where}: the matcher "${matcher}" is no regular expression (${problem}); it matches all.`)
-    // Nobody's tool has such a name: what was meant to guard would never be called.
-    if (/^\w+\([^)]*[\s:/~][^)]*\)$/.test(matcher))
-      warn(
-        `${where}: the matcher "${matcher}" is held against names of tools and fits none: it looks like a permission rule. Write ${matcher.slice(0, matcher.indexOf('('))}, and look at tool_input in the hook.`,
-      )
-    const used = problem === undefined ? matcher : ''
+    const used = usedMatcher(matcher, where, warn)
     return (group['hooks'] as readonly Json[]).flatMap((hook, place) => {
       const read = readHook(event, used, hook)
       if (typeof read !== 'string') return [read]
@@ -98,8 +125,8 @@ function readGroups(event: HookEvent, groups: Json, warn: Warn): readonly ShellH
 function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | string {
   if (!isJsonObject(hook)) return 'a hook is an object with a type.'
   const { type, timeout } = hook
-  if (timeout !== undefined && !(typeof timeout === 'number' && timeout > 0)) return 'timeout takes seconds, above 0.'
-  const timeoutMs = timeout === undefined ? (defaultTimeoutsMs[event] ?? longMs) : Math.min(timeout * 1000, longestMs)
+  const timeoutMs = timeoutMsOf(event, timeout)
+  if (timeoutMs === undefined) return 'timeout takes seconds, above 0.'
   const isOnce = hook['once'] === true
   const common: Common = { matcher, timeoutMs, async: hook['async'] === true, ...(isOnce && { once: true }) }
   const text = (field: string): string => {
@@ -128,6 +155,16 @@ function readHook(event: HookEvent, matcher: string, hook: Json): ShellHook | st
 
 /** What a timer takes: more would fire at once. */
 const longestMs = 2_147_483_647
+
+/** Hooks of several places as one table: of each event in this order. */
+export function joinedHooks(tables: readonly ShellHookTable[]): ShellHookTable {
+  return Object.fromEntries(
+    hookEvents.flatMap((event) => {
+      const hooks = tables.flatMap((table) => table[event] ?? [])
+      return hooks.length === 0 ? [] : [[event, hooks]]
+    }),
+  )
+}
 
 function headersOf(given: Json | undefined): { readonly [name: string]: string } {
   if (given === undefined || !isJsonObject(given)) return {}

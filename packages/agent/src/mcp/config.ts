@@ -36,6 +36,8 @@ export type McpServerConfig = StdioServer | HttpServer | InProcessServer
 export interface McpServerEntry {
   readonly name: string
   readonly server: McpServerConfig | { readonly problem: string }
+  /** Who named it; `dynamic`: a host, which may take it away again. */
+  readonly scope?: 'user' | 'project' | 'given' | 'dynamic'
 }
 
 type Environment = Readonly<Record<string, string | undefined>>

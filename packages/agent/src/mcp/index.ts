@@ -17,4 +17,5 @@ export { openServers, serversOf, type SessionServers, type SessionServersOptions
 export { signIn, type SignInOptions } from './sign-in/sign-in.ts'
 export { signInsFolder } from '../settings/mcp-files.ts'
 export { type SignIn, SignIns } from './sign-in/sign-ins.ts'
-export { type McpOptions, McpServers, type McpServerStatus } from './servers.ts'
+export type { McpServerStatus, OfferedTool, ServersReplaced } from './server-list.ts'
+export { type McpOptions, McpServers } from './servers.ts'

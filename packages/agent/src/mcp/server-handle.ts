@@ -3,7 +3,7 @@ import type { McpServerConfig } from './config.ts'
 import { connect, type Connection, type ConnectionPlace, type Offered, unlessAborted } from './connection.ts'
 import { NeedsSignIn } from './needs-sign-in.ts'
 
-export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth'
+export type McpStatus = 'pending' | 'connected' | 'failed' | 'needs-auth' | 'disabled'
 
 const nothing: Offered = { tools: [], prompts: [], hasResources: false }
 
@@ -47,6 +47,12 @@ export class ServerHandle {
     this.#onChange = onChange
     this.#connecting = this.#connect('failed')
     this.settled = this.#connecting
+  }
+
+  /** What it says that it is; undefined where it is not connected. */
+  get info(): { readonly name: string; readonly version: string } | undefined {
+    const { name, version } = this.#connection?.client.getServerVersion() ?? {}
+    return name === undefined || version === undefined ? undefined : { name, version }
   }
 
   /** The connection; one that is being made again is waited for. @throws Error that says why there is none */

@@ -7,10 +7,11 @@ import { ProcessTable } from '../tools/process-table.ts'
 import type { McpServerEntry } from './config.ts'
 import type { ElicitationAnswer, ElicitationRequest } from './connection.ts'
 import { charactersPerToken, type McpLimits, mcpLimitsFrom } from './limits.ts'
-import { mcpToolName, uniqueToolName, validServerName } from './names.ts'
+import { mcpToolName, uniqueToolName } from './names.ts'
 import { promptNamed, promptNamesOf } from './prompts.ts'
 import { createListResources, createReadResource } from './resource-tools.ts'
-import { type McpStatus, ServerHandle } from './server-handle.ts'
+import { ServerHandle } from './server-handle.ts'
+import { type McpServerStatus, ServerList, type ServersReplaced, type Usable } from './server-list.ts'
 import { tellingProgress } from '../tools/telling-progress.ts'
 import type { SignIns } from './sign-in/sign-ins.ts'
 import { serverTool, type ServerToolOptions } from './server-tool.ts'
@@ -40,15 +41,6 @@ export interface McpOptions {
   readonly signIns?: SignIns | undefined
 }
 
-/** A server as `system/init` tells of it. */
-export interface McpServerStatus {
-  readonly name: string
-  readonly status: McpStatus
-  /** Why it is not connected. */
-  readonly problem?: string
-  readonly tools: number
-}
-
 /** A part of the window; what takes more is found by a search. */
 const mostOfWindow = 0.1
 const usualWindow = 200_000
@@ -64,8 +56,7 @@ export class McpServers {
   readonly #options: McpOptions
   readonly #limits: McpLimits
   readonly #processes: ProcessTable
-  readonly #handles: readonly ServerHandle[]
-  readonly #broken: readonly { readonly name: string; readonly problem: string }[]
+  readonly #list: ServerList
   readonly #listeners = new Set<() => void>()
   readonly #toolOptions: ServerToolOptions
   #tools: ReadonlyMap<string, Tool> = new Map()
@@ -77,41 +68,18 @@ export class McpServers {
   readonly #own: ReadonlyMap<string, AnyTool>
 
   constructor(options: McpOptions) {
-    const { servers, cwd, directories = [cwd], env = process.env, sandbox, fitImage = createFitImage() } = options
+    const { servers, env = process.env, fitImage = createFitImage() } = options
     this.#options = options
     this.#limits = mcpLimitsFrom(env, options.limits)
     this.#toolOptions = { limits: this.#limits, fitImage }
     this.#processes = new ProcessTable(this.#limits.killGraceMs)
-    const { usable, broken } = sorted(servers)
-    this.#broken = broken
-    const { killGraceMs, messageBytes } = this.#limits
-    this.#handles = usable.map(
-      ({ name, server }) =>
-        new ServerHandle(
-          name,
-          server,
-          {
-            name,
-            signIns: options.signIns,
-            cwd,
-            env: { HOME: homedir(), ...env },
-            processes: this.#processes,
-            killGraceMs,
-            messageBytes,
-            sandbox,
-            directories,
-            limits: this.#limits,
-            version: options.version ?? '0',
-            ...(options.elicit !== undefined && {
-              elicit: (request: ElicitationRequest, signal: AbortSignal) =>
-                options.elicit?.(name, request, signal) ?? Promise.resolve({ action: 'decline' as const }),
-            }),
-          },
-          () => this.#changed(),
-        ),
+    this.#list = new ServerList(
+      servers,
+      (usable) => this.#connect(usable),
+      () => this.#changed(),
     )
     const search = createToolSearch(
-      this.#handles.map(({ name }) => name),
+      () => this.#handles.map(({ name }) => name),
       () => [...this.#tools.values()].filter(({ name }) => this.#options.hides?.(name) !== true),
       (names) => this.#show(names),
     )
@@ -124,20 +92,47 @@ export class McpServers {
     )
   }
 
+  get #handles(): readonly ServerHandle[] {
+    return this.#list.handles
+  }
+
+  #connect({ name, server }: Usable): ServerHandle {
+    const { cwd, directories = [cwd], env = process.env, sandbox, signIns, elicit, version = '0' } = this.#options
+    const { killGraceMs, messageBytes } = this.#limits
+    const place = {
+      name,
+      signIns,
+      cwd,
+      env: { HOME: homedir(), ...env },
+      processes: this.#processes,
+      killGraceMs,
+      messageBytes,
+      sandbox,
+      directories,
+      limits: this.#limits,
+      version,
+      ...(elicit !== undefined && {
+        elicit: (request: ElicitationRequest, signal: AbortSignal) => elicit(name, request, signal),
+      }),
+    }
+    return new ServerHandle(name, server, place, () => this.#changed())
+  }
+
   /**
    * Resolves when every server has answered or failed; else two seconds after the first that answered, and after five in any case.
    * What comes later is told to `onChange`.
    */
   async ready(): Promise<void> {
     const { waitMs, waitAfterFirstMs } = this.#limits
-    const all = Promise.all(this.#handles.map(({ settled }) => settled))
+    const handles = this.#handles
+    const all = Promise.all(handles.map(({ settled }) => settled))
     const over = new AbortController()
     // A server that answers later starts no timer any more, which would keep the program from ending.
     const after = (ms: number): Promise<void> => wait(ms, undefined, { signal: over.signal }).catch(() => undefined)
     const first = Promise.any(
-      this.#handles.map(async ({ settled }, index) => {
-        await settled
-        if (this.#handles[index]?.status !== 'connected') throw new Error('not connected')
+      handles.map(async (handle) => {
+        await handle.settled
+        if (handle.status !== 'connected') throw new Error('not connected')
       }),
     ).then(
       () => after(Math.min(waitAfterFirstMs, waitMs)),
@@ -153,15 +148,22 @@ export class McpServers {
   }
 
   get statuses(): readonly McpServerStatus[] {
-    const told = this.#handles.map(({ name, status, problem, offered }) => ({
-      name,
-      status,
-      ...(problem !== undefined && { problem }),
-      tools: offered.tools.length,
-    }))
-    const broken = this.#broken.map(({ name, problem }) => ({ name, status: 'failed' as const, problem, tools: 0 }))
-    const order = new Map(this.#options.servers.map(({ name }, index) => [name, index]))
-    return [...told, ...broken].toSorted((one, other) => (order.get(one.name) ?? 0) - (order.get(other.name) ?? 0))
+    return this.#list.statuses
+  }
+
+  /** Has these servers in the place of the dynamic ones; see `ServerList`. */
+  replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
+    return this.#list.replace(entries)
+  }
+
+  /** @throws Error that says why it is not connected after that */
+  reconnect(name: string): Promise<void> {
+    return this.#list.reconnect(name)
+  }
+
+  /** @throws as `reconnect` does */
+  toggle(name: string, how: { readonly isOn: boolean }): Promise<void> {
+    return this.#list.toggle(name, how)
   }
 
   /** Names of the tools that the model is shown, for `set({ tools })`. */
@@ -202,7 +204,7 @@ export class McpServers {
   /** Ends every connection and every process. Resolves when nothing is left. */
   async dispose(): Promise<void> {
     this.#listeners.clear()
-    await Promise.all(this.#handles.map((handle) => handle.end()))
+    await this.#list.end()
     await this.#processes.dispose()
   }
 
@@ -259,27 +261,4 @@ function isLarge(tools: Iterable<AnyTool>, window: number = usualWindow): boolea
   for (const { name, description, inputSchema } of tools)
     characters += JSON.stringify({ name, description, input_schema: inputSchema }).length
   return characters / charactersPerToken > window * mostOfWindow
-}
-
-type Usable = McpServerEntry & { readonly server: Exclude<McpServerEntry['server'], { readonly problem: string }> }
-
-function sorted(servers: readonly McpServerEntry[]): {
-  readonly usable: readonly Usable[]
-  readonly broken: readonly { readonly name: string; readonly problem: string }[]
-} {
-  const usable: Usable[] = []
-  const broken: { name: string; problem: string }[] = []
-  const taken = new Map<string, string>()
-  for (const { name, server } of servers) {
-    const valid = validServerName(name)
-    const other = taken.get(valid)
-    if ('problem' in server) broken.push({ name, problem: server.problem })
-    else if (valid === '') broken.push({ name, problem: 'its name has no letter or digit in it' })
-    else if (other !== undefined) broken.push({ name, problem: `in names of tools it cannot be told from ${other}` })
-    else {
-      taken.set(valid, name)
-      usable.push({ name, server })
-    }
-  }
-  return { usable, broken }
 }

@@ -7,7 +7,8 @@ import type { NamedServer } from '../settings/merge.ts'
 import type { Environment } from '../tools/limits.ts'
 import type { Workspace } from '../tools/workspace.ts'
 import { type McpServerEntry, readMcpServer } from './config.ts'
-import { McpServers, type McpOptions, type McpServerStatus } from './servers.ts'
+import type { McpServerStatus, ServersReplaced } from './server-list.ts'
+import { McpServers, type McpOptions } from './servers.ts'
 
 export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'signIns'> {
   readonly entries: readonly McpServerEntry[]
@@ -36,6 +37,14 @@ export interface SessionServers {
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
   /** How each is once it has answered or failed. */
   settled(): Promise<readonly McpServerStatus[]>
+  /** How each is now. */
+  statuses(): readonly McpServerStatus[]
+  /** Has these in the place of the dynamic servers. Resolves when each has answered or failed. */
+  replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced>
+  /** @throws Error that says why it is not connected after that, or that there is none of this name */
+  reconnect(name: string): Promise<void>
+  /** Switches a server off or on. @throws as `reconnect` does */
+  toggle(name: string, how: { readonly isOn: boolean }): Promise<void>
   end(): Promise<void>
 }
 
@@ -60,6 +69,7 @@ export function serversOf(
       .map(({ name, server, scope }) => ({
         name,
         server: readMcpServer(server, scope === 'project' ? commandEnv : env),
+        scope: scope === 'project' ? ('project' as const) : ('user' as const),
       })),
   ]
 }
@@ -114,12 +124,16 @@ export function openServers(given: SessionServersOptions): SessionServers {
       await servers.settled()
       return servers.statuses
     },
+    statuses: () => servers.statuses,
+    replace: (others) => servers.replace(others),
+    reconnect: (name) => servers.reconnect(name),
+    toggle: (name, how) => servers.toggle(name, how),
     end: () => servers.dispose(),
   }
 }
 
 function problemOf({ name, status, problem }: McpServerStatus): readonly string[] {
-  if (status === 'connected') return []
+  if (status === 'connected' || status === 'disabled') return []
   const why = status === 'pending' ? 'it has not answered yet; its tools come when it does' : (problem ?? status)
   return [`the MCP server ${name} is not there: ${why}.`]
 }

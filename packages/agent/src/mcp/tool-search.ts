@@ -13,7 +13,7 @@ const mostWords = 50
 
 /** Finds tools that are not shown to the model, and has them shown from its next message on. */
 export function createToolSearch(
-  servers: readonly string[],
+  servers: () => readonly string[],
   all: () => readonly AnyTool[],
   show: (names: readonly string[]) => void,
 ): Tool<ToolSearchInput> {
@@ -23,9 +23,12 @@ export function createToolSearch(
     ),
     max_results: optional(wholeNumber(`How many, ${mostFound} at most; ${usualFound} when left out`, { minimum: 1 })),
   })
+  const named = (): string => servers().join(', ').slice(0, 1_000)
   return {
     name: 'ToolSearch',
-    description: `Finds further tools, which are too many to be listed here. They come from these servers: ${servers.join(', ').slice(0, 1_000)}. What is found can be called by its name from your next message on.`,
+    get description() {
+      return `Finds further tools, which are too many to be listed here. They come from these servers: ${named()}. What is found can be called by its name from your next message on.`
+    },
     inputSchema: form.schema,
     readOnly: true,
     concurrencySafe: true,
@@ -34,7 +37,7 @@ export function createToolSearch(
       const found = search(query, all()).slice(0, query.startsWith('select:') ? mostFound : Math.min(most, mostFound))
       show(found.map(({ name }) => name))
       if (found.length === 0)
-        return `No tool fits ${JSON.stringify(query.slice(0, 200))}. Try other words. The servers are: ${servers.join(', ').slice(0, 1_000)}.`
+        return `No tool fits ${JSON.stringify(query.slice(0, 200))}. Try other words. The servers are: ${named()}.`
       return [
         'You can call these from your next message on:',
         ...found.map(({ name, description }) => `${name}: ${firstOf(description)}`),

@@ -1,14 +1,12 @@
-import { chmod, readFile, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { stat } from 'node:fs/promises'
 import { ConfigurationError } from '@halting/core'
-import { isJsonObject, messageOf, type PermissionUpdate } from '@halting/core/adapters'
+import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { isInside, realPath } from '../paths.ts'
 import { ruleTexts } from '../permissions/learned.ts'
-import { makeDurableFolder, writeWhole } from '../session/durable.ts'
-import { codeOf } from '../tools/result.ts'
 import { folderTrust } from '../trust/folder-trust.ts'
-import { changeTrust, lockFile } from '../trust/trust-store.ts'
+import { changeTrust } from '../trust/trust-store.ts'
 import { withValue } from './json-edit.ts'
+import { changeSettingsFile } from './own-settings.ts'
 import { projectOffers } from './settings.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
 
@@ -36,9 +34,10 @@ export function settingsKeeper(options: KeeperOptions): (updates: readonly Permi
 
 async function keepIn(destination: Kept, updates: readonly PermissionUpdate[], options: KeeperOptions): Promise<void> {
   const path = await fileFor(destination, options)
-  if (destination === 'userSettings') return changeFile(path, updates)
+  const changed = (text: string): string => updates.reduce(withUpdate, text)
+  if (destination === 'userSettings') return changeSettingsFile(path, changed)
   await checkProject(destination, path, updates, options)
-  await changeFile(path, updates)
+  await changeSettingsFile(path, changed)
   await nameOffers(updates, options)
 }
 
@@ -101,38 +100,6 @@ function offeredBy(update: PermissionUpdate): readonly string[] {
   }
 }
 
-/** @throws ConfigurationError for a file that is no JSON, which is left as it is. */
-async function changeFile(path: string, updates: readonly PermissionUpdate[]): Promise<void> {
-  await makeDurableFolder(dirname(path))
-  // A link to a file of the person's own stays one.
-  const real = realPath(path)
-  const release = await lockFile(`${real}.lock`, 'the settings')
-  try {
-    const { text, mode } = await readOwn(real, path)
-    const changed = updates.reduce(withUpdate, text)
-    if (changed === text) return
-    await writeWhole(real, changed)
-    await chmod(real, mode)
-  } finally {
-    await release()
-  }
-}
-
-async function readOwn(real: string, path: string): Promise<{ readonly text: string; readonly mode: number }> {
-  try {
-    const found = await stat(real)
-    if (!found.isFile()) throw new ConfigurationError(`${path} is no file. Nothing was kept.`)
-    const text = await readFile(real, 'utf8')
-    const json = text.replace(/^\uFEFF/, '')
-    if (json.trim() !== '' && !isJsonObject(JSON.parse(json))) throw new Error('it holds no object')
-    return { text, mode: found.mode & 0o777 }
-  } catch (thrown) {
-    if (codeOf(thrown) === 'ENOENT') return { text: '', mode: 0o600 }
-    if (thrown instanceof ConfigurationError) throw thrown
-    throw new ConfigurationError(`${path} is no JSON (${messageOf(thrown)}). Mend it; nothing was kept.`)
-  }
-}
-
 function withUpdate(text: string, update: PermissionUpdate): string {
   switch (update.type) {
     case 'setMode':
@@ -166,10 +133,10 @@ function withList(text: string, name: string, change: (list: readonly Entry[]) =
   const content: unknown = text.trim() === '' ? {} : JSON.parse(text.replace(/^\uFEFF/, ''))
   const permissions = isJsonObject(content) ? content['permissions'] : undefined
   if (permissions !== undefined && !isJsonObject(permissions))
-    throw new ConfigurationError('permissions in the settings file is no object. Mend it; nothing was kept.')
+    throw new ConfigurationError('permissions in the settings file is no object. Mend it; nothing was changed.')
   const found = permissions?.[name]
   if (found !== undefined && !Array.isArray(found))
-    throw new ConfigurationError(`permissions.${name} in the settings file is no list. Mend it; nothing was kept.`)
+    throw new ConfigurationError(`permissions.${name} in the settings file is no list. Mend it; nothing was changed.`)
   // Entries of JSON.
   const list = (found ?? []) as readonly Entry[]
   const next = change(list)

@@ -31,7 +31,7 @@ export const fileFlags: { readonly [Name in FileFlag]-?: FlagFor<NonNullable<Fla
     names: ['--dry-run'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of undo and rewind: print what it would change, as a unified diff, and change nothing',
+    meaning: 'Of undo, rewind and setup: print what it would change, as a unified diff, and change nothing',
   },
   redo: { names: ['--redo'], group: 'program', kind: 'switch', meaning: 'Of undo: take back the last undo or rewind' },
   skipChanged: {

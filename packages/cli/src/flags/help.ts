@@ -48,6 +48,8 @@ const usage = `halting: a coding agent that always stops, and says why
                                 notes of earlier sessions in this folder; all of one, without some, put in order by a model
   halting permissions COMMAND   what would become of a command of bash: part by part, and by which rule; runs nothing
   halting models [PART]         the models that are known: windows, prices, where a key is found
+  halting setup [--model NAME]  finds keys, models on this machine and settings of other agents, and writes your settings
+                                after showing them; --yes writes without a question, --dry-run only shows
   halting doctor [flags]        whether a run can begin, and what to do when it cannot
   halting init                  writes an AGENTS.md for this folder from what lies in it; never over one that is there
   halting demo [--keep]         watch it fix a bug, with a scripted model: no key, no network`

@@ -25,14 +25,14 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     group: 'program',
     kind: 'switch',
     meaning:
-      'Of check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, trust, undo, what-if and why: JSON',
+      'Of check, config, context, doctor, memory, models, permissions, replay, rewind, sessions, setup, trust, undo, what-if and why: JSON',
   },
   all: { names: ['--all'], group: 'program', kind: 'switch', meaning: 'Of sessions: those of all folders' },
   yes: {
     names: ['--yes'],
     group: 'program',
     kind: 'switch',
-    meaning: 'Of sessions delete, trust, undo and rewind: do it',
+    meaning: 'Of sessions delete, setup, trust, undo and rewind: do it',
   },
   format: {
     names: ['--format'],

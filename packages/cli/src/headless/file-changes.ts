@@ -5,6 +5,8 @@ import { many } from '../io/figures.ts'
 /** Which files the tools of a run changed, and by how many lines, as their structured results say. */
 export interface FileChanges {
   see(message: SdkMessage): void
+  /** A structured result. */
+  add(details: unknown): void
   /** `2 files changed +12 −3`; '' when none was. */
   readonly summary: string
 }
@@ -12,16 +14,19 @@ export interface FileChanges {
 export function followChanges(): FileChanges {
   const files = new Set<string>()
   let [added, removed] = [0, 0]
+  const add = (details: unknown): void => {
+    if (!isJsonObject(details)) return
+    const { filePath, linesAdded, linesRemoved } = details
+    if (typeof filePath !== 'string' || linesAdded === undefined) return
+    files.add(filePath)
+    added += numberOf(linesAdded)
+    removed += numberOf(linesRemoved)
+  }
   return {
     see(message) {
-      if (message.type !== 'user' || !isJsonObject(message.tool_use_result ?? null)) return
-      // Just looked at.
-      const { filePath, linesAdded, linesRemoved } = message.tool_use_result as { readonly [field: string]: unknown }
-      if (typeof filePath !== 'string' || linesAdded === undefined) return
-      files.add(filePath)
-      added += numberOf(linesAdded)
-      removed += numberOf(linesRemoved)
+      if (message.type === 'user') add(message.tool_use_result)
     },
+    add,
     get summary() {
       return files.size === 0 ? '' : `${many(files.size, 'file')} changed +${added} −${removed}`
     },

@@ -34,7 +34,7 @@ export async function serverEntries(
   const entries = new Map<string, McpServerEntry>()
   for (const given of mcpConfig)
     for (const [name, server] of Object.entries(await serversGiven(given, cwd)))
-      if (!entries.has(name)) entries.set(name, { name, server: readMcpServer(server, env) })
+      if (!entries.has(name)) entries.set(name, { name, server: readMcpServer(server, env), scope: 'given' })
   return serversOf([...entries.values()], strictMcpConfig === true ? [] : mcpServers, { env, commandEnv: toolEnv })
 }
 

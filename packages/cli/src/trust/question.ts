@@ -1,4 +1,5 @@
 import type { Offer } from '@halting/agent'
+import { askLine, type AskedTerminal, isYes } from '../io/ask.ts'
 import { many, oneLine } from '../io/figures.ts'
 
 /**
@@ -44,23 +45,7 @@ function whole(text: string): string {
   })
 }
 
-export interface Terminal {
-  readonly stdin: NodeJS.ReadStream
-  readonly stderr: NodeJS.WritableStream
-}
-
 /** Asks a person; anything but yes is no. */
-export async function askTrust({ stdin, stderr }: Terminal): Promise<boolean> {
-  const { createInterface } = await import('node:readline/promises')
-  const lines = createInterface({ input: stdin, output: stderr })
-  const ended = new Promise<string>((resolve) => void lines.once('close', () => resolve('')))
-  try {
-    const answer = await Promise.race([
-      lines.question('Trust this folder, and have what is listed count from now on? [y/N] '),
-      ended,
-    ])
-    return /^\s*y(?:es)?\s*$/i.test(answer)
-  } finally {
-    lines.close()
-  }
+export async function askTrust(terminal: AskedTerminal): Promise<boolean> {
+  return isYes(await askLine('Trust this folder, and have what is listed count from now on? [y/N] ', terminal))
 }

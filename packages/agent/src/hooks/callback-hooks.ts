@@ -1,0 +1,74 @@
+import { isJsonObject, jsonOf } from '@halting/core/adapters'
+import type { Json, JsonObject } from '@halting/core'
+import {
+  hookEvents,
+  timeoutMsOf,
+  usedMatcher,
+  usualTimeoutMs,
+  type HookEvent,
+  type ReadHooks,
+  type ShellHook,
+  type Warn,
+} from './settings.ts'
+
+/** Calls a hook of whoever opened the session by its id. */
+export type CallHook = (id: string, input: JsonObject, signal: AbortSignal) => Promise<unknown>
+
+/** Hooks that are called by their ids: lists by event of `{ matcher?, hookCallbackIds, timeout?, onFailure? }`, as a host names them. */
+export function readCallbackHooks(given: unknown, call: CallHook): ReadHooks {
+  const found: { [event in HookEvent]?: readonly ShellHook[] } = {}
+  const warnings: string[] = []
+  const warn: Warn = (what) => void warnings.push(`hooks: ${what}`)
+  const hooks = jsonOf(given ?? {})
+  if (!isJsonObject(hooks)) {
+    warn('an object is needed, with lists by event. None of them is called.')
+    return { hooks: found, warnings }
+  }
+  for (const [event, groups] of Object.entries(hooks)) {
+    const known = hookEvents.find((one) => one === event)
+    if (known === undefined) warn(`there is no event ${event} in this version. Its hooks are not called.`)
+    else found[known] = readGroups(known, groups ?? null, { call, warn })
+  }
+  return { hooks: found, warnings }
+}
+
+interface Reading {
+  readonly call: CallHook
+  readonly warn: Warn
+}
+
+function readGroups(event: HookEvent, groups: Json, { call, warn }: Reading): readonly ShellHook[] {
+  if (!Array.isArray(groups)) {
+    warn(`${event} takes a list of {"matcher", "hookCallbackIds"}.`)
+    return []
+  }
+  return (groups as readonly Json[]).flatMap((group, index) => {
+    const where = `${event}[${index}]`
+    const fields = isJsonObject(group) ? group : {}
+    const ids = textsIn(fields['hookCallbackIds'])
+    const matcher = fields['matcher'] ?? ''
+    if (ids === undefined || typeof matcher !== 'string') {
+      warn(`${where} takes {"matcher": text, "hookCallbackIds": texts}. Its hooks are not called.`)
+      return []
+    }
+    const timeoutMs = timeoutMsOf(event, fields['timeout'] ?? undefined)
+    // A guard is called, whatever else is wrong.
+    if (timeoutMs === undefined) warn(`${where}: timeout takes seconds, above 0; the usual time holds.`)
+    const common = {
+      type: 'callback' as const,
+      matcher: usedMatcher(matcher, where, warn),
+      timeoutMs: timeoutMs ?? usualTimeoutMs(event),
+      async: false,
+      ...(fields['onFailure'] === 'block' && { onFailure: 'block' as const }),
+    }
+    return ids.map((id) => ({
+      ...common,
+      id,
+      call: (input: JsonObject, signal: AbortSignal) => call(id, input, signal),
+    }))
+  })
+}
+
+function textsIn(given: Json | undefined): readonly string[] | undefined {
+  return Array.isArray(given) && given.every((id) => typeof id === 'string') ? given : undefined
+}

@@ -1,0 +1,215 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { McpServerEntry } from './config.ts'
+import type { ServerTool } from './connection.ts'
+import { validServerName } from './names.ts'
+import type { McpStatus, ServerHandle } from './server-handle.ts'
+
+/** A server as `system/init` and hosts tell of it. */
+export interface McpServerStatus {
+  readonly name: string
+  readonly status: McpStatus
+  /** Why it is not connected. */
+  readonly problem?: string
+  readonly tools: number
+  /** What it says that it is, once it is connected. */
+  readonly info?: { readonly name: string; readonly version: string }
+  /** Who named it: `dynamic` where a host did in the course of a session. */
+  readonly scope?: McpServerEntry['scope']
+  /** Its tools, where it has some. */
+  readonly offered?: readonly OfferedTool[]
+}
+
+/** A tool as its server names it. */
+export interface OfferedTool {
+  readonly name: string
+  readonly description?: string
+  readonly readOnly?: boolean
+  readonly destructive?: boolean
+  readonly openWorld?: boolean
+}
+
+/** What another set of servers came to. */
+export interface ServersReplaced {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  /** Why those that are not connected are not. */
+  readonly errors: Readonly<Record<string, string>>
+}
+
+interface Slot {
+  readonly entry: McpServerEntry
+  /** None where it cannot be connected to, and where it is switched off. */
+  readonly handle?: ServerHandle
+  readonly problem?: string
+  readonly isOff?: true
+}
+
+/** The server's name and what it is reached by. */
+export type Usable = McpServerEntry & {
+  readonly server: Exclude<McpServerEntry['server'], { readonly problem: string }>
+}
+
+/**
+ * The servers of a session, in the order in which they are told: which are connected to, and which not.
+ *
+ * L1: names are told apart in names of tools; of two that are not, the later one is not connected to.
+ * L2: what is taken out, or switched off, is ended; nobody waits for longer than the time of a connection.
+ * L3: changes are made one after another.
+ */
+export class ServerList {
+  readonly #connect: (server: Usable) => ServerHandle
+  readonly #onChange: () => void
+  #slots: readonly Slot[] = []
+  #isOver = false
+  #changes: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    entries: readonly McpServerEntry[],
+    connect: (server: Usable) => ServerHandle,
+    /** Told when servers come, go, or are switched; what a handle tells comes from the handle. */
+    onChange: () => void,
+  ) {
+    this.#connect = connect
+    this.#onChange = onChange
+    for (const entry of entries) this.#slots = [...this.#slots, this.#slotOf(entry)]
+  }
+
+  get handles(): readonly ServerHandle[] {
+    return this.#slots.flatMap(({ handle }) => handle ?? [])
+  }
+
+  get statuses(): readonly McpServerStatus[] {
+    return this.#slots.map(statusOf)
+  }
+
+  /**
+   * Has these in the place of those that were named by `replace` before, and of those that are `dynamic` from the beginning. One that is as it
+   * was stays connected. Resolves when each has answered or failed.
+   */
+  replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
+    return this.#inTurn(() => this.#replace(entries))
+  }
+
+  async #replace(entries: readonly McpServerEntry[]): Promise<ServersReplaced> {
+    const wanted = entries.map((entry): McpServerEntry => ({ ...entry, scope: 'dynamic' }))
+    const isKept = ({ entry }: Slot): boolean =>
+      entry.scope === 'dynamic'
+        ? wanted.some((one) => isDeepStrictEqual(one, entry))
+        : !wanted.some(({ name }) => name === entry.name)
+    const gone = this.#slots.filter((slot) => !isKept(slot))
+    this.#slots = this.#slots.filter(isKept)
+    await Promise.all(gone.map(async ({ handle }) => handle?.end()))
+    const present = new Set(this.#slots.map(({ entry }) => entry.name))
+    const added = this.#isOver ? [] : wanted.filter(({ name }) => !present.has(name))
+    for (const entry of added) this.#slots = [...this.#slots, this.#slotOf(entry)]
+    this.#onChange()
+    const isNew = ({ entry }: Slot): boolean => added.some(({ name }) => name === entry.name)
+    await Promise.all(this.#slots.filter(isNew).map(async ({ handle }) => handle?.settled))
+    return {
+      added: added.map(({ name }) => name),
+      removed: gone.map(({ entry }) => entry.name).filter((name) => !wanted.some((one) => one.name === name)),
+      errors: Object.fromEntries(
+        this.#slots
+          .filter(isNew)
+          .map(statusOf)
+          .flatMap(({ name, status, problem }) => {
+            return status === 'connected' ? [] : [[name, problem ?? status]]
+          }),
+      ),
+    }
+  }
+
+  /** Connects anew. @throws Error that says why it is not connected after that, or that there is none of this name */
+  reconnect(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { entry, isOff } = this.#slot(name)
+      if (isOff) throw new Error(`The MCP server ${name} is switched off.`)
+      await this.#anew(entry)
+    })
+  }
+
+  /** Switches a server off, or on again. @throws as `reconnect` does */
+  toggle(name: string, { isOn }: { readonly isOn: boolean }): Promise<void> {
+    return this.#inTurn(async () => {
+      const { entry, isOff = false, handle } = this.#slot(name)
+      if (isOff !== isOn) return
+      if (isOn) return this.#anew(entry)
+      this.#put(name, { entry, isOff: true })
+      await handle?.end()
+      this.#onChange()
+    })
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const made = this.#changes.then(change)
+    this.#changes = made.catch(() => undefined)
+    return made
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.handles.map((handle) => handle.end()))
+  }
+
+  async #anew(entry: McpServerEntry): Promise<void> {
+    const { name } = entry
+    await this.#slot(name).handle?.end()
+    if (this.#isOver) throw new Error('the session is over')
+    const slot = this.#slotOf(entry)
+    this.#put(name, slot)
+    this.#onChange()
+    await slot.handle?.settled
+    const { status, problem } = statusOf(slot)
+    if (status !== 'connected') throw new Error(`The MCP server ${name} is not connected: ${problem ?? status}.`)
+  }
+
+  #slot(name: string): Slot {
+    const slot = this.#slots.find(({ entry }) => entry.name === name)
+    if (slot === undefined) throw new Error(`There is no MCP server ${name}.`)
+    return slot
+  }
+
+  #put(name: string, slot: Slot): void {
+    this.#slots = this.#slots.map((one) => (one.entry.name === name ? slot : one))
+  }
+
+  #slotOf(entry: McpServerEntry): Slot {
+    const { name, server } = entry
+    if ('problem' in server) return { entry, problem: server.problem }
+    const valid = validServerName(name)
+    if (valid === '') return { entry, problem: 'its name has no letter or digit in it' }
+    const other = this.#slots.find(
+      (slot) => slot.handle !== undefined && slot.entry.name !== name && validServerName(slot.entry.name) === valid,
+    )
+    if (other !== undefined) return { entry, problem: `in names of tools it cannot be told from ${other.entry.name}` }
+    return { entry, handle: this.#connect({ ...entry, server }) }
+  }
+}
+
+function statusOf({ entry: { name, scope }, handle, problem, isOff }: Slot): McpServerStatus {
+  const of = { name, ...(scope !== undefined && { scope }) }
+  if (handle === undefined) {
+    const isProblem = problem !== undefined && { problem }
+    return { ...of, status: isOff ? 'disabled' : 'failed', ...isProblem, tools: 0 }
+  }
+  const { offered, info } = handle
+  return {
+    ...of,
+    status: handle.status,
+    ...(handle.problem !== undefined && { problem: handle.problem }),
+    tools: offered.tools.length,
+    ...(info !== undefined && { info }),
+    ...(offered.tools.length > 0 && { offered: offered.tools.map(toolOf) }),
+  }
+}
+
+function toolOf({ name, description, annotations = {} }: ServerTool): OfferedTool {
+  const { readOnlyHint, destructiveHint, openWorldHint } = annotations
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    ...(readOnlyHint !== undefined && { readOnly: readOnlyHint }),
+    ...(destructiveHint !== undefined && { destructive: destructiveHint }),
+    ...(openWorldHint !== undefined && { openWorld: openWorldHint }),
+  }
+}

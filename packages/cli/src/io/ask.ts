@@ -1,0 +1,25 @@
+export interface AskedTerminal {
+  readonly stdin: NodeJS.ReadStream
+  readonly stderr: NodeJS.WritableStream
+}
+
+/** Asks a person for a line; undefined when there is none, as after Ctrl-D and Ctrl-C. */
+export async function askLine(question: string, { stdin, stderr }: AskedTerminal): Promise<string | undefined> {
+  // Nothing would tell of an end that was before.
+  if (stdin.readableEnded) return undefined
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input: stdin, output: stderr })
+  const ended = new Promise<undefined>((resolve) => void lines.once('close', () => resolve(undefined)))
+  // Some versions of Node reject for Ctrl-C, and others never answer.
+  const answered = lines.question(question).catch(() => undefined)
+  try {
+    return (await Promise.race([answered, ended]))?.trim()
+  } finally {
+    lines.close()
+  }
+}
+
+/** Anything but yes is no. */
+export function isYes(answer: string | undefined): boolean {
+  return /^y(?:es)?$/i.test(answer ?? '')
+}

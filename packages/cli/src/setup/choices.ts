@@ -1,0 +1,114 @@
+import type { SettingsValue } from '@halting/agent'
+import { ConfigurationError } from '@halting/core'
+import { modelFromEnvironment, withoutAlias } from '@halting/models'
+import { counted } from '../io/figures.ts'
+import { helperOf } from '../session/models.ts'
+import { checkModelName } from '../session/model-names.ts'
+import type { RunSettings } from '../session/run-settings.ts'
+import { UsageError } from '../usage-error.ts'
+import type { KeyFinding } from './keys.ts'
+import type { LocalFinding } from './local-models.ts'
+import type { AgentFinding } from './other-agents.ts'
+
+/** A model that runs could ask from here on. */
+export interface Choice {
+  readonly model: string
+  readonly because: string
+  /** What the settings have to say for it; nothing where it is asked already. */
+  readonly values: readonly SettingsValue[]
+}
+
+export interface Found {
+  readonly keys: readonly KeyFinding[]
+  readonly local: readonly LocalFinding[]
+  readonly agents: readonly AgentFinding[]
+}
+
+/** The model that a run asks now, and whether it can. */
+export interface Standing {
+  readonly model: string
+  readonly from: string
+  /** Why no run can begin with it. */
+  readonly problem?: string
+}
+
+/** What can be asked, the best first: what is asked now, what other agents ask, a model for each key, those of this machine. */
+export function choicesOf(found: Found, standing: Standing, run: RunSettings): readonly Choice[] {
+  const { keys, local, agents } = found
+  const { settings } = run
+  const now = standing.problem === undefined ? [choice(standing.model, `asked already: ${standing.from}`, [])] : []
+  const ofAgents = agents.flatMap(({ agent, model }) =>
+    model === undefined ? [] : [choice(model, `what ${agent} asks`, valuesFor(model, settings, local))],
+  )
+  const ofKeys = keys.flatMap(({ variable, model }) =>
+    model === undefined ? [] : [choice(model, `with the key in ${variable}`, valuesFor(model, settings, local))],
+  )
+  const here = local.flatMap(({ service, title, probed }) =>
+    probed.kind !== 'answers'
+      ? []
+      : probed.models.map(({ name, contextWindow }) => {
+          const window = contextWindow === undefined ? '' : `, a window of ${counted(contextWindow)} tokens`
+          const model = `${service}/${name}`
+          return choice(model, `${title} on this machine${window}`, valuesFor(model, settings, local))
+        }),
+  )
+  const seen = new Set<string>()
+  return [...now, ...ofAgents, ...ofKeys, ...here].filter(({ model }) => {
+    if (seen.has(model)) return false
+    seen.add(model)
+    return problemOf(model, run, local) === undefined
+  })
+}
+
+function choice(model: string, because: string, values: Choice['values']): Choice {
+  return { model, because, values }
+}
+
+/** The choice of a model that a person named. @throws UsageError for one that cannot be asked */
+export function namedChoice(given: string, { local }: Found, standing: Standing, run: RunSettings): Choice {
+  const model = withoutAlias(given)
+  const problem = problemOf(model, run, local)
+  if (problem !== undefined) throw new UsageError(problem)
+  return choice(
+    model,
+    'as you say',
+    model === standing.model && standing.from !== 'ANTHROPIC_MODEL' ? [] : valuesFor(model, run.settings, local),
+  )
+}
+
+/** Why this model cannot be asked; undefined where it can, as far as one knows without asking. */
+export function problemOf(
+  model: string,
+  { env, settings }: Pick<RunSettings, 'env' | 'settings'>,
+  local: readonly LocalFinding[],
+): string | undefined {
+  try {
+    checkModelName(model, env)
+    modelFromEnvironment(model, env, { anthropic: { credentials: helperOf(settings, env) } })
+  } catch (thrown) {
+    if (thrown instanceof UsageError || thrown instanceof ConfigurationError) return thrown.message
+    throw thrown
+  }
+  const server = serverOf(model, local)
+  // What was not asked, or said nothing without a key, may be there.
+  if (server?.probed.kind !== 'absent' && server?.probed.kind !== 'unfit') return undefined
+  return `${server.title} does not answer at ${server.address}, so that ${model} cannot be asked. Start it, or say where it is with ${server.variable}.`
+}
+
+function serverOf(model: string, local: readonly LocalFinding[]): LocalFinding | undefined {
+  return local.find(({ service }) => model.startsWith(`${service}/`))
+}
+
+/** A model that answers on this machine costs nothing a token, which somebody has to say: without a price there is no budget. */
+function valuesFor(
+  model: string,
+  { modelPrices = [] }: RunSettings['settings'],
+  local: readonly LocalFinding[],
+): readonly SettingsValue[] {
+  const isHere = serverOf(model, local)?.probed.kind === 'answers'
+  const hasPrice = modelPrices.some((prices) => Object.hasOwn(prices, model))
+  return [
+    { path: ['model'], value: model },
+    ...(isHere && !hasPrice ? [{ path: ['modelPrices', model], value: { input: 0, output: 0 } }] : []),
+  ]
+}

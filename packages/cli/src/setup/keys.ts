@@ -1,0 +1,49 @@
+import { defaultModelName, keyVariablesOf } from '@halting/models'
+import type { Program } from '../program.ts'
+
+/** A variable that holds a key. Of its value nothing is told. */
+export interface KeyFinding {
+  readonly variable: string
+  readonly service: string
+  readonly from: 'environment' | 'settings'
+  /** A model of this service that does for a beginning. */
+  readonly model?: string
+  /** Why it serves no model here. */
+  readonly unused?: string
+}
+
+/** Services, and a model of each that does for a beginning; none where no name is sure to last. */
+export const usualModels: Readonly<Record<string, string | undefined>> = {
+  anthropic: defaultModelName,
+  openai: 'gpt-6.1-sol',
+  google: 'google/gemini-pro-latest',
+  xai: 'xai/grok-4.7',
+  deepseek: 'deepseek/deepseek-v4-pro',
+  mistral: 'mistral/devstral-latest',
+  moonshotai: 'moonshotai/kimi-k3.1-pro',
+  groq: 'groq/openai/gpt-oss-120b',
+  openrouter: undefined,
+}
+
+/** Variables in which other programs look for a key, and what serves here in their place. */
+const elsewhere: Readonly<Record<string, readonly [service: string, why: string]>> = {
+  GOOGLE_API_KEY: ['google', 'looked for in GEMINI_API_KEY'],
+  CLAUDE_CODE_OAUTH_TOKEN: ['anthropic', 'the sign-in of another program; a key goes in ANTHROPIC_API_KEY'],
+  AZURE_OPENAI_API_KEY: ['azure', 'openai-compatible/NAME with OPENAI_BASE_URL and OPENAI_API_KEY reaches it'],
+  AWS_BEARER_TOKEN_BEDROCK: ['bedrock', 'not served; a gateway is, with ANTHROPIC_BASE_URL'],
+}
+
+/** Which keys there are, in the environment and in `env` of the settings that count (spec R-SETUP-2). */
+export function keyFindings(env: Program['env'], outer: Program['env']): readonly KeyFinding[] {
+  const isSet = (variable: string, where: Program['env']): boolean => (where[variable]?.trim() ?? '') !== ''
+  const fromOf = (variable: string): KeyFinding['from'] => (isSet(variable, outer) ? 'environment' : 'settings')
+  const used = Object.entries(usualModels).flatMap(([service, model]) =>
+    (keyVariablesOf(model ?? `${service}/any`) ?? [])
+      .filter((variable) => isSet(variable, env))
+      .map((variable) => ({ variable, service, from: fromOf(variable), ...(model !== undefined && { model }) })),
+  )
+  const others = Object.entries(elsewhere)
+    .filter(([variable]) => isSet(variable, env))
+    .map(([variable, [service, unused]]) => ({ variable, service, from: fromOf(variable), unused }))
+  return [...used, ...others]
+}

@@ -1,0 +1,205 @@
+import { existsSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { boundedText, configFolder } from '@halting/agent'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Program } from '../program.ts'
+import type { RunSettings } from '../session/run-settings.ts'
+import { parsedJsonc } from './jsonc.ts'
+import { type TomlTexts, tomlTexts } from './toml-texts.ts'
+
+/** What another agent of this person was told, and what of it serves here. Its keys and sign-ins are not looked at. */
+export interface AgentFinding {
+  readonly agent: string
+  readonly path: string
+  /** The model that it asks, by its name here. */
+  readonly model?: string
+  /** What serves, and what does not and why. */
+  readonly says: readonly string[]
+}
+
+export interface AgentPlaces extends Pick<Program, 'cwd' | 'env'> {
+  readonly home: string
+}
+
+const largestBytes = 1024 * 1024
+
+/** Looks at the settings of other agents; changes nothing of theirs (spec R-SETUP-4). */
+export async function agentFindings(places: AgentPlaces, run: RunSettings): Promise<readonly AgentFinding[]> {
+  const found = await Promise.all([codex(places), gemini(places), opencode(places)])
+  return [...claudeCode(places, run), ...found.flat()]
+}
+
+/** Its files count as they are: this says which, and what of them does not. */
+function claudeCode(places: AgentPlaces, { files }: RunSettings): readonly AgentFinding[] {
+  const folder = configFolder('claude', places)
+  const own = files.filter(({ level, name }) => level === 'user' && name.startsWith(join(folder, '/')))
+  const read = own.map(({ name, served, passedOver }) => ({
+    agent: 'Claude Code',
+    path: name,
+    says: [
+      served.length === 0 ? 'read as it is; nothing in it counts' : `read as it is: ${served.join(', ')}`,
+      ...(passedOver.length === 0 ? [] : [`passed over: ${passedOver.join(', ')}`]),
+    ],
+  }))
+  const written = join(folder, 'CLAUDE.md')
+  return existsSync(written) ? [...read, { agent: 'Claude Code', path: written, says: ['read as instructions'] }] : read
+}
+
+async function codex({ home, env }: AgentPlaces): Promise<readonly AgentFinding[]> {
+  const folder = folderIn(env['CODEX_HOME'], join(home, '.codex'))
+  const path = join(folder, 'config.toml')
+  const instructions = ownInstructions('Codex', join(folder, 'AGENTS.md'))
+  const read = await boundedText(path, largestBytes)
+  if (read.kind === 'absent') return instructions
+  if (read.kind === 'unfit') return [{ agent: 'Codex', path, says: [read.why] }, ...instructions]
+  const toml = tomlTexts(read.text)
+  const { texts } = toml
+  const profile = texts.get('profile')
+  const said = (key: string): string | undefined => texts.get(`profiles.${profile}.${key}`) ?? texts.get(key)
+  const service = said('model_provider') ?? 'openai'
+  const model = said('model')
+  const here = modelHere(model, service)
+  const asked = [...texts.keys()].filter((key) => /^(?:approval_policy|sandbox_mode)$/.test(key))
+  return [
+    {
+      agent: 'Codex',
+      path,
+      ...(here !== undefined && { model: here }),
+      says: [
+        ...modelSaid(model, service, here, ownService(texts, service)),
+        ...(asked.length === 0
+          ? []
+          : [`${asked.join(', ')}: not taken over; halting asks unless rules of yours allow`]),
+        ...serversSaid(namesBelow(toml, 'mcp_servers')),
+      ],
+    },
+    ...instructions,
+  ]
+}
+
+/** Where a service of the person's own making is. */
+function ownService(texts: TomlTexts['texts'], service: string): string | undefined {
+  const baseUrl = texts.get(`model_providers.${service}.base_url`)
+  return baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).origin : undefined
+}
+
+async function gemini({ home }: AgentPlaces): Promise<readonly AgentFinding[]> {
+  const folder = join(home, '.gemini')
+  const instructions = ownInstructions('Gemini CLI', join(folder, 'GEMINI.md'))
+  return [...(await jsonAgent('Gemini CLI', [join(folder, 'settings.json')], geminiModel)), ...instructions]
+}
+
+function geminiModel({ model }: JsonSettings): Named {
+  const name = isJsonObject(model) ? model['name'] : model
+  return { model: typeof name === 'string' ? name : undefined, service: 'google' }
+}
+
+async function opencode({ home, env }: AgentPlaces): Promise<readonly AgentFinding[]> {
+  const folder = join(folderIn(env['XDG_CONFIG_HOME'], join(home, '.config')), 'opencode')
+  const paths = ['opencode.json', 'opencode.jsonc'].map((name) => join(folder, name))
+  return [
+    ...(await jsonAgent('opencode', paths, opencodeModel)),
+    ...ownInstructions('opencode', join(folder, 'AGENTS.md')),
+  ]
+}
+
+function opencodeModel({ model }: JsonSettings): Named {
+  if (typeof model !== 'string') return { model: undefined, service: '' }
+  const slash = model.indexOf('/')
+  return { model: model.slice(slash + 1), service: slash < 0 ? '' : model.slice(0, slash) }
+}
+
+type JsonSettings = Readonly<Record<string, unknown>>
+interface Named {
+  readonly model: string | undefined
+  readonly service: string
+}
+
+async function jsonAgent(
+  agent: string,
+  paths: readonly string[],
+  modelIn: (settings: JsonSettings) => Named,
+): Promise<readonly AgentFinding[]> {
+  const findings: AgentFinding[] = []
+  for (const path of paths) {
+    const read = await boundedText(path, largestBytes)
+    if (read.kind === 'absent') continue
+    const settings = read.kind === 'text' ? parsedJsonc(read.text) : undefined
+    if (!isJsonObject(settings)) {
+      findings.push({ agent, path, says: [read.kind === 'unfit' ? read.why : 'holds no JSON object'] })
+      continue
+    }
+    const { model, service } = modelIn(settings)
+    const here = modelHere(model, service)
+    const servers = isJsonObject(settings['mcpServers']) ? settings['mcpServers'] : settings['mcp']
+    findings.push({
+      agent,
+      path,
+      ...(here !== undefined && { model: here }),
+      says: [...modelSaid(model, service, here), ...serversSaid(isJsonObject(servers) ? Object.keys(servers) : [])],
+    })
+  }
+  return findings
+}
+
+/** Names of services elsewhere, and here. */
+const prefixes: Readonly<Record<string, string>> = {
+  anthropic: 'anthropic',
+  openai: 'openai',
+  google: 'google',
+  gemini: 'google',
+  openrouter: 'openrouter',
+  groq: 'groq',
+  deepseek: 'deepseek',
+  mistral: 'mistral',
+  xai: 'xai',
+  moonshotai: 'moonshotai',
+  ollama: 'ollama',
+  oss: 'ollama',
+  lmstudio: 'lmstudio',
+  vllm: 'vllm',
+  'llama.cpp': 'llamacpp',
+}
+
+function modelHere(model: string | undefined, service: string): string | undefined {
+  const prefix = Object.hasOwn(prefixes, service) ? prefixes[service] : undefined
+  if (model === undefined || prefix === undefined) return undefined
+  return prefix === 'openai' && /^(?:gpt-|o\d)/.test(model) ? model : `${prefix}/${model}`
+}
+
+function modelSaid(
+  model: string | undefined,
+  service: string,
+  here: string | undefined,
+  origin?: string,
+): readonly string[] {
+  if (model === undefined) return ['names no model']
+  if (here !== undefined) return [`asks ${here}`]
+  const where = origin === undefined ? 'its address' : origin
+  return [
+    `asks ${model} of ${service}, which has no name here: openai-compatible/${model} with OPENAI_BASE_URL (${where}) may reach it`,
+  ]
+}
+
+function ownInstructions(agent: string, path: string): readonly AgentFinding[] {
+  if (!existsSync(path)) return []
+  return [{ agent, path, says: [`not read: a line @${path} in ~/.halting/AGENTS.md has it read`] }]
+}
+
+function serversSaid(names: readonly string[]): readonly string[] {
+  if (names.length === 0) return []
+  const shown = names.slice(0, 5).join(', ')
+  return [`servers (MCP) ${shown}${names.length > 5 ? ' …' : ''}: not taken over; halting mcp add does`]
+}
+
+function namesBelow({ tables }: TomlTexts, table: string): readonly string[] {
+  const names = tables.flatMap((name) =>
+    name.startsWith(`${table}.`) ? [name.slice(table.length + 1).split('.')[0] ?? ''] : [],
+  )
+  return [...new Set(names)]
+}
+
+/** An empty or relative variable names no folder of the person's own. */
+function folderIn(variable: string | undefined, usual: string): string {
+  return variable !== undefined && isAbsolute(variable) ? variable : usual
+}

@@ -1,0 +1,97 @@
+import { request } from 'node:http'
+import { isJsonObject } from '@halting/core/adapters'
+
+/** A model as a server on this machine names it. */
+interface ListedModel {
+  readonly name: string
+  /** Tokens that its window has, where the server says so. */
+  readonly contextWindow?: number
+}
+
+/** What stands at an address. */
+export type Probed =
+  | { readonly kind: 'answers'; readonly models: readonly ListedModel[]; readonly left: number }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'wants_key' }
+  /** For a reason of its own, in words. */
+  | { readonly kind: 'not_asked'; readonly says: string }
+  /** Something else than a service of models; in words. */
+  | { readonly kind: 'unfit'; readonly says: string }
+
+const largestBytes = 1024 * 1024
+/** A service with more is no server for one machine. */
+const mostModels = 200
+
+/**
+ * Asks for the list of models, without a key and without following where it leads: whatever listens there may be anything. Never rejects, and
+ * is over after `patienceMs`.
+ */
+export function askForModels(baseUrl: string, patienceMs: number): Promise<Probed> {
+  return new Promise((resolve) => {
+    const end = (probed: Probed): void => {
+      clearTimeout(timer)
+      asked?.destroy()
+      resolve(probed)
+    }
+    const timer = setTimeout(() => end({ kind: 'unfit', says: `no answer within ${patienceMs} ms` }), patienceMs)
+    const asked = begin(`${baseUrl.replace(/\/+$/, '')}/models`, end)
+  })
+}
+
+function begin(url: string, end: (probed: Probed) => void): ReturnType<typeof request> | undefined {
+  try {
+    const asked = request(url, { agent: false, headers: { accept: 'application/json', 'accept-encoding': 'identity' } })
+    asked.on('error', (error) => end(failed(error)))
+    asked.on('response', (answer) => {
+      const { statusCode: status = 0 } = answer
+      if (status === 401 || status === 403) return end({ kind: 'wants_key' })
+      if (status !== 200) return end({ kind: 'unfit', says: `no service of models: it answered ${status}` })
+      const pieces: Buffer[] = []
+      let bytes = 0
+      answer.on('data', (piece: Buffer) => {
+        bytes += piece.length
+        if (bytes > largestBytes) return end({ kind: 'unfit', says: 'its list of models is larger than 1 MB' })
+        pieces.push(piece)
+      })
+      answer.on('error', (error) => end(failed(error)))
+      answer.on('close', () => end({ kind: 'unfit', says: 'it broke off' }))
+      answer.on('end', () => end(modelsIn(Buffer.concat(pieces).toString())))
+    })
+    asked.end()
+    return asked
+  } catch {
+    queueMicrotask(() => end({ kind: 'unfit', says: 'no address that can be asked' }))
+    return undefined
+  }
+}
+
+function failed(error: Error): Probed {
+  const code = 'code' in error ? error.code : undefined
+  return code === 'ECONNREFUSED' ? { kind: 'absent' } : { kind: 'unfit', says: 'it speaks no HTTP, or broke off' }
+}
+
+function modelsIn(body: string): Probed {
+  const list = parsed(body)
+  if (!isJsonObject(list) || !Array.isArray(list['data']))
+    return { kind: 'unfit', says: 'no service of models: it gave no list of them' }
+  const entries: readonly unknown[] = list['data']
+  const models = entries.slice(0, mostModels).flatMap(modelOf)
+  return { kind: 'answers', models, left: entries.length - models.length }
+}
+
+/** Names come from whoever listens there. Those that could be anything else than a name are left out, and so are models that write nothing. */
+function modelOf(entry: unknown): readonly ListedModel[] {
+  if (!isJsonObject(entry)) return []
+  const { id, max_model_len: window } = entry
+  if (typeof id !== 'string' || !/^[\w.:/@+-]{1,200}$/.test(id) || /embed|rerank|whisper/i.test(id)) return []
+  const isWindow = typeof window === 'number' && Number.isSafeInteger(window) && window > 0
+  return [{ name: id, ...(isWindow && { contextWindow: window }) }]
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,145 @@
+import {
+  changeSettingsFile,
+  homeFolder,
+  ownSettingsFile,
+  settingsFileText,
+  settingsTextWith,
+  shownSettingsText,
+} from '@halting/agent'
+import { ConfigurationError } from '@halting/core'
+import { defaultModelName, withoutAlias } from '@halting/models'
+import { type Flags, wantsJson } from '../flags/flags.ts'
+import { askLine, isYes } from '../io/ask.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { modelOf, type RunSettings, settingsFor } from '../session/run-settings.ts'
+import { type Choice, choicesOf, type Found, namedChoice, problemOf, type Standing } from './choices.ts'
+import { keyFindings } from './keys.ts'
+import { localFindings } from './local-models.ts'
+import { agentFindings } from './other-agents.ts'
+import { choicesText, foundText, jsonOf, type Outcome } from './told.ts'
+
+/**
+ * `halting setup`: looks for keys, models on this machine and settings of other agents, and has a model of them asked from here on: it writes the person's own settings,
+ * after showing what changes. Returns 0 when a run can begin, else 1 (spec R-SETUP-5).
+ */
+export async function setup(flags: Flags, program: Program): Promise<number> {
+  const { output, env, cwd } = program
+  // What a project says is not the person's.
+  const run = await settingsFor({ settingSources: ['user'] }, program)
+  const home = homeFolder(env)
+  const place = { cwd, env: run.env, home }
+  const [local, agents] = await Promise.all([localFindings(run.env), agentFindings(place, run)])
+  const found: Found = { keys: keyFindings(run.env, env), local, agents }
+  const standing = standingOf(run, found, env)
+  if (!wantsJson(flags)) output.out(foundText(found, standing, home))
+  const choices =
+    flags.model === undefined ? choicesOf(found, standing, run) : [namedChoice(flags.model, found, standing, run)]
+  const outcome = await change(choices, standing, flags, program)
+  if (wantsJson(flags)) output.out(jsonOf(found, standing, choices, outcome))
+  else output.out(`${outcome.says}\n`)
+  return outcome.isReady ? 0 : 1
+}
+
+/** The model that a run in a folder without settings would ask. */
+function standingOf(run: RunSettings, { local }: Found, outer: Program['env']): Standing {
+  const ofSettings = modelOf(run.settings, run.env)
+  const ofEnvironment = run.env['ANTHROPIC_MODEL']?.trim() || undefined
+  const model = withoutAlias(ofEnvironment ?? ofSettings ?? defaultModelName)
+  const isOuter = (outer['ANTHROPIC_MODEL']?.trim() ?? '') !== ''
+  const variable = isOuter ? 'ANTHROPIC_MODEL' : 'ANTHROPIC_MODEL in the settings'
+  const from = ofEnvironment !== undefined ? variable : ofSettings !== undefined ? 'the settings' : 'the default'
+  const problem = problemOf(model, run, local)
+  return { model, from, ...(problem !== undefined && { problem }) }
+}
+
+/** Shows what would change for one of the choices, and changes it where a person says so. */
+async function change(
+  choices: readonly Choice[],
+  standing: Standing,
+  flags: Flags,
+  program: Program,
+): Promise<Outcome> {
+  const isReady = standing.problem === undefined
+  const [first] = choices
+  if (first === undefined)
+    return {
+      isReady,
+      written: false,
+      says: 'Nothing was found that a run could ask. Set ANTHROPIC_API_KEY, or start a model on this machine; halting models names the variables of other services, halting demo needs none.',
+    }
+  const isAsked = mayAsk(flags, program)
+  const chosen = isAsked ? await chooseOne(choices, program) : first
+  if (chosen === undefined) return { isReady, written: false, says: 'Nothing was chosen, and nothing was written.' }
+  if (chosen.values.length === 0)
+    return {
+      isReady: true,
+      written: false,
+      chosen,
+      says: `A run can begin: it asks ${chosen.model}. Nothing needs to be written.`,
+    }
+  const path = ownSettingsFile({ ...program, home: homeFolder(program.env) })
+  const { text } = await settingsFileText(path)
+  const next = settingsTextWith(text, chosen.values)
+  const diff = await diffOf(path, text, next)
+  const shown: Outcome = { isReady, written: false, chosen, path, diff, says: '' }
+  if (next === text) return { ...shown, isReady: true, says: `${oneLine(path, 300)} says so already.` }
+  if (!wantsJson(flags)) program.output.out(`\n${diff}\n`)
+  if (flags.dryRun === true) return { ...shown, says: 'Nothing was written: --dry-run.' }
+  const isWanted = flags.yes === true || (isAsked && isYes(await askLine('Write this? [y/N] ', terminalOf(program))))
+  if (!isWanted)
+    return {
+      ...shown,
+      says: `Nothing was written.${isAsked ? '' : ' Add --yes to write it, and --model NAME for another model.'}`,
+    }
+  await changeSettingsFile(path, (now) => {
+    if (now !== text)
+      throw new ConfigurationError(
+        `${path} was changed by somebody else meanwhile. Nothing was written; run halting setup again.`,
+      )
+    return next
+  })
+  return { ...shown, isReady: true, written: true, says: afterwards(path, chosen, standing) }
+}
+
+function afterwards(path: string, { model }: Choice, { from }: Standing): string {
+  const written = `Written: ${oneLine(path, 300)}.`
+  return from.startsWith('ANTHROPIC_MODEL')
+    ? `${written} ${from} goes before it: unset that to have ${model} asked.`
+    : `${written} Runs ask ${model} from here on; halting doctor tells whether it answers.`
+}
+
+function mayAsk(flags: Flags, { stdin, output }: Program): boolean {
+  const isAnswered = flags.yes === true || flags.dryRun === true || wantsJson(flags)
+  return !isAnswered && stdin.isTTY && output.isTerminal.stdout && output.isTerminal.stderr
+}
+
+function terminalOf({ stdin }: Program): Parameters<typeof askLine>[1] {
+  return { stdin, stderr: process.stderr }
+}
+
+/** Nothing is the first, a number is its choice, and anything else none. */
+async function chooseOne(choices: readonly Choice[], program: Program): Promise<Choice | undefined> {
+  if (choices.length === 1) return choices[0]
+  program.output.out(choicesText(choices))
+  const answer = await askLine(
+    `Which one is asked? [1-${choices.length}, nothing for 1, q to leave] `,
+    terminalOf(program),
+  )
+  if (answer === undefined) return undefined
+  if (answer === '') return choices[0]
+  const chosen = /^\d{1,4}$/.test(answer) ? choices[Number(answer) - 1] : undefined
+  if (chosen === undefined && !/^q/i.test(answer))
+    program.output.err(told(`there is no choice "${oneLine(answer, 40)}".`))
+  return chosen
+}
+
+/** What changes in the file, without what may be a key. */
+async function diffOf(path: string, before: string, after: string): Promise<string> {
+  const name = oneLine(path, Infinity)
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')
+  return createTwoFilesPatch(name, name, shownSettingsText(before), shownSettingsText(after), undefined, undefined, {
+    context: 3,
+    headerOptions: FILE_HEADERS_ONLY,
+  }).trimEnd()
+}

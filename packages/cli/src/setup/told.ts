@@ -1,0 +1,117 @@
+import { counted, many, oneLine } from '../io/figures.ts'
+import type { Choice, Found, Standing } from './choices.ts'
+import type { LocalFinding } from './local-models.ts'
+
+/** What came of it. */
+export interface Outcome {
+  /** Whether a run can begin, as far as one knows without asking a service. */
+  readonly isReady: boolean
+  readonly written: boolean
+  readonly says: string
+  readonly chosen?: Choice
+  readonly path?: string
+  readonly diff?: string
+}
+
+/** Names of models that are shown of one server. */
+const mostNames = 5
+
+/** Everything that was found, and what of it cannot be used and why. Whatever comes from files and servers stays on its line. */
+export function foundText({ keys, local, agents }: Found, standing: Standing, home: string): string {
+  const short = (path: string): string => (path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path)
+  const keyRows = keys.map(({ variable, service, from, unused }) => [
+    variable,
+    `${service}${from === 'settings' ? ', in the settings' : ''}${unused === undefined ? '' : `: ${unused}`}`,
+  ])
+  const agentRows = agents.flatMap(({ agent, path, says }) =>
+    [short(path), ...says].map((text, index) => [index === 0 ? agent : '', index === 0 ? text : `  ${text}`]),
+  )
+  return [
+    ...part('Keys', keyRows, 'none in the environment'),
+    ...part('Models on this machine', local.map(localRow), ''),
+    ...part('Other agents', agentRows, 'no settings of Claude Code, Codex, Gemini CLI or opencode'),
+    `A run asks ${oneLine(standing.model, 200)} now (${standing.from})${standing.problem === undefined ? '.' : `, and cannot: ${oneLine(standing.problem, Infinity)}`}`,
+    '',
+  ].join('\n')
+}
+
+function part(title: string, rows: readonly (readonly string[])[], none: string): readonly string[] {
+  if (rows.length === 0) return [title, `  ${none}`, '']
+  const width = Math.max(...rows.map(([name = '']) => name.length))
+  return [title, ...rows.map(([name = '', text = '']) => `  ${name.padEnd(width)}  ${oneLine(text, Infinity)}`), '']
+}
+
+function localRow({ title, address, probed, variable }: LocalFinding): readonly string[] {
+  const where = `${title} (${oneLine(address, 100)})`
+  switch (probed.kind) {
+    case 'absent':
+      return [where, `nothing answers; ${variable} says where it is, if elsewhere`]
+    case 'wants_key':
+      return [where, 'answers, and wants a key before it names its models']
+    case 'not_asked':
+      return [where, `not asked: ${probed.says}`]
+    case 'unfit':
+      return [where, probed.says]
+    case 'answers': {
+      const names = probed.models
+        .slice(0, mostNames)
+        .map(({ name, contextWindow }) =>
+          contextWindow === undefined ? name : `${name} (${counted(contextWindow)} tokens)`,
+        )
+      const more = probed.models.length > mostNames ? ' …' : ''
+      const left =
+        probed.left === 0 ? '' : `; ${probed.left} left out: no names that can be asked for, or no models that write`
+      return [
+        where,
+        `${many(probed.models.length, 'model')}${names.length === 0 ? '' : `: ${names.join(', ')}`}${more}${left}`,
+      ]
+    }
+  }
+}
+
+/** The choices, numbered. */
+export function choicesText(choices: readonly Choice[]): string {
+  const shown = choices.slice(0, 30)
+  const width = Math.max(...shown.map(({ model }) => model.length))
+  const left = choices.length - shown.length
+  return `\n${shown.map(({ model, because }, index) => `  ${String(index + 1).padStart(2)}  ${model.padEnd(width)}  ${because}\n`).join('')}${left === 0 ? '' : `  and ${left} more: --model NAME takes any\n`}`
+}
+
+/** The same for programs: one line. */
+export function jsonOf(
+  found: Found,
+  standing: Standing,
+  choices: readonly Choice[],
+  { isReady, written, says, chosen, path, diff }: Outcome,
+): string {
+  const told = {
+    keys: found.keys.map(({ variable, service, from, unused }) => ({
+      variable,
+      service,
+      from,
+      unused: unused ?? null,
+    })),
+    local: found.local.map(({ service, address, probed }) => ({
+      service,
+      address,
+      state: probed.kind,
+      models: probed.kind === 'answers' ? probed.models : [],
+      says: 'says' in probed ? probed.says : null,
+    })),
+    agents: found.agents.map(({ agent, path: file, model, says: lines }) => ({
+      agent,
+      path: file,
+      model: model ?? null,
+      says: lines,
+    })),
+    now: { model: standing.model, from: standing.from, problem: standing.problem ?? null },
+    choices: choices.map(({ model, because }) => ({ model, because })),
+    chosen: chosen?.model ?? null,
+    path: path ?? null,
+    diff: diff ?? null,
+    written,
+    canBegin: isReady,
+    says,
+  }
+  return `${JSON.stringify(told)}\n`
+}

@@ -1,0 +1,94 @@
+import type { LoopEvent, TerminalReason } from '@halting/core'
+import { stopwatch } from '../../io/figures.ts'
+import type { Style } from '../../io/style.ts'
+import { dollars } from './dollars.ts'
+import { oneLineOf } from './lines.ts'
+import { toolTitle } from './tool-title.ts'
+
+/** Subagents that work, one line each (spec R-TERM-22). */
+export interface Agents {
+  hear(event: AgentEvent): void
+  /** Of those that work now. */
+  lines(width: number, style: Style): readonly string[]
+  /** How one that worked in the background ended; undefined where it goes on, or is not known. */
+  ended(event: AgentEvent): EndedAgent | undefined
+}
+
+export type AgentEvent = Extract<LoopEvent, { readonly type: 'agent' }>
+
+interface EndedAgent {
+  readonly name: string
+  readonly reason: TerminalReason
+  readonly message: string
+}
+
+interface Agent {
+  readonly name: string
+  readonly depth: number
+  readonly since: number
+  turn: number
+  usd: number
+  /** What it does now. */
+  readonly calls: Map<string, string>
+  retry: string
+}
+
+export function followAgents(now: () => number, cwd: string): Agents {
+  const agents = new Map<string, Agent>()
+  const agentOf = ({ agentType, description = '' }: AgentEvent, key: string, depth: number): Agent => {
+    const known = agents.get(key)
+    if (known !== undefined) return known
+    const name = description === '' ? agentType : `${agentType}: ${description}`
+    const made = { name, depth, since: now(), turn: 0, usd: 0, calls: new Map<string, string>(), retry: '' }
+    agents.set(key, made)
+    return made
+  }
+  const hear = (told: AgentEvent, path: string, depth: number): void => {
+    const key = `${path}/${told.callId}`
+    const agent = agentOf(told, key, depth)
+    const { event } = told
+    agent.retry = event.type === 'retry' ? `retry ${event.attempt}/${event.maxRetries}` : agent.retry
+    switch (event.type) {
+      case 'agent':
+        return hear(event, key, depth + 1)
+      case 'turn_start':
+        agent.turn = event.turn
+        return
+      case 'model_end':
+        agent.usd += event.costUsd
+        agent.retry = ''
+        return
+      case 'tool_start': {
+        const { name, about } = toolTitle(event.name, event.input, cwd)
+        agent.calls.set(event.callId, `${name} ${about}`.trimEnd())
+        return
+      }
+      case 'tool_end':
+        agent.calls.delete(event.callId)
+        return
+      case 'run_end':
+        agents.delete(key)
+        return
+      default:
+    }
+  }
+  return {
+    hear: (event) => hear(event, '', 0),
+    lines: (width, style) =>
+      [...agents.values()].map(({ name, depth, since, turn, usd, calls, retry }) => {
+        const doing = retry !== '' ? retry : ([...calls.values()].at(-1) ?? 'thinking')
+        const figures = [
+          ...(turn > 0 ? [`turn ${turn}`] : []),
+          ...(usd > 0 ? [dollars(usd)] : []),
+          stopwatch(now() - since),
+        ]
+        const text = `${'  '.repeat(depth)}  ◦ ${figures.join(' · ')} · ${name} · ${doing}`
+        return style.dim(`  ${oneLineOf(text, width - 2)}`)
+      }),
+    ended({ agentType, description = '', inBackground, event }) {
+      if (inBackground !== true || event.type !== 'run_end') return undefined
+      const { reason, signal } = event.terminal
+      return { name: description === '' ? agentType : `${agentType}: ${description}`, reason, message: signal.message }
+    },
+  }
+}

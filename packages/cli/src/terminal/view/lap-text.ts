@@ -1,0 +1,26 @@
+import type { Transition } from '@halting/core'
+
+/** Why the loop went round again; undefined for a plain next turn, of which there is nothing to tell. */
+const lapTexts: { readonly [transition in Transition]: string | undefined } = {
+  next_turn: undefined,
+  user_input: undefined,
+  continuation_requested: 'a hook had it go on',
+  stop_hook_blocking: 'stop hook sent it back',
+  token_budget_continuation: 'going on, for the token target',
+  structured_output_retry: 'the answer does not fit the schema',
+  pause_turn: 'the service paused, going on',
+  max_output_tokens_recovery: 'resuming a cut reply',
+  max_output_tokens_escalate: 'asking again with more room for the reply',
+  model_fallback: 'going on with the fallback model',
+  media_recovery: 'asking again without images',
+  reactive_compact_retry: 'compacted, asking again',
+  collapse_drain_retry: 'summaries put in, asking again',
+  no_progress_nudge: 'told that it makes no progress',
+  wrap_up: 'asking for a last answer',
+}
+
+/** What a lap is, in words; undefined for a next turn. A name that is not known stays as it is. */
+export function lapText(transition: string): string | undefined {
+  // True: it is one of its keys.
+  return Object.hasOwn(lapTexts, transition) ? lapTexts[transition as Transition] : transition.replaceAll('_', ' ')
+}

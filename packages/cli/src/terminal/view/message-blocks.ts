@@ -1,0 +1,71 @@
+import type { LoopEvent, MessageContent } from '@halting/core'
+import { many } from '../../io/figures.ts'
+import { roomNews } from '../../headless/room.ts'
+import type { Style } from '../../io/style.ts'
+import type { Block } from '../screen/screen-port.ts'
+import { blockOf, foldedLines, hanging, headOfLines } from './lines.ts'
+import { textOf } from './tool-outcome.ts'
+
+const mostPromptLines = 30
+
+/** What the person said. `tag` says how it came in, where it was in the middle of a run. */
+export function promptBlock(content: MessageContent, style: Style, tag = ''): Block {
+  const text = textOf(content)
+  return blockOf((width) => {
+    const lines = headOfLines(foldedLines(text, width - 2), mostPromptLines, width - 2)
+    const shown = lines.map((line, index) => (index === 0 ? `${style.bold('>')} ${line}` : `  ${line}`.trimEnd()))
+    const last = tag === '' ? [] : hanging('  ', tag, width).map(style.dim)
+    // It begins something new.
+    return ['', ...shown, ...last]
+  })
+}
+
+const mostThinkingLines = 2
+
+/** What the model thought, short. */
+export function thinkingBlock(text: string, style: Style): Block {
+  return blockOf((width) =>
+    headOfLines(foldedLines(text.trim().replaceAll(/\n\s*\n/g, '\n'), width - 2), mostThinkingLines + 1, width - 2).map(
+      (line, index) => style.dim((index === 0 ? '✻ ' : '  ') + line),
+    ),
+  )
+}
+
+/** Something that a person should know. */
+export function noticeBlock(text: string, style: Style): Block {
+  return blockOf((width) => hanging('! ', text, width).map(style.yellow))
+}
+
+/** Something that happened, of no weight. */
+export function dimBlock(mark: string, text: string, style: Style): Block {
+  return blockOf((width) => hanging(mark, text, width).map(style.dim))
+}
+
+/** What failed. */
+export function errorBlock(text: string, style: Style): Block {
+  return blockOf((width) => hanging('✗ ', text, width).map(style.red))
+}
+
+const mostHookLines = 8
+
+/** What a hook, or the loop, said to the model. */
+export function toldBlock(who: string, content: MessageContent, style: Style): Block {
+  return blockOf((width) =>
+    headOfLines(foldedLines(`${who}: ${textOf(content).trim()}`, width - 2), mostHookLines, width - 2).map(
+      (line, index) => style.dim((index === 0 ? '· ' : '  ') + line),
+    ),
+  )
+}
+
+/** What was done about a window that fills up; undefined for other events. */
+export function roomBlock(event: LoopEvent, style: Style): Block | undefined {
+  const news = roomNews(event)
+  if (news === undefined) return undefined
+  return news.kind === 'not compacted' ? noticeBlock(news.text, style) : dimBlock('↻ ', news.text, style)
+}
+
+/** Signals in spite of which a hook had the run go on. */
+export function overriddenText({ by, signals }: Extract<LoopEvent, { readonly type: 'signals_overridden' }>): string {
+  const named = signals.map((signal) => (signal.message === '' ? signal.reason : signal.message)).join('; ')
+  return `${by} had it go on in spite of ${many(signals.length, 'stop')}: ${named}`
+}

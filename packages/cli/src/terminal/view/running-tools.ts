@@ -1,0 +1,66 @@
+import type { LoopEvent } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { stopwatch } from '../../io/figures.ts'
+import type { Style } from '../../io/style.ts'
+import { foldedLines } from './lines.ts'
+import { headLines } from './tool-block.ts'
+import { toolTitle, type ToolTitle } from './tool-title.ts'
+
+/** Calls of the main loop that run now, with what they wrote last (spec R-TERM-22). */
+export interface RunningTools {
+  hear(event: LoopEvent): void
+  lines(width: number, style: Style): readonly string[]
+}
+
+interface Running {
+  readonly title: ToolTitle
+  readonly since: number
+  tail: string
+}
+
+const mostShown = 4
+const mostTail = 3
+
+export function followTools(now: () => number, cwd: string): RunningTools {
+  const running = new Map<string, Running>()
+  return {
+    hear(event) {
+      switch (event.type) {
+        case 'tool_start':
+          running.set(event.callId, { title: toolTitle(event.name, event.input, cwd), since: now(), tail: '' })
+          return
+        case 'tool_update': {
+          const call = running.get(event.callId)
+          if (call !== undefined && isJsonObject(event.data) && typeof event.data['tail'] === 'string')
+            call.tail = event.data['tail']
+          return
+        }
+        case 'tool_end':
+          running.delete(event.callId)
+          return
+        case 'run_end':
+          running.clear()
+          return
+        default:
+      }
+    },
+    lines(width, style) {
+      const calls = [...running.values()]
+      const shown = calls
+        .slice(0, mostShown)
+        .flatMap(({ title, since, tail }) => [
+          ...headLines(title, stopwatch(now() - since), style.dim('⏺'), width, style),
+          ...tailLines(tail, width).map(style.dim),
+        ])
+      const more = calls.length - mostShown
+      return more > 0 ? [...shown, style.dim(`  and ${more} more`)] : shown
+    },
+  }
+}
+
+function tailLines(tail: string, width: number): readonly string[] {
+  if (tail.trim() === '') return []
+  return foldedLines(tail.trimEnd(), width - 2)
+    .slice(-mostTail)
+    .map((line) => `  ${line}`)
+}

@@ -1,0 +1,43 @@
+import type { SessionSnapshot } from '@halting/agent/session'
+import { columnsOf } from '../../io/columns.ts'
+import type { Style } from '../../io/style.ts'
+import type { Component } from '../screen/screen-port.ts'
+import { oneLineOf } from './lines.ts'
+
+export interface StatusInput {
+  readonly snapshot: Pick<SessionSnapshot, 'status' | 'permissionMode' | 'model' | 'tasks'>
+  /** `main*`; '' where there is no repository. */
+  readonly branch: string
+  /** What the keys do now, the most needed first: `Esc stops`. */
+  readonly keys: readonly string[]
+}
+
+/** A map: a mode may have any name. */
+const modeNames: ReadonlyMap<string, string> = new Map([
+  ['default', 'asks'],
+  ['acceptEdits', 'accept edits'],
+  ['plan', 'plan mode'],
+  ['dontAsk', 'asks nothing'],
+  ['bypassPermissions', 'bypass permissions'],
+])
+
+/** `accept edits · sonnet-5.5 · main* · Esc stops · Enter steers`: mode first, keys go where there is no room (spec R-TERM-23). */
+export function statusBar(input: () => StatusInput, style: Style): Component {
+  return {
+    render(width) {
+      const { snapshot, branch, keys } = input()
+      const running = snapshot.tasks.filter(({ status }) => status === 'running').length
+      const parts = [
+        modeNames.get(snapshot.permissionMode) ?? snapshot.permissionMode,
+        snapshot.model,
+        ...(branch === '' ? [] : [branch]),
+        ...(running === 0 ? [] : [`${running} in the background`]),
+        ...keys,
+      ].map((part) => oneLineOf(part, 60))
+      const fitting = parts.filter((_part, index) => columnsOf(parts.slice(0, index + 1).join(' · ')) < width)
+      const shown = fitting.length === 0 ? oneLineOf(parts[0] ?? '', width - 1) : fitting.join(' · ')
+      const isOpen = snapshot.permissionMode === 'bypassPermissions'
+      return [` ${isOpen ? style.red(shown) : style.dim(shown)}`]
+    },
+  }
+}

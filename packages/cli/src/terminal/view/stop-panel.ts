@@ -1,0 +1,119 @@
+import type { NextStop, SessionSnapshot } from '@halting/agent/session'
+import { columnsOf } from '../../io/columns.ts'
+import { counted, many, oneLine, rounded, stopwatch } from '../../io/figures.ts'
+import type { Style } from '../../io/style.ts'
+import type { Component } from '../screen/screen-port.ts'
+import { dollars } from './dollars.ts'
+import { lapText } from './lap-text.ts'
+
+export type PanelSnapshot = Pick<SessionSnapshot, 'activity' | 'figures' | 'limits' | 'nextStop' | 'status'>
+
+/**
+ * One line: what the run has used and may use, and what would stop it next (spec R-TERM-23). `now`: the clock of the session, by which a retry says
+ * when it comes. Parts go from the right where there is no room, the next stop last of all.
+ */
+export function stopPanel(snapshot: () => PanelSnapshot, style: Style, now: () => number): Component {
+  return {
+    render(width) {
+      const { activity, figures, limits, nextStop } = snapshot()
+      const doing = activityText(activity, now())
+      const stop = nextStopText(nextStop)
+      const parts = [
+        turnsText(figures, limits),
+        dollarsText(figures, limits),
+        contextText(figures),
+        timeText(figures, limits),
+        tokensText(figures, limits),
+      ]
+      const text = laidOut(
+        doing,
+        parts.filter((part) => part !== ''),
+        stop,
+        width - 1,
+      )
+      if (text === '') return []
+      // What is coloured takes no columns: the parts are laid out before.
+      const shown =
+        doing !== '' && text.startsWith(doing)
+          ? style.yellow(doing) + style.dim(text.slice(doing.length))
+          : style.dim(text)
+      return [` ${shown}`]
+    },
+  }
+}
+
+const separator = ' · '
+
+/** What goes on, as many of the figures as there is room for, and the next stop. */
+function laidOut(doing: string, parts: readonly string[], stop: string, width: number): string {
+  const ends = [doing, stop].filter((part) => part !== '')
+  for (let kept = parts.length; kept >= 0; kept -= 1) {
+    const text = [doing, ...parts.slice(0, kept), stop].filter((part) => part !== '').join(separator)
+    if (columnsOf(text) <= width) return text
+  }
+  const both = ends.join(separator)
+  return columnsOf(both) <= width ? both : oneLine(stop === '' ? doing : stop, width)
+}
+
+/** What a run does that is no plain turn: which recovery it is, and how often that may still happen. */
+function activityText(activity: PanelSnapshot['activity'], now: number): string {
+  switch (activity.type) {
+    case 'retry': {
+      const { attempt, maxRetries, untilMs, error } = activity
+      const left = Math.ceil((untilMs - now) / 1_000)
+      return `retry ${attempt}/${maxRetries} ${left > 0 ? `in ${left} s` : 'now'} (${oneLine(error, 40)})`
+    }
+    case 'recovery': {
+      const { transition, used, left } = activity
+      const text = lapText(transition)
+      return text === undefined ? '' : `${text}, ${used} of ${used + left}`
+    }
+    case 'compacting':
+      return `compacting, ${rounded(activity.tokens)} tokens`
+    case 'question':
+      return 'waiting for you'
+    case 'idle':
+    case 'asking':
+    case 'tools':
+      return ''
+  }
+}
+
+type Figures = PanelSnapshot['figures']
+type Limits = PanelSnapshot['limits']
+
+function turnsText({ turns }: Figures, { maxTurns }: Limits): string {
+  return maxTurns === null ? many(turns, 'turn') : `turn ${turns}/${maxTurns}`
+}
+
+/** `$0.31 of $1.00 (+$0.05 reserved)`. */
+function dollarsText({ settledUsd, reservedUsd, sessionUsd }: Figures, { maxBudgetUsd }: Limits): string {
+  const reserved = reservedUsd > 0 ? ` (+${dollars(reservedUsd)} reserved)` : ''
+  if (maxBudgetUsd !== null) return `${dollars(sessionUsd)} of ${dollars(maxBudgetUsd)}${reserved}`
+  return settledUsd > 0 || reservedUsd > 0 ? `${dollars(settledUsd)}${reserved}` : ''
+}
+
+function contextText({ contextTokens, contextWindow, compactsAt }: Figures): string {
+  if (contextWindow === null || contextWindow === 0 || contextTokens === 0) return ''
+  const percent = (tokens: number): number => Math.round((tokens / contextWindow) * 100)
+  const compacts = compactsAt === null ? '' : ` (compacts at ${percent(compactsAt)})`
+  return `ctx ${percent(contextTokens)} %${compacts}`
+}
+
+function timeText({ usedMs }: Figures, { maxDurationMs }: Limits): string {
+  return maxDurationMs === null ? stopwatch(usedMs) : `${stopwatch(usedMs)} of ${stopwatch(maxDurationMs)}`
+}
+
+function tokensText({ settledTokens, reservedTokens }: Figures, { maxTotalTokens }: Limits): string {
+  const reserved = reservedTokens > 0 ? ` (+${rounded(reservedTokens)})` : ''
+  if (maxTotalTokens !== null) return `${rounded(settledTokens)} of ${rounded(maxTotalTokens)} tokens${reserved}`
+  return settledTokens > 0 ? `${rounded(settledTokens)} tokens` : ''
+}
+
+/** `next stop: max_budget_usd in ~14 turns`; without limits the turns alone. */
+export function nextStopText(nextStop: NextStop | null): string {
+  if (nextStop === null) return 'next stop: none'
+  const { reason, turns, isEstimate } = nextStop
+  const count = `${isEstimate ? '~' : ''}${counted(turns)} turn${turns === 1 ? '' : 's'}`
+  return reason === 'max_turns' ? `next stop: ${count}` : `next stop: ${reason} in ${count}`
+}

@@ -1,0 +1,318 @@
+import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
+import { isToolResult, isToolUse, messageOf, type ModelUpdate, type Ranking } from '@halting/core/adapters'
+import type { SessionEvent } from '@halting/agent/session'
+import { followChanges } from '../../headless/file-changes.ts'
+import { elapsed } from '../../io/figures.ts'
+import type { Style } from '../../io/style.ts'
+import type { Block, Component } from '../screen/screen-port.ts'
+import { followAgents } from './agents.ts'
+import {
+  dimBlock,
+  errorBlock,
+  noticeBlock,
+  overriddenText,
+  promptBlock,
+  roomBlock,
+  thinkingBlock,
+  toldBlock,
+} from './message-blocks.ts'
+import { lapText } from './lap-text.ts'
+import { followTools } from './running-tools.ts'
+import { todosOf, type TodoItem } from './todos.ts'
+import { toolBlock } from './tool-block.ts'
+import { toolTitle } from './tool-title.ts'
+
+/** What the model writes, as it comes: finished blocks to print, and what is not finished. */
+export interface MarkdownStream {
+  append(text: string): readonly Block[]
+  finish(): readonly Block[]
+  readonly tail: Component
+}
+
+export interface StreamViewOptions {
+  readonly style: Style
+  /** Paths below it are shown from there. */
+  readonly cwd: string
+  /** One for each text of the model. */
+  readonly markdown: () => MarkdownStream
+  /** Milliseconds, for how long something takes. */
+  readonly now?: () => number
+}
+
+/**
+ * What a session tells, as blocks to print once, in order, and what stands below while it is not finished (spec R-TERM-20 to R-TERM-23).
+ * It draws nothing and keeps nothing that the session has.
+ */
+export interface StreamView {
+  see(event: SessionEvent): readonly Block[]
+  /** The tail of what the model writes, calls and agents that work. */
+  readonly live: Component
+  /** The list of things to do, as it was written last. */
+  readonly todos: readonly TodoItem[]
+  /** Files that the run changed: `2 files changed +12 −3`; '' for none. */
+  readonly changes: string
+  /** The ranking after the last lap; undefined before the first. */
+  readonly ranking: Ranking | undefined
+}
+
+interface Call {
+  readonly name: string
+  readonly input: unknown
+  status?: ToolStatus
+  durationMs?: number
+}
+
+type Entry<Kind extends TranscriptEntry['kind']> = Extract<TranscriptEntry, { readonly kind: Kind }>
+
+export function createStreamView({
+  style,
+  cwd,
+  markdown,
+  now = () => performance.now(),
+}: StreamViewOptions): StreamView {
+  const calls = new Map<string, Call>()
+  // An event that is not live comes again where a run is resumed.
+  const seen = new Set<string>()
+  const tools = followTools(now, cwd)
+  const agents = followAgents(now, cwd)
+  let changes = followChanges()
+  let todos: readonly TodoItem[] = []
+  let ranking: Ranking | undefined
+  let turn = 0
+  let writing: MarkdownStream | undefined
+  let thinking = ''
+  let thinkingSince: number | undefined
+  let retryTold = ''
+  /** The reply that is coming was told as it came. */
+  let isStreamed = false
+
+  const endThinking = (): readonly Block[] => {
+    const text = thinking.trim()
+    thinking = ''
+    thinkingSince = undefined
+    return text === '' ? [] : [thinkingBlock(text, style)]
+  }
+  const write = (text: string): readonly Block[] => {
+    const before = endThinking()
+    writing ??= markdown()
+    return [...before, ...writing.append(text)]
+  }
+  const endWriting = (): readonly Block[] => {
+    const rest = [...endThinking(), ...(writing?.finish() ?? [])]
+    writing = undefined
+    return rest
+  }
+
+  const hearUpdate = (update: ModelUpdate): readonly Block[] => {
+    switch (update.type) {
+      case 'text_delta':
+        isStreamed = true
+        return write(update.text)
+      case 'thinking_delta': {
+        isStreamed = true
+        const before = writing === undefined ? [] : endWriting()
+        thinkingSince ??= now()
+        thinking += update.text
+        return before
+      }
+      case 'block':
+        // The next text is one of its own.
+        return update.block.type === 'text' ? endWriting() : []
+      default:
+        return []
+    }
+  }
+
+  const seeReply = ({ message, error, aborted }: Entry<'assistant'>): readonly Block[] => {
+    for (const block of message.content)
+      if (isToolUse(block)) calls.set(block.id, { ...calls.get(block.id), name: block.name, input: block.input })
+    if (error !== undefined) return [...endWriting(), errorBlock(textsOf(message.content), style)]
+    const told = isStreamed ? [] : message.content.flatMap((block) => [...said(block), ...endWriting()])
+    isStreamed = false
+    const cut = aborted === true ? [dimBlock('  ', '(cut off here)', style)] : []
+    return [...endWriting(), ...told, ...cut]
+  }
+  const said = (block: ContentBlock): readonly Block[] => {
+    if (block.type === 'text' && typeof block.text === 'string') return write(block.text)
+    if (block.type === 'thinking' && typeof block.thinking === 'string') thinking = block.thinking
+    return []
+  }
+
+  const seeResults = ({ message, details = {} }: Entry<'user'>): readonly Block[] => {
+    const blocks = typeof message.content === 'string' ? [] : message.content.filter(isToolResult)
+    return blocks.map((block) => {
+      const call = calls.get(block.tool_use_id) ?? { name: 'call', input: {} }
+      const result = details[block.tool_use_id]
+      const { name, input, durationMs, status = block.is_error === true ? 'failed' : 'done' } = call
+      calls.delete(block.tool_use_id)
+      todos = (name === 'TodoWrite' && status === 'done' ? todosOf(result) : undefined) ?? todos
+      if (result !== undefined) changes.add(result)
+      const title = toolTitle(name, input, cwd)
+      return toolBlock({ tool: name, title, status, content: block.content, details: result, durationMs }, style)
+    })
+  }
+
+  const seeUser = (entry: Entry<'user'>): readonly Block[] => {
+    const { content } = entry.message
+    switch (entry.origin) {
+      case 'prompt':
+        return [promptBlock(content, style)]
+      case 'steer':
+        return [promptBlock(content, style, `taken at turn ${turn + 1}`)]
+      case 'follow_up':
+        return [promptBlock(content, style, `taken at turn ${turn + 1}, where the run would have ended`)]
+      case 'tool_results':
+        return seeResults(entry)
+      case 'hook':
+        return [toldBlock('hook', content, style)]
+      case 'loop':
+        return [toldBlock('told to the model', content, style)]
+      case 'interruption':
+        // The ending tells it.
+        return []
+    }
+  }
+
+  const seeEntry = (entry: TranscriptEntry): readonly Block[] => {
+    if (seen.has(entry.id)) return []
+    seen.add(entry.id)
+    switch (entry.kind) {
+      case 'assistant':
+        return seeReply(entry)
+      case 'user':
+        return [...endWriting(), ...seeUser(entry), ...taskBlocks(entry.tasks, style)]
+      case 'attachment': {
+        const { attachment, tasks } = entry
+        const text = attachment.type === 'max_turns_reached' ? undefined : attachment.message
+        return [...(text === undefined ? [] : [noticeBlock(text, style)]), ...taskBlocks(tasks, style)]
+      }
+      case 'media_removed':
+        return [noticeBlock(entry.note, style)]
+      default:
+        return []
+    }
+  }
+
+  const hear = (event: LoopEvent): readonly Block[] => {
+    tools.hear(event)
+    const room = event.type === 'message' && seen.has(event.entry.id) ? undefined : roomBlock(event, style)
+    const before = room === undefined ? [] : [...endWriting(), room]
+    switch (event.type) {
+      case 'turn_start':
+        turn = event.turn
+        return before
+      case 'model_start':
+        isStreamed = false
+        return before
+      case 'model_update':
+        return hearUpdate(event.update)
+      case 'message':
+        retryTold = ''
+        return [...before, ...seeEntry(event.entry)]
+      case 'tool_start':
+        calls.set(event.callId, { ...calls.get(event.callId), name: event.name, input: event.input })
+        return []
+      case 'tool_end': {
+        const call = calls.get(event.callId)
+        if (call !== undefined) [call.status, call.durationMs] = [event.status, event.durationMs]
+        return []
+      }
+      case 'retry': {
+        const { message } = event.error
+        const told = message === retryTold ? [] : [noticeBlock(`${message} (${retryText(event)})`, style)]
+        retryTold = message
+        return [...endWriting(), ...told]
+      }
+      case 'notice':
+        return [...before, noticeBlock(event.message, style)]
+      case 'background':
+        return event.error === null ? [] : [noticeBlock(`${event.name} failed: ${event.error}`, style)]
+      case 'signals_overridden':
+        return [dimBlock('↻ ', overriddenText(event), style)]
+      case 'lap':
+        ranking = event.after
+        return lapBlocks(event, style)
+      case 'agent': {
+        agents.hear(event)
+        const ended = agents.ended(event)
+        if (ended === undefined) return []
+        const why = ended.message === '' ? '' : `: ${ended.message}`
+        return [dimBlock('⏺ ', `Agent ${ended.name} ended, ${ended.reason}${why}`, style)]
+      }
+      default:
+        return before
+    }
+  }
+
+  return {
+    see(event) {
+      switch (event.type) {
+        case 'run_start':
+          changes = followChanges()
+          retryTold = ''
+          return []
+        case 'loop':
+          return hear(event.event)
+        case 'note':
+          return [noticeBlock(event.text, style)]
+        case 'failed':
+          return [...endWriting(), errorBlock(messageOf(event.error), style)]
+        case 'run_end':
+          return endWriting()
+        default:
+          return []
+      }
+    },
+    live: {
+      render: (width) => [
+        ...(thinkingSince === undefined
+          ? []
+          : [style.dim(`✻ thinking · ${elapsed(now() - thinkingSince)}`.slice(0, width))]),
+        ...(writing?.tail.render(width) ?? []),
+        ...tools.lines(width, style),
+        ...agents.lines(width, style),
+      ],
+    },
+    get todos() {
+      return todos
+    },
+    get changes() {
+      return changes.summary
+    },
+    get ranking() {
+      return ranking
+    },
+  }
+}
+
+function textsOf(content: readonly ContentBlock[]): string {
+  return content
+    .flatMap((block) => (block.type === 'text' && typeof block.text === 'string' ? [block.text] : []))
+    .join('\n')
+}
+
+function retryText({ attempt, maxRetries, delayMs }: Extract<LoopEvent, { readonly type: 'retry' }>): string {
+  return `trying again ${delayMs > 0 ? `in ${elapsed(delayMs)}` : 'at once'}, ${attempt} of ${maxRetries}`
+}
+
+function lapBlocks({ transition, left }: Extract<LoopEvent, { readonly type: 'lap' }>, style: Style): readonly Block[] {
+  const text = lapText(transition)
+  if (text === undefined) return []
+  const more = left[transition]
+  return [dimBlock('↻ ', more === null ? text : `${text} (${more} left)`, style)]
+}
+
+function taskBlocks(tasks: Entry<'user'>['tasks'] = [], style: Style): readonly Block[] {
+  return tasks.flatMap((task) => {
+    switch (task.type) {
+      case 'started':
+        return []
+      case 'ended':
+        return [dimBlock('⏺ ', task.summary, style)]
+      case 'left':
+        return [dimBlock('⏺ ', `${leftWords[task.how]}: ${task.description}`, style)]
+    }
+  })
+}
+
+const leftWords = { stopped: 'Stopped with the run', kept: 'Still running', ended: 'Ended' } as const

@@ -1,0 +1,69 @@
+import { isJsonObject } from '@halting/core/adapters'
+import { relative } from 'node:path'
+import { inputSummary } from '../../headless/summaries.ts'
+
+/** What a call is, as its line begins: the name of the tool for people, and what the call is about. */
+export interface ToolTitle {
+  readonly name: string
+  readonly about: string
+}
+
+/** `cwd`: paths below it are shown from there. */
+export function toolTitle(tool: string, input: unknown, cwd: string): ToolTitle {
+  const fields = isJsonObject(input) ? input : {}
+  const text = (name: string): string | undefined => {
+    const value = fields[name]
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const path = (name: string): string => shownPath(text(name) ?? '', cwd)
+  switch (tool) {
+    case 'Read':
+      return { name: tool, about: path('file_path') + rangeOf(fields['offset'], fields['limit']) }
+    case 'Edit':
+    case 'Write':
+      return { name: tool, about: path('file_path') }
+    case 'NotebookEdit':
+      return { name: tool, about: path('notebook_path') }
+    case 'Grep':
+    case 'Glob': {
+      const where = text('path') === undefined ? '' : ` in ${path('path')}`
+      const files = text('glob') === undefined ? '' : ` ${text('glob')}`
+      return { name: tool, about: `${text('pattern') ?? ''}${where}${files}` }
+    }
+    case 'TodoWrite':
+      return { name: 'Todos', about: '' }
+    case 'Agent':
+    case 'Task':
+      return { name: 'Agent', about: [text('subagent_type'), text('description')].filter(Boolean).join(': ') }
+    case 'AskUserQuestion':
+      return { name: 'Question', about: '' }
+    case 'EnterPlanMode':
+    case 'ExitPlanMode':
+      return { name: 'Plan', about: '' }
+    case 'Skill':
+      return { name: tool, about: text('skill') ?? '' }
+    case 'TaskOutput':
+    case 'TaskStop':
+      return { name: tool, about: text('task_id') ?? '' }
+    default: {
+      const [, server, name] = /^mcp__(.+?)__(.+)$/.exec(tool) ?? []
+      const shown = server === undefined || name === undefined ? tool : `${server} ${name}`
+      return { name: shown, about: isJsonObject(input) && Object.keys(input).length === 0 ? '' : inputSummary(input) }
+    }
+  }
+}
+
+/** From the working directory where it lies below it. */
+export function shownPath(path: string, cwd: string): string {
+  if (!path.startsWith('/') || cwd === '') return path
+  const from = relative(cwd, path)
+  return from === '' ? '.' : from.startsWith('..') ? path : from
+}
+
+function rangeOf(offset: unknown, limit: unknown): string {
+  const first = typeof offset === 'number' && offset > 0 ? offset : undefined
+  const lines = typeof limit === 'number' && limit > 0 ? limit : undefined
+  if (first === undefined && lines === undefined) return ''
+  const from = first ?? 1
+  return lines === undefined ? `:${from}-` : `:${from}-${from + lines - 1}`
+}

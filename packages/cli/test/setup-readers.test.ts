@@ -1,0 +1,70 @@
+// Holds rules of docs/spec.md: R-SETUP-4a: what reads the settings of other agents takes whatever they hold.
+import { assert, constantFrom, jsonValue, property, string } from 'fast-check'
+import { keyVariablesOf, knownModels } from '@halting/models'
+import { describe, expect, test } from 'vitest'
+import { parsedJsonc } from '../src/setup/jsonc.ts'
+import { usualModels } from '../src/setup/keys.ts'
+import { tomlTexts } from '../src/setup/toml-texts.ts'
+
+describe('JSON with comments', () => {
+  test('every JSON text is itself, with comments and commas between its parts too', () => {
+    assert(
+      property(jsonValue(), constantFrom('', '// "x', '/* "y\n] */'), (value, comment) => {
+        const text = JSON.stringify({ value }, undefined, 2)
+        expect(parsedJsonc(text)).toEqual(JSON.parse(text))
+        expect(parsedJsonc(`${comment}\n${text.replace(/\n\}$/, `, ${comment}\n}`)}`)).toEqual(JSON.parse(text))
+      }),
+    )
+  })
+
+  test.each(['', '{', '/*', '//', '"', '{"a": /* }', '\\', `"${'\\"'.repeat(300_000)}`, '/*'.repeat(300_000), '['.repeat(300_000)])(
+    'what is none is nothing, and takes no time: %#',
+    (text) => expect(parsedJsonc(text)).toBeUndefined(),
+  ) // prettier-ignore
+})
+
+describe('TOML', () => {
+  test('texts by their whole names, and tables', () => {
+    const text = [
+      'model = "gpt-5.5" # comment',
+      "profile='work'",
+      'n = 7',
+      'instructions = """',
+      'model = "not this"',
+      '"""',
+      '[profiles.work]',
+      'model = "o3"',
+      'model = "second"',
+      '[mcp_servers."a b"] # x',
+      'command = "say \\"hi\\""',
+      '[[list]]',
+      'broken = "',
+    ].join('\r\n')
+    expect(tomlTexts(text)).toEqual({
+      texts: new Map([
+        ['model', 'gpt-5.5'],
+        ['profile', 'work'],
+        ['profiles.work.model', 'o3'],
+        ['mcp_servers.a b.command', 'say "hi"'],
+      ]),
+      tables: ['profiles.work', 'mcp_servers.a b'],
+    })
+  })
+
+  test('whatever it holds, it is read', () => {
+    assert(
+      property(string({ unit: 'binary' }), (text) => {
+        for (const said of tomlTexts(text).texts.values()) expect(typeof said).toBe('string')
+      }),
+    )
+  })
+})
+
+test('the models for a beginning are known, and their services find a key', () => {
+  const known = new Set(knownModels().map(({ name }) => name))
+  for (const [service, model] of Object.entries(usualModels)) {
+    expect(keyVariablesOf(model ?? `${service}/any`)).not.toEqual([])
+    const isKnown = model === undefined || known.has(model) || known.has(`openai/${model}`)
+    expect([model, isKnown]).toEqual([model, true])
+  }
+})

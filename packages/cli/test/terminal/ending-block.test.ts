@@ -1,0 +1,145 @@
+// Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26.
+import { endings, type TerminalReason } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import { actionFor, endingShown } from '../../src/terminal/view/ending-block.ts'
+import { noLimits, plain, shown, terminal } from './view-support.ts'
+
+const limits = { maxTurns: 40, maxBudgetUsd: 1, maxTotalTokens: null, maxDurationMs: null }
+const todos = [
+  { content: 'fix the test', status: 'completed' },
+  { content: 'update the changelog', status: 'pending' },
+] as const
+
+function ending(reason: TerminalReason, context: object = {}, message = '', more: object = {}) {
+  const input = {
+    terminal: { ...terminal(reason, context, message), ...more },
+    changes: '2 files changed +12 −3',
+    todos,
+    limits,
+  }
+  return endingShown({ ...input, canResume: true }, plain)
+}
+
+const text = (...given: Parameters<typeof ending>): string => shown([ending(...given).block], 100)
+
+describe('the ending of a run', () => {
+  test('a success is one line, and what was left undone', () => {
+    const told = endingShown(
+      { terminal: terminal('completed'), changes: '', todos: [], limits: noLimits, canResume: false },
+      plain,
+    )
+    expect(shown([told.block])).toBe('✓ done · 7 turns · $0.31 · 2:10')
+    expect(told.actions).toEqual([])
+    expect(text('completed')).toBe(
+      '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3\n  Undone: todo "update the changelog".',
+    )
+  })
+
+  test('a limit tells its figures, what is left undone, and how to go on', () => {
+    const context = { used: 0.97, limit: 1, neededUsd: 0.08, limitNeededUsd: 1.05 }
+    expect(text('max_budget_usd', context, '', { costUsd: 0.92, committedUsd: 0.97 })).toBe(
+      `■ Stopped: the dollar budget is used up. $0.97 of $1.00, the next request could cost $0.08.
+  [max_budget_usd]
+  7 turns, $0.92, up to $0.97, 12,345 tokens, 2:10, 2 files changed +12 −3. Undone: todo "update the
+  changelog".
+  ↵ +$0.50 and go on   t↵ the same and +20 turns   w↵ one last answer   y↵ /why   or type a prompt`,
+    )
+  })
+
+  test('at 33 columns each action stays whole', () => {
+    const { block } = ending('max_turns', { used: 40, limit: 40 })
+    expect(shown([block], 33)).toBe(`■ Stopped: the turn limit is
+  reached. 40 of 40 turns.
+  [max_turns]
+  7 turns, $0.31, 12,345 tokens,
+  2:10, 2 files changed +12 −3.
+  Undone: todo "update the
+  changelog".
+  ↵ +20 turns and go on
+  w↵ one last answer   y↵ /why
+  or type a prompt`)
+  })
+
+  test('every reason has its sentence and what it offers', () => {
+    // Such figures as each limit has.
+    const contexts: Partial<Record<TerminalReason, object>> = {
+      max_turns: { used: 40, limit: 40 },
+      max_budget_usd: { used: 1, limit: 1 },
+      token_limit: { used: 95_000, limit: 100_000, needed: 9_000, limitNeeded: 104_000 },
+      time_limit: { used: 600_000, limit: 600_000 },
+      blocking_limit: { used: 199_000, limit: 197_000 },
+    }
+    const rows = (Object.keys(endings) as TerminalReason[]).map((reason) => {
+      const { block, actions } = ending(reason, contexts[reason] ?? {}, 'It says why')
+      const [first = ''] = block.render(200)
+      return `${first} | ${actions.map(({ typed, label }) => `${typed}↵ ${label}`).join(', ')}`
+    })
+    expect(rows).toEqual([
+      '✓ done · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3 | ',
+      '✓ done (It says why) · 7 turns · $0.31 · 2:10 · 2 files changed +12 −3 | ',
+      '■ Stopped: a hook, a guard or a tool ended it. It says why.  [stop_requested] | y↵ /why',
+      '■ Stopped: the turn limit is reached. 40 of 40 turns.  [max_turns] | ↵ +20 turns and go on, w↵ one last answer, y↵ /why',
+      '■ Stopped: the dollar budget is used up. $1.00 of $1.00.  [max_budget_usd] | ↵ +$0.50 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
+      '■ Stopped: the token limit is reached. 95,000 of 100,000 tokens, the next request could need 9,000.  [token_limit] | ↵ +50,000 tokens and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
+      '■ Stopped: the reply was cut at its longest, again and again.  [max_output_tokens] | ↵ have it go on, y↵ /why',
+      '■ Stopped: the time is up. 10:00 of 10:00.  [time_limit] | ↵ +10:00 and go on, t↵ the same and +20 turns, w↵ one last answer, y↵ /why',
+      '■ Stopped: it made no progress. It says why.  [no_progress] | ↵ have it try another way, w↵ one last answer, y↵ /why',
+      '■ Stopped: the window is full again as soon as room is made.  [compaction_thrash] | y↵ /why',
+      '■ Stopped: the context window is full. 199,000 of 197,000 tokens.  [blocking_limit] | ↵ /compact, y↵ /why',
+      '■ Stopped: no answer fits the schema. It says why.  [structured_output_retry_exhausted] | y↵ /why',
+      '■ Stopped: a hook stopped it after a tool. It says why.  [hook_stopped] | ↵ go on, y↵ /why',
+      '■ Stopped: a stop hook ended it. It says why.  [stop_hook_prevented] | y↵ /why',
+      '■ Stopped: a call waits for a yes or a no. It says why.  [needs_approval] | ↵ answer it and go on, y↵ /why',
+      '■ Stopped: you asked it to stop. It says why.  [user_requested] | ↵ go on, y↵ /why',
+      '■ Stopped: interrupted while the model wrote. It says why.  [aborted_streaming] | ↵ go on, y↵ /why',
+      '■ Stopped: interrupted while tools ran. It says why.  [aborted_tools] | ↵ go on, y↵ /why',
+      '■ Stopped: nobody listened any more.  [abandoned] | ↵ go on, y↵ /why',
+      '■ Stopped: the conversation is too long for the model. It says why.  [prompt_too_long] | ↵ /compact, y↵ /why',
+      '■ Stopped: the model could not be asked. It says why.  [model_error] | ↵ try again, y↵ /why',
+      '■ Stopped: the model declined.  [refusal] | y↵ /why',
+      '■ Stopped: an image or a document was refused. It says why.  [image_error] | y↵ /why',
+      '■ Stopped: something failed. It says why.  [error] | ↵ try again, y↵ /why',
+    ])
+  })
+
+  test('what did not react to an abort is named', () => {
+    expect(text('aborted_tools', {}, 'Interrupted by the user', { stillRunning: ['call_7'] })).toContain(
+      'Left behind, since they did not react to the abort: call_7.',
+    )
+  })
+})
+
+describe('what is offered', () => {
+  test('raises the limit by what the next request needs at least', () => {
+    const deeds = (reason: TerminalReason, context: object): readonly unknown[] =>
+      ending(reason, context).actions.map(({ deed }) => deed)
+    expect(deeds('max_budget_usd', { used: 1, limit: 1, limitNeededUsd: 2.345 })).toEqual([
+      { type: 'go_on', limits: { maxBudgetUsd: 2.35 } },
+      { type: 'go_on', limits: { maxBudgetUsd: 2.35, maxTurns: 60 } },
+      { type: 'prompt', text: expect.stringContaining('last answer') as string, limits: { maxBudgetUsd: 2.35 } },
+      { type: 'why' },
+    ])
+    expect(deeds('max_turns', { used: 40, limit: 40 })[0]).toEqual({ type: 'go_on', limits: { maxTurns: 60 } })
+  })
+
+  test('a limit that is a guard of a program is raised from what the signal says, or not at all', () => {
+    const input = { changes: '', todos: [], limits: noLimits, canResume: true }
+    const actionsOf = (context: object): readonly unknown[] =>
+      endingShown({ ...input, terminal: terminal('max_turns', context) }, plain).actions.map(({ deed }) => deed.type)
+    expect(actionsOf({ used: 5, limit: 5 })).toEqual(['go_on', 'prompt', 'why'])
+    expect(actionsOf({})).toEqual(['why'])
+  })
+
+  test('is taken by what is typed alone: a prompt that begins alike is a prompt', () => {
+    const { actions } = ending('max_budget_usd', { used: 1, limit: 1 })
+    expect(['', ' t ', 'w', 'y', 'try again', 'why', 'x'].map((typed) => actionFor(typed, actions)?.label)).toEqual([
+      '+$0.50 and go on',
+      'the same and +20 turns',
+      'one last answer',
+      '/why',
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+})

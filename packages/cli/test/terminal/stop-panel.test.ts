@@ -1,0 +1,127 @@
+// Holds rules of docs/spec.md: R-TERM-23.
+import { describe, expect, test } from 'vitest'
+import { queueLines } from '../../src/terminal/view/queue-lines.ts'
+import { statusBar } from '../../src/terminal/view/status-bar.ts'
+import { stopPanel, type PanelSnapshot } from '../../src/terminal/view/stop-panel.ts'
+import { noFigures, noLimits, plain, shown } from './view-support.ts'
+
+const running: PanelSnapshot = {
+  status: 'running',
+  activity: { type: 'asking', model: 'm' },
+  limits: { ...noLimits, maxTurns: 40, maxBudgetUsd: 1 },
+  figures: {
+    ...noFigures,
+    turns: 7,
+    settledUsd: 0.31,
+    sessionUsd: 0.31,
+    reservedUsd: 0.05,
+    settledTokens: 123_456,
+    contextTokens: 92_000,
+    contextWindow: 200_000,
+    compactsAt: 160_000,
+    usedMs: 130_000,
+  },
+  nextStop: { reason: 'max_budget_usd', turns: 14, isEstimate: true },
+}
+
+function panel(more: Partial<PanelSnapshot> = {}, width = 140): string {
+  return shown(
+    [
+      stopPanel(
+        () => ({ ...running, ...more }),
+        plain,
+        () => 1_000,
+      ),
+    ],
+    width,
+  )
+}
+
+describe('the stop panel', () => {
+  test('tells what was used, what may be, and what would stop the run next', () => {
+    expect(panel()).toBe(
+      ' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 · 123.5k tokens · next stop: max_budget_usd in ~14 turns',
+    )
+  })
+
+  test('parts go from the right where there is no room, the next stop last', () => {
+    expect(panel({}, 100)).toBe(
+      ' turn 7/40 · $0.31 of $1.00 (+$0.05 reserved) · next stop: max_budget_usd in ~14 turns',
+    )
+    expect(panel({}, 60)).toBe(' turn 7/40 · next stop: max_budget_usd in ~14 turns')
+    expect(panel({}, 43)).toBe(' next stop: max_budget_usd in ~14 turns')
+    expect(panel({}, 33)).toBe(' next stop: max_budget_usd in ~1…')
+  })
+
+  test('without limits tells the turns that are left', () => {
+    const nextStop = { reason: 'max_turns', turns: 993, isEstimate: false } as const
+    expect(panel({ limits: noLimits, figures: { ...noFigures, turns: 1 }, nextStop })).toBe(
+      ' 1 turn · 0:00 · next stop: 993 turns',
+    )
+    expect(panel({ limits: noLimits, figures: noFigures, nextStop: null })).toBe(' 0 turns · 0:00 · next stop: none')
+  })
+
+  test('tells which recovery goes on, and how often it may happen', () => {
+    const during = (activity: PanelSnapshot['activity']): string => panel({ activity }, 80)
+    expect([
+      during({ type: 'retry', attempt: 2, maxRetries: 10, untilMs: 9_000, error: '529' }),
+      during({ type: 'recovery', transition: 'max_output_tokens_recovery', used: 1, left: 2 }),
+      during({ type: 'recovery', transition: 'stop_hook_blocking', used: 2, left: 6 }),
+      during({ type: 'compacting', tokens: 161_000 }),
+      during({ type: 'question' }),
+    ]).toEqual([
+      ' retry 2/10 in 8 s (529) · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+      ' resuming a cut reply, 1 of 3 · next stop: max_budget_usd in ~14 turns',
+      ' stop hook sent it back, 2 of 8 · next stop: max_budget_usd in ~14 turns',
+      ' compacting, 161.0k tokens · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+      ' waiting for you · turn 7/40 · next stop: max_budget_usd in ~14 turns',
+    ])
+  })
+
+  test('limits of tokens and time are told with what was used of them', () => {
+    const limits = { ...noLimits, maxTotalTokens: 500_000, maxDurationMs: 600_000 }
+    expect(panel({ limits, figures: { ...running.figures, reservedTokens: 8_000 } }, 120)).toBe(
+      ' 7 turns · $0.31 (+$0.05 reserved) · ctx 46 % (compacts at 80) · 2:10 of 10:00 · next stop: max_budget_usd in ~14 turns',
+    )
+  })
+})
+
+describe('the queue', () => {
+  test('says what becomes of each message', () => {
+    const queue = [
+      { id: '1', content: 'use port 8080', when: 'next' },
+      { id: '2', content: 'then update\nthe changelog', when: 'later' },
+      { id: '3', content: 'and push', when: 'later' },
+    ] as const
+    expect(shown([queueLines(() => queue, plain)])).toBe(
+      ' queued 1 for the next turn: "use port 8080"\n queued 2 after the run: "then update the changelog", "and push"',
+    )
+    expect(shown([queueLines(() => queue, plain)], 33)).toBe(
+      ' queued 1 for the next turn: "us…\n queued 2 after the run: "then u…',
+    )
+    expect(shown([queueLines(() => [], plain)])).toBe('')
+  })
+})
+
+describe('the status bar', () => {
+  const bar = (width: number, permissionMode = 'acceptEdits'): string => {
+    const snapshot = {
+      status: 'running',
+      permissionMode,
+      model: 'sonnet-5.5',
+      tasks: [{ id: 'b1', kind: 'command', description: 'npm run dev', startedAtMs: 0, status: 'running' }],
+    } as const
+    const keys = ['Esc stops', 'Enter steers', 'Alt+Enter queues']
+    return shown([statusBar(() => ({ snapshot, branch: 'main*', keys }), plain)], width)
+  }
+
+  test('has mode, model and branch; keys go where there is no room', () => {
+    expect(bar(110)).toBe(
+      ' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers · Alt+Enter queues',
+    )
+    expect(bar(100)).toBe(' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops · Enter steers')
+    expect(bar(80)).toBe(' accept edits · sonnet-5.5 · main* · 1 in the background · Esc stops')
+    expect(bar(33)).toBe(' accept edits · sonnet-5.5')
+    expect(bar(60, 'plan')).toBe(' plan mode · sonnet-5.5 · main* · 1 in the background')
+  })
+})

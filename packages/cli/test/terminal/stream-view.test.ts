@@ -1,0 +1,341 @@
+// Holds rules of docs/spec.md: R-TERM-20, R-TERM-21, R-TERM-22.
+import type { LoopEvent } from '@halting/core'
+import { describe, expect, test } from 'vitest'
+import {
+  agentEnd,
+  call,
+  lap,
+  printed,
+  reply,
+  result,
+  retry,
+  shown,
+  streamView,
+  terminal,
+  text,
+  user,
+} from './view-support.ts'
+
+const patch = {
+  filePath: '/work/app/test/run.test.ts',
+  linesAdded: 1,
+  linesRemoved: 1,
+  structuredPatch: [
+    {
+      oldStart: 10,
+      oldLines: 5,
+      newStart: 10,
+      newLines: 5,
+      lines: [' test(() => {', '   start()', '-  await sleep(10)', '+  await until(() => done)', '   stop()', ' })'],
+    },
+  ],
+}
+
+const output = 'one\ntwo\nthree\nfour\nfive\nsix\nall 12 tests of the suite passed, none failed'
+
+const run: readonly LoopEvent[] = [
+  user('fix the flaky test'),
+  text('I look at the '),
+  text('test.\n\nIt is '),
+  text('short.'),
+  reply([{ type: 'text', text: 'I look at the test.\n\nIt is short.' }]),
+  ...call(
+    'Read',
+    { file_path: '/work/app/test/run.test.ts' },
+    { details: { type: 'text', numLines: 142, totalLines: 142 } },
+  ),
+  ...call('Edit', { file_path: '/work/app/test/run.test.ts' }, { details: patch }),
+  ...call(
+    'Bash',
+    { command: 'npm test -- run.test.ts --reporter verbose' },
+    { details: { stdout: output, exitCode: 0 }, durationMs: 12_345 },
+  ),
+]
+
+describe('what is printed of a run', () => {
+  test('at 80 columns', () => {
+    expect(printed(streamView(), run)).toBe(
+      `
+> fix the flaky test
+I look at the test.
+It is short.
+⏺ Read test/run.test.ts (142 lines)
+⏺ Edit test/run.test.ts +1 −1
+    10   test(() => {
+    11     start()
+    12 -   await sleep(10)
+    12 +   await until(() => done)
+    13     stop()
+    14   })
+⏺ Bash npm test -- run.test.ts --reporter verbose · 12.3 s
+  … 3 lines before
+  four
+  five
+  six
+  all 12 tests of the suite passed, none failed`,
+    )
+  })
+
+  test('at 33 columns: paths and commands are folded, figures stay', () => {
+    expect(printed(streamView(), run, 33)).toBe(
+      `
+> fix the flaky test
+I look at the test.
+It is short.
+⏺ Read test/run.test.ts
+       (142 lines)
+⏺ Edit test/run.test.ts +1 −1
+    10   test(() => {
+    11     start()
+    12 -   await sleep(10)
+    12 +   await until(() =>
+         done)
+    13     stop()
+    14   })
+⏺ Bash npm test -- run.test.ts
+       --reporter verbose
+       · 12.3 s
+  … 4 lines before
+  five
+  six
+  all 12 tests of the suite
+  passed, none failed`,
+    )
+  })
+})
+
+describe('a call', () => {
+  const line = (events: readonly LoopEvent[]): string => printed(streamView(), events)
+
+  test('tells what it found', () => {
+    expect(
+      line([
+        ...call(
+          'Read',
+          { file_path: 'a.ts', offset: 20, limit: 26 },
+          { details: { type: 'text', numLines: 26, totalLines: 300 } },
+        ),
+        ...call(
+          'Read',
+          { file_path: '/etc/a.pdf' },
+          { details: { type: 'pdf', firstPage: 1, lastPage: 10, totalPages: 31 } },
+        ),
+        ...call(
+          'Grep',
+          { pattern: 'x+', path: '/work/app/src', glob: '*.ts' },
+          { details: { mode: 'content', numLines: 12, numFiles: 3, truncated: true } },
+        ),
+        ...call('Grep', { pattern: 'x+' }, { details: { mode: 'files_with_matches', numLines: 0, numFiles: 0 } }),
+        ...call('Glob', { pattern: '**/*.md' }, { details: { filenames: [], numFiles: 1, truncated: false } }),
+        ...call('WebFetch', { url: 'https://example.org/' }, { content: 'x'.repeat(1_234) }),
+        ...call('Bash', { command: 'npm run dev', run_in_background: true }, { details: { backgroundTaskId: 'b1' } }),
+        ...call('mcp__tickets__open', { id: 'T-1' }, { content: 'Ticket T-1\nis open' }),
+        ...call(
+          'Agent',
+          { subagent_type: 'explore', description: 'find usages' },
+          { content: 'They are in a.ts.', details: { turns: 3, costUsd: 0.02 } },
+        ),
+        ...call(
+          'TodoWrite',
+          {},
+          {
+            details: {
+              newTodos: [
+                { content: 'one', status: 'completed' },
+                { content: 'two', status: 'in_progress' },
+                { content: 'three', status: 'pending' },
+              ],
+            },
+          },
+        ),
+        ...call('AskUserQuestion', {}, { details: { answers: { 'Which port?': '8080' } } }),
+      ]),
+    ).toBe(`⏺ Read a.ts:20-45 (26 of 300 lines)
+⏺ Read /etc/a.pdf (pages 1–10 of 31)
+⏺ Grep x+ in src *.ts (12 lines in 3 files, cut)
+⏺ Grep x+ (no match)
+⏺ Glob **/*.md (1 file)
+⏺ WebFetch https://example.org/ (1,234 characters)
+⏺ Bash npm run dev (in the background as b1)
+⏺ tickets open {"id":"T-1"} (2 lines)
+  Ticket T-1
+  is open
+⏺ Agent explore: find usages (3 turns, $0.02)
+  They are in a.ts.
+⏺ Todos
+  ✓ one
+  ▸ two
+  ☐ three
+⏺ Question
+  Which port?
+  → 8080`)
+  })
+
+  test('that came to nothing tells why', () => {
+    expect(
+      line([
+        ...call('Bash', { command: 'false' }, { status: 'failed', details: { exitCode: 1, stdout: 'no such file' } }),
+        ...call(
+          'Bash',
+          { command: 'sleep 9' },
+          { status: 'failed', details: { exitCode: null, timedOut: true }, content: 'Timed out after 2 min.' },
+        ),
+        ...call('Edit', { file_path: 'a.ts' }, { status: 'failed', content: 'The text was not found.' }),
+        ...call('Bash', { command: 'rm -rf /' }, { status: 'denied', content: 'Denied by the rule Bash(rm *).' }),
+        ...call('Nothing', {}, { status: 'invalid', content: 'There is no tool Nothing.' }),
+        ...call('Read', { file_path: 'b.ts' }, { status: 'not_run', content: 'Not run.' }),
+        ...call('Bash', { command: 'make' }, { status: 'interrupted', content: 'Interrupted by the user.' }),
+      ]),
+    ).toBe(`⏺ Bash false (exit code 1)
+  no such file
+⏺ Bash sleep 9 (failed)
+  Timed out after 2 min.
+⏺ Edit a.ts (failed)
+  The text was not found.
+⏺ Bash rm -rf / (denied)
+  Denied by the rule Bash(rm *).
+⏺ Nothing (not a valid call)
+  There is no tool Nothing.
+⏺ Read b.ts (not run)
+⏺ Bash make (interrupted)
+  Interrupted by the user.`)
+  })
+
+  test('with a long result is cut, and says by how much', () => {
+    const long = Array.from({ length: 100 }, (_each, index) => `+line ${index}`)
+    const details = {
+      filePath: 'a',
+      structuredPatch: [{ oldStart: 0, newStart: 1, lines: long }],
+      type: 'create',
+      linesAdded: 100,
+      linesRemoved: 0,
+    }
+    const lines = line(call('Write', { file_path: 'a' }, { details })).split('\n')
+    expect(lines[0]).toBe('⏺ Write a +100 −0 (new file)')
+    expect(lines).toHaveLength(41)
+    expect(lines.at(-1)).toBe('    … 61 more lines')
+  })
+
+  test('has no control sequence of a tool in it', () => {
+    const hostile = '\u001B[2Jgone \u001B]0;title\u0007 \u009B31m red\ttab \u202Eturned'
+    expect(line(call('Bash', { command: hostile }, { details: { stdout: hostile, exitCode: 0 } }))).toBe(
+      '⏺ Bash gone   red    tab turned\n  gone   red    tab turned',
+    )
+  })
+})
+
+describe('what happens beside calls', () => {
+  test('is told as it happens, once', () => {
+    const boundary = {
+      type: 'message',
+      entry: {
+        kind: 'compact_boundary',
+        id: 'c1',
+        messages: [],
+        trigger: 'auto',
+        preTokens: 161_000,
+        postTokens: 12_300,
+      },
+    } as const
+    const note = {
+      type: 'message',
+      entry: { kind: 'attachment', id: 'a1', attachment: { type: 'informational', message: 'lint failed' } },
+    } as const
+    const view = streamView()
+    const events: readonly LoopEvent[] = [
+      { type: 'turn_start', request: 7, turn: 6 },
+      user('use port 8080', 'steer'),
+      retry('Overloaded', 1),
+      retry('Overloaded', 2),
+      boundary,
+      note,
+      lap('max_output_tokens_recovery', 2),
+      lap('next_turn', 3),
+      { type: 'notice', message: 'The reply may be incomplete.' },
+      user('Run the tests.', 'hook'),
+      reply([
+        { type: 'thinking', thinking: 'It may be the clock.\n\nOr not.', signature: '' },
+        { type: 'text', text: 'Done.' },
+      ]),
+      reply([{ type: 'text', text: 'The service said no.' }], { error: 'server_error' }),
+    ]
+    const told = `
+> use port 8080
+  taken at turn 7
+! Overloaded (trying again in 8.0 s, 1 of 10)
+↻ compacted: 161.0k → 12.3k tokens
+! lint failed
+↻ resuming a cut reply (2 left)
+! The reply may be incomplete.
+· hook: Run the tests.
+✻ It may be the clock.
+  Or not.
+Done.
+✗ The service said no.`
+    expect(printed(view, events)).toBe(told)
+    // A resume tells it again.
+    expect(printed(view, [boundary, note])).toBe('')
+  })
+
+  test('a session that breaks says why', () => {
+    expect(printed(streamView(), [{ type: 'failed', error: new Error('no disk'), givenBack: [] }])).toBe('✗ no disk')
+  })
+})
+
+describe('what goes on', () => {
+  const live = (view: ReturnType<typeof streamView>, width = 60): string => shown([view.live], width)
+
+  test('is shown below, with its time and what it wrote last', () => {
+    let now = 0
+    const view = streamView(() => now)
+    printed(view, [
+      { type: 'tool_start', callId: 'a', name: 'Bash', input: { command: 'npm test' } },
+      { type: 'tool_update', callId: 'a', name: 'Bash', data: { elapsedSeconds: 5, tail: 'one\ntwo\nthree\nfour\n' } },
+      { type: 'tool_start', callId: 'b', name: 'Grep', input: { pattern: 'x' } },
+    ])
+    now = 65_000
+    expect(live(view)).toBe('⏺ Bash npm test 1:05\n  two\n  three\n  four\n⏺ Grep x 1:05')
+    printed(view, [
+      { type: 'tool_end', callId: 'a', name: 'Bash', status: 'done', durationMs: 1 },
+      { type: 'tool_end', callId: 'b', name: 'Grep', status: 'done', durationMs: 1 },
+    ])
+    expect(live(view)).toBe('')
+  })
+
+  test('an agent has one line, with its turn, cost and call', () => {
+    const view = streamView()
+    const agent = (event: LoopEvent): LoopEvent => ({
+      type: 'agent',
+      callId: 'x',
+      agentType: 'explore',
+      description: 'find usages',
+      event,
+    })
+    printed(view, [
+      agent({ type: 'turn_start', request: 3, turn: 3 }),
+      agent({
+        type: 'model_end',
+        request: 3,
+        attempt: 1,
+        outcome: 'answered',
+        usage: null,
+        costUsd: 0.0123,
+        durationMs: 1,
+      }),
+      agent({ type: 'tool_start', callId: 'y', name: 'Grep', input: { pattern: 'halt' } }),
+      agent(agent({ type: 'turn_start', request: 1, turn: 1 })),
+    ])
+    expect(live(view, 80)).toBe(
+      '  ◦ turn 3 · $0.01 · 0:00 · explore: find usages · Grep halt\n  ◦ turn 1 · 0:00 · explore: find usages · thinking',
+    )
+    expect(printed(view, [agentEnd])).toBe('⏺ Agent explore ended, max_turns: Reached maximum number of turns (3)')
+  })
+
+  test('the tail of a text and of thoughts stands below until it is finished', () => {
+    const view = streamView()
+    expect(printed(view, [text('First.\n\nSecond')])).toBe('First.')
+    expect(live(view)).toBe('Second')
+    expect(printed(view, [{ type: 'run_end', runId: 'r', terminal: terminal('completed'), result }])).toBe('Second')
+    expect(live(view)).toBe('')
+  })
+})

@@ -1,0 +1,225 @@
+import type { LoopEvent, SdkResult, Terminal, TerminalReason, Transition } from '@halting/core'
+import { StopSignal, StopSignals, endings } from '@halting/core'
+import { noUsage } from '@halting/core/adapters'
+import type { LimitsInForce, SessionEvent, SessionFigures } from '@halting/agent/session'
+import { styleFor } from '../../src/io/style.ts'
+import type { Block } from '../../src/terminal/screen/screen-port.ts'
+import { foldedLines } from '../../src/terminal/view/lines.ts'
+import { createStreamView, type MarkdownStream, type StreamView } from '../../src/terminal/view/stream-view.ts'
+
+// What tests of the view have in common: no colours, paragraphs in place of Markdown, a clock that stands.
+
+export const plain = styleFor(false, {})
+export const coloured = styleFor(true, {})
+
+/** Text by paragraphs; stands in for Markdown. */
+function paragraphs(): MarkdownStream {
+  let text = ''
+  const block = (paragraph: string): Block => ({ render: (width) => foldedLines(paragraph, width) })
+  return {
+    append(more) {
+      text += more
+      const end = text.lastIndexOf('\n\n')
+      if (end < 0) return []
+      const done = text.slice(0, end)
+      text = text.slice(end + 2)
+      return done.split('\n\n').map(block)
+    },
+    finish() {
+      const rest = text
+      text = ''
+      return rest === '' ? [] : [block(rest)]
+    },
+    tail: { render: (width) => (text === '' ? [] : foldedLines(text, width)) },
+  }
+}
+
+export function streamView(now: () => number = () => 0, style = plain): StreamView {
+  return createStreamView({ style, cwd: '/work/app', markdown: paragraphs, now })
+}
+
+/** What is printed of events, as text. */
+export function printed(view: StreamView, events: readonly (LoopEvent | SessionEvent)[], width = 80): string {
+  return shown(
+    events.flatMap((event) => view.see(sessionEvent(event))),
+    width,
+  )
+}
+
+export function shown(blocks: readonly Block[], width = 80): string {
+  return blocks.flatMap((block) => block.render(width)).join('\n')
+}
+
+const ofSession: ReadonlySet<string> = new Set(['run_end', 'note', 'failed', 'loop', 'closed', 'changed', 'taken'])
+
+function sessionEvent(event: LoopEvent | SessionEvent): SessionEvent {
+  // True: of the names that both have, a run's end has a result here.
+  return ofSession.has(event.type) && !(event.type === 'run_end' && !('result' in event))
+    ? (event as SessionEvent)
+    : { type: 'loop', event: event as LoopEvent }
+}
+
+let entries = 0
+
+/** A call and its result, as the loop tells them. */
+export function call(
+  name: string,
+  input: object,
+  { content = '', details, status = 'done', durationMs = 10 }: CallResult = {},
+): readonly LoopEvent[] {
+  const callId = `call_${(entries += 1)}`
+  return [
+    reply([{ type: 'tool_use', id: callId, name, input }]),
+    ...(status === 'denied' || status === 'not_run' ? [] : [{ type: 'tool_start', callId, name, input } as const]),
+    { type: 'tool_end', callId, name, status, durationMs },
+    {
+      type: 'message',
+      entry: {
+        kind: 'user',
+        id: `entry_${(entries += 1)}`,
+        origin: 'tool_results',
+        message: {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: callId, content, ...(status !== 'done' && { is_error: true }) },
+          ],
+        },
+        // JSON, as tests write it.
+        ...(details !== undefined && { details: { [callId]: details as never } }),
+      },
+    },
+  ]
+}
+
+interface CallResult {
+  readonly content?: string
+  readonly details?: object
+  readonly status?: 'done' | 'failed' | 'invalid' | 'denied' | 'not_run' | 'interrupted' | 'unknown'
+  readonly durationMs?: number
+}
+
+type Reply = Extract<Extract<LoopEvent, { readonly type: 'message' }>['entry'], { readonly kind: 'assistant' }>
+
+export function reply(content: Reply['message']['content'], more: Partial<Reply> = {}): LoopEvent {
+  entries += 1
+  const message = {
+    role: 'assistant',
+    id: `msg_${entries}`,
+    model: 'm',
+    content,
+    stop_reason: null,
+    usage: noUsage,
+  } as const
+  return { type: 'message', entry: { kind: 'assistant', id: `entry_${entries}`, message, ...more } }
+}
+
+export function text(said: string): LoopEvent {
+  return { type: 'model_update', request: 1, entryId: 'e', update: { type: 'text_delta', index: 0, text: said } }
+}
+
+export function user(
+  content: string,
+  origin: 'prompt' | 'steer' | 'follow_up' | 'hook' | 'loop' = 'prompt',
+): LoopEvent {
+  entries += 1
+  return {
+    type: 'message',
+    entry: { kind: 'user', id: `entry_${entries}`, origin, message: { role: 'user', content } },
+  }
+}
+
+export const noLimits: LimitsInForce = { maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
+
+export const noFigures: SessionFigures = {
+  turns: 0,
+  settledUsd: 0,
+  reservedUsd: 0,
+  leftUsd: null,
+  sessionUsd: 0,
+  settledTokens: 0,
+  reservedTokens: 0,
+  leftTokens: null,
+  contextTokens: 0,
+  contextWindow: null,
+  compactsAt: null,
+  usedMs: 0,
+  leftMs: null,
+}
+
+/** An ending with plausible figures. */
+export function terminal(reason: TerminalReason, context: object = {}, message = ''): Terminal {
+  // JSON, as tests write it.
+  const signal = new StopSignal({
+    reason: endings[reason].category,
+    message,
+    context: context as never,
+    source: 'test',
+  })
+  return {
+    reason,
+    signal,
+    signals: StopSignals.of(signal),
+    summary: {
+      assistantMessages: 7,
+      toolResults: 6,
+      turns: 7,
+      requests: 7,
+      usage: { ...noUsage, input_tokens: 11_000, output_tokens: 1_345 },
+      modelUsage: {},
+      compacted: false,
+      apiMs: 90_000,
+    },
+    costUsd: 0.31,
+    committedUsd: 0.31,
+    durationMs: 130_000,
+    stillRunning: [],
+  }
+}
+
+/** A subagent in the background that came to its limit. */
+export const agentEnd: LoopEvent = {
+  type: 'agent',
+  callId: 'z',
+  agentType: 'explore',
+  inBackground: true,
+  event: { type: 'run_end', terminal: terminal('max_turns', {}, 'Reached maximum number of turns (3)') },
+}
+
+export function retry(message: string, attempt: number): LoopEvent {
+  const error = {
+    kind: 'overloaded',
+    message,
+    status: 529,
+    retryable: true,
+    retryAfterMs: null,
+    requestId: null,
+    usage: null,
+    billed: 'nothing',
+  } as const
+  return { type: 'retry', request: 1, attempt, maxRetries: 10, delayMs: 8_000, error }
+}
+
+export function lap(transition: Transition, left: number): LoopEvent {
+  // True: what is asked of it here is this one.
+  const all = { [transition]: left } as Extract<LoopEvent, { readonly type: 'lap' }>['left']
+  return { type: 'lap', transition, before: [3, 0, 9], after: [3, 0, 8], left: all }
+}
+
+export const result: SdkResult = {
+  type: 'result',
+  subtype: 'success',
+  duration_ms: 1,
+  duration_api_ms: 1,
+  is_error: false,
+  num_turns: 1,
+  stop_reason: 'end_turn',
+  total_cost_usd: 0,
+  usage: noUsage,
+  modelUsage: {},
+  permission_denials: [],
+  terminal_reason: 'completed',
+  stop: { reason: 'completed', category: 'completed', message: '', context: {}, source: null, forced: false },
+  uuid: 'u',
+  session_id: 's',
+  result: 'Done.',
+}

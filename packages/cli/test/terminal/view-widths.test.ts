@@ -1,0 +1,170 @@
+// Holds rules of docs/spec.md: R-TERM-20.
+import type { LoopEvent } from '@halting/core'
+import { endings, type TerminalReason } from '@halting/core'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { columnsOf } from '../../src/io/columns.ts'
+import type { Block } from '../../src/terminal/screen/screen-port.ts'
+import { endingShown } from '../../src/terminal/view/ending-block.ts'
+import { queueLines } from '../../src/terminal/view/queue-lines.ts'
+import { statusBar } from '../../src/terminal/view/status-bar.ts'
+import { stopPanel } from '../../src/terminal/view/stop-panel.ts'
+import {
+  call,
+  coloured,
+  lap,
+  noFigures,
+  noLimits,
+  reply,
+  retry,
+  streamView,
+  terminal,
+  text,
+  user,
+} from './view-support.ts'
+
+/** What people, models and tools may write, and what nobody should. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 200 }),
+  fc.string({ unit: 'grapheme', maxLength: 200 }),
+  fc
+    .array(
+      fc.constantFrom(
+        '\u001B[2J',
+        '\u001B]0;x\u0007',
+        '\u009B5A',
+        '\r',
+        '\n',
+        '\t',
+        '漢字',
+        '👩‍💻',
+        'e\u0301',
+        '\u202E',
+        'a'.repeat(50),
+        ' ',
+        '\u0000',
+        '\u2028',
+      ),
+      { maxLength: 30 },
+    )
+    .map((parts) => parts.join('')),
+)
+
+/** Lines that do not fit, or have something in them that steers a terminal beside the program's own colours. */
+function wrongIn(blocks: readonly Block[], width: number): readonly string[] {
+  return blocks
+    .flatMap((block) => block.render(width))
+    .filter((line) => {
+      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+      const bare = line.replaceAll(/\u001B\[(?:0|1|2|31|32|33)m/g, '')
+      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+      const steers = /[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/
+      return steers.test(bare) || columnsOf(bare) > width
+    })
+}
+
+const width = fc.integer({ min: 12, max: 120 })
+const status = fc.constantFrom('done', 'failed', 'invalid', 'denied', 'not_run', 'interrupted', 'unknown')
+const tool = fc.constantFrom(
+  'Read',
+  'Edit',
+  'Write',
+  'Bash',
+  'Grep',
+  'Glob',
+  'WebFetch',
+  'TodoWrite',
+  'Agent',
+  'AskUserQuestion',
+  'mcp__a__b',
+  'Skill',
+)
+
+const event = fc.oneof(
+  anyText.map((said) => [user(said), user(said, 'steer'), user(said, 'hook')]),
+  anyText.map((said) => [text(said), reply([{ type: 'text', text: said }])]),
+  anyText.map((said) => [
+    reply([{ type: 'thinking', thinking: said, signature: '' }]),
+    reply([{ type: 'text', text: said }], { error: 'unknown' }),
+  ]),
+  anyText.map((said): readonly LoopEvent[] => [{ type: 'notice', message: said }, retry(said, 1), lap('wrap_up', 0)]),
+  fc.record({ tool, status, one: anyText, two: anyText }).map(({ tool: name, status: how, one, two }) =>
+    call(
+      name,
+      { command: one, file_path: one, pattern: one, path: two, url: two, description: one, subagent_type: two },
+      {
+        status: how,
+        content: two,
+        details: {
+          stdout: two,
+          exitCode: how === 'failed' ? 1 : 0,
+          type: 'text',
+          numLines: 3,
+          filePath: one,
+          structuredPatch: [{ oldStart: 1, newStart: 1, lines: two.split('\n').map((line) => `+${line}`) }],
+          newTodos: [{ content: one, status: 'pending' }],
+          answers: { [one]: two },
+        },
+      },
+    ),
+  ),
+  anyText.map((said): readonly LoopEvent[] => [
+    { type: 'tool_start', callId: said, name: 'Bash', input: { command: said } },
+    { type: 'tool_update', callId: said, name: 'Bash', data: { tail: said } },
+    {
+      type: 'agent',
+      callId: said,
+      agentType: said,
+      event: { type: 'tool_start', callId: said, name: said, input: { url: said } },
+    },
+  ]),
+)
+
+describe('for any strings, at any width', () => {
+  test('no line of the stream is wider than the screen, or steers it', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 5 }), width, (events, columns) => {
+        const view = streamView(() => 0, coloured)
+        const blocks = events.flat().flatMap((each) => view.see({ type: 'loop', event: each }))
+        expect(wrongIn([...blocks, view.live], columns)).toEqual([])
+      }),
+    )
+  })
+
+  test('nor one of an ending, the panel, the queue or the status bar', () => {
+    const reasons = Object.keys(endings) as TerminalReason[]
+    fc.assert(
+      fc.property(fc.constantFrom(...reasons), anyText, width, fc.nat(1e9), (reason, said, columns, figure) => {
+        const todos = [{ content: said, status: 'pending' }] as const
+        const input = {
+          terminal: terminal(reason, { used: figure, limit: figure }, said),
+          changes: '',
+          todos,
+          limits: noLimits,
+        }
+        const activity = { type: 'retry', attempt: 1, maxRetries: figure, untilMs: figure, error: said } as const
+        const figures = {
+          ...noFigures,
+          settledUsd: figure,
+          settledTokens: figure,
+          contextTokens: figure,
+          contextWindow: 9,
+        }
+        const snapshot = { status: 'running', activity, figures, limits: noLimits, nextStop: null } as const
+        const queue = [{ id: '1', content: said, when: 'next' }] as const
+        const bar = { status: 'idle', permissionMode: said, model: said, tasks: [] } as const
+        const blocks = [
+          endingShown({ ...input, canResume: true }, coloured).block,
+          stopPanel(
+            () => snapshot,
+            coloured,
+            () => 0,
+          ),
+          queueLines(() => queue, coloured),
+          statusBar(() => ({ snapshot: bar, branch: said, keys: [said] }), coloured),
+        ]
+        expect(wrongIn(blocks, columns)).toEqual([])
+      }),
+    )
+  })
+})
