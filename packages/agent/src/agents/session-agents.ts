@@ -12,6 +12,8 @@ export interface SessionAgents {
   /** Starts them. */
   readonly tool: AnyTool
   readonly names: readonly string[]
+  /** What people are told of each; a name of a model where it asks one of its own. */
+  readonly told: readonly { readonly name: string; readonly description: string; readonly model?: string }[]
   /** What a person should know: files that are broken, and what does not count. */
   readonly warnings: readonly string[]
 }
@@ -33,7 +35,16 @@ export async function sessionAgents(options: SessionAgentsOptions): Promise<Sess
       .join('\n\n'),
     models: asked,
   })
-  return { tool, names: definitions.map(({ name }) => name), warnings }
+  return {
+    tool,
+    names: definitions.map(({ name }) => name),
+    told: definitions.map(({ name, description, model }) => ({
+      name,
+      description,
+      ...(model !== undefined && { model }),
+    })),
+    warnings,
+  }
 }
 
 async function definitionsOf(options: SessionAgentsOptions): Promise<Definitions> {

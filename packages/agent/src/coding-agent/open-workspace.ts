@@ -32,6 +32,8 @@ export interface OpenWorkspaceOptions {
   /** What comes of a call that a person would have to allow. */
   readonly whenAsked: 'deny' | 'ask'
   readonly checkpoints?: FileCheckpoints | undefined
+  /** Keeps what a person allows from now on, such as `settingsKeeper`; all of it is for the session without it. */
+  readonly keep?: NonNullable<RulePermissions['keep']> | undefined
 }
 
 /** What the tools of a session work on, and the rules about them. */
@@ -86,6 +88,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     shellDirectory: () => workspace.shellDirectory,
     env: workspace.env,
     whenAsked: options.whenAsked,
+    ...(options.keep !== undefined && { keep: options.keep }),
   })
   return { workspace, permissions, resultFiles }
 }

@@ -25,6 +25,8 @@ export interface ShellHooksOptions extends Pick<HookSurroundings, 'sandbox'> {
   readonly tell?: (line: HookLine) => void
   /** Told of each call of a hook that has ended. */
   readonly called?: (call: HookCall) => void
+  /** Ends the run that goes on, where a session has several. Without it `ShellHooks.signal` is aborted, and stays so. */
+  readonly interrupt?: () => void
   /** Told what hooks that no message of the run can tell of say to the person, and which failed. */
   readonly note?: (text: string) => void
 }
@@ -42,7 +44,7 @@ export class ShellHooks {
   readonly #options: ShellHooksOptions
   readonly #processes = new HookProcesses()
   readonly #callers: Callers
-  readonly #interrupt = new AbortController()
+  #interrupt = new AbortController()
   readonly #over = new AbortController()
   /** Of what nobody waits for: notifications, and hooks with `async`. */
   readonly #beside = new Set<Promise<unknown>>()
@@ -144,7 +146,7 @@ export class ShellHooks {
     const { request, stop, notes } = verdict
     this.#note(notes)
     if (stop !== undefined) {
-      this.#interrupt.abort('user')
+      this.#interruptRun()
       return { behavior: 'deny', message: stop || 'A hook stopped the run.' }
     }
     if (request === undefined) return otherwise
@@ -153,8 +155,17 @@ export class ShellHooks {
       const isChanged = updatedInput !== undefined && isJsonObject(updatedInput)
       return isChanged ? { behavior, updatedInput } : { behavior }
     }
-    if (interrupt === true) this.#interrupt.abort('user')
+    if (interrupt === true) this.#interruptRun()
     return { behavior, message: message === undefined || message === '' ? 'A hook denied this call.' : message }
+  }
+
+  /** Who has several runs is told, and the next one is not aborted. */
+  #interruptRun(): void {
+    const { interrupt } = this.#options
+    this.#interrupt.abort('user')
+    if (interrupt === undefined) return
+    this.#interrupt = new AbortController()
+    interrupt()
   }
 
   /** Tells Notification hooks, and waits for none of them. */

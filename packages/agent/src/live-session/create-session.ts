@@ -6,6 +6,7 @@ import {
   type MessageContent,
   type PermissionDecision,
   QueryEngine,
+  type SdkMessage,
   type SdkResult,
   type SettingsChange,
 } from '@halting/core'
@@ -14,7 +15,6 @@ import { MessageQueue } from './message-queue.ts'
 import { type Beginning, notKept, nothingChanged, type Running } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
 import { Questions } from './questions.ts'
-import { contextUsageOf } from './context-usage.ts'
 import { SessionView } from './session-view.ts'
 import type {
   ContextUsage,
@@ -54,6 +54,7 @@ class LiveSession implements Session {
   #running: Running | undefined
   /** Ends what comes after runs, and goes on. */
   #stages = new AbortController()
+  readonly #say: (message: SdkMessage) => void
   readonly #after = new Set<Promise<void>>()
   #hasBegun = false
   #isClosed = false
@@ -63,6 +64,8 @@ class LiveSession implements Session {
 
   constructor(parts: SessionParts) {
     this.#parts = parts
+    const say = (message: SdkMessage): void => this.#tell({ type: 'message', message })
+    this.#say = parts.through?.(say) ?? say
     const { options, journal, permissions } = parts
     this.#questions = new Questions((event) => {
       this.#tell(event)
@@ -217,6 +220,7 @@ class LiveSession implements Session {
   }
 
   async contextUsage(): Promise<ContextUsage> {
+    const { contextUsageOf } = await import('./context-usage.ts')
     const { model, figures } = this.#view.present
     return contextUsageOf(this.#parts.options, this.#engine.transcript, model, figures.compactsAt)
   }
@@ -316,7 +320,7 @@ class LiveSession implements Session {
     try {
       for await (const told of beginning.begin(engine)) {
         if (!hasBegun) {
-          hasBegun = this.#hasBegun = true
+          hasBegun = true
           this.#tell({ type: 'run_start', runId: engine.runId ?? '', ids: message === undefined ? [] : [message.id] })
         }
         // Before this there was nothing to interrupt.
@@ -327,7 +331,7 @@ class LiveSession implements Session {
           this.#questions.withdrawAll()
           this.#changed()
         }
-        this.#tell({ type: 'message', message: told })
+        this.#say(told)
       }
     } catch (error) {
       this.#view.settle(undefined)
@@ -349,13 +353,14 @@ class LiveSession implements Session {
     if (afterRun === undefined) return
     const { signal } = this.#stages
     try {
-      for await (const message of afterRun(engine, signal)) this.#tell({ type: 'message', message })
+      await afterRun(engine, signal, (message) => this.#tell({ type: 'message', message }))
     } catch (error) {
       this.#tell({ type: 'failed', error, givenBack: [] })
     }
   }
 
   #hear(event: LoopEvent): void {
+    this.#hasBegun = true
     this.#parts.hear?.(event)
     this.#tell({ type: 'loop', event })
     if (this.#view.hear(event)) this.#changed()

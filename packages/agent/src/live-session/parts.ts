@@ -18,8 +18,10 @@ export interface SessionParts {
   readonly attach?: (engine: QueryEngine) => void
   /** Hears what the loop tells before the session's listeners do. */
   readonly hear?: (event: LoopEvent) => void
-  /** What comes after a run that has ended, once its result is told; told as messages. The next run does not wait for it. */
-  readonly afterRun?: (engine: QueryEngine, signal: AbortSignal) => AsyncIterable<SdkMessage>
+  /** Puts further messages between those of the runs, or leaves some out: gives what is told in place of telling. */
+  readonly through?: (tell: (message: SdkMessage) => void) => (message: SdkMessage) => void
+  /** What comes after a run that has ended, once its result is told. The next run does not wait for it. */
+  readonly afterRun?: (engine: QueryEngine, signal: AbortSignal, tell: (message: SdkMessage) => void) => Promise<void>
   /** Copies the session as it is on disk, and gives the id of the copy. */
   readonly fork?: () => Promise<string>
   /** Takes back what calls changed since a message, or tells what that would be. */

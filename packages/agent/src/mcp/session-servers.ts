@@ -35,6 +35,10 @@ export interface SessionServers {
   tools(): readonly AnyTool[]
   /** What a prompt stands for. It rejects for one that its server does not have. */
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
+  /** How each is now. */
+  statuses(): readonly McpServerStatus[]
+  /** Prompts, as commands without their slash. */
+  promptNames(): readonly string[]
   /** How each is once it has answered or failed. */
   settled(): Promise<readonly McpServerStatus[]>
   /** How each is now. */
@@ -120,6 +124,8 @@ export function openServers(given: SessionServersOptions): SessionServers {
     },
     tools: () => servers.names.flatMap((name) => moreTools(name) ?? []),
     prompt: (text, signal) => servers.prompt(text, signal),
+    statuses: () => servers.statuses,
+    promptNames: () => servers.promptNames,
     async settled() {
       await servers.settled()
       return servers.statuses

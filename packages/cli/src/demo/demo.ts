@@ -1,3 +1,4 @@
+import { createSession, type Session } from '@halting/agent/session'
 import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -6,7 +7,7 @@ import { endings, type Terminal } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import { exitCodeOf, figuresOf, tokensOf } from '../headless/ending.ts'
 import { type Interruption, watchInterruption } from '../headless/interruption.ts'
-import { runPrompt } from '../headless/run.ts'
+import { runOnce } from '../headless/run.ts'
 import { createStepPrinter } from '../headless/step-printer.ts'
 import { counted, elapsed, many, money } from '../io/figures.ts'
 import { type Style, styleFor } from '../io/style.ts'
@@ -83,12 +84,21 @@ async function play({ example, folder, keep }: Stage, program: Program, interrup
       say(endingText(terminal, models.model.id, interruption, style))
       if (keep) say(`\nThe folder is kept: ${folder}`)
     }
-    return await runPrompt((engine) => engine.submit(prompt), options, toolbox.workspace, interruption, {
-      ...steps,
-      end,
-      after: () => undefined,
-      release: () => undefined,
+    const session = createSession({
+      options,
+      journal: undefined,
+      answersQuestions: false,
+      permissions: toolbox.permissions,
+      cwd: folder,
+      end: () => toolbox.workspace.dispose(),
     })
+    try {
+      const watcher = { ...steps, end, after: () => undefined, release: () => undefined }
+      const ask = (asked: Session): void => void asked.prompt(prompt)
+      return await runOnce({ session, ask, interruption, watcher, linesAfter: undefined })
+    } finally {
+      await session.close()
+    }
   } finally {
     await models.close()
   }

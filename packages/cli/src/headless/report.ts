@@ -2,7 +2,7 @@ import type { SdkMessage } from '@halting/core'
 import type { OutputFormat } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
-import type { Watcher } from './run.ts'
+import type { Watcher } from './watcher.ts'
 import { textReport, type ReportContext } from './text-report.ts'
 
 const reports: { readonly [format in OutputFormat]: (context: ReportContext) => Watcher } = {

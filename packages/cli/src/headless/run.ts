@@ -1,57 +1,64 @@
-import { QueryEngine, type LoopEvent, type QueryOptions, type SdkMessage, type Terminal } from '@halting/core'
-import type { Ask } from '../session/go-on.ts'
-import type { AfterTheRun } from './after.ts'
+import type { AbortCause, SdkMessage } from '@halting/core'
+import type { Session, SessionEvent } from '@halting/agent/session'
 import { exitCodeOf } from './ending.ts'
 import type { Interruption } from './interruption.ts'
+import type { Watcher } from './watcher.ts'
 
-/** Who is told of a run. */
-export interface Watcher {
-  /** Everything that the loop tells, before the messages made of it. */
-  hear(event: LoopEvent): void
-  see(message: SdkMessage): void
-  end(terminal: Terminal): void
-  /** Something that came after the run, and what a person is told of it. */
-  after(message: SdkMessage, lines: readonly string[]): void
-  /** Nothing more comes, also when the run broke. */
-  release(): void
+export interface RunOnce {
+  readonly session: Session
+  /** Asks the session for the run. */
+  readonly ask: (session: Session) => void
+  readonly interruption: Interruption
+  readonly watcher: Watcher
+  /** What a person is told of a message that came after the run; undefined where nothing comes after it. */
+  readonly linesAfter: ((message: SdkMessage) => readonly string[]) | undefined
 }
 
-/** Ends what a run started. */
-export interface Disposal {
-  /** The engine is there, and nothing was asked yet. */
-  begun?(engine: QueryEngine): void
-  dispose(): Promise<void>
-}
-
-/** Runs what is asked to its end, then what comes after it, and returns the exit code of the run. Nothing that the tools started is left when it resolves. */
-export async function runPrompt(
-  ask: Ask['ask'],
-  options: QueryOptions,
-  disposal: Disposal,
-  interruption: Interruption,
-  watcher: Watcher,
-  after?: AfterTheRun,
-): Promise<number> {
-  const engine = new QueryEngine({
-    ...options,
-    signal: interruption.signal,
-    onEvent(event) {
-      watcher.hear(event)
-      after?.hear(event)
-    },
+/** Runs what is asked to its end, then what comes after it, and gives the exit code of the run. Rejects with what broke it. */
+export async function runOnce({ session, ask, interruption, watcher, linesAfter }: RunOnce): Promise<number> {
+  let exitCode: number | undefined
+  let broken: { readonly error: unknown } | undefined
+  let isOver = false
+  const onEvent = (event: SessionEvent): void => {
+    switch (event.type) {
+      case 'loop':
+        return watcher.hear(event.event)
+      case 'message':
+        if (isOver) return watcher.after(event.message, linesAfter?.(event.message) ?? [])
+        isOver = event.message.type === 'result'
+        return watcher.see(event.message)
+      case 'run_end':
+        watcher.end(event.terminal)
+        // What ends a stage is no longer about the run.
+        exitCode = exitCodeOf(event.terminal, interruption.exitCode)
+        return
+      case 'failed':
+        broken ??= { error: event.error }
+        return
+      default:
+    }
+  }
+  // What a report throws is no affair of the session: here it is the program's.
+  session.listen((event) => {
+    try {
+      onEvent(event)
+    } catch (error) {
+      broken ??= { error }
+      session.interrupt()
+    }
   })
+  // True: whoever aborts it says why in these words.
+  const interrupt = (): void => void session.interrupt({ because: interruption.signal.reason as AbortCause })
+  interruption.signal.addEventListener('abort', interrupt)
   try {
-    disposal.begun?.(engine)
-    for await (const message of ask(engine)) watcher.see(message)
-    const { lastTerminal } = engine
-    if (lastTerminal === undefined) throw new Error('The run ended without a terminal. Please report this.')
-    watcher.end(lastTerminal)
-    // What ends a stage is no longer about the run.
-    const exitCode = exitCodeOf(lastTerminal, interruption.exitCode)
-    await after?.run(engine, (message, lines) => watcher.after(message, lines))
+    ask(session)
+    if (interruption.signal.aborted) interrupt()
+    await session.settled()
+    if (broken !== undefined) throw broken.error
+    if (exitCode === undefined) throw new Error('The run ended without a terminal. Please report this.')
     return exitCode
   } finally {
+    interruption.signal.removeEventListener('abort', interrupt)
     watcher.release()
-    await disposal.dispose()
   }
 }

@@ -16,7 +16,7 @@ import { followChanges } from './file-changes.ts'
 import { showActivity } from './live-line.ts'
 import { roomNews } from './room.ts'
 import type { Asked } from './rerun.ts'
-import type { Watcher } from './run.ts'
+import type { Watcher } from './watcher.ts'
 import { createStepPrinter, type StepPrinter } from './step-printer.ts'
 
 export interface ReportContext {

@@ -1,21 +1,21 @@
-import { forgetAnswers, readAnswers, type RulePermissions, type SessionJournal } from '@halting/agent'
-import { endings, type QueryEngine, type SdkMessage } from '@halting/core'
+import { forgetAnswers, readAnswers, type SessionJournal } from '@halting/agent'
+import type { Session } from '@halting/agent/session'
+import { endings } from '@halting/core'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { whose } from './whose.ts'
 import { waitingCalls } from './waiting-calls.ts'
 
-/** What is asked of an engine, and what is left to do once that has begun. */
+/** What is asked of a session, and what is left to do once that has begun. */
 export interface Ask {
-  readonly ask: (engine: QueryEngine) => AsyncIterable<SdkMessage>
+  readonly ask: (session: Session) => void
   readonly afterwards?: () => Promise<void>
 }
 
 export interface GoingOn {
   readonly sessionId: string
   readonly flags: Flags
-  readonly permissions: RulePermissions
 }
 
 /**
@@ -23,13 +23,9 @@ export interface GoingOn {
  * one that ended at a limit, or because the service failed, goes on in a new run.
  * @throws UsageError where a prompt is needed, or an answer.
  */
-export async function goOn(
-  journal: SessionJournal,
-  { sessionId, flags, permissions }: GoingOn,
-  program: Program,
-): Promise<Ask> {
+export async function goOn(journal: SessionJournal, { sessionId, flags }: GoingOn, program: Program): Promise<Ask> {
   const last = journal.ended.at(-1)
-  if (journal.open !== undefined) return { ask: (engine) => engine.resume() }
+  if (journal.open !== undefined) return { ask: (session) => session.resume() }
   if (last === undefined) throw promptNeeded(sessionId, 'nothing was said in it yet')
   if (journal.isRewound === true) throw promptNeeded(sessionId, 'its conversation went back')
   const { reason } = last.terminal
@@ -46,11 +42,17 @@ export async function goOn(
     const { permissionMode, dangerouslySkipPermissions } = flags
     // A plan waits in plan mode alone: a no leaves that, and only the yes ends it (spec R-PLAN-3).
     const isPlanned = calls.some(({ name }) => name === 'ExitPlanMode')
-    if (isPlanned && permissionMode === undefined && dangerouslySkipPermissions !== true) permissions.setMode('plan')
-    return { ask: (engine) => engine.approve(answers), afterwards: () => forgetAnswers(place) }
+    const isInPlan = isPlanned && permissionMode === undefined && dangerouslySkipPermissions !== true
+    return {
+      ask(session) {
+        if (isInPlan) session.set({ permissionMode: 'plan' })
+        session.approve(answers)
+      },
+      afterwards: () => forgetAnswers(place),
+    }
   }
   if (endings[reason].exitCode === 3 || reason === 'model_error' || reason === 'prompt_too_long')
-    return { ask: (engine) => engine.resume() }
+    return { ask: (session) => session.resume() }
   throw promptNeeded(sessionId, `its last run ended (${reason})`)
 }
 

@@ -4,7 +4,6 @@ import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
 import type { Flags } from '../flags/flags.ts'
-import type { Watcher } from '../headless/run.ts'
 import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import type { ChosenSession } from './kept-session.ts'
@@ -22,29 +21,33 @@ export interface HookSession {
   readonly settings: Settings
   /** Told of each call of a hook that has ended. */
   readonly called?: (call: HookCall) => void
+  /** Somebody is there who answers questions. */
+  readonly asks: boolean
+  /** Ends the run that goes on. */
+  readonly interrupt: () => void
 }
 
 /** The hooks of the settings in a run of the program. */
 export interface SessionHooks {
   readonly options: Pick<QueryOptions, 'hooks' | 'stopHooks' | 'permissions'>
-  /** Aborts the run where a hook asks for that. */
-  readonly signal: AbortSignal
-  /** A watcher that sees what hooks tell beside what the run tells. */
-  watch(watcher: Watcher): Watcher
+  /** Hears what the run tells: some of it is for hooks. */
+  hear(event: LoopEvent): void
+  /** Puts what hooks tell between what the runs tell. */
+  through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void
   /** The session is over: the last hooks are called, and nothing that hooks started is left. */
   end(): Promise<void>
 }
 
 /** Undefined where the settings hold none that is called. */
 export function openHooks(session: HookSession, options: QueryOptions): SessionHooks | undefined {
-  const { flags, program, toolbox, chosen, journal, settings, called } = session
+  const { flags, program, toolbox, chosen, journal, settings, called, interrupt, asks } = session
   const { cwd, output } = program
   const lines = new HookLines(chosen.sessionId, flags.includeHookEvents === true)
   const found = settingsHooks(
     {
       settings: settings.hooks,
       permissions: toolbox.permissions,
-      whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
+      whenAsked: asks || flags.onAsk === 'defer' ? 'ask' : 'deny',
       warn: (warning) => output.err(told(warning)),
       sessionId: chosen.sessionId,
       transcriptPath: journal?.path ?? sessionFile({ ...whose(program), sessionId: chosen.sessionId }),
@@ -56,6 +59,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
       source: chosen.forkOf !== undefined ? 'fork' : chosen.kind === 'kept' ? 'resume' : 'startup',
       tell: (line) => lines.take(line),
       ...(called !== undefined && { called }),
+      interrupt,
       note: (text) => output.err(told(oneLine(text, Infinity))),
       ...(journal !== undefined && { flush: async () => journal.log.flush() }),
     },
@@ -64,15 +68,9 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   if (found === undefined) return undefined
   const { shell } = found
   return {
-    signal: shell.signal,
     options: found.options,
-    watch: (watcher) => ({
-      ...lines.watch(watcher),
-      hear(event) {
-        watcher.hear(event)
-        notifyOf(event, shell)
-      },
-    }),
+    hear: (event) => notifyOf(event, shell),
+    through: (tell) => lines.through(tell),
     end: () => shell.end('other'),
   }
 }
@@ -114,23 +112,19 @@ class HookLines {
       this.#see?.({ type: 'system', ...line, uuid: randomUUID(), session_id: this.#sessionId })
   }
 
-  watch(watcher: Watcher): Watcher {
-    this.#see = (message) => watcher.see(message)
-    return {
-      ...watcher,
-      see: (message) => {
-        if (message.type === 'result') {
-          this.#flush()
-          this.#place = 'behind'
-        }
-        // The run's own line stands where those of its hooks belong: what they did to the run comes behind it.
-        if (isOfSettings(message)) this.#flush()
-        else watcher.see(message)
-        if (this.#place === 'before') {
-          this.#place = 'in'
-          this.#flush()
-        }
-      },
+  through(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+    this.#see = tell
+    return (message) => {
+      if (message.type === 'result') {
+        this.#flush()
+        this.#place = 'behind'
+      }
+      // The run's own line stands where those of its hooks belong: what they did to the run comes behind it.
+      if (isOfSettings(message)) this.#flush()
+      else tell(message)
+      if (message.type !== 'system' || message.subtype !== 'init') return
+      this.#place = 'in'
+      this.#flush()
     }
   }
 }

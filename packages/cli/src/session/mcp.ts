@@ -69,16 +69,26 @@ export interface ServersSession {
   readonly settings: Settings
   readonly program: Program
   readonly contextWindow: number | undefined
+  /** Asks a person what a server wants to know. */
+  readonly elicit?: NonNullable<Parameters<typeof open>[0]['elicit']> | undefined
 }
 
 /** Connects to all at once, and waits for none. */
-export function openServers({ entries, toolbox, settings, program, contextWindow }: ServersSession): SessionServers {
+export function openServers({
+  entries,
+  toolbox,
+  settings,
+  program,
+  contextWindow,
+  elicit,
+}: ServersSession): SessionServers {
   const { workspace, permissions } = toolbox
   const redacts = settings.redactSecrets === true
   const { cwd, env } = program
   const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
   const version = versionOf(program)
-  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version, signIns })
+  const asked = elicit === undefined ? {} : { elicit }
+  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version, signIns, ...asked })
   return {
     ...servers,
     async begin() {

@@ -31,6 +31,10 @@ interface ToolboxSession {
   readonly readableFolders: readonly string[]
   /** Keeps what files were. */
   readonly checkpoints?: FileCheckpoints
+  /** Somebody is there who answers questions. */
+  readonly answersQuestions?: boolean
+  /** Keeps what a person allows from now on. */
+  readonly keep?: NonNullable<SessionWorkspace['permissions']['keep']>
 }
 
 /** @throws UsageError, ConfigurationError and PermissionRuleError for flags that cannot be served. */
@@ -42,6 +46,8 @@ export function openToolbox(
   session: ToolboxSession = { sessionId: flags.sessionId ?? randomUUID(), readableFolders: [] },
 ): Toolbox {
   const { sessionId } = session
+  // With `defer` somebody comes later.
+  const asks = session.answersQuestions === true || flags.onAsk === 'defer'
   const { workspace, permissions, resultFiles } = openWorkspace({
     places: placesOf({ flags, env }, cwd),
     sessionId,
@@ -52,12 +58,12 @@ export function openToolbox(
     mode: flags.dangerouslySkipPermissions === true ? 'bypassPermissions' : flags.permissionMode,
     allow: flags.allowedTools ?? [],
     deny: flags.disallowedTools ?? [],
-    // Nobody is there to answer; with `defer` somebody comes later.
-    whenAsked: flags.onAsk === 'defer' ? 'ask' : 'deny',
+    whenAsked: asks ? 'ask' : 'deny',
     checkpoints: session.checkpoints,
+    keep: session.keep,
   })
   // Where nobody answers, a question would only cost a turn.
-  const all = [...createCodingTools(workspace), ...(flags.onAsk === 'defer' ? createPersonTools() : [])]
+  const all = [...createCodingTools(workspace), ...(asks ? createPersonTools() : [])]
   const names = [...all.map(({ name }) => name), 'Agent']
   const hidden = new Set(permissions.toolsHiddenByDeny(names))
   const wanted = wantedTools(flags.tools, names)

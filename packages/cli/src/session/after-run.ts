@@ -1,7 +1,6 @@
 import type { LoopEvent, Model, QueryEngine, SdkMessage } from '@halting/core'
 import { uuidOf } from '@halting/core/adapters'
 import { afterRun, type HookCall, HookFigures, type Stage } from '@halting/core/after'
-import { afterLines } from './after-text.ts'
 
 // Loaded where something comes after the run, and only there.
 
@@ -11,7 +10,7 @@ export interface AfterTheRun {
   /** A hook of the settings has ended. */
   readonly called: (call: HookCall) => void
   /** Tells what there is to tell once the result is out. Resolves when all stages have ended, within their bounds. */
-  run(engine: QueryEngine, tell: (message: SdkMessage, lines: readonly string[]) => void): Promise<void>
+  run(engine: QueryEngine, signal: AbortSignal, tell: (message: SdkMessage) => void): Promise<void>
 }
 
 export interface AfterOptions {
@@ -19,12 +18,9 @@ export interface AfterOptions {
   readonly hookSummary: boolean
   /** Asked by stages that name none; that of the session when absent. */
   readonly model: Model | undefined
-  readonly isVerbose: boolean
-  /** Ends the stages with the program. */
-  readonly signal: AbortSignal
 }
 
-export function openAfter({ stages, hookSummary, model, signal, isVerbose }: AfterOptions): AfterTheRun {
+export function openAfter({ stages, hookSummary, model }: AfterOptions): AfterTheRun {
   const hooks = hookSummary ? new HookFigures((id) => !isOfProgram(id)) : undefined
   let runId = ''
   return {
@@ -33,14 +29,13 @@ export function openAfter({ stages, hookSummary, model, signal, isVerbose }: Aft
       hooks?.hear(event)
     },
     called: (call) => hooks?.add(call),
-    async run(engine, tell) {
-      const see = (message: SdkMessage): void => tell(message, afterLines(message, isVerbose))
+    async run(engine, signal, tell) {
       const { sessionId } = engine
       const summary = hooks?.take(runId)
       const ids = { uuid: uuidOf(`${sessionId}/${runId}/hooks`), session_id: sessionId }
-      if (summary !== undefined) see({ ...summary, ...ids })
+      if (summary !== undefined) tell({ ...summary, ...ids })
       const running = afterRun(engine, stages, { signal, ...(model !== undefined && { model }) })
-      for await (const message of running) see(message)
+      for await (const message of running) tell(message)
     },
   }
 }

@@ -1,0 +1,13 @@
+import type { LoopEvent, SdkMessage, Terminal } from '@halting/core'
+
+/** Who is told of a run. */
+export interface Watcher {
+  /** Everything that the loop tells, before the messages made of it. */
+  hear(event: LoopEvent): void
+  see(message: SdkMessage): void
+  end(terminal: Terminal): void
+  /** Something that came after the run, and what a person is told of it. */
+  after(message: SdkMessage, lines: readonly string[]): void
+  /** Nothing more comes, also when the run broke. */
+  release(): void
+}

@@ -1,0 +1,48 @@
+import type { InstructionFile } from '@halting/agent/instructions'
+import type { McpServerStatus } from '@halting/agent/mcp'
+import type { SessionJournal } from '@halting/agent'
+import type { Session } from '@halting/agent/session'
+import type { MessageContent } from '@halting/core'
+import type { ChosenSession } from './kept-session.ts'
+import type { Models } from './models.ts'
+import type { RunSettings } from './run-settings.ts'
+import type { Toolbox } from './toolbox.ts'
+
+/** A command that a person may ask for with a slash. */
+export interface CommandInfo {
+  readonly name: string
+  readonly description: string
+  readonly argumentHint: string
+}
+
+export interface AgentInfo {
+  readonly name: string
+  readonly description: string
+  readonly model?: string
+}
+
+/** A session as faces show it: the session itself, and what stands around it. */
+export interface LiveSession {
+  readonly session: Session
+  /** Flags, settings and environment as they hold. */
+  readonly run: RunSettings
+  readonly chosen: ChosenSession
+  readonly models: Pick<Models, 'model' | 'fallbackModel' | 'smallModel' | 'modelNamed' | 'apiKeySource'>
+  readonly toolbox: Toolbox
+  /** Commands and skills, and prompts of servers. */
+  readonly commands: () => readonly CommandInfo[]
+  readonly agents: readonly AgentInfo[]
+  /** How the servers are. */
+  readonly serverStatuses: () => readonly McpServerStatus[]
+  /** Files of instructions that the model is shown. */
+  readonly memoryFiles: readonly Pick<InstructionFile, 'path' | 'text'>[]
+  readonly outputStyle: string
+  /** Undefined for one that is not kept. */
+  readonly journal: SessionJournal | undefined
+  /**
+   * What a person wrote, as it is sent: commands expanded, files brought in, prompts of servers asked for. `rest` stands behind it as it is. What a person
+   * should know of it goes to the output of the program.
+   * @throws UsageError for a prompt that its server does not have.
+   */
+  prepare(text: string, rest?: string, signal?: AbortSignal): Promise<MessageContent>
+}

@@ -1,0 +1,345 @@
+import {
+  backgroundOf,
+  endSession,
+  permissionModes,
+  type SessionAgents,
+  sessionFile,
+  type SessionJournal,
+} from '@halting/agent'
+import { createSession, type Session } from '@halting/agent/session'
+import type { QueryOptions, SdkMessage } from '@halting/core'
+import type { Flags } from '../flags/flags.ts'
+import { told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { wantedAfter } from './after.ts'
+import type { AfterTheRun } from './after-run.ts'
+import { agentsOf } from './agents.ts'
+import { backgroundOptions } from './background.ts'
+import { briefingOf } from './briefing.ts'
+import { checkpointsOf } from './checkpoints.ts'
+import type { Face } from './face.ts'
+import type { SessionHooks } from './hooks.ts'
+import { type ChosenSession, chooseSession, closeSession, openSession } from './kept-session.ts'
+import type { LiveSession } from './live-session.ts'
+import type { SessionServers } from './mcp.ts'
+import { type Models, openModels } from './models.ts'
+import { queryOptionsOf } from './options.ts'
+import type { Briefing } from './read-briefing.ts'
+import { applyEnvironment, type RunSettings, settingsFor } from './run-settings.ts'
+import { openToolbox, type Toolbox } from './toolbox.ts'
+import { whose } from './whose.ts'
+
+/**
+ * Opens a session for any face: by flags, settings and environment, in the folder of the program. What a person should know goes to the program's
+ * output. Nothing is left of one that could not be opened.
+ * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
+ */
+export async function openLive(given: Flags, outer: Program, face: Face): Promise<LiveSession> {
+  const run = await settingsFor(given, outer)
+  if (face.isOneShot === true) applyEnvironment(run)
+  const opening = new Opening(given, run, { ...outer, env: run.env }, face)
+  try {
+    return await opening.open()
+  } catch (thrown) {
+    await opening.undo()
+    throw thrown
+  }
+}
+
+/** What is opened one after another, and ended again where one of them fails. */
+class Opening {
+  readonly #given: Flags
+  readonly #run: RunSettings
+  readonly #program: Program
+  readonly #face: Face
+  #models: Models | undefined
+  #toolbox: Toolbox | undefined
+  #servers: SessionServers | undefined
+  #hooks: SessionHooks | undefined
+  #closeJournal: ((hasBegun: boolean) => Promise<void>) | undefined
+
+  constructor(given: Flags, run: RunSettings, program: Program, face: Face) {
+    this.#given = given
+    this.#run = run
+    this.#program = program
+    this.#face = face
+  }
+
+  async undo(): Promise<void> {
+    await this.#end()
+    await this.#closeJournal?.(false)
+  }
+
+  async #end(): Promise<void> {
+    const { output } = this.#program
+    const onStopped = (commands: readonly string[]): void =>
+      output.err(told(`stopped with the run: ${commands.join('; ')}.`))
+    try {
+      if (this.#toolbox === undefined) return
+      const { workspace } = this.#toolbox
+      await endSession({ workspace, servers: this.#servers, hooks: this.#hooks, onStopped })
+    } finally {
+      await this.#models?.close()
+    }
+  }
+
+  async open(): Promise<LiveSession> {
+    const [run, face, program] = [this.#run, this.#face, this.#program]
+    const { flags, settings } = run
+    const { output, cwd } = program
+    const chosen = await chooseSession(flags, program)
+    const checkpoints = checkpointsOf(flags, chosen, program)
+    const toolbox = await this.#openToolbox(chosen, checkpoints)
+    this.#toolbox = toolbox
+    const briefing = await briefingOf(run, program, toolbox)
+    this.#tell(briefing?.warnings)
+    if (flags.verbose === true) this.#tell(briefing?.read)
+    const forModel = await this.#withModelOfCommand(briefing)
+    const models = await openModels(forModel, cwd)
+    this.#models = models
+    this.#tell(models.warnings)
+    if (!models.keepsFiles) checkpoints?.turnOff()
+    if (flags.sandbox === true || settings.sandbox !== undefined) {
+      const { holdCommands } = await import('./sandbox.ts')
+      await holdCommands(flags, settings, toolbox, program)
+    }
+    const servers = await this.#openServers(toolbox, models)
+    this.#servers = servers
+    const agents = await agentsOf(forModel, program, toolbox, models, briefing)
+    this.#tell(agents?.warnings)
+    const options = await queryOptionsOf(flags, program, toolbox, models, briefing, agents)
+    await face.ready?.()
+    const journal = await openSession(chosen, program)
+    this.#closeJournal = (hasBegun) => closeSession(journal, hasBegun, chosen)
+    // The session of this run is held by now: however old it is, it stays.
+    if (journal !== undefined && face.isOneShot === true) void this.#cleanUpBeside()
+    if (journal?.open !== undefined && face.firstPrompt !== '')
+      output.err(
+        told('the run before did not end. It is closed first: what it had begun and not finished is told as unknown.'),
+      )
+    const session = await this.#session({ chosen, toolbox, options, models, journal, servers, briefing })
+    return this.#live({ session, chosen, toolbox, models, journal, servers, briefing, agents })
+  }
+
+  #tell(lines: readonly string[] = []): void {
+    for (const line of lines) this.#program.output.err(told(line))
+  }
+
+  async #openToolbox(chosen: ChosenSession, checkpoints: ReturnType<typeof checkpointsOf>): Promise<Toolbox> {
+    const { flags, env, settings } = this.#run
+    const { cwd } = this.#program
+    const answersQuestions = this.#face.answersQuestions || this.#face.canUseTool !== undefined
+    return openToolbox(flags, cwd, env, settings, {
+      ...chosen,
+      ...(checkpoints !== undefined && { checkpoints }),
+      ...(answersQuestions && {
+        answersQuestions,
+        keep: (await import('./keeper.ts')).keeperOf(this.#run, cwd),
+      }),
+    })
+  }
+
+  async #withModelOfCommand(briefing: Briefing | undefined): Promise<RunSettings> {
+    const said = this.#face.firstPrompt
+    if (said === undefined || !namesSomething.test(said)) return this.#run
+    const { withModelOfCommand } = await import('./said.ts')
+    return withModelOfCommand(said, this.#run, this.#given, briefing, this.#program.output)
+  }
+
+  /** Connects to the servers of the session, where it has some. */
+  async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
+    const { flags, settings } = this.#run
+    const { servers: own = [], elicit } = this.#face
+    if (flags.mcpConfig === undefined && settings.mcpServers === undefined && own.length === 0) return undefined
+    const { openServers, serverEntries } = await import('./mcp.ts')
+    const named = new Set(own.map(({ name }) => name))
+    const found = await serverEntries(flags, settings, this.#program, toolbox.workspace.env)
+    const entries = [...own, ...found.filter(({ name }) => !named.has(name))]
+    if (entries.length === 0) return undefined
+    const contextWindow = flags.contextWindow ?? model.contextWindow
+    return openServers({ entries, toolbox, settings, program: this.#program, contextWindow, elicit })
+  }
+
+  /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
+  async #cleanUpBeside(): Promise<void> {
+    try {
+      const { cleanUp } = await import('./clean-up.ts')
+      await cleanUp(this.#run.settings, this.#program)
+    } catch {
+      // Nothing of a run depends on it.
+    }
+  }
+
+  async #session(opened: Opened): Promise<Session> {
+    const { chosen, toolbox, options: made, models, journal, servers } = opened
+    const [{ flags, settings, env }, face, program] = [this.#run, this.#face, this.#program]
+    const { workspace, permissions } = toolbox
+    // There is one when anything calls for it.
+    const live: { session?: Session } = {}
+    const interrupt = (): void => void live.session?.interrupt()
+    const transcriptPath = journal?.path ?? sessionFile({ ...whose(program), sessionId: chosen.sessionId })
+    const permissionMode = (): string => live.session?.snapshot.permissionMode ?? permissions.mode
+    const flush = async (): Promise<void> => journal?.log.flush()
+    const { sessionId } = chosen
+    const own = face.hooks?.({ sessionId, transcriptPath, cwd: program.cwd, permissionMode, interrupt, flush })
+    const options: QueryOptions = {
+      ...made,
+      hooks: [...(made.hooks ?? []), ...(own?.hooks ?? [])],
+      stopHooks: [...(made.stopHooks ?? []), ...(own?.stopHooks ?? [])],
+    }
+    const init = await servers?.begin()
+    const after = await this.#afterRun(models, options, journal !== undefined)
+    const hooks = await this.#openHooks(opened, options, {
+      interrupt,
+      ...(after !== undefined && { called: after.called }),
+    })
+    this.#hooks = hooks
+    const background = backgroundOf(workspace, {
+      ...backgroundOptions(flags, settings, env, face.background),
+      ...(journal !== undefined && { session: journal }),
+    })
+    const session = createSession({
+      options: {
+        ...options,
+        ...servers?.options,
+        ...hooks?.options,
+        init: initOf(options.init, init, permissionMode),
+        background,
+        ...(face.canUseTool !== undefined && { canUseTool: face.canUseTool }),
+      },
+      journal,
+      answersQuestions: face.answersQuestions,
+      permissions,
+      cwd: program.cwd,
+      attach: (engine) => servers?.attach(engine),
+      hear(event) {
+        after?.hear(event)
+        hooks?.hear(event)
+      },
+      through: (tell) => withoutBriefing(hooks?.through(tell) ?? tell),
+      ...(after !== undefined && { afterRun: (engine, signal, tell) => after.run(engine, signal, tell) }),
+      async stopTask(id) {
+        const task = workspace.tasks.get(id)
+        if (task?.state !== 'running') return false
+        await workspace.tasks.stop(task)
+        return true
+      },
+      end: () => this.#end(),
+      closeJournal: (hasBegun) => closeSession(journal, hasBegun, chosen),
+    })
+    live.session = session
+    followMode(session, permissions)
+    return session
+  }
+
+  async #openHooks(
+    { chosen, toolbox, journal }: Opened,
+    options: QueryOptions,
+    given: { readonly interrupt: () => void; readonly called?: AfterTheRun['called'] },
+  ): Promise<SessionHooks | undefined> {
+    const { flags, settings } = this.#run
+    if (Object.keys(settings.hooks ?? {}).length === 0) return undefined
+    const { openHooks } = await import('./hooks.ts')
+    const asks = this.#face.answersQuestions || this.#face.canUseTool !== undefined
+    return openHooks({ flags, program: this.#program, toolbox, chosen, journal, settings, asks, ...given }, options)
+  }
+
+  /** What comes after a run, where something was asked for. Of a session that is not kept no notes are. */
+  async #afterRun({ smallModel }: Models, options: QueryOptions, isKept: boolean): Promise<AfterTheRun | undefined> {
+    const { flags, settings } = this.#run
+    const wanted = wantedAfter(flags, settings, this.#program.env)
+    if (wanted === undefined) return undefined
+    const { openAfter } = await import('./after-run.ts')
+    const { stagesFor } = await import('./stages.ts')
+    // What was piped in is no word of the person, also where it is all of the prompt: others may have written it.
+    const written = this.#face.firstPrompt ?? ''
+    const notes = { owner: whose(this.#program), settings, model: smallModel ?? options.model, written }
+    const stages = await stagesFor({ ...wanted, notes: wanted.notes && isKept }, notes)
+    return openAfter({ ...wanted, stages, model: smallModel })
+  }
+
+  #live({ session, agents, ...opened }: Omit<Opened, 'options'> & Shown): LiveSession {
+    const { chosen, toolbox, models, journal, servers, briefing } = opened
+    const { output } = this.#program
+    return {
+      session,
+      run: this.#run,
+      chosen,
+      models,
+      toolbox,
+      journal,
+      commands: () => [
+        ...(briefing?.commands ?? []).map(({ name, description, argumentHint }) => ({
+          name,
+          description,
+          argumentHint,
+        })),
+        ...(servers?.promptNames() ?? []).map((name) => ({ name, description: '', argumentHint: '' })),
+      ],
+      agents: agents?.told ?? [],
+      serverStatuses: () => servers?.statuses() ?? [],
+      memoryFiles: briefing?.files ?? [],
+      outputStyle: 'default',
+      async prepare(text, rest = '', signal = new AbortController().signal) {
+        const whole = text + rest
+        const answered = whole.startsWith('/mcp__') ? await servers?.prompt(whole, signal) : undefined
+        if (answered !== undefined) return answered
+        if (!namesSomething.test(text)) return whole
+        const { contentOf } = await import('./said.ts')
+        return contentOf(text, whole, briefing, toolbox, output)
+      },
+    }
+  }
+}
+
+/** Where a prompt names a command or a file, as far as one can tell without looking. */
+const namesSomething = /^\s*\/|(?:^|[\s(])@\S/
+
+interface Opened {
+  readonly chosen: ChosenSession
+  readonly toolbox: Toolbox
+  readonly options: QueryOptions
+  readonly models: Models
+  readonly journal: SessionJournal | undefined
+  readonly servers: SessionServers | undefined
+  readonly briefing: Briefing | undefined
+}
+
+interface Shown {
+  readonly session: Session
+  readonly agents: SessionAgents | undefined
+}
+
+/** Agents and hooks are told the mode by the rules: that which was set is the one. */
+function followMode(session: Session, permissions: Toolbox['permissions']): void {
+  session.listen((event) => {
+    if (event.type !== 'changed') return
+    const mode = permissionModes.find((known) => known === session.snapshot.permissionMode)
+    if (mode !== undefined && mode !== permissions.mode) permissions.setMode(mode)
+  })
+}
+
+/** What `init` tells, with the servers that are there: their prompts are commands beside those that people wrote. The mode is that of the moment. */
+function initOf(
+  init: QueryOptions['init'],
+  ofServers: QueryOptions['init'],
+  permissionMode: () => string,
+): NonNullable<QueryOptions['init']> {
+  const commands = [...(init?.slash_commands ?? []), ...(ofServers?.slash_commands ?? [])]
+  return {
+    ...init,
+    ...ofServers,
+    ...(ofServers !== undefined && { slash_commands: commands }),
+    get permissionMode() {
+      return permissionMode()
+    },
+  }
+}
+
+/** The program's own hook is no hook of a person's. */
+function withoutBriefing(tell: (message: SdkMessage) => void): (message: SdkMessage) => void {
+  return (message) => {
+    if (message.type === 'system' && 'hook_id' in message && message.hook_id === 'halting:folder') return
+    tell(message)
+  }
+}
