@@ -10,6 +10,8 @@ export interface Beginning {
 
 /** What goes on: a run, from before it begins until its result is told, or something during which none begins. */
 export interface Running {
+  /** The message that it begins with: nobody has it until the engine does. */
+  readonly messageId?: string
   interruptedBy: AbortCause | undefined
 }
 

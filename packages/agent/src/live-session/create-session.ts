@@ -128,12 +128,14 @@ class LiveSession implements Session {
     // Plain JavaScript may give anything. It is refused here, and not when its run begins.
     if (typeof content !== 'string' && !Array.isArray(content))
       throw new ConfigurationError('A prompt is a text or a list of blocks.')
+    if (id !== undefined && this.#running?.messageId === id) return id
     const begins = when === 'now' || (typeof content === 'string' && compactCommand.test(content))
-    const given = begins ? this.#queue.putOwn(content, id) : this.#queue.put(content, when, id)
-    if (when === 'now' && this.#running !== undefined) this.#interruptRun('interrupt')
+    const put = begins ? this.#queue.putOwn(content, id) : { id: this.#queue.put(content, when, id), isNew: true }
+    // A message that comes again, such as one that a host sends twice, interrupts nothing.
+    if (when === 'now' && put.isNew && this.#running !== undefined) this.#interruptRun('interrupt')
     this.#changed()
     this.#goOn()
-    return given
+    return put.id
   }
 
   retract(id: string): boolean {
@@ -205,7 +207,9 @@ class LiveSession implements Session {
       if (dryRun !== true && filesOnly !== true) {
         await journal.rewind(before)
         const { permissionUpdates: _, isPastFallback: __, ...set } = this.#engine.inForce ?? {}
+        const engine = this.#engine
         this.#engine = this.#newEngine()
+        this.#queue.moveFrom(engine)
         this.#engine.set(set)
       }
       return { content: message.content, ...change }
@@ -290,7 +294,8 @@ class LiveSession implements Session {
       for (const settle of this.#settling.splice(0)) settle()
       return
     }
-    const running: Running = { interruptedBy: undefined }
+    const { message } = next
+    const running: Running = { interruptedBy: undefined, ...(message !== undefined && { messageId: message.id }) }
     this.#running = running
     this.#view.begin()
     this.#changed()

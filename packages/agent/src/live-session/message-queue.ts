@@ -28,14 +28,20 @@ export class MessageQueue {
     return when === 'next' ? this.#engine().steer(content, id) : this.#engine().followUp(content, id)
   }
 
-  /** For a run of its own. An id that was handed in before is passed over. */
-  putOwn(content: MessageContent, id: string | undefined): string {
-    if (id !== undefined && this.waiting.some((each) => each.id === id)) return id
+  /** For a run of its own. An id that was handed in before is passed over: `isNew` is false. */
+  putOwn(content: MessageContent, id: string | undefined): { readonly id: string; readonly isNew: boolean } {
+    if (id !== undefined && this.waiting.some((each) => each.id === id)) return { id, isNew: false }
     // The engine knows which ids were handed in, and makes new ones.
     const engine = this.#engine()
     const given = engine.steer(content, id)
-    if (engine.retract(given)) this.#own = [...this.#own, { id: given, content, when: 'next' }]
-    return given
+    const isNew = engine.retract(given)
+    if (isNew) this.#own = [...this.#own, { id: given, content, when: 'next' }]
+    return { id: given, isNew }
+  }
+
+  /** Another engine takes the place of the present one, which is given: what waited there waits in the new one. */
+  moveFrom(before: QueryEngine): void {
+    for (const { id, kind, content } of before.waiting) this.put(content, kind === 'steer' ? 'next' : 'later', id)
   }
 
   retract(id: string): boolean {
