@@ -25,7 +25,10 @@ function numberOrNull(value: unknown): number | null {
 }
 
 /** What takes the place of what, for a question: the file was not looked at, so no line has a number. */
-export function hunkOfTexts(before: string, after: string): Hunk {
+export function hunkOfTexts(before: string, after: string): Hunk & {
+  /** Lines at the beginning of both that are not in it. */
+  readonly skipped: number
+} {
   const [old, now] = [linesOf(before), linesOf(after)]
   let [head, tail] = [0, 0]
   const most = Math.min(old.length, now.length)
@@ -34,6 +37,7 @@ export function hunkOfTexts(before: string, after: string): Hunk {
   const around = 2
   const kept = (lines: readonly string[]): readonly string[] => lines.map((line) => ` ${line}`)
   return {
+    skipped: Math.max(0, head - around),
     oldStart: null,
     newStart: null,
     lines: [

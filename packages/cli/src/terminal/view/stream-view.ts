@@ -1,6 +1,6 @@
 import type { ContentBlock, LoopEvent, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isToolResult, isToolUse, messageOf, type ModelUpdate, type Ranking } from '@halting/core/adapters'
-import type { SessionEvent } from '@halting/agent/session'
+import type { Question, SessionEvent } from '@halting/agent/session'
 import { followChanges } from '../../headless/file-changes.ts'
 import { elapsed } from '../../io/figures.ts'
 import type { Style } from '../../io/style.ts'
@@ -244,6 +244,12 @@ export function createStreamView({
     }
   }
 
+  /** A plan is printed whole: the question about it has no room for it. */
+  const planBlocks = ({ toolName, input }: Question): readonly Block[] => {
+    if (toolName !== 'ExitPlanMode' || typeof input['plan'] !== 'string') return []
+    return [...endWriting(), dimBlock('⏺ ', 'Plan', style), ...write(input['plan']), ...endWriting()]
+  }
+
   return {
     see(event) {
       switch (event.type) {
@@ -253,6 +259,8 @@ export function createStreamView({
           return []
         case 'loop':
           return hear(event.event)
+        case 'question':
+          return planBlocks(event.question)
         case 'note':
           return [noticeBlock(event.text, style)]
         case 'failed':

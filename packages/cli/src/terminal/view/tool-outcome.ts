@@ -50,6 +50,10 @@ export function toolOutcome(result: ToolResultShown): ToolOutcome {
       const todos = todosOf(fields) ?? []
       return { figure: '', body: (width, style) => todoLines(todos, width, style, indent) }
     }
+    case 'EnterPlanMode':
+      return { figure: '(plan first)', body: nothing }
+    case 'ExitPlanMode':
+      return { figure: '(approved)', body: nothing }
     case 'AskUserQuestion':
       return answers(fields)
     case 'Agent':

@@ -1,0 +1,169 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Json } from '@halting/core'
+import type { Component } from '../screen/screen-port.ts'
+import { hanging, oneLineOf } from './lines.ts'
+import { choiceLines, interrupting, ruler, type QuestionOptions } from './question-parts.ts'
+import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
+
+interface Asked {
+  readonly question: string
+  readonly header: string
+  readonly options: readonly { readonly label: string; readonly description: string }[]
+  readonly multiSelect: boolean
+}
+
+/**
+ * The questions of AskUserQuestion, one at a time: options by number or arrows, several where the question takes several, and a text of one's own
+ * (spec R-TERM-34). What was answered goes into `answers` of the input, by question; what was skipped is told as such. Undefined for an input without a
+ * question.
+ */
+export function askPerson({ question, answer, changed, style }: QuestionOptions): Component | undefined {
+  const asked = questionsIn(question.input)
+  if (asked.length === 0) return undefined
+  const answers = new Map<string, Json>()
+  let at = 0
+  let row = 0
+  let chosen = new Set<number>()
+  let field: TextField | undefined = asked[0]?.options.length === 0 ? textField('') : undefined
+
+  const next = (given: Json | undefined): void => {
+    const present = asked[at]
+    if (present !== undefined && given !== undefined) answers.set(present.question, given)
+    at += 1
+    row = 0
+    chosen = new Set()
+    field = asked[at]?.options.length === 0 ? textField('') : undefined
+    if (at < asked.length) return changed()
+    answer(question.id, {
+      behavior: 'allow',
+      updatedInput: { ...question.input, answers: Object.fromEntries(answers) },
+    })
+  }
+  /** Options that were chosen, in their order; a text of one's own stands behind them. */
+  const given = (present: Asked, own?: string): Json => {
+    const labels = present.options.flatMap(({ label }, index) => (chosen.has(index) ? [label] : []))
+    const all = own === undefined ? labels : [...labels, own]
+    return present.multiSelect ? all : (all[0] ?? '')
+  }
+  const choose = (present: Asked, index: number): void => {
+    row = index
+    if (index === present.options.length) {
+      field = textField('')
+      return changed()
+    }
+    if (!present.multiSelect) {
+      chosen = new Set([index])
+      return next(given(present))
+    }
+    if (!chosen.delete(index)) chosen.add(index)
+    changed()
+  }
+
+  const handleField = (present: Asked, now: TextField, data: string): void => {
+    const isEnter = data !== '\n' && isKey(data, 'enter')
+    if (isEnter && now.text.trim() !== '') return next(given({ ...present }, now.text.trim()))
+    if (isEnter) return present.options.length === 0 ? next(undefined) : undefined
+    if (!isKey(data, 'escape')) now.handleInput(data)
+    else if (present.options.length === 0) return answer(question.id, interrupting)
+    else field = undefined
+    changed()
+  }
+
+  return {
+    render(width) {
+      const present = asked[at]
+      if (present === undefined) return []
+      const count = asked.length > 1 ? ` (${at + 1} of ${asked.length})` : ''
+      const head = present.header === '' ? '' : `${present.header}: `
+      return [
+        ruler(width, style),
+        ...hanging('? ', `${head}${present.question}${count}`, width).map(style.bold),
+        ...optionLines(present, { row, chosen, isWriting: field !== undefined }, width).flatMap(({ lines, isMarked }) =>
+          isMarked ? lines.map(style.bold) : lines,
+        ),
+        ...(field?.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`) ?? []),
+        ...choiceLines(keysFor(present, field !== undefined), width, style),
+      ]
+    },
+    handleInput(data) {
+      const present = asked[at]
+      if (present === undefined) return
+      if (field !== undefined) return handleField(present, field, data)
+      const rows = present.options.length + 1
+      if (isKey(data, 'escape')) return answer(question.id, interrupting)
+      if (isKey(data, 'up', 'down')) {
+        row = (row + (isKey(data, 'up') ? rows - 1 : 1)) % rows
+        return changed()
+      }
+      if (isKey(data, 'enter')) {
+        // With several, Enter is for those that were chosen.
+        return present.multiSelect && row < present.options.length && chosen.size > 0
+          ? next(given(present))
+          : choose(present, row)
+      }
+      const typed = typedCharacter(data)
+      if (typed === ' ') return choose(present, row)
+      if (typed === 's') return next(undefined)
+      const number = Number(typed)
+      if (Number.isInteger(number) && number >= 1 && number <= rows) choose(present, number - 1)
+    },
+  }
+}
+
+interface Marks {
+  readonly row: number
+  readonly chosen: ReadonlySet<number>
+  readonly isWriting: boolean
+}
+
+function optionLines(
+  { options, multiSelect }: Asked,
+  { row, chosen, isWriting }: Marks,
+  width: number,
+): readonly { readonly lines: readonly string[]; readonly isMarked: boolean }[] {
+  if (options.length === 0) return []
+  const all = [...options, { label: 'something else', description: '' }]
+  return all.map(({ label, description }, index) => {
+    const box = multiSelect && index < options.length ? (chosen.has(index) ? '[x] ' : '[ ] ') : ''
+    const pointer = index === row && !isWriting ? '›' : ' '
+    const text = description === '' ? label : `${label}: ${description}`
+    return { lines: hanging(`${pointer} ${index + 1} ${box}`, text, width), isMarked: index === row }
+  })
+}
+
+function keysFor({ options, multiSelect }: Asked, isWriting: boolean): readonly { readonly key: string; readonly label: string }[] {
+  if (isWriting)
+    return [
+      { key: 'Enter', label: 'answer' },
+      options.length === 0 ? { key: 'Esc', label: 'stops the run' } : { key: 'Esc', label: 'back' },
+    ]
+  return [
+    ...(multiSelect ? [{ key: 'Space', label: 'choose' }] : []),
+    { key: 'Enter', label: multiSelect ? 'answer with those chosen' : 'choose' },
+    { key: 's', label: 'skip' },
+    { key: 'Esc', label: 'stops the run' },
+  ]
+}
+
+/** The tool has checked them; what is none is passed over all the same. */
+function questionsIn(input: { readonly [name: string]: unknown }): readonly Asked[] {
+  const given = input['questions']
+  if (!Array.isArray(given)) return []
+  return (given as readonly unknown[]).flatMap((one) => {
+    if (!isJsonObject(one) || typeof one['question'] !== 'string') return []
+    const { question, header, multiSelect } = one
+    const options = Array.isArray(one['options']) ? (one['options'] as readonly unknown[]) : []
+    return [
+      {
+        question,
+        header: typeof header === 'string' ? oneLineOf(header, 40) : '',
+        multiSelect: multiSelect === true,
+        options: options.flatMap((option) => {
+          if (!isJsonObject(option) || typeof option['label'] !== 'string') return []
+          const { label, description } = option
+          return [{ label, description: typeof description === 'string' ? description : '' }]
+        }),
+      },
+    ]
+  })
+}

@@ -1,0 +1,38 @@
+import { isJsonObject } from '@halting/core/adapters'
+import { isAbsolute, relative, resolve } from 'node:path'
+
+/** Commands that delete, or write over what cannot be had back. What merely looks like one counts: nothing but the default answer depends on it. */
+const harmful = [
+  /\b(?:rm|rmdir|unlink|shred|truncate|dd|srm|mkfs[.\w]*|del|Remove-Item)\b/,
+  /\bgit\b[^|;&\n]*\bpush\b[^|;&\n]*(?:\s--force|\s-[a-zA-Z]*f|\s--delete|\s--mirror|\s\+\S|\s:\S)/,
+  /\bgit\b[^|;&\n]*\b(?:reset\s[^|;&\n]*--hard|clean\b|checkout\s[^|;&\n]*(?:-f|--)|restore\b|branch\s[^|;&\n]*-D|stash\s+(?:drop|clear)|filter-branch)/,
+  /\bfind\b[^|;&\n]*\s-(?:delete|exec|execdir|ok)\b/,
+  /\s--delete\b/,
+  /\b(?:drop|truncate)\s+(?:table|database|schema)\b/i,
+]
+
+/** Whether a call may delete, push by force or write outside the folder: then no key that is pressed by habit says yes (spec R-TERM-31). */
+export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
+  if (!isJsonObject(input)) return true
+  const path = input['file_path'] ?? input['notebook_path']
+  if (tool === 'Edit' || tool === 'Write' || tool === 'NotebookEdit') return typeof path !== 'string' || isOutside(path, cwd)
+  const command = input['command']
+  if (tool !== 'Bash' || typeof command !== 'string') return false
+  return harmful.some((pattern) => pattern.test(command)) || writesOutside(command, cwd)
+}
+
+function isOutside(path: string, cwd: string): boolean {
+  const from = relative(cwd, resolve(cwd, path))
+  return from.startsWith('..') || isAbsolute(from)
+}
+
+/** What is redirected, copied or moved to a path that does not lie below the folder. */
+function writesOutside(command: string, cwd: string): boolean {
+  const targets = [...command.matchAll(/>>?\|?\s*(['"]?)([^\s'"|;&<>]+)\1/g)].map(([, , target = '']) => target)
+  const moves = /\b(?:cp|mv|install|ln|rsync|tee|scp)\b/.test(command)
+    ? [...command.matchAll(/\s(['"]?)((?:[~/$]|\.\.)[^\s'"|;&<>]*)\1/g)].map(([, , target = '']) => target)
+    : []
+  return [...targets, ...moves].some(
+    (target) => target !== '/dev/null' && (/^[~$]/.test(target) || isOutside(target, cwd)),
+  )
+}

@@ -1,0 +1,168 @@
+import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
+import type { Question } from '@halting/agent/session'
+import { many } from '../../io/figures.ts'
+import type { Component } from '../screen/screen-port.ts'
+import { mayHarm } from './harm.ts'
+import { hanging, oneLineOf } from './lines.ts'
+import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions } from './question-parts.ts'
+import { editableInput, subjectLines } from './question-subject.ts'
+import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
+import { toolTitle } from './tool-title.ts'
+
+type Destination = PermissionUpdate['destination']
+
+const destinations = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const satisfies readonly Destination[]
+const destinationNames: { readonly [destination in Destination]: string } = {
+  session: 'this session',
+  localSettings: 'local',
+  userSettings: 'user',
+  projectSettings: 'project',
+}
+
+/** What is written: a message in place of the call, or the call with another input. */
+type Writing =
+  | { readonly type: 'instead'; readonly field: TextField }
+  | { readonly type: 'edit'; readonly field: TextField; problem: string }
+
+/**
+ * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). Whoever shows it waits until nobody types. Enter says yes, but for what may do harm: there
+ * it does nothing.
+ */
+export function permissionQuestion(options: QuestionOptions): Component {
+  const { question, waiting, answer, changed, style, cwd } = options
+  const { toolName, input, suggestions } = question
+  const isHarmful = mayHarm(toolName, input, cwd)
+  const [rule] = suggestions.flatMap((update) => (update.type === 'addRules' && update.behavior === 'allow' ? [update] : []))
+  const mode = suggestions.find((update) => update.type === 'setMode')
+  const alike = waiting.filter((other) => other.toolName === toolName && !mayHarm(toolName, other.input, cwd))
+  let destination: Destination = rule?.destination ?? 'session'
+  let writing: Writing | undefined
+  const say = (given: PermissionAnswer): void => answer(question.id, given)
+  const allowing = (updates: readonly PermissionUpdate[]): PermissionAnswer => ({ behavior: 'allow', updatedPermissions: updates })
+
+  const choices = (): readonly Choice[] => [
+    { key: 'y', label: isHarmful ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
+    ...(rule === undefined
+      ? []
+      : [
+          {
+            key: 'a',
+            label: `always: ${rulesText(rule.rules)} [${destinationNames[destination]} ▾ Tab]`,
+            choose: () => say(allowing([{ ...rule, destination }])),
+          },
+        ]),
+    ...(mode === undefined
+      ? []
+      : [{ key: 'm', label: `yes, and ${modeText(mode.mode)} from now on`, choose: () => say(allowing([mode])) }]),
+    { key: 'e', label: 'edit', choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }) },
+    { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The person denied this call.' }) },
+    { key: 'i', label: 'tell it what to do instead', choose: () => write({ type: 'instead', field: textField('') }) },
+    ...(alike.length > 1 && !isHarmful
+      ? [
+          {
+            key: 'A',
+            label: `yes to all ${alike.length} of ${toolTitle(toolName, {}, '').name}`,
+            choose: () => {
+              for (const { id } of alike) answer(id, { behavior: 'allow' })
+            },
+          },
+        ]
+      : []),
+  ]
+  const write = (next: Writing | undefined): void => {
+    writing = next
+    changed()
+  }
+
+  const handleWriting = (now: Writing, data: string): void => {
+    if (isKey(data, 'escape')) return write(undefined)
+    if (data === '\n' || !isKey(data, 'enter')) {
+      now.field.handleInput(data)
+      return changed()
+    }
+    const { text } = now.field
+    if (text.trim() === '') return write(undefined)
+    if (now.type === 'instead')
+      return say({ behavior: 'deny', message: `The person denied this call and says what to do instead: ${text.trim()}` })
+    const read = editableInput(question).read(text)
+    if (typeof read !== 'string') return say({ behavior: 'allow', updatedInput: read })
+    now.problem = read
+    changed()
+  }
+
+  return {
+    render: (width) => [
+      ruler(width, style),
+      ...headLines(options, width),
+      ...(writing === undefined
+        ? [
+            ...subjectLines(options, width, Math.max(3, options.rows() - 12)),
+            ...waitingLines(options, width),
+            ...choiceLines(choices(), width, style),
+          ]
+        : writingLines(writing, options, width)),
+    ],
+    handleInput(data) {
+      if (writing !== undefined) return handleWriting(writing, data)
+      if (isKey(data, 'escape')) return say(interrupting)
+      if (isKey(data, 'enter')) return isHarmful ? undefined : say({ behavior: 'allow' })
+      if (isKey(data, 'tab') && rule !== undefined) {
+        destination = destinations[(destinations.indexOf(destination) + 1) % destinations.length] ?? 'session'
+        return changed()
+      }
+      const typed = typedCharacter(data)
+      choices()
+        .find(({ key }) => key === typed)
+        ?.choose()
+    },
+  }
+}
+
+/** What it is, who asks, and why. The rule that would allow it stands below. */
+function headLines({ question, style, cwd }: QuestionOptions, width: number): readonly string[] {
+  const { toolName, input, reason, agentId } = question
+  const { name } = toolTitle(toolName, input, cwd)
+  const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
+  const who = agentId === undefined ? '' : ` (an agent asks: ${agentId})`
+  return hanging('? ', `${oneLineOf(name, 60)}${who}: ${why === '' ? 'may it run?' : oneLineOf(why, 400)}`, width).map(style.bold)
+}
+
+function waitingLines({ question, waiting, style, cwd }: QuestionOptions, width: number): readonly string[] {
+  const others = waiting.filter(({ id }) => id !== question.id)
+  if (others.length === 0) return []
+  const named = others.map(({ toolName, input }: Question) => {
+    const { name, about } = toolTitle(toolName, input, cwd)
+    return oneLineOf(`${name} ${about}`, 40)
+  })
+  return [style.dim(` ${oneLineOf(`${many(others.length, 'more call')} wait: ${named.join(', ')}`, width - 1)}`)]
+}
+
+function writingLines(writing: Writing, { style }: QuestionOptions, width: number): readonly string[] {
+  const asks = writing.type === 'edit' ? 'Run this in its place:' : 'What should it do instead?'
+  const problem = writing.type === 'edit' && writing.problem !== '' ? hanging('  ', writing.problem, width).map(style.red) : []
+  return [
+    ...hanging('  ', asks, width),
+    ...writing.field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`),
+    ...problem,
+    ...choiceLines(
+      [
+        { key: 'Enter', label: writing.type === 'edit' ? 'run it' : 'send' },
+        { key: 'Esc', label: 'back' },
+      ],
+      width,
+      style,
+    ),
+  ]
+}
+
+type Rules = Extract<PermissionUpdate, { readonly rules: unknown }>['rules']
+
+function rulesText(rules: Rules): string {
+  return rules
+    .map(({ toolName, ruleContent }) => oneLineOf(ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`, 120))
+    .join(', ')
+}
+
+function modeText(mode: string): string {
+  return mode === 'acceptEdits' ? 'accept edits' : `mode ${oneLineOf(mode, 40)}`
+}

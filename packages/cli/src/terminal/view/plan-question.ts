@@ -1,0 +1,65 @@
+import type { PermissionAnswer } from '@halting/core/adapters'
+import type { Component } from '../screen/screen-port.ts'
+import { hanging } from './lines.ts'
+import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions } from './question-parts.ts'
+import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
+
+/**
+ * Asks about a plan (ExitPlanMode), or whether one comes first (EnterPlanMode); the plan itself was printed (spec R-TERM-35). Enter does nothing: a yes
+ * begins the work.
+ */
+export function planQuestion({ question, answer, changed, style }: QuestionOptions): Component {
+  const isPlan = question.toolName === 'ExitPlanMode'
+  const say = (given: PermissionAnswer): void => answer(question.id, given)
+  let field: TextField | undefined
+  const allow = (mode: string): void =>
+    say({ behavior: 'allow', updatedPermissions: question.suggestions.filter((update) => update.type === 'setMode' && update.mode === mode) })
+  const modes = question.suggestions.flatMap((update) => (update.type === 'setMode' ? [update.mode] : []))
+  const isOffered = (mode: string): boolean => modes.includes(mode)
+  const deny = (message: string): void => say({ behavior: 'deny', message })
+  const instead: Choice = {
+    key: 'i',
+    label: isPlan ? 'say what to change' : 'tell it what to do instead',
+    choose() {
+      field = textField('')
+      changed()
+    },
+  }
+  const choices: readonly Choice[] = isPlan
+    ? [
+        { key: 'y', label: 'yes, and ask about edits', choose: () => (isOffered('default') ? allow('default') : say({ behavior: 'allow' })) },
+        ...(isOffered('acceptEdits')
+          ? [{ key: 'a', label: 'yes, and accept edits', choose: () => allow('acceptEdits') }]
+          : []),
+        { key: 'n', label: 'no, keep planning', choose: () => deny('The person did not approve the plan: keep planning.') },
+        instead,
+      ]
+    : [
+        { key: 'y', label: 'yes, plan first', choose: () => say({ behavior: 'allow' }) },
+        { key: 'n', label: 'no, begin', choose: () => deny('The person wants no plan first: begin.') },
+        instead,
+      ]
+  return {
+    render: (width) => [
+      ruler(width, style),
+      ...hanging('? ', isPlan ? 'Is this the plan?' : 'Plan first? Nothing is changed until you approve the plan.', width).map(style.bold),
+      ...(field === undefined
+        ? choiceLines(choices, width, style)
+        : [
+            ...field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`),
+            ...choiceLines([{ key: 'Enter', label: 'send' }, { key: 'Esc', label: 'back' }], width, style),
+          ]),
+    ],
+    handleInput(data) {
+      if (field === undefined) {
+        if (isKey(data, 'escape')) return say(interrupting)
+        const typed = typedCharacter(data)
+        return choices.find(({ key }) => key === typed)?.choose()
+      }
+      if (data !== '\n' && isKey(data, 'enter') && field.text.trim() !== '') return deny(`The person says: ${field.text.trim()}`)
+      if (isKey(data, 'escape', 'enter')) field = undefined
+      else field.handleInput(data)
+      changed()
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { Question } from '@halting/agent/session'
+import type { PermissionAnswer } from '@halting/core/adapters'
+import type { Explanation } from '@halting/agent'
+import { columnsOf } from '../../io/columns.ts'
+import type { Style } from '../../io/style.ts'
+import { foldedLines } from './lines.ts'
+
+/** What a question of the session needs to be put to a person. */
+export interface QuestionOptions {
+  readonly question: Question
+  /** All that wait, this one too. */
+  readonly waiting: readonly Question[]
+  /** `session.answer`. */
+  readonly answer: (questionId: string, answer: PermissionAnswer) => void
+  /** What is shown is another. */
+  readonly changed: () => void
+  readonly style: Style
+  readonly cwd: string
+  /** Rows of the screen: what is asked about is cut so that the keys stay to be seen. */
+  readonly rows: () => number
+  /** What the rules say of a command of bash, part by part (`RulePermissions.explain`). */
+  readonly explain?: (command: string) => Pick<Explanation, 'parts'>
+  /** A file as it is; undefined where it cannot be read. For diffs with the numbers of lines. */
+  readonly fileText?: (path: string) => string | undefined
+}
+
+/** What can be answered, by its key. */
+export interface Choice {
+  readonly key: string
+  readonly label: string
+  readonly choose: () => void
+}
+
+/** Choices side by side, each whole: `y yes · n no`. */
+export function choiceLines(choices: readonly Pick<Choice, 'key' | 'label'>[], width: number, style: Style): readonly string[] {
+  const lines: { shown: string; columns: number }[] = []
+  for (const { key, label } of choices) {
+    const columns = columnsOf(key) + 1 + columnsOf(label)
+    const shown = `${style.bold(key)} ${label}`
+    const last = lines.at(-1)
+    if (last !== undefined && last.columns + 3 + columns <= width - 1) {
+      last.shown += ` · ${shown}`
+      last.columns += 3 + columns
+    } else if (columns <= width - 1) lines.push({ shown, columns })
+    else lines.push(...foldedLines(`${key} ${label}`, width - 1).map((line) => ({ shown: line, columns: width })))
+  }
+  return lines.map(({ shown }) => ` ${shown}`)
+}
+
+/** A line between what was printed and the question. */
+export function ruler(width: number, style: Style): string {
+  return style.dim('─'.repeat(Math.max(0, width)))
+}
+
+/** A person who stops the run by Esc, as at any other time. */
+export const interrupting: PermissionAnswer = {
+  behavior: 'deny',
+  message: 'The person stopped the run in place of an answer.',
+  interrupt: true,
+}

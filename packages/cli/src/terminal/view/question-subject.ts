@@ -1,0 +1,101 @@
+import { isJsonObject } from '@halting/core/adapters'
+import type { Question } from '@halting/agent/session'
+import type { Style } from '../../io/style.ts'
+import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
+import { foldedLines, hanging, headOfLines } from './lines.ts'
+import type { QuestionOptions } from './question-parts.ts'
+import { shownPath } from './tool-title.ts'
+
+/** What a call is about, in full as far as there is room: the command part by part, the change, the input (spec R-TERM-30). */
+export function subjectLines(
+  { question, cwd, explain, fileText, style }: QuestionOptions,
+  width: number,
+  most: number,
+): readonly string[] {
+  const { toolName, input } = question
+  const text = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
+  switch (toolName) {
+    case 'Bash':
+      return [...commandLines(text('command'), { explain, style }, width, most), ...described(text('description'), width, style)]
+    case 'Edit':
+    case 'Write': {
+      const path = text('file_path')
+      const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(text('content'), fileText?.(path))
+      return [...hanging('  ', shownPath(path, cwd), width), ...diffLines([hunk], { width, style, most: Math.max(2, most - 1) })]
+    }
+    default:
+      return headOfLines(
+        Object.entries(input).flatMap(([name, value]) =>
+          hanging('  ', `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`, width),
+        ),
+        most,
+        width,
+      )
+  }
+}
+
+function described(description: string, width: number, style: Style): readonly string[] {
+  return description === '' ? [] : hanging('  ', description, width).slice(0, 2).map(style.dim)
+}
+
+const marks = { allow: '✓', ask: '?', deny: '✗' } as const
+
+/** One part a line, and what nothing allows is marked. */
+function commandLines(
+  command: string,
+  { explain, style }: Pick<QuestionOptions, 'explain' | 'style'>,
+  width: number,
+  most: number,
+): readonly string[] {
+  const parts = explain?.(command).parts ?? []
+  const paints = { allow: style.dim, ask: style.yellow, deny: style.red }
+  const whole = headOfLines(foldedLines(command, width - 4), most, width - 4).map((line, index) => `  ${index === 0 ? '$' : ' '} ${line}`)
+  // One part is the command: why it is asked about is said above.
+  if (parts.length < 2) return whole
+  const told = parts.flatMap(({ part, behavior, because }) =>
+    hanging(`  ${marks[behavior]} `, `${part}  (${because})`, width).map(paints[behavior]),
+  )
+  return headOfLines(told, most, width)
+}
+
+/** Where the file is known, with the numbers of its lines. */
+function editHunk(input: Question['input'], file: string | undefined): Hunk {
+  const [before, after] = [input['old_string'], input['new_string']].map((text) => (typeof text === 'string' ? text : ''))
+  const hunk = hunkOfTexts(before ?? '', after ?? '')
+  const at = before === undefined || before === '' ? -1 : (file?.indexOf(before) ?? -1)
+  if (file === undefined || at < 0) return hunk
+  const line = file.slice(0, at).split('\n').length + hunk.skipped
+  return { ...hunk, oldStart: line, newStart: line }
+}
+
+function writeHunk(content: string, file: string | undefined): Hunk {
+  const hunk = hunkOfTexts(file ?? '', content)
+  return { ...hunk, oldStart: hunk.skipped + 1, newStart: hunk.skipped + 1 }
+}
+
+/** The part of an input that a person would change as text, and the input with another text in its place. */
+export interface EditableInput {
+  readonly text: string
+  /** The input that the text stands for; in words what is wrong with it. */
+  read(text: string): Question['input'] | string
+}
+
+const telling: { readonly [tool: string]: string | undefined } = { Bash: 'command', WebFetch: 'url' }
+
+export function editableInput({ toolName, input }: Question): EditableInput {
+  const name = Object.hasOwn(telling, toolName) ? telling[toolName] : undefined
+  const value = name === undefined ? undefined : input[name]
+  if (name !== undefined && typeof value === 'string') return { text: value, read: (text) => ({ ...input, [name]: text }) }
+  return {
+    text: JSON.stringify(input, null, 2),
+    read(text) {
+      try {
+        const read: unknown = JSON.parse(text)
+        // True: what JSON gives is JSON.
+        return isJsonObject(read) ? (read as Question['input']) : 'This is JSON, and no object: { … } is needed.'
+      } catch (error) {
+        return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`
+      }
+    },
+  }
+}

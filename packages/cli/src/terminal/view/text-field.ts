@@ -1,0 +1,99 @@
+import { decodeKittyPrintable, matchesKey, type KeyId } from '@earendil-works/pi-tui/dist/keys.js'
+import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
+import { columnsOf } from '../../io/columns.ts'
+import { inert } from '../../io/inert.ts'
+
+/** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
+export interface TextField {
+  readonly text: string
+  /** Lines of at most `width` columns, with the cursor. */
+  render(width: number): readonly string[]
+  /** Whether the key was one for it. */
+  handleInput(data: string): boolean
+}
+
+/** Whether a key is one of these. */
+export function isKey(data: string, ...keys: readonly KeyId[]): boolean {
+  return keys.some((key) => matchesKey(data, key))
+}
+
+/** The character that a key types; undefined for a key that types none, and for a paste. */
+export function typedCharacter(data: string): string | undefined {
+  const character = decodeKittyPrintable(data) ?? data
+  // oxlint-disable-next-line no-control-regex -- a control character is typed by no key
+  return [...character].length === 1 && !/[\u0000-\u001F\u007F-\u009F]/.test(character) ? character : undefined
+}
+
+/** A character with what combines with it. */
+const lastCharacter = /(?:[^\p{M}]|^)\p{M}*$/su
+const firstCharacter = /^[\s\S]\p{M}*/u
+
+export function textField(initial: string): TextField {
+  let [before, after] = [initial, '']
+  const lineStart = (): number => before.lastIndexOf('\n') + 1
+  const lineEnd = (): number => (after.includes('\n') ? after.indexOf('\n') : after.length)
+  const moveTo = (at: number): void => {
+    const text = before + after
+    ;[before, after] = [text.slice(0, at), text.slice(at)]
+  }
+  const insert = (text: string): void => {
+    before += text
+  }
+  const lengthBack = (): number => lastCharacter.exec(before)?.[0].length ?? 0
+  const lengthOn = (): number => firstCharacter.exec(after)?.[0].length ?? 0
+  const deeds: readonly (readonly [readonly KeyId[], () => void])[] = [
+    [['shift+enter', 'alt+enter', 'ctrl+enter', 'ctrl+j'], () => insert('\n')],
+    [['backspace'], () => (before = before.slice(0, before.length - lengthBack()))],
+    [['delete', 'ctrl+d'], () => (after = after.slice(lengthOn()))],
+    [['left', 'ctrl+b'], () => moveTo(before.length - lengthBack())],
+    [['right', 'ctrl+f'], () => moveTo(before.length + lengthOn())],
+    [['home', 'ctrl+a'], () => moveTo(lineStart())],
+    [['end', 'ctrl+e'], () => moveTo(before.length + lineEnd())],
+    [['ctrl+u'], () => (before = before.slice(0, lineStart()))],
+    [['ctrl+k'], () => (after = after.slice(lineEnd()))],
+    [['ctrl+w', 'alt+backspace'], () => (before = before.replace(/\S*\s*$/, ''))],
+  ]
+  return {
+    get text() {
+      return before + after
+    },
+    render: (width) => fieldLines(before, after, width),
+    handleInput(data) {
+      const pasted = /^\u001B\[200~([\s\S]*)\u001B\[201~$/.exec(data)?.[1]
+      const typed = pasted === undefined ? typedCharacter(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
+      if (typed !== undefined) {
+        insert(typed)
+        return true
+      }
+      // A line feed is Ctrl+J.
+      const deed = data === '\n' ? () => insert('\n') : deeds.find(([keys]) => isKey(data, ...keys))?.[1]
+      deed?.()
+      return deed !== undefined
+    },
+  }
+}
+
+/** The text as it is, parted where a line is full: what is written is to be seen to the last blank. */
+function fieldLines(before: string, after: string, width: number): readonly string[] {
+  // The cursor may stand behind the last character of a line.
+  const room = Math.max(2, width - 1)
+  const lines = ['']
+  let columns = 0
+  const add = (text: string): void => {
+    for (const character of text) {
+      const shown = character === '\t' ? '    ' : inert(character, { styled: false })
+      const needed = columnsOf(shown)
+      if (character === '\n' || columns + needed > room) {
+        lines.push('')
+        columns = 0
+      }
+      if (character === '\n') continue
+      lines[lines.length - 1] += shown
+      columns += needed
+    }
+  }
+  add(before)
+  lines[lines.length - 1] += CURSOR_MARKER
+  add(after)
+  return lines
+}

@@ -1,0 +1,349 @@
+// Holds rules of docs/spec.md: R-TERM-30, R-TERM-31, R-TERM-32, R-TERM-33, R-TERM-34, R-TERM-35.
+import type { PermissionAnswer } from '@halting/core/adapters'
+import { createPermissions } from '@halting/agent'
+import type { Question } from '@halting/agent/session'
+import { describe, expect, test } from 'vitest'
+import { mayHarm } from '../../src/terminal/view/harm.ts'
+import { questionView, type QuestionOptions } from '../../src/terminal/view/question-view.ts'
+import { printed, plain, shown, streamView } from './view-support.ts'
+
+const keys = { enter: '\r', escape: '\u001B', tab: '\t', up: '\u001B[A', down: '\u001B[B', left: '\u001B[D', backspace: '\u007F' }
+const cursor = '\u001B_pi:c\u0007'
+
+function question(toolName: string, input: Question['input'], more: Partial<Question> = {}): Question {
+  return { id: 'q1', toolName, input, callId: 'c1', reason: 'no rule allows it.', suggestions: [], ...more }
+}
+
+interface Put {
+  /** Presses keys, one after another. */
+  press(...data: readonly string[]): void
+  screen(width?: number): string
+  readonly answers: readonly (readonly [string, PermissionAnswer])[]
+}
+
+function put(asked: Question, more: Partial<QuestionOptions> = {}): Put {
+  const answers: [string, PermissionAnswer][] = []
+  const view = questionView({
+    question: asked,
+    waiting: [asked],
+    answer: (id, answer) => answers.push([id, answer]),
+    changed: () => undefined,
+    style: plain,
+    cwd: '/work/app',
+    rows: () => 40,
+    ...more,
+  })
+  return {
+    press: (...data) => data.forEach((each) => view.handleInput?.(each)),
+    screen: (width = 80) => shown([view], width).replaceAll(cursor, '▌'),
+    answers,
+  }
+}
+
+const rule = {
+  type: 'addRules',
+  rules: [{ toolName: 'Bash', ruleContent: 'npm publish *' }],
+  behavior: 'allow',
+  destination: 'localSettings',
+} as const
+const ruler = '─'.repeat(80)
+
+describe('the question whether a command may run', () => {
+  const permissions = createPermissions({ cwd: '/work/app', allow: ['Bash(npm test *)'] })
+  const asked = question(
+    'Bash',
+    { command: 'npm test -- a && npm publish', description: 'Test, then publish' },
+    { reason: 'no rule covers "npm publish". The rule Bash(npm publish *) would allow it.', suggestions: [rule] },
+  )
+
+  test('marks the part that nothing allows, and offers the rule', () => {
+    expect(put(asked, { explain: permissions.explain }).screen()).toBe(`${ruler}
+? Bash: no rule covers "npm publish".
+  ✓ npm test -- a  (the rule Bash(npm test *))
+  ? npm publish  (it runs a program)
+  Test, then publish
+ y yes (Enter) · a always: Bash(npm publish *) [local ▾ Tab] · e edit · n no
+ i tell it what to do instead`)
+  })
+
+  test('fits 33 columns', () => {
+    expect(put(asked, { explain: permissions.explain }).screen(33)).toBe(`${'─'.repeat(33)}
+? Bash: no rule covers "npm
+  publish".
+  ✓ npm test -- a  (the rule
+    Bash(npm test *))
+  ? npm publish  (it runs a
+    program)
+  Test, then publish
+ y yes (Enter)
+ a always: Bash(npm publish *)
+ [local ▾ Tab]
+ e edit · n no
+ i tell it what to do instead`)
+  })
+
+  test.each([
+    ['y', [{ behavior: 'allow' }]],
+    [keys.enter, [{ behavior: 'allow' }]],
+    ['a', [{ behavior: 'allow', updatedPermissions: [rule] }]],
+    ['n', [{ behavior: 'deny', message: 'The person denied this call.' }]],
+    [keys.escape, [{ behavior: 'deny', message: 'The person stopped the run in place of an answer.', interrupt: true }]],
+    ['x', []],
+    // What is pasted answers nothing.
+    ['\u001B[200~y\u001B[201~', []],
+    ['yes', []],
+  ])('%j answers it', (key, expected) => {
+    const { press, answers } = put(asked)
+    press(key)
+    expect(answers.map(([, answer]) => answer)).toEqual(expected)
+  })
+
+  test('Tab chooses where the rule is kept', () => {
+    const { press, screen, answers } = put(asked)
+    press(keys.tab)
+    expect(screen()).toContain('[user ▾ Tab]')
+    press(keys.tab)
+    expect(screen()).toContain('[project ▾ Tab]')
+    press(keys.tab)
+    expect(screen()).toContain('[this session ▾ Tab]')
+    press(keys.tab, keys.tab, 'a')
+    expect(answers).toEqual([['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'userSettings' }] }]])
+  })
+
+  test('another command can be put in its place', () => {
+    const { press, screen, answers } = put(question('Bash', { command: 'cp a b', timeout: 5 }))
+    press('e', keys.left, 'x', ' ')
+    expect(screen()).toBe(`${ruler}
+? Bash: no rule allows it.
+  Run this in its place:
+  > cp a x ▌b
+ Enter run it · Esc back`)
+    press(keys.enter)
+    expect(answers).toEqual([['q1', { behavior: 'allow', updatedInput: { command: 'cp a x b', timeout: 5 } }]])
+  })
+
+  test('a person says what to do instead; Esc goes back, and answers nothing', () => {
+    const { press, answers, screen } = put(asked)
+    press('i', 'n', 'o', keys.escape)
+    expect(answers).toEqual([])
+    expect(screen()).toContain('y yes')
+    press('i', '\u001B[200~use git mv\u001B[201~', keys.enter)
+    expect(answers).toEqual([
+      ['q1', { behavior: 'deny', message: 'The person denied this call and says what to do instead: use git mv' }],
+    ])
+  })
+})
+
+describe('what may do harm', () => {
+  test('has no default: a stray Enter does nothing', () => {
+    const { press, answers, screen } = put(question('Bash', { command: 'rm -rf build' }))
+    press(keys.enter, keys.enter)
+    expect(answers).toEqual([])
+    expect(screen()).not.toContain('Enter')
+    press('y')
+    expect(answers).toEqual([['q1', { behavior: 'allow' }]])
+  })
+
+  test.each([
+    'rm a',
+    'npm test && rm -r x',
+    'git push --force',
+    'git push -f origin main',
+    'git push origin +main',
+    'git reset --hard HEAD~1',
+    'git clean -fd',
+    'find . -name x -delete',
+    'rsync -a --delete a b',
+    'echo x > /etc/hosts',
+    'echo x > ../other',
+    'cp a ~/b',
+    'mv a /tmp/b',
+    'psql -c "DROP TABLE users"',
+  ])('%s', (command) => {
+    expect(mayHarm('Bash', { command }, '/work/app')).toBe(true)
+  })
+
+  test.each(['npm test', 'git push', 'git push origin main', 'echo x > out.txt', 'ls 2>/dev/null', 'cp a src/b', 'npm run format'])(
+    'not %s',
+    (command) => {
+      expect(mayHarm('Bash', { command }, '/work/app')).toBe(false)
+    },
+  )
+
+  test('a file outside the folder is one, and one inside is none', () => {
+    expect(mayHarm('Write', { file_path: '/etc/hosts' }, '/work/app')).toBe(true)
+    expect(mayHarm('Edit', { file_path: '../b' }, '/work/app')).toBe(true)
+    expect(mayHarm('Edit', { file_path: '/work/app/..b' }, '/work/app')).toBe(true)
+    expect(mayHarm('Edit', { file_path: '/work/app/src/b' }, '/work/app')).toBe(false)
+  })
+})
+
+describe('the question whether a file may be changed', () => {
+  const edit = question(
+    'Edit',
+    { file_path: '/work/app/a.ts', old_string: 'one\ntwo\nthree', new_string: 'one\n2\nthree' },
+    { suggestions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] },
+  )
+
+  test('shows the change, with the numbers of its lines where the file is known', () => {
+    expect(put(edit, { fileText: () => 'zero\none\ntwo\nthree\n' }).screen()).toBe(`${ruler}
+? Edit: no rule allows it.
+  a.ts
+    2   one
+    3 - two
+    3 + 2
+    4   three
+ y yes (Enter) · m yes, and accept edits from now on · e edit · n no
+ i tell it what to do instead`)
+    expect(put(edit).screen()).toContain('\n    - two\n    + 2\n')
+  })
+
+  test('accepts edits from then on', () => {
+    const { press, answers } = put(edit)
+    press('m')
+    expect(answers).toEqual([
+      ['q1', { behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] }],
+    ])
+  })
+
+  test('a file that is written is shown as it changes, and cut to the screen', () => {
+    const content = Array.from({ length: 50 }, (_each, index) => `line ${index}`).join('\n')
+    const lines = put(question('Write', { file_path: 'new.ts', content }), { rows: () => 24 }).screen().split('\n')
+    expect(lines).toHaveLength(15)
+    expect(lines.slice(2, 5)).toEqual(['  new.ts', '     1 + line 0', '     2 + line 1'])
+    expect(lines.at(-2)).toBe('    … 40 more lines')
+  })
+
+  test('the input is edited as JSON, and what is none is told and kept', () => {
+    const { press, screen, answers } = put(edit)
+    press('e', keys.backspace, keys.enter)
+    expect(screen()).toContain('This is no JSON')
+    expect(answers).toEqual([])
+    press('}', keys.enter)
+    expect(answers).toEqual([['q1', { behavior: 'allow', updatedInput: edit.input }]])
+  })
+})
+
+describe('several questions', () => {
+  const calls = ['npm test', 'npm run lint', 'rm a'].map((command, index) =>
+    question('Bash', { command }, { id: `q${index}`, callId: `c${index}` }),
+  )
+  const [first] = calls
+
+  test('are told, and A answers all of the same kind but those that may do harm', () => {
+    if (first === undefined) throw new Error('There is one.')
+    const { press, screen, answers } = put(first, { waiting: [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })] })
+    expect(screen()).toContain(' 3 more calls wait: Bash npm run lint, Bash rm a, WebFetch https://a.b\n')
+    expect(screen()).toContain('A yes to all 2 of Bash')
+    press('A')
+    expect(answers).toEqual([
+      ['q0', { behavior: 'allow' }],
+      ['q1', { behavior: 'allow' }],
+    ])
+  })
+
+  test('an agent that asks is named', () => {
+    expect(put(question('Bash', { command: 'ls' }, { agentId: 'explore-1' })).screen()).toContain(
+      '? Bash (an agent asks: explore-1): no rule allows it.',
+    )
+  })
+})
+
+describe('questions of the model', () => {
+  const input = {
+    questions: [
+      { question: 'Which port?', header: 'Port', options: [{ label: '8080', description: 'the usual one' }, { label: '3000' }] },
+      { question: 'Which checks?', multiSelect: true, options: [{ label: 'lint' }, { label: 'types' }, { label: 'tests' }] },
+      { question: 'Anything else?' },
+    ],
+  }
+
+  test('are asked one at a time; the answers are in the input', () => {
+    const { press, screen, answers } = put(question('AskUserQuestion', input))
+    expect(screen()).toBe(`${ruler}
+? Port: Which port? (1 of 3)
+› 1 8080: the usual one
+  2 3000
+  3 something else
+ Enter choose · s skip · Esc stops the run`)
+    press('2')
+    press(' ', keys.down, keys.down, ' ')
+    expect(screen()).toBe(`${ruler}
+? Which checks? (2 of 3)
+  1 [x] lint
+  2 [ ] types
+› 3 [x] tests
+  4 something else
+ Space choose · Enter answer with those chosen · s skip · Esc stops the run`)
+    press(keys.enter)
+    expect(screen()).toBe(`${ruler}
+? Anything else? (3 of 3)
+  > ▌
+ Enter answer · Esc stops the run`)
+    press('n', 'o', keys.enter)
+    expect(answers).toEqual([
+      [
+        'q1',
+        {
+          behavior: 'allow',
+          updatedInput: {
+            ...input,
+            answers: { 'Which port?': '3000', 'Which checks?': ['lint', 'tests'], 'Anything else?': 'no' },
+          },
+        },
+      ],
+    ])
+  })
+
+  test('a text of one’s own is an answer; what is skipped is none', () => {
+    const { press, answers } = put(question('AskUserQuestion', input))
+    press('3', '9', '0', keys.enter, 's', keys.enter)
+    expect(answers).toEqual([
+      ['q1', { behavior: 'allow', updatedInput: { ...input, answers: { 'Which port?': '90' } } }],
+    ])
+  })
+
+  test('Esc stops the run', () => {
+    const { press, answers } = put(question('AskUserQuestion', input))
+    press(keys.escape)
+    expect(answers.map(([, answer]) => answer)).toMatchObject([{ behavior: 'deny', interrupt: true }])
+  })
+})
+
+describe('a plan', () => {
+  const suggestions = (['default', 'acceptEdits'] as const).map(
+    (mode) => ({ type: 'setMode', mode, destination: 'session' }) as const,
+  )
+  const plan = question('ExitPlanMode', { plan: 'First this.\n\nThen that.' }, { suggestions })
+
+  test('is printed whole, and the question stands below', () => {
+    expect(printed(streamView(), [{ type: 'question', question: plan }])).toBe('⏺ Plan\nFirst this.\nThen that.')
+    expect(put(plan).screen()).toBe(`${ruler}
+? Is this the plan?
+ y yes, and ask about edits · a yes, and accept edits · n no, keep planning
+ i say what to change`)
+  })
+
+  test.each([
+    ['y', { behavior: 'allow', updatedPermissions: [suggestions[0]] }],
+    ['a', { behavior: 'allow', updatedPermissions: [suggestions[1]] }],
+    ['n', { behavior: 'deny', message: 'The person did not approve the plan: keep planning.' }],
+  ])('%s answers it', (key, expected) => {
+    const { press, answers } = put(plan)
+    press(keys.enter, key)
+    expect(answers).toEqual([['q1', expected]])
+  })
+
+  test('what is to be changed is told to the model', () => {
+    const { press, answers } = put(plan)
+    press('i', 'a', 'b', keys.enter)
+    expect(answers).toEqual([['q1', { behavior: 'deny', message: 'The person says: ab' }]])
+  })
+
+  test('whether one comes first', () => {
+    const { press, screen, answers } = put(question('EnterPlanMode', {}))
+    expect(screen()).toContain('Plan first?')
+    press('y')
+    expect(answers).toEqual([['q1', { behavior: 'allow' }]])
+  })
+})
