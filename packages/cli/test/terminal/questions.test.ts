@@ -7,7 +7,15 @@ import { mayHarm } from '../../src/terminal/view/harm.ts'
 import { questionView, type QuestionOptions } from '../../src/terminal/view/question-view.ts'
 import { printed, plain, shown, streamView } from './view-support.ts'
 
-const keys = { enter: '\r', escape: '\u001B', tab: '\t', up: '\u001B[A', down: '\u001B[B', left: '\u001B[D', backspace: '\u007F' }
+const keys = {
+  enter: '\r',
+  escape: '\u001B',
+  tab: '\t',
+  up: '\u001B[A',
+  down: '\u001B[B',
+  left: '\u001B[D',
+  backspace: '\u007F',
+}
 const cursor = '\u001B_pi:c\u0007'
 
 function question(toolName: string, input: Question['input'], more: Partial<Question> = {}): Question {
@@ -16,8 +24,8 @@ function question(toolName: string, input: Question['input'], more: Partial<Ques
 
 interface Put {
   /** Presses keys, one after another. */
-  press(...data: readonly string[]): void
-  screen(width?: number): string
+  readonly press: (...data: readonly string[]) => void
+  readonly screen: (width?: number) => string
   readonly answers: readonly (readonly [string, PermissionAnswer])[]
 }
 
@@ -57,7 +65,7 @@ describe('the question whether a command may run', () => {
   )
 
   test('marks the part that nothing allows, and offers the rule', () => {
-    expect(put(asked, { explain: permissions.explain }).screen()).toBe(`${ruler}
+    expect(put(asked, { explain: (command) => permissions.explain(command) }).screen()).toBe(`${ruler}
 ? Bash: no rule covers "npm publish".
   ✓ npm test -- a  (the rule Bash(npm test *))
   ? npm publish  (it runs a program)
@@ -67,7 +75,7 @@ describe('the question whether a command may run', () => {
   })
 
   test('fits 33 columns', () => {
-    expect(put(asked, { explain: permissions.explain }).screen(33)).toBe(`${'─'.repeat(33)}
+    expect(put(asked, { explain: (command) => permissions.explain(command) }).screen(33)).toBe(`${'─'.repeat(33)}
 ? Bash: no rule covers "npm
   publish".
   ✓ npm test -- a  (the rule
@@ -87,7 +95,10 @@ describe('the question whether a command may run', () => {
     [keys.enter, [{ behavior: 'allow' }]],
     ['a', [{ behavior: 'allow', updatedPermissions: [rule] }]],
     ['n', [{ behavior: 'deny', message: 'The person denied this call.' }]],
-    [keys.escape, [{ behavior: 'deny', message: 'The person stopped the run in place of an answer.', interrupt: true }]],
+    [
+      keys.escape,
+      [{ behavior: 'deny', message: 'The person stopped the run in place of an answer.', interrupt: true }],
+    ],
     ['x', []],
     // What is pasted answers nothing.
     ['\u001B[200~y\u001B[201~', []],
@@ -107,7 +118,9 @@ describe('the question whether a command may run', () => {
     press(keys.tab)
     expect(screen()).toContain('[this session ▾ Tab]')
     press(keys.tab, keys.tab, 'a')
-    expect(answers).toEqual([['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'userSettings' }] }]])
+    expect(answers).toEqual([
+      ['q1', { behavior: 'allow', updatedPermissions: [{ ...rule, destination: 'userSettings' }] }],
+    ])
   })
 
   test('another command can be put in its place', () => {
@@ -163,12 +176,17 @@ describe('what may do harm', () => {
     expect(mayHarm('Bash', { command }, '/work/app')).toBe(true)
   })
 
-  test.each(['npm test', 'git push', 'git push origin main', 'echo x > out.txt', 'ls 2>/dev/null', 'cp a src/b', 'npm run format'])(
-    'not %s',
-    (command) => {
-      expect(mayHarm('Bash', { command }, '/work/app')).toBe(false)
-    },
-  )
+  test.each([
+    'npm test',
+    'git push',
+    'git push origin main',
+    'echo x > out.txt',
+    'ls 2>/dev/null',
+    'cp a src/b',
+    'npm run format',
+  ])('not %s', (command) => {
+    expect(mayHarm('Bash', { command }, '/work/app')).toBe(false)
+  })
 
   test('a file outside the folder is one, and one inside is none', () => {
     expect(mayHarm('Write', { file_path: '/etc/hosts' }, '/work/app')).toBe(true)
@@ -202,13 +220,18 @@ describe('the question whether a file may be changed', () => {
     const { press, answers } = put(edit)
     press('m')
     expect(answers).toEqual([
-      ['q1', { behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] }],
+      [
+        'q1',
+        { behavior: 'allow', updatedPermissions: [{ type: 'setMode', mode: 'acceptEdits', destination: 'session' }] },
+      ],
     ])
   })
 
   test('a file that is written is shown as it changes, and cut to the screen', () => {
     const content = Array.from({ length: 50 }, (_each, index) => `line ${index}`).join('\n')
-    const lines = put(question('Write', { file_path: 'new.ts', content }), { rows: () => 24 }).screen().split('\n')
+    const lines = put(question('Write', { file_path: 'new.ts', content }), { rows: () => 24 })
+      .screen()
+      .split('\n')
     expect(lines).toHaveLength(15)
     expect(lines.slice(2, 5)).toEqual(['  new.ts', '     1 + line 0', '     2 + line 1'])
     expect(lines.at(-2)).toBe('    … 40 more lines')
@@ -232,7 +255,9 @@ describe('several questions', () => {
 
   test('are told, and A answers all of the same kind but those that may do harm', () => {
     if (first === undefined) throw new Error('There is one.')
-    const { press, screen, answers } = put(first, { waiting: [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })] })
+    const { press, screen, answers } = put(first, {
+      waiting: [...calls, question('WebFetch', { url: 'https://a.b' }, { id: 'q9' })],
+    })
     expect(screen()).toContain(' 3 more calls wait: Bash npm run lint, Bash rm a, WebFetch https://a.b\n')
     expect(screen()).toContain('A yes to all 2 of Bash')
     press('A')
@@ -252,8 +277,16 @@ describe('several questions', () => {
 describe('questions of the model', () => {
   const input = {
     questions: [
-      { question: 'Which port?', header: 'Port', options: [{ label: '8080', description: 'the usual one' }, { label: '3000' }] },
-      { question: 'Which checks?', multiSelect: true, options: [{ label: 'lint' }, { label: 'types' }, { label: 'tests' }] },
+      {
+        question: 'Which port?',
+        header: 'Port',
+        options: [{ label: '8080', description: 'the usual one' }, { label: '3000' }],
+      },
+      {
+        question: 'Which checks?',
+        multiSelect: true,
+        options: [{ label: 'lint' }, { label: 'types' }, { label: 'tests' }],
+      },
       { question: 'Anything else?' },
     ],
   }
@@ -280,7 +313,7 @@ describe('questions of the model', () => {
 ? Anything else? (3 of 3)
   > ▌
  Enter answer · Esc stops the run`)
-    press('n', 'o', keys.enter)
+    press('漢字', 'n', 'o', keys.enter)
     expect(answers).toEqual([
       [
         'q1',
@@ -288,7 +321,7 @@ describe('questions of the model', () => {
           behavior: 'allow',
           updatedInput: {
             ...input,
-            answers: { 'Which port?': '3000', 'Which checks?': ['lint', 'tests'], 'Anything else?': 'no' },
+            answers: { 'Which port?': '3000', 'Which checks?': ['lint', 'tests'], 'Anything else?': '漢字no' },
           },
         },
       ],

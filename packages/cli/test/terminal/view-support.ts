@@ -50,7 +50,16 @@ export function shown(blocks: readonly Block[], width = 80): string {
   return blocks.flatMap((block) => block.render(width)).join('\n')
 }
 
-const ofSession: ReadonlySet<string> = new Set(['run_end', 'note', 'failed', 'loop', 'closed', 'changed', 'taken', 'question'])
+const ofSession: ReadonlySet<string> = new Set([
+  'run_end',
+  'note',
+  'failed',
+  'loop',
+  'closed',
+  'changed',
+  'taken',
+  'question',
+])
 
 function sessionEvent(event: LoopEvent | SessionEvent): SessionEvent {
   // True: of the names that both have, a run's end has a result here.

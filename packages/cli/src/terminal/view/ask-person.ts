@@ -131,7 +131,10 @@ function optionLines(
   })
 }
 
-function keysFor({ options, multiSelect }: Asked, isWriting: boolean): readonly { readonly key: string; readonly label: string }[] {
+function keysFor(
+  { options, multiSelect }: Asked,
+  isWriting: boolean,
+): readonly { readonly key: string; readonly label: string }[] {
   if (isWriting)
     return [
       { key: 'Enter', label: 'answer' },

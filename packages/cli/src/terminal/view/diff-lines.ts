@@ -25,7 +25,10 @@ function numberOrNull(value: unknown): number | null {
 }
 
 /** What takes the place of what, for a question: the file was not looked at, so no line has a number. */
-export function hunkOfTexts(before: string, after: string): Hunk & {
+export function hunkOfTexts(
+  before: string,
+  after: string,
+): Hunk & {
   /** Lines at the beginning of both that are not in it. */
   readonly skipped: number
 } {

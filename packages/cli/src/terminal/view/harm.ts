@@ -15,7 +15,8 @@ const harmful = [
 export function mayHarm(tool: string, input: unknown, cwd: string): boolean {
   if (!isJsonObject(input)) return true
   const path = input['file_path'] ?? input['notebook_path']
-  if (tool === 'Edit' || tool === 'Write' || tool === 'NotebookEdit') return typeof path !== 'string' || isOutside(path, cwd)
+  if (tool === 'Edit' || tool === 'Write' || tool === 'NotebookEdit')
+    return typeof path !== 'string' || isOutside(path, cwd)
   const command = input['command']
   if (tool !== 'Bash' || typeof command !== 'string') return false
   return harmful.some((pattern) => pattern.test(command)) || writesOutside(command, cwd)

@@ -11,7 +11,12 @@ import { toolTitle } from './tool-title.ts'
 
 type Destination = PermissionUpdate['destination']
 
-const destinations = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const satisfies readonly Destination[]
+const destinations = [
+  'session',
+  'localSettings',
+  'userSettings',
+  'projectSettings',
+] as const satisfies readonly Destination[]
 const destinationNames: { readonly [destination in Destination]: string } = {
   session: 'this session',
   localSettings: 'local',
@@ -32,13 +37,18 @@ export function permissionQuestion(options: QuestionOptions): Component {
   const { question, waiting, answer, changed, style, cwd } = options
   const { toolName, input, suggestions } = question
   const isHarmful = mayHarm(toolName, input, cwd)
-  const [rule] = suggestions.flatMap((update) => (update.type === 'addRules' && update.behavior === 'allow' ? [update] : []))
+  const [rule] = suggestions.flatMap((update) =>
+    update.type === 'addRules' && update.behavior === 'allow' ? [update] : [],
+  )
   const mode = suggestions.find((update) => update.type === 'setMode')
   const alike = waiting.filter((other) => other.toolName === toolName && !mayHarm(toolName, other.input, cwd))
   let destination: Destination = rule?.destination ?? 'session'
   let writing: Writing | undefined
   const say = (given: PermissionAnswer): void => answer(question.id, given)
-  const allowing = (updates: readonly PermissionUpdate[]): PermissionAnswer => ({ behavior: 'allow', updatedPermissions: updates })
+  const allowing = (updates: readonly PermissionUpdate[]): PermissionAnswer => ({
+    behavior: 'allow',
+    updatedPermissions: updates,
+  })
 
   const choices = (): readonly Choice[] => [
     { key: 'y', label: isHarmful ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
@@ -54,7 +64,11 @@ export function permissionQuestion(options: QuestionOptions): Component {
     ...(mode === undefined
       ? []
       : [{ key: 'm', label: `yes, and ${modeText(mode.mode)} from now on`, choose: () => say(allowing([mode])) }]),
-    { key: 'e', label: 'edit', choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }) },
+    {
+      key: 'e',
+      label: 'edit',
+      choose: () => write({ type: 'edit', field: textField(editableInput(question).text), problem: '' }),
+    },
     { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The person denied this call.' }) },
     { key: 'i', label: 'tell it what to do instead', choose: () => write({ type: 'instead', field: textField('') }) },
     ...(alike.length > 1 && !isHarmful
@@ -83,7 +97,10 @@ export function permissionQuestion(options: QuestionOptions): Component {
     const { text } = now.field
     if (text.trim() === '') return write(undefined)
     if (now.type === 'instead')
-      return say({ behavior: 'deny', message: `The person denied this call and says what to do instead: ${text.trim()}` })
+      return say({
+        behavior: 'deny',
+        message: `The person denied this call and says what to do instead: ${text.trim()}`,
+      })
     const read = editableInput(question).read(text)
     if (typeof read !== 'string') return say({ behavior: 'allow', updatedInput: read })
     now.problem = read
@@ -124,7 +141,9 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   const { name } = toolTitle(toolName, input, cwd)
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
   const who = agentId === undefined ? '' : ` (an agent asks: ${agentId})`
-  return hanging('? ', `${oneLineOf(name, 60)}${who}: ${why === '' ? 'may it run?' : oneLineOf(why, 400)}`, width).map(style.bold)
+  return hanging('? ', `${oneLineOf(name, 60)}${who}: ${why === '' ? 'may it run?' : oneLineOf(why, 400)}`, width).map(
+    style.bold,
+  )
 }
 
 function waitingLines({ question, waiting, style, cwd }: QuestionOptions, width: number): readonly string[] {
@@ -139,7 +158,8 @@ function waitingLines({ question, waiting, style, cwd }: QuestionOptions, width:
 
 function writingLines(writing: Writing, { style }: QuestionOptions, width: number): readonly string[] {
   const asks = writing.type === 'edit' ? 'Run this in its place:' : 'What should it do instead?'
-  const problem = writing.type === 'edit' && writing.problem !== '' ? hanging('  ', writing.problem, width).map(style.red) : []
+  const problem =
+    writing.type === 'edit' && writing.problem !== '' ? hanging('  ', writing.problem, width).map(style.red) : []
   return [
     ...hanging('  ', asks, width),
     ...writing.field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`),
@@ -159,7 +179,9 @@ type Rules = Extract<PermissionUpdate, { readonly rules: unknown }>['rules']
 
 function rulesText(rules: Rules): string {
   return rules
-    .map(({ toolName, ruleContent }) => oneLineOf(ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`, 120))
+    .map(({ toolName, ruleContent }) =>
+      oneLineOf(ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`, 120),
+    )
     .join(', ')
 }
 

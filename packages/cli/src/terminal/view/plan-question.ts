@@ -13,7 +13,10 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
   const say = (given: PermissionAnswer): void => answer(question.id, given)
   let field: TextField | undefined
   const allow = (mode: string): void =>
-    say({ behavior: 'allow', updatedPermissions: question.suggestions.filter((update) => update.type === 'setMode' && update.mode === mode) })
+    say({
+      behavior: 'allow',
+      updatedPermissions: question.suggestions.filter((update) => update.type === 'setMode' && update.mode === mode),
+    })
   const modes = question.suggestions.flatMap((update) => (update.type === 'setMode' ? [update.mode] : []))
   const isOffered = (mode: string): boolean => modes.includes(mode)
   const deny = (message: string): void => say({ behavior: 'deny', message })
@@ -27,11 +30,19 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
   }
   const choices: readonly Choice[] = isPlan
     ? [
-        { key: 'y', label: 'yes, and ask about edits', choose: () => (isOffered('default') ? allow('default') : say({ behavior: 'allow' })) },
+        {
+          key: 'y',
+          label: 'yes, and ask about edits',
+          choose: () => (isOffered('default') ? allow('default') : say({ behavior: 'allow' })),
+        },
         ...(isOffered('acceptEdits')
           ? [{ key: 'a', label: 'yes, and accept edits', choose: () => allow('acceptEdits') }]
           : []),
-        { key: 'n', label: 'no, keep planning', choose: () => deny('The person did not approve the plan: keep planning.') },
+        {
+          key: 'n',
+          label: 'no, keep planning',
+          choose: () => deny('The person did not approve the plan: keep planning.'),
+        },
         instead,
       ]
     : [
@@ -42,12 +53,23 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
   return {
     render: (width) => [
       ruler(width, style),
-      ...hanging('? ', isPlan ? 'Is this the plan?' : 'Plan first? Nothing is changed until you approve the plan.', width).map(style.bold),
+      ...hanging(
+        '? ',
+        isPlan ? 'Is this the plan?' : 'Plan first? Nothing is changed until you approve the plan.',
+        width,
+      ).map(style.bold),
       ...(field === undefined
         ? choiceLines(choices, width, style)
         : [
             ...field.render(width - 4).map((line, index) => `  ${index === 0 ? '>' : ' '} ${line}`),
-            ...choiceLines([{ key: 'Enter', label: 'send' }, { key: 'Esc', label: 'back' }], width, style),
+            ...choiceLines(
+              [
+                { key: 'Enter', label: 'send' },
+                { key: 'Esc', label: 'back' },
+              ],
+              width,
+              style,
+            ),
           ]),
     ],
     handleInput(data) {
@@ -56,7 +78,8 @@ export function planQuestion({ question, answer, changed, style }: QuestionOptio
         const typed = typedCharacter(data)
         return choices.find(({ key }) => key === typed)?.choose()
       }
-      if (data !== '\n' && isKey(data, 'enter') && field.text.trim() !== '') return deny(`The person says: ${field.text.trim()}`)
+      if (data !== '\n' && isKey(data, 'enter') && field.text.trim() !== '')
+        return deny(`The person says: ${field.text.trim()}`)
       if (isKey(data, 'escape', 'enter')) field = undefined
       else field.handleInput(data)
       changed()

@@ -32,7 +32,11 @@ export interface Choice {
 }
 
 /** Choices side by side, each whole: `y yes · n no`. */
-export function choiceLines(choices: readonly Pick<Choice, 'key' | 'label'>[], width: number, style: Style): readonly string[] {
+export function choiceLines(
+  choices: readonly Pick<Choice, 'key' | 'label'>[],
+  width: number,
+  style: Style,
+): readonly string[] {
   const lines: { shown: string; columns: number }[] = []
   for (const { key, label } of choices) {
     const columns = columnsOf(key) + 1 + columnsOf(label)

@@ -16,12 +16,19 @@ export function subjectLines(
   const text = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
   switch (toolName) {
     case 'Bash':
-      return [...commandLines(text('command'), { explain, style }, width, most), ...described(text('description'), width, style)]
+      return [
+        ...commandLines(text('command'), { explain, style }, width, most),
+        ...described(text('description'), width, style),
+      ]
     case 'Edit':
     case 'Write': {
       const path = text('file_path')
-      const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(text('content'), fileText?.(path))
-      return [...hanging('  ', shownPath(path, cwd), width), ...diffLines([hunk], { width, style, most: Math.max(2, most - 1) })]
+      const hunk =
+        toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(text('content'), fileText?.(path))
+      return [
+        ...hanging('  ', shownPath(path, cwd), width),
+        ...diffLines([hunk], { width, style, most: Math.max(2, most - 1) }),
+      ]
     }
     default:
       return headOfLines(
@@ -49,7 +56,9 @@ function commandLines(
 ): readonly string[] {
   const parts = explain?.(command).parts ?? []
   const paints = { allow: style.dim, ask: style.yellow, deny: style.red }
-  const whole = headOfLines(foldedLines(command, width - 4), most, width - 4).map((line, index) => `  ${index === 0 ? '$' : ' '} ${line}`)
+  const whole = headOfLines(foldedLines(command, width - 4), most, width - 4).map(
+    (line, index) => `  ${index === 0 ? '$' : ' '} ${line}`,
+  )
   // One part is the command: why it is asked about is said above.
   if (parts.length < 2) return whole
   const told = parts.flatMap(({ part, behavior, because }) =>
@@ -60,7 +69,9 @@ function commandLines(
 
 /** Where the file is known, with the numbers of its lines. */
 function editHunk(input: Question['input'], file: string | undefined): Hunk {
-  const [before, after] = [input['old_string'], input['new_string']].map((text) => (typeof text === 'string' ? text : ''))
+  const [before, after] = [input['old_string'], input['new_string']].map((text) =>
+    typeof text === 'string' ? text : '',
+  )
   const hunk = hunkOfTexts(before ?? '', after ?? '')
   const at = before === undefined || before === '' ? -1 : (file?.indexOf(before) ?? -1)
   if (file === undefined || at < 0) return hunk
@@ -85,14 +96,14 @@ const telling: { readonly [tool: string]: string | undefined } = { Bash: 'comman
 export function editableInput({ toolName, input }: Question): EditableInput {
   const name = Object.hasOwn(telling, toolName) ? telling[toolName] : undefined
   const value = name === undefined ? undefined : input[name]
-  if (name !== undefined && typeof value === 'string') return { text: value, read: (text) => ({ ...input, [name]: text }) }
+  if (name !== undefined && typeof value === 'string')
+    return { text: value, read: (text) => ({ ...input, [name]: text }) }
   return {
     text: JSON.stringify(input, null, 2),
     read(text) {
       try {
         const read: unknown = JSON.parse(text)
-        // True: what JSON gives is JSON.
-        return isJsonObject(read) ? (read as Question['input']) : 'This is JSON, and no object: { … } is needed.'
+        return isJsonObject(read) ? read : 'This is JSON, and no object: { … } is needed.'
       } catch (error) {
         return `This is no JSON: ${error instanceof Error ? error.message : String(error)}`
       }

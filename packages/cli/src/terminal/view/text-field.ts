@@ -2,6 +2,7 @@ import { decodeKittyPrintable, matchesKey, type KeyId } from '@earendil-works/pi
 import { CURSOR_MARKER } from '@earendil-works/pi-tui/dist/tui.js'
 import { columnsOf } from '../../io/columns.ts'
 import { inert } from '../../io/inert.ts'
+import { pasteEnd, pasteStart } from '../screen/input.ts'
 
 /** A small text that is written in a question: a reason, a command that is changed. Enter and Esc are for whoever shows it. */
 export interface TextField {
@@ -17,11 +18,16 @@ export function isKey(data: string, ...keys: readonly KeyId[]): boolean {
   return keys.some((key) => matchesKey(data, key))
 }
 
-/** The character that a key types; undefined for a key that types none, and for a paste. */
+/** What a key types; an input method may give several characters. Undefined for a key that types nothing, and for a paste. */
+function typedText(data: string): string | undefined {
+  const text = decodeKittyPrintable(data) ?? data
+  return /^\P{Cc}+$/u.test(text) ? text : undefined
+}
+
+/** The one character that a key types. */
 export function typedCharacter(data: string): string | undefined {
-  const character = decodeKittyPrintable(data) ?? data
-  // oxlint-disable-next-line no-control-regex -- a control character is typed by no key
-  return [...character].length === 1 && !/[\u0000-\u001F\u007F-\u009F]/.test(character) ? character : undefined
+  const text = typedText(data)
+  return text !== undefined && /^.$/u.test(text) ? text : undefined
 }
 
 /** A character with what combines with it. */
@@ -59,8 +65,8 @@ export function textField(initial: string): TextField {
     },
     render: (width) => fieldLines(before, after, width),
     handleInput(data) {
-      const pasted = /^\u001B\[200~([\s\S]*)\u001B\[201~$/.exec(data)?.[1]
-      const typed = pasted === undefined ? typedCharacter(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
+      const pasted = data.startsWith(pasteStart) ? data.slice(pasteStart.length).replace(pasteEnd, '') : undefined
+      const typed = pasted === undefined ? typedText(data) : inert(pasted.replaceAll('\r', '\n'), { styled: false })
       if (typed !== undefined) {
         insert(typed)
         return true
