@@ -35,8 +35,6 @@ export interface SessionServers {
   tools(): readonly AnyTool[]
   /** What a prompt stands for. It rejects for one that its server does not have. */
   prompt(text: string, signal: AbortSignal): ReturnType<McpServers['prompt']>
-  /** How each is now. */
-  statuses(): readonly McpServerStatus[]
   /** Prompts, as commands without their slash. */
   promptNames(): readonly string[]
   /** How each is once it has answered or failed. */
@@ -124,7 +122,6 @@ export function openServers(given: SessionServersOptions): SessionServers {
     },
     tools: () => servers.names.flatMap((name) => moreTools(name) ?? []),
     prompt: (text, signal) => servers.prompt(text, signal),
-    statuses: () => servers.statuses,
     promptNames: () => servers.promptNames,
     async settled() {
       await servers.settled()

@@ -10,7 +10,7 @@ export interface Face {
   readonly canUseTool?: CanUseTool
   /** Hooks of whoever drives the program, after those of the program itself and before those of the settings. */
   readonly hooks?: (about: HooksAbout) => Pick<QueryOptions, 'hooks' | 'stopHooks'>
-  /** Servers that go before those of flags and settings. */
+  /** Servers that go before those of flags and settings. With an empty list there are none, and others may come while the session goes on. */
   readonly servers?: readonly McpServerEntry[]
   /** Asks a person what a server wants to know. */
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>

@@ -1,5 +1,5 @@
 import type { InstructionFile } from '@halting/agent/instructions'
-import type { McpServerStatus } from '@halting/agent/mcp'
+import type { SessionServers } from '@halting/agent/mcp'
 import type { SessionJournal } from '@halting/agent'
 import type { Session } from '@halting/agent/session'
 import type { MessageContent } from '@halting/core'
@@ -32,8 +32,8 @@ export interface LiveSession {
   /** Commands and skills, and prompts of servers. */
   readonly commands: () => readonly CommandInfo[]
   readonly agents: readonly AgentInfo[]
-  /** How the servers are. */
-  readonly serverStatuses: () => readonly McpServerStatus[]
+  /** Undefined where there are none, and none can come (`Face.servers`). */
+  readonly servers: Pick<SessionServers, 'statuses' | 'replace' | 'reconnect' | 'toggle'> | undefined
   /** Files of instructions that the model is shown. */
   readonly memoryFiles: readonly Pick<InstructionFile, 'path' | 'text'>[]
   readonly outputStyle: string

@@ -149,13 +149,14 @@ class Opening {
   /** Connects to the servers of the session, where it has some. */
   async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
     const { flags, settings } = this.#run
-    const { servers: own = [], elicit } = this.#face
-    if (flags.mcpConfig === undefined && settings.mcpServers === undefined && own.length === 0) return undefined
+    const { servers: given, elicit } = this.#face
+    const own = given ?? []
+    if (flags.mcpConfig === undefined && settings.mcpServers === undefined && given === undefined) return undefined
     const { openServers, serverEntries } = await import('./mcp.ts')
     const named = new Set(own.map(({ name }) => name))
     const found = await serverEntries(flags, settings, this.#program, toolbox.workspace.env)
     const entries = [...own, ...found.filter(({ name }) => !named.has(name))]
-    if (entries.length === 0) return undefined
+    if (entries.length === 0 && given === undefined) return undefined
     const contextWindow = flags.contextWindow ?? model.contextWindow
     return openServers({ entries, toolbox, settings, program: this.#program, contextWindow, elicit })
   }
@@ -277,7 +278,7 @@ class Opening {
         ...(servers?.promptNames() ?? []).map((name) => ({ name, description: '', argumentHint: '' })),
       ],
       agents: agents?.told ?? [],
-      serverStatuses: () => servers?.statuses() ?? [],
+      servers,
       memoryFiles: briefing?.files ?? [],
       outputStyle: 'default',
       async prepare(text, rest = '', signal = new AbortController().signal) {
