@@ -127,6 +127,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
       await servers.settled()
       return servers.statuses
     },
+    statuses: () => servers.statuses,
     replace: (others) => servers.replace(others),
     reconnect: (name) => servers.reconnect(name),
     toggle: (name, how) => servers.toggle(name, how),
