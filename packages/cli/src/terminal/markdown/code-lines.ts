@@ -1,0 +1,104 @@
+import type { CodeRole } from '../theme.ts'
+import { type HighlightResult, highlighted } from './languages.ts'
+
+/** A part of a line of code that has one colour. */
+export interface CodePart {
+  readonly text: string
+  readonly role: CodeRole | undefined
+}
+
+export type CodeLine = readonly CodePart[]
+
+/** The lines of one piece of code, as they come. */
+export interface CodeLines {
+  next(line: string): CodeLine
+}
+
+/** A comment, a string or a document within a document may go on for so many lines and be known as one. */
+const longestOpen = 200
+
+/**
+ * A line is looked at together with those before it that it cannot be told without: from the last line at whose end nothing was open. So each costs about
+ * what it costs alone (spec R-TERM-11).
+ */
+export function codeLines(language: string): CodeLines {
+  let open: string[] = []
+  return {
+    next(line) {
+      const result = highlighted(language, `${[...open, line].join('\n')}\n`)
+      if (result === undefined) return [{ text: line, role: undefined }]
+      open = endsOpen(result) && open.length < longestOpen ? [...open, line] : []
+      return lastLineOf(result.value)
+    },
+  }
+}
+
+/** A mode that is not the language's own has the one it stands in as its parent. */
+function endsOpen({ _top: top }: HighlightResult): boolean {
+  return top !== undefined && 'parent' in top && top.parent !== undefined && top.parent !== null
+}
+
+const piece = /<span class="([^"]*)">|<\/span>|&(amp|lt|gt|quot|#x27);|[^<&]+/g
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#x27': "'" }
+
+/** The last line of what the highlighter wrote, which ends with a line feed. */
+function lastLineOf(html: string): CodeLine {
+  let line: CodePart[] = []
+  let ended: CodePart[] = []
+  const roles: (CodeRole | 'plain' | undefined)[] = []
+  const add = (text: string): void => {
+    const [first = '', ...more] = text.split('\n')
+    const inner = roles.findLast((each) => each !== undefined)
+    const role = inner === 'plain' ? undefined : inner
+    const last = line.at(-1)
+    // A comment comes word by word.
+    if (last !== undefined && last.role === role) line[line.length - 1] = { text: last.text + first, role }
+    else if (first !== '') line.push({ text: first, role })
+    for (const each of more) {
+      ended = line
+      line = each === '' ? [] : [{ text: each, role }]
+    }
+  }
+  for (const [found, classes, entity] of html.matchAll(piece)) {
+    if (classes !== undefined) roles.push(roleOf(classes))
+    else if (found === '</span>') roles.pop()
+    else add(entity === undefined ? found : (entities[entity] ?? ''))
+  }
+  return ended
+}
+
+const roleOfClass: Readonly<Record<string, CodeRole | 'plain'>> = {
+  'hljs-keyword': 'keyword',
+  'hljs-literal': 'keyword',
+  'hljs-selector-tag': 'keyword',
+  'hljs-string': 'string',
+  'hljs-regexp': 'string',
+  'hljs-char': 'string',
+  'hljs-number': 'number',
+  'hljs-symbol': 'number',
+  'hljs-bullet': 'number',
+  'hljs-comment': 'comment',
+  'hljs-quote': 'comment',
+  'hljs-title': 'name',
+  'hljs-section': 'name',
+  'hljs-name': 'name',
+  'hljs-tag': 'name',
+  'hljs-attr': 'name',
+  'hljs-attribute': 'name',
+  'hljs-type': 'type',
+  'hljs-built_in': 'type',
+  'hljs-selector-class': 'type',
+  'hljs-selector-id': 'type',
+  'hljs-meta': 'meta',
+  'hljs-doctag': 'meta',
+  'hljs-template-variable': 'meta',
+  'hljs-addition': 'added',
+  'hljs-deletion': 'removed',
+  // Code within a string.
+  'hljs-subst': 'plain',
+}
+
+/** Undefined: that of what it stands in. */
+function roleOf(classes: string): CodeRole | 'plain' | undefined {
+  return roleOfClass[classes.split(' ')[0] ?? '']
+}

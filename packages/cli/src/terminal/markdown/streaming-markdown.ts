@@ -1,0 +1,196 @@
+import { plainText } from '../screen/strip.ts'
+import type { Block, Component } from '../screen/screen-port.ts'
+import type { Theme } from '../theme.ts'
+import type { MarkdownStream } from '../view/stream-view.ts'
+import { codeBlock, fenceBlock } from './code-block.ts'
+import { type CodeLine, codeLines, type CodeLines } from './code-lines.ts'
+import { isLoaded, languageOf, loadLanguage } from './languages.ts'
+import { closesFence, type FenceMark, fenceMark, indentOf, isHeading, isTableRule, itemIndent } from './line-shapes.ts'
+import { textBlock } from './text-block.ts'
+
+/** A block that becomes longer than this is ended, so that the tail costs no more. */
+const longestBlock = 8_000
+const longestTable = 64_000
+
+interface OpenFence extends FenceMark {
+  /** Undefined: without colours. */
+  language: string | undefined
+  lines: CodeLines | undefined
+  /** Lines that wait for their language. */
+  held: string[]
+}
+
+/**
+ * Markdown that comes in pieces: each block is given to be printed as soon as it is known to be whole (spec R-TERM-3, R-TERM-11). A block ends at an empty line, a
+ * heading, a fence, the next item; a table with its last row; of code each line is a block.
+ */
+export function streamingMarkdown(theme: Theme): MarkdownStream {
+  return new Stream(theme)
+}
+
+class Stream implements MarkdownStream {
+  readonly tail: Component
+  readonly #theme: Theme
+  /** The line that is not ended. */
+  #line = ''
+  /** Lines of the block that is not ended. */
+  #lines: string[] = []
+  #size = 0
+  #fence: OpenFence | undefined
+  /** Where text stands that belongs to the item before; 0 outside a list. */
+  #itemIndent = 0
+  #hasGap = false
+  #hasPrinted = false
+  readonly #blocks: Block[] = []
+
+  constructor(theme: Theme) {
+    this.#theme = theme
+    this.tail = { render: (width) => this.#tailLines(width) }
+  }
+
+  append(text: string): readonly Block[] {
+    const lines = (this.#line + text).split('\n')
+    this.#line = lines.pop() ?? ''
+    for (const line of lines) this.#take(plainText(line))
+    if (this.#line.length > longestBlock) this.#partLine()
+    this.#release()
+    return this.#blocks.splice(0)
+  }
+
+  finish(): readonly Block[] {
+    if (this.#line !== '') this.#take(plainText(this.#line))
+    this.#line = ''
+    this.#printHeld()
+    this.#fence = undefined
+    this.#endBlock()
+    return this.#blocks.splice(0)
+  }
+
+  #take(line: string): void {
+    const fence = this.#fence
+    if (fence !== undefined) {
+      if (closesFence(line, fence)) this.#closeFence(fence)
+      else fence.held.push(line.slice(Math.min(fence.indent, indentOf(line))))
+      this.#release()
+      return
+    }
+    const opening = fenceMark(line)
+    if (opening !== undefined) this.#openFence(opening)
+    else if (line.trim() === '') {
+      this.#endBlock()
+      this.#hasGap = this.#hasPrinted
+    } else this.#takeText(line)
+  }
+
+  #takeText(line: string): void {
+    if (this.#lines.length > 0 && this.#begins(line)) this.#endBlock()
+    this.#lines.push(line)
+    this.#size += line.length
+    if (isHeading(line) || this.#size > (this.#isTable() ? longestTable : longestBlock)) this.#endBlock()
+  }
+
+  /** Whether the line cannot belong to the block that is open. */
+  #begins(line: string): boolean {
+    const first = this.#lines[0] ?? ''
+    if (isHeading(line)) return true
+    if (this.#isTable()) return !line.includes('|')
+    const item = itemIndent(line)
+    if (item === undefined) return false
+    // An item within an item stays with it.
+    return itemIndent(first) === undefined ? /^ *(?:[-*+]|1[.)]) /.test(line) : indentOf(line) <= indentOf(first)
+  }
+
+  #isTable(): boolean {
+    return this.#lines.length > 1 && isTableRule(this.#lines[1] ?? '') && (this.#lines[0] ?? '').includes('|')
+  }
+
+  #endBlock(): void {
+    if (this.#lines.length === 0) return
+    const { source, indent } = this.#placed(this.#lines)
+    this.#print(textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme))
+    const [first = ''] = this.#lines
+    // What is not moved to the right, and is no item, ends the list.
+    this.#itemIndent = itemIndent(first) ?? (indentOf(first) >= 2 ? this.#itemIndent : 0)
+    this.#lines = []
+    this.#size = 0
+  }
+
+  /** Within a list a block that stands to the right belongs to an item, and is no code. */
+  #placed(lines: readonly string[]): { readonly source: string; readonly indent: number } {
+    const indent = this.#itemIndent > 0 ? indentOf(lines[0] ?? '') : 0
+    if (indent < 2) return { source: lines.join('\n'), indent: 0 }
+    return { source: lines.map((line) => line.slice(Math.min(indent, indentOf(line)))).join('\n'), indent }
+  }
+
+  #openFence(opening: FenceMark): void {
+    this.#endBlock()
+    const language = languageOf(/^[^\s{,]*/.exec(opening.info)?.[0] ?? '')
+    this.#print(fenceBlock(opening.mark + opening.info, { indent: opening.indent, hasGap: this.#hasGap }, this.#theme))
+    const fence: OpenFence = { ...opening, language, lines: undefined, held: [] }
+    this.#fence = fence
+    if (language === undefined) return
+    void loadLanguage(language).then((isThere) => {
+      if (!isThere) fence.language = undefined
+    })
+  }
+
+  #closeFence(fence: OpenFence): void {
+    this.#printHeld()
+    this.#print(fenceBlock(fence.mark, { indent: fence.indent, hasGap: false }, this.#theme))
+    this.#fence = undefined
+  }
+
+  /** Prints lines of code whose language is there, or is none. */
+  #release(): void {
+    const { language } = this.#fence ?? {}
+    if (language === undefined || isLoaded(language)) this.#printHeld()
+  }
+
+  #printHeld(): void {
+    const fence = this.#fence
+    if (fence === undefined || fence.held.length === 0) return
+    const lines = fence.held.map((line) => this.#coloured(fence, line))
+    fence.held = []
+    this.#print(codeBlock(lines, fence.indent, this.#theme))
+  }
+
+  #coloured(fence: OpenFence, line: string): CodeLine {
+    if (fence.language === undefined || !isLoaded(fence.language)) return [{ text: line, role: undefined }]
+    fence.lines ??= codeLines(fence.language)
+    return fence.lines.next(line)
+  }
+
+  #print(block: Block): void {
+    this.#blocks.push(block)
+    this.#hasPrinted = true
+    this.#hasGap = false
+  }
+
+  /** A line that does not end. */
+  #partLine(): void {
+    if (this.#fence !== undefined) {
+      this.#take(plainText(this.#line))
+      this.#line = ''
+      return
+    }
+    const space = this.#line.lastIndexOf(' ')
+    const end = space > 0 ? space : this.#line.length
+    this.#takeText(plainText(this.#line.slice(0, end)))
+    this.#endBlock()
+    this.#line = this.#line.slice(end + 1)
+  }
+
+  #tailLines(width: number): readonly string[] {
+    const line = plainText(this.#line)
+    const fence = this.#fence
+    if (fence !== undefined) {
+      const held = line === '' ? fence.held : [...fence.held, line.slice(Math.min(fence.indent, indentOf(line)))]
+      const lines = held.map((text) => [{ text, role: undefined }])
+      return codeBlock(lines, fence.indent, this.#theme).render(width)
+    }
+    const lines = line.trim() === '' ? this.#lines : [...this.#lines, line]
+    if (lines.length === 0) return []
+    const { source, indent } = this.#placed(lines)
+    return textBlock({ source, indent, hasGap: this.#hasGap }, this.#theme).render(width)
+  }
+}

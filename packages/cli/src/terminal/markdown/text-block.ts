@@ -1,0 +1,52 @@
+import { Markdown, type MarkdownTheme } from '@earendil-works/pi-tui/dist/components/markdown.js'
+import { setCapabilities } from '@earendil-works/pi-tui/dist/terminal-image.js'
+import type { Block } from '../screen/screen-port.ts'
+import type { Role, Theme } from '../theme.ts'
+
+/** A piece of Markdown that holds no streamed code: a paragraph, a heading, items, a table. */
+export interface TextPiece {
+  readonly source: string
+  /** Columns it stands to the right: it belongs to an item. */
+  readonly indent: number
+  /** An empty line stands before it. */
+  readonly hasGap: boolean
+}
+
+export function textBlock({ source, indent, hasGap }: TextPiece, theme: Theme): Block {
+  return {
+    render(width) {
+      const room = Math.max(8, width - indent)
+      const lines = markdownLines(source, room, theme).map((line) => (line === '' ? '' : ' '.repeat(indent) + line))
+      return hasGap && lines.length > 0 ? ['', ...lines] : lines
+    },
+  }
+}
+
+function markdownLines(source: string, width: number, theme: Theme): readonly string[] {
+  // A link shows where it goes: a terminal that is told the address by a sequence would hide it.
+  setCapabilities({ images: null, trueColor: false, hyperlinks: false })
+  const lines = new Markdown(source, 0, 0, themeOf(theme)).render(width).map((line) => line.trimEnd())
+  const [first, last] = [lines.findIndex((line) => line !== ''), lines.findLastIndex((line) => line !== '')]
+  return first < 0 ? [] : lines.slice(first, last + 1)
+}
+
+function themeOf(theme: Theme): MarkdownTheme {
+  const painted = (role: Role) => (text: string) => theme.paint(role, text)
+  return {
+    heading: painted('heading'),
+    link: painted('link'),
+    linkUrl: painted('dim'),
+    code: painted('code'),
+    codeBlock: painted('code'),
+    codeBlockBorder: painted('border'),
+    quote: painted('dim'),
+    quoteBorder: painted('border'),
+    hr: painted('border'),
+    listBullet: painted('border'),
+    bold: painted('bold'),
+    italic: painted('italic'),
+    strikethrough: painted('strikethrough'),
+    underline: painted('underline'),
+    codeBlockIndent: '',
+  }
+}

@@ -1,0 +1,144 @@
+import type { Style } from '../io/style.ts'
+import type { Background } from './screen/modes.ts'
+
+export type ThemeName = 'dark' | 'light' | 'none'
+
+/** What is shown in a colour, or in another way than plain. */
+export type Role =
+  | 'bold'
+  | 'dim'
+  | 'italic'
+  | 'underline'
+  | 'strikethrough'
+  | 'red'
+  | 'green'
+  | 'yellow'
+  | 'heading'
+  | 'link'
+  | 'code'
+  | 'border'
+  | CodeRole
+
+/** What code is made of. */
+export type CodeRole = 'keyword' | 'string' | 'number' | 'comment' | 'name' | 'type' | 'meta' | 'added' | 'removed'
+
+/** One of the colours of the terminal's own palette, or a way of writing. */
+type Paint =
+  | 'bold'
+  | 'dim'
+  | 'italic'
+  | 'underline'
+  | 'strikethrough'
+  | 'red'
+  | 'green'
+  | 'yellow'
+  | 'blue'
+  | 'magenta'
+  | 'cyan'
+
+/** Each ends what it began and nothing else: what is painted may stand within what is painted. */
+const codes = {
+  bold: [1, 22],
+  dim: [2, 22],
+  italic: [3, 23],
+  underline: [4, 24],
+  strikethrough: [9, 29],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+} satisfies Record<Paint, readonly [number, number]>
+
+const dark: Record<Role, Paint> = {
+  bold: 'bold',
+  dim: 'dim',
+  italic: 'italic',
+  underline: 'underline',
+  strikethrough: 'strikethrough',
+  red: 'red',
+  green: 'green',
+  yellow: 'yellow',
+  heading: 'cyan',
+  link: 'blue',
+  code: 'cyan',
+  border: 'dim',
+  keyword: 'magenta',
+  string: 'green',
+  number: 'yellow',
+  comment: 'dim',
+  name: 'blue',
+  type: 'cyan',
+  meta: 'yellow',
+  added: 'green',
+  removed: 'red',
+}
+
+/** On a light background yellow and cyan can hardly be read. */
+const light: Record<Role, Paint> = {
+  ...dark,
+  yellow: 'magenta',
+  heading: 'blue',
+  code: 'blue',
+  number: 'red',
+  type: 'blue',
+  meta: 'magenta',
+}
+
+const palettes: Record<Exclude<ThemeName, 'none'>, Record<Role, Paint>> = { dark, light }
+
+export const themeNames: readonly ThemeName[] = ['dark', 'light', 'none']
+
+/** The colours in force. What has them in hand paints with those that are chosen when it paints. */
+export interface Theme {
+  readonly names: readonly ThemeName[]
+  readonly current: ThemeName
+  choose(name: ThemeName): void
+  paint(role: Role, text: string): string
+  readonly style: Style
+}
+
+export function createTheme(first: ThemeName): Theme {
+  let current = first
+  const paint = (role: Role, text: string): string => {
+    if (current === 'none' || text === '') return text
+    const [on, off] = codes[palettes[current][role]]
+    return `\u001B[${on}m${text}\u001B[${off}m`
+  }
+  return {
+    names: themeNames,
+    get current() {
+      return current
+    },
+    choose(name) {
+      current = name
+    },
+    paint,
+    style: {
+      bold: (text) => paint('bold', text),
+      dim: (text) => paint('dim', text),
+      red: (text) => paint('red', text),
+      green: (text) => paint('green', text),
+      yellow: (text) => paint('yellow', text),
+    },
+  }
+}
+
+/** The theme to begin with: the one that was asked for; none with `NO_COLOR`; else by the background, as the terminal or `COLORFGBG` tells it (spec R-TERM-12). */
+export function firstTheme(
+  asked: ThemeName | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  background: Background | undefined,
+): ThemeName {
+  if (asked !== undefined) return asked
+  if ((env['NO_COLOR'] ?? '') !== '') return 'none'
+  return background ?? backgroundIn(env['COLORFGBG']) ?? 'dark'
+}
+
+/** `15;0`, `0;default;15`: the last is the number of the background's colour. */
+function backgroundIn(colours: string | undefined): Background | undefined {
+  const number = /;(\d{1,2})$/.exec(colours ?? '')?.[1]
+  if (number === undefined) return undefined
+  return Number(number) < 7 || number === '8' ? 'dark' : 'light'
+}
