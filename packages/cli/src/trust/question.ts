@@ -1,6 +1,7 @@
 import type { Offer } from '@halting/agent'
 import { askLine, type AskedTerminal, isYes } from '../io/ask.ts'
 import { many, oneLine } from '../io/figures.ts'
+import { hidden, numbered } from '../io/seen.ts'
 
 /**
  * What trusting a folder would have run and loosened, a line each, all of it and whole: what was out of sight would count
@@ -33,15 +34,15 @@ function weight({ setting, needsNaming }: Offer): number {
   return runs.has(setting) ? 1 : 0
 }
 
-/** Controls, directions, what has no width, separators that look like blanks, and many blanks. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}| {9,}/gu
+/** And many blanks. */
+const unseen = new RegExp(`${hidden}| {9,}`, 'gu')
 
 /** In one line, and every character of it is seen: one that was left out could part two commands, or hide one. */
 function whole(text: string): string {
   return text.replaceAll(unseen, (found) => {
     if (found === '\n') return '⏎'
     if (found.startsWith(' ')) return ` ⟦${found.length} blanks⟧ `
-    return `⟦U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟧`
+    return numbered(found)
   })
 }
 

@@ -11,7 +11,7 @@ export interface Row {
 
 const off = '\u001B[0m'
 // oxlint-disable-next-line no-control-regex -- sequences of colours are what is looked for
-const controls = /[\u0000-\u001F\u007F-\u009F]/
+const controls = /[\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/
 
 export function rowOf(line: string, width: number): Row {
   const at = line.indexOf(CURSOR_MARKER)

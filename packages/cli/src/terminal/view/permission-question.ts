@@ -1,10 +1,12 @@
 import type { PermissionAnswer, PermissionUpdate } from '@halting/core/adapters'
 import type { Question } from '@halting/agent/session'
 import { many } from '../../io/figures.ts'
+import { everyCharacter } from '../../io/seen.ts'
 import type { Component } from '../screen/screen-port.ts'
 import { mayHarm } from './harm.ts'
 import { hanging, oneLineOf } from './lines.ts'
 import { choiceLines, interrupting, ruler, type Choice, type QuestionOptions } from './question-parts.ts'
+import { scrolled } from './scrolled.ts'
 import { editableInput, subjectLines } from './question-subject.ts'
 import { isKey, textField, typedCharacter, type TextField } from './text-field.ts'
 import { toolTitle } from './tool-title.ts'
@@ -30,8 +32,8 @@ type Writing =
   | { readonly type: 'edit'; readonly field: TextField; problem: string }
 
 /**
- * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). Whoever shows it waits until nobody types. Enter says yes, but for what may do harm: there
- * it does nothing.
+ * Asks whether a call may run (spec R-TERM-30 to R-TERM-33). Whoever shows it waits until nobody types. Enter says yes, but for what may do harm, and
+ * while some of what is asked about was not seen: there it does nothing.
  */
 export function permissionQuestion(options: QuestionOptions): Component {
   const { question, waiting, answer, changed, style, cwd } = options
@@ -42,8 +44,15 @@ export function permissionQuestion(options: QuestionOptions): Component {
   )
   const mode = suggestions.find((update) => update.type === 'setMode')
   const alike = waiting.filter((other) => other.toolName === toolName && !mayHarm(toolName, other.input, cwd))
+  const subject = scrolled((width) => subjectLines(options, width, Infinity), style)
   let destination: Destination = rule?.destination ?? 'session'
   let writing: Writing | undefined
+  let areOthersSeen = false
+  const others = (width: number): readonly string[] => {
+    const lines = waitingLines(options, width)
+    areOthersSeen = lines.length <= mostWaitingLines
+    return lines.slice(0, mostWaitingLines)
+  }
   const say = (given: PermissionAnswer): void => answer(question.id, given)
   const allowing = (updates: readonly PermissionUpdate[]): PermissionAnswer => ({
     behavior: 'allow',
@@ -51,7 +60,7 @@ export function permissionQuestion(options: QuestionOptions): Component {
   })
 
   const choices = (): readonly Choice[] => [
-    { key: 'y', label: isHarmful ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
+    { key: 'y', label: isHarmful || !subject.isSeen ? 'yes' : 'yes (Enter)', choose: () => say({ behavior: 'allow' }) },
     ...(rule === undefined
       ? []
       : [
@@ -71,7 +80,7 @@ export function permissionQuestion(options: QuestionOptions): Component {
     },
     { key: 'n', label: 'no', choose: () => say({ behavior: 'deny', message: 'The person denied this call.' }) },
     { key: 'i', label: 'tell it what to do instead', choose: () => write({ type: 'instead', field: textField('') }) },
-    ...(alike.length > 1 && !isHarmful
+    ...(alike.length > 1 && !isHarmful && areOthersSeen
       ? [
           {
             key: 'A',
@@ -113,8 +122,8 @@ export function permissionQuestion(options: QuestionOptions): Component {
       ...headLines(options, width),
       ...(writing === undefined
         ? [
-            ...subjectLines(options, width, Math.max(3, options.rows() - 12)),
-            ...waitingLines(options, width),
+            ...subject.lines(width, Math.max(3, options.rows() - 12)),
+            ...others(width),
             ...choiceLines(choices(), width, style),
           ]
         : writingLines(writing, options, width)),
@@ -122,7 +131,8 @@ export function permissionQuestion(options: QuestionOptions): Component {
     handleInput(data) {
       if (writing !== undefined) return handleWriting(writing, data)
       if (isKey(data, 'escape')) return say(interrupting)
-      if (isKey(data, 'enter')) return isHarmful ? undefined : say({ behavior: 'allow' })
+      if (isKey(data, 'enter')) return isHarmful || !subject.isSeen ? undefined : say({ behavior: 'allow' })
+      if (subject.handleInput(data)) return changed()
       if (isKey(data, 'tab') && rule !== undefined) {
         destination = destinations[(destinations.indexOf(destination) + 1) % destinations.length] ?? 'session'
         return changed()
@@ -134,6 +144,9 @@ export function permissionQuestion(options: QuestionOptions): Component {
     },
   }
 }
+
+/** More of them are not shown, and then not all are answered with one key. */
+const mostWaitingLines = 4
 
 /** What it is, who asks, and why. The rule that would allow it stands below. */
 function headLines({ question, style, cwd }: QuestionOptions, width: number): readonly string[] {
@@ -151,9 +164,11 @@ function waitingLines({ question, waiting, style, cwd }: QuestionOptions, width:
   if (others.length === 0) return []
   const named = others.map(({ toolName, input }: Question) => {
     const { name, about } = toolTitle(toolName, input, cwd)
-    return oneLineOf(`${name} ${about}`, 40)
+    // A yes to all is a yes to this, to its end.
+    const said = toolName === 'Bash' && typeof input['command'] === 'string' ? input['command'] : about
+    return everyCharacter(`${name} ${said}`).replaceAll('\n', '⏎')
   })
-  return [style.dim(` ${oneLineOf(`${many(others.length, 'more call')} wait: ${named.join(', ')}`, width - 1)}`)]
+  return hanging(' ', `${many(others.length, 'more call')} wait: ${named.join(', ')}`, width).map(style.dim)
 }
 
 function writingLines(writing: Writing, { style }: QuestionOptions, width: number): readonly string[] {

@@ -1,6 +1,8 @@
 import { isJsonObject } from '@halting/core/adapters'
+import type { Explanation } from '@halting/agent'
 import type { Question } from '@halting/agent/session'
 import type { Style } from '../../io/style.ts'
+import { everyCharacter, everyControl } from '../../io/seen.ts'
 import { diffLines, hunkOfTexts, type Hunk } from './diff-lines.ts'
 import { foldedLines, hanging, headOfLines } from './lines.ts'
 import type { QuestionOptions } from './question-parts.ts'
@@ -13,27 +15,27 @@ export function subjectLines(
   most: number,
 ): readonly string[] {
   const { toolName, input } = question
-  const text = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
+  const raw = (name: string): string => (typeof input[name] === 'string' ? input[name] : '')
+  const text = (name: string): string => everyCharacter(raw(name))
   switch (toolName) {
     case 'Bash':
       return [
-        ...commandLines(text('command'), { explain, style }, width, most),
+        ...commandLines(raw('command'), { explain, style }, width, most),
         ...described(text('description'), width, style),
       ]
     case 'Edit':
     case 'Write': {
-      const path = text('file_path')
-      const hunk =
-        toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(text('content'), fileText?.(path))
+      const path = raw('file_path')
+      const hunk = toolName === 'Edit' ? editHunk(input, fileText?.(path)) : writeHunk(raw('content'), fileText?.(path))
       return [
-        ...hanging('  ', shownPath(path, cwd), width),
+        ...hanging('  ', everyCharacter(shownPath(path, cwd)), width),
         ...diffLines([hunk], { width, style, most: Math.max(2, most - 1) }),
       ]
     }
     default:
       return headOfLines(
         Object.entries(input).flatMap(([name, value]) =>
-          hanging('  ', `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`, width),
+          hanging('  ', everyCharacter(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`), width),
         ),
         most,
         width,
@@ -56,15 +58,22 @@ function commandLines(
 ): readonly string[] {
   const parts = explain?.(command).parts ?? []
   const paints = { allow: style.dim, ask: style.yellow, deny: style.red }
-  const whole = headOfLines(foldedLines(command, width - 4), most, width - 4).map(
+  const whole = headOfLines(foldedLines(everyCharacter(command), width - 4), most, width - 4).map(
     (line, index) => `  ${index === 0 ? '$' : ' '} ${line}`,
   )
   // One part is the command: why it is asked about is said above.
   if (parts.length < 2) return whole
+  const shown = saysMore(command, parts) ? whole : []
   const told = parts.flatMap(({ part, behavior, because }) =>
-    hanging(`  ${marks[behavior]} `, `${part}  (${because})`, width).map(paints[behavior]),
+    hanging(`  ${marks[behavior]} `, `${everyCharacter(part)}  (${because})`, width).map(paints[behavior]),
   )
-  return headOfLines(told, most, width)
+  return headOfLines([...shown, ...told], most, width)
+}
+
+/** Whether something of the command is in none of its parts, such as what it gives to a program to read. */
+function saysMore(command: string, parts: Explanation['parts']): boolean {
+  const rest = parts.reduce((left, { part }) => left.replace(part, () => ' '), command)
+  return /[^\s;&|(){}]/.test(rest)
 }
 
 /** Where the file is known, with the numbers of its lines. */
@@ -72,7 +81,7 @@ function editHunk(input: Question['input'], file: string | undefined): Hunk {
   const [before, after] = [input['old_string'], input['new_string']].map((text) =>
     typeof text === 'string' ? text : '',
   )
-  const hunk = hunkOfTexts(before ?? '', after ?? '')
+  const hunk = hunkOfTexts(everyControl(before ?? ''), everyControl(after ?? ''))
   const at = before === undefined || before === '' ? -1 : (file?.indexOf(before) ?? -1)
   if (file === undefined || at < 0) return hunk
   const line = file.slice(0, at).split('\n').length + hunk.skipped
@@ -80,7 +89,7 @@ function editHunk(input: Question['input'], file: string | undefined): Hunk {
 }
 
 function writeHunk(content: string, file: string | undefined): Hunk {
-  const hunk = hunkOfTexts(file ?? '', content)
+  const hunk = hunkOfTexts(everyControl(file ?? ''), everyControl(content))
   return { ...hunk, oldStart: hunk.skipped + 1, newStart: hunk.skipped + 1 }
 }
 

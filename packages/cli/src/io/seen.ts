@@ -1,0 +1,30 @@
+/** Controls, directions, what has no width, and separators that look like blanks. */
+export const hidden: string = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}`
+const steering = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\p{Cs}]/gu
+const anyHidden = new RegExp(hidden, 'gu')
+
+/** A character that is not seen, by its number. */
+export function numbered(character: string): string {
+  return `⟦U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟧`
+}
+
+/**
+ * Text that somebody is to say yes to: every character of it is seen. What a terminal would swallow, such as a sequence with all that stands in it, may be what is run.
+ * Line feeds and tabs stay.
+ */
+export function everyCharacter(text: string): string {
+  return betweenLines(text, anyHidden)
+}
+
+/** The same for what is written into a file: what joins letters and signs of a script stays. */
+export function everyControl(text: string): string {
+  return betweenLines(text, steering)
+}
+
+function betweenLines(text: string, pattern: RegExp): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .split(/([\n\t])/)
+    .map((part) => (part === '\n' || part === '\t' ? part : part.replaceAll(pattern, numbered)))
+    .join('')
+}
