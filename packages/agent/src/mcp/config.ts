@@ -38,6 +38,8 @@ export interface McpServerEntry {
   readonly server: McpServerConfig | { readonly problem: string }
   /** Who named it; `dynamic`: a host, which may take it away again. */
   readonly scope?: 'user' | 'project' | 'given' | 'dynamic'
+  /** The time of one call of its tools, in place of the usual one. */
+  readonly toolMs?: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -49,6 +49,11 @@ export class ServerHandle {
     this.settled = this.#connecting
   }
 
+  /** What it may take. */
+  get limits(): ConnectionPlace['limits'] {
+    return this.#place.limits
+  }
+
   /** What it says that it is; undefined where it is not connected. */
   get info(): { readonly name: string; readonly version: string } | undefined {
     const { name, version } = this.#connection?.client.getServerVersion() ?? {}

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { AnyTool, ContentBlock, Tool } from '@halting/core'
+import type { AnyTool, ContentBlock, JsonObject, Tool } from '@halting/core'
 import { createFitImage, type FitImage } from '../media/fit-image.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import { ProcessTable } from '../tools/process-table.ts'
@@ -60,6 +60,8 @@ export class McpServers {
   readonly #listeners = new Set<() => void>()
   readonly #toolOptions: ServerToolOptions
   #tools: ReadonlyMap<string, Tool> = new Map()
+  /** Whose each is, and what its server calls it. */
+  #origins: ReadonlyMap<string, { readonly handle: ServerHandle; readonly ownName: string }> = new Map()
   /** Of the tools that there are, those that the model is shown where it must search. */
   readonly #shown = new Set<string>()
   #isSearching = false
@@ -96,7 +98,7 @@ export class McpServers {
     return this.#list.handles
   }
 
-  #connect({ name, server }: Usable): ServerHandle {
+  #connect({ name, server, toolMs = this.#limits.toolMs }: Usable): ServerHandle {
     const { cwd, directories = [cwd], env = process.env, sandbox, signIns, elicit, version = '0' } = this.#options
     const { killGraceMs, messageBytes } = this.#limits
     const place = {
@@ -109,7 +111,7 @@ export class McpServers {
       messageBytes,
       sandbox,
       directories,
-      limits: this.#limits,
+      limits: { ...this.#limits, toolMs },
       version,
       ...(elicit !== undefined && {
         elicit: (request: ElicitationRequest, signal: AbortSignal) => elicit(name, request, signal),
@@ -181,6 +183,22 @@ export class McpServers {
   /** The tool of a name, for the option `moreTools`. */
   readonly tool = (name: string): AnyTool | undefined => this.#own.get(name) ?? this.#tools.get(name)
 
+  /** Calls a tool for the program itself, and not for the model. @throws Error that says why there is no answer */
+  async ask(toolName: string, input: JsonObject, signal: AbortSignal): Promise<string> {
+    const origin = this.#origins.get(toolName)
+    if (origin === undefined) {
+      const known = [...this.#origins.keys()].join(', ') || 'none'
+      throw new Error(`There is no tool ${toolName} of a server that is connected. There are: ${known}.`)
+    }
+    const { handle, ownName } = origin
+    const { content, isError } = await handle.ask(signal, (client) =>
+      client.callTool({ name: ownName, arguments: { ...input } }, { signal, timeout: handle.limits.toolMs }),
+    )
+    const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    if (isError === true) throw new Error(text.slice(0, 1_000))
+    return text
+  }
+
   /** Calls back when `names`, or a tool of them, has changed. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
@@ -223,6 +241,7 @@ export class McpServers {
 
   #changed(): void {
     const tools = new Map<string, Tool>()
+    const origins = new Map<string, { readonly handle: ServerHandle; readonly ownName: string }>()
     for (const handle of this.#handles) {
       const seen = new Set<string>()
       for (const offered of handle.offered.tools) {
@@ -231,7 +250,8 @@ export class McpServers {
         seen.add(offered.name)
         const name = uniqueToolName(handle.name, offered.name, (taken) => tools.has(taken))
         if (tools.has(name)) continue
-        tools.set(name, tellingProgress(serverTool(name, offered, handle, this.#toolOptions)))
+        origins.set(name, { handle, ownName: offered.name })
+        tools.set(name, tellingProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })))
       }
     }
     // What it has seen stays, also where it must search from now on.
@@ -240,6 +260,7 @@ export class McpServers {
       for (const name of this.#tools.keys()) this.#shown.add(name)
     }
     this.#tools = tools
+    this.#origins = origins
     this.#tell()
   }
 

@@ -1,0 +1,86 @@
+import { type McpServerEntry, readMcpServer } from '@halting/agent/mcp'
+import type { Json, JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import type { Control } from './control.ts'
+import { HostServer, type Manifest } from './host-server.ts'
+
+/** What a host said of its servers in `initialize`. */
+export interface SaidOfServers {
+  readonly sdkServers: readonly string[]
+  readonly sdkServerConfigs: JsonObject
+  readonly sdkServerManifests: JsonObject
+}
+
+/** Rules that a host states with a server of its own. */
+export interface ServerRules {
+  readonly ask: readonly string[]
+  readonly deny: readonly string[]
+}
+
+/** The servers that a host has in its own process, by name: one of a name as long as the session lives. */
+export class HostServers {
+  readonly #control: Pick<Control, 'request'>
+  readonly #servers = new Map<string, HostServer>()
+
+  constructor(control: Pick<Control, 'request'>) {
+    this.#control = control
+  }
+
+  /** Those that were named in `initialize`. */
+  begin({ sdkServers, sdkServerConfigs, sdkServerManifests }: SaidOfServers): readonly McpServerEntry[] {
+    return sdkServers.map((name) => this.#entry(name, sdkServerConfigs[name], manifestOf(sdkServerManifests[name])))
+  }
+
+  /** Another set, as `mcp_set_servers` names it. @throws UsageError for what is no set of servers */
+  entries(given: Json | undefined, env: Program['env']): readonly McpServerEntry[] {
+    if (!isJsonObject(given)) throw new UsageError('mcp_set_servers needs servers: {"name": {"command": "…"}}.')
+    return Object.entries(given).map(([name, server]): McpServerEntry => {
+      if (!isJsonObject(server)) return { name, server: { problem: 'it must be an object' } }
+      return server['type'] === 'sdk' ? this.#entry(name, server) : { name, server: readMcpServer(server, env) }
+    })
+  }
+
+  /** A message that a server in the host's process sends by itself. @throws UsageError, and Error where nobody is connected to it */
+  receive({ server_name: name, message }: JsonObject): void {
+    const server = typeof name === 'string' ? this.#servers.get(name) : undefined
+    if (server === undefined)
+      throw new UsageError(`There is no MCP server ${JSON.stringify(name ?? null)} of the host.`)
+    if (!isJsonObject(message)) throw new UsageError('mcp_message needs a message, a JSON-RPC object.')
+    server.receive(message)
+  }
+
+  #entry(name: string, config: Json | undefined, manifest?: Manifest): McpServerEntry {
+    const instance = this.#servers.get(name) ?? new HostServer(name, this.#control, manifest)
+    this.#servers.set(name, instance)
+    const toolMs = isJsonObject(config) ? config['timeout'] : undefined
+    // Less is no time for a call: it is passed over.
+    const isTime = typeof toolMs === 'number' && Number.isFinite(toolMs) && toolMs >= 1_000
+    return { name, server: { type: 'sdk', instance }, scope: 'dynamic', ...(isTime && { toolMs }) }
+  }
+}
+
+function manifestOf(given: Json | undefined): Manifest | undefined {
+  if (!isJsonObject(given)) return undefined
+  const { initializeResult, toolsListResult } = given
+  if (!isJsonObject(initializeResult)) return undefined
+  return { initializeResult, ...(isJsonObject(toolsListResult) && { toolsListResult }) }
+}
+
+/** What a host says of single tools of its servers, as rules (`always_ask`, `always_deny`). One that is none of the known ones asks. */
+export function rulesOfServers(configs: JsonObject, toolName: (server: string, tool: string) => string): ServerRules {
+  const ask: string[] = []
+  const deny: string[] = []
+  for (const [server, config] of Object.entries(configs)) {
+    const tools = isJsonObject(config) ? config['tools'] : undefined
+    if (!Array.isArray(tools)) continue
+    for (const tool of tools as readonly Json[]) {
+      const { name, permission_policy: policy } = isJsonObject(tool) ? tool : {}
+      if (typeof name !== 'string' || policy === undefined || policy === 'always_allow') continue
+      if (policy === 'always_deny') deny.push(toolName(server, name))
+      else ask.push(toolName(server, name))
+    }
+  }
+  return { ask, deny }
+}

@@ -1,0 +1,80 @@
+import type { JsonObject } from '@halting/core'
+import { isJsonObject, messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import type { Question, Session, SessionEvent } from '@halting/agent/session'
+import { type Control, ControlError } from './control.ts'
+
+/**
+ * Has the host answer what a person would be asked (spec R-HOST-10).
+ *
+ * Q1: every question is asked once, and answered once: by the host, by its failure, or by its absence. The last two deny.
+ * Q2: a question that nobody waits for any more is taken back; what the host says to it later is passed over.
+ */
+export function answerByHost(
+  session: Pick<Session, 'listen' | 'answer' | 'snapshot'>,
+  control: Pick<Control, 'request'>,
+  about: (question: Question) => JsonObject = () => ({}),
+): () => void {
+  const asked = new Map<string, AbortController>()
+  const ask = async (question: Question): Promise<void> => {
+    const taken = new AbortController()
+    asked.set(question.id, taken)
+    const answer = await answerOf(
+      control.request({ ...requestOf(question), ...about(question) }, { signal: taken.signal }),
+    )
+    asked.delete(question.id)
+    if (answer !== undefined) session.answer(question.id, answer)
+  }
+  const hear = (event: SessionEvent): void => {
+    if (event.type === 'question') void ask(event.question)
+    else if (event.type === 'question_closed') asked.get(event.id)?.abort()
+  }
+  const stop = session.listen(hear)
+  for (const question of session.snapshot.questions) void ask(question)
+  return stop
+}
+
+/** The request for one question. */
+export function requestOf({ toolName, input, callId, reason, suggestions, agentId }: Question): JsonObject {
+  const { description } = input
+  return {
+    subtype: 'can_use_tool',
+    tool_name: toolName,
+    display_name: displayName(toolName),
+    input,
+    tool_use_id: callId,
+    ...(typeof description === 'string' && description.trim() !== '' && { description }),
+    // True: they are JSON.
+    ...(suggestions.length > 0 && { permission_suggestions: suggestions as unknown as readonly JsonObject[] }),
+    ...(reason !== '' && { decision_reason: reason }),
+    ...(agentId !== undefined && { agent_id: agentId }),
+  }
+}
+
+/** `mcp__calc__add` is the tool add of calc. */
+function displayName(toolName: string): string {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(toolName) ?? []
+  return server === undefined || tool === undefined ? toolName : `${server}: ${tool}`
+}
+
+/** Undefined where nobody waits for the answer any more. */
+async function answerOf(request: Promise<JsonObject>): Promise<PermissionAnswer | undefined> {
+  try {
+    return permissionAnswer(await request)
+  } catch (thrown) {
+    if (thrown instanceof ControlError && thrown.code === 'withdrawn') return undefined
+    return { behavior: 'deny', message: messageOf(thrown) }
+  }
+}
+
+/** What was given as an answer. What is none denies: core reads it once more, and says what is wrong with it. */
+export function permissionAnswer(given: JsonObject): PermissionAnswer {
+  const { updatedPermissions: updates } = given
+  const answer = Array.isArray(updates) ? { ...given, updatedPermissions: updates.map(heldHere) } : given
+  // Whoever waits for it holds every field of it against what an answer is (R-ASK-2).
+  return answer as unknown as PermissionAnswer
+}
+
+/** A destination of command lines ends with the process, as that of the session does. */
+function heldHere<T>(update: T): T | JsonObject {
+  return isJsonObject(update) && update['destination'] === 'cliArg' ? { ...update, destination: 'session' } : update
+}

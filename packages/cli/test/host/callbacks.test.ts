@@ -1,0 +1,70 @@
+// Spec R-HOST-11, R-HOST-13: hooks that a host calls back, and questions of servers that it answers.
+import { expect, test } from 'vitest'
+import { elicitByHost, hooksOfHost } from '../../src/host/callbacks.ts'
+import { hostOf } from './support/fake-host.ts'
+
+const signal = new AbortController().signal
+
+function hookOf(host: ReturnType<typeof hostOf>) {
+  const { hooks } = hooksOfHost({ PreToolUse: [{ matcher: 'Bash', hookCallbackIds: ['hook_0'] }] }, host.control)
+  const hook = hooks.PreToolUse?.[0]
+  if (hook?.type !== 'callback') throw new Error('no hook')
+  return hook
+}
+
+test('a hook is called by its id, with its input and the call that it is about', async () => {
+  const host = hostOf(() => ({ decision: 'block' }))
+  const input = { hook_event_name: 'PreToolUse', tool_use_id: 'toolu_1' }
+  expect(await hookOf(host).call(input, signal)).toEqual({ decision: 'block' })
+  expect(await hookOf(host).call({ hook_event_name: 'Stop' }, signal)).toEqual({ decision: 'block' })
+  expect(host.asked()).toEqual([
+    { subtype: 'hook_callback', callback_id: 'hook_0', input, tool_use_id: 'toolu_1' },
+    { subtype: 'hook_callback', callback_id: 'hook_0', input: { hook_event_name: 'Stop' } },
+  ])
+})
+
+test('the end of a session is no failure where the host went before; a guard is', async () => {
+  const host = hostOf()
+  host.control.gone('The host has gone.')
+  expect(await hookOf(host).call({ hook_event_name: 'SessionEnd' }, signal)).toEqual({})
+  await expect(hookOf(host).call({ hook_event_name: 'PreToolUse' }, signal)).rejects.toThrow('The host has gone.')
+})
+
+const question = {
+  message: 'Who are you?',
+  requestedSchema: { type: 'object', properties: { name: { type: 'string' }, age: { type: 'number' } } },
+}
+
+test.each([
+  [{ action: 'accept', content: { name: 'A', age: 7, odd: { a: 1 }, list: ['b'] } }, { action: 'accept', content: { name: 'A', age: 7, list: ['b'] } }],
+  [{ action: 'accept' }, { action: 'accept' }],
+  [{ action: 'cancel' }, { action: 'cancel' }],
+  [{ action: 'decline', content: { name: 'A' } }, { action: 'decline' }],
+  [{}, { action: 'decline' }],
+])('a question of a server is answered by the host: %j', async (said, answer) => {
+  const host = hostOf(() => said)
+  expect(await elicitByHost(host.control, 'auth', question, signal)).toEqual(answer)
+  expect(host.asked()).toEqual([
+    {
+      subtype: 'elicitation',
+      mcp_server_name: 'auth',
+      message: 'Who are you?',
+      mode: 'form',
+      requested_schema: question.requestedSchema,
+      property_order: ['name', 'age'],
+    },
+  ])
+}) // prettier-ignore
+
+test('a host that knows no such request has declined; one that is gone, or is not waited for, has not answered', async () => {
+  const host = hostOf()
+  const refused = elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)
+  host.refuse(0, 'Unsupported control request subtype: elicitation')
+  expect(await refused).toEqual({ action: 'decline' })
+  const abort = new AbortController()
+  const left = elicitByHost(host.control, 'auth', { message: 'Who?' }, abort.signal)
+  abort.abort()
+  expect([await left, host.cancelled()]).toEqual([{ action: 'cancel' }, [host.ids()[1]]])
+  host.control.gone('The host has gone.')
+  expect(await elicitByHost(host.control, 'auth', { message: 'Who?' }, signal)).toEqual({ action: 'cancel' })
+})

@@ -1,0 +1,207 @@
+// Spec R-HOST-12: servers in the process of the host.
+import { McpServers } from '@halting/agent/mcp'
+import type { JsonObject } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import { afterEach, expect, test } from 'vitest'
+import { HostServers, rulesOfServers } from '../../src/host/host-servers.ts'
+import { hostOf } from './support/fake-host.ts'
+
+const said = { sdkServers: ['calc'], sdkServerConfigs: {}, sdkServerManifests: {} }
+const open = new Set<McpServers>()
+
+afterEach(async () => {
+  await Promise.all([...open].map((servers) => servers.dispose()))
+  open.clear()
+})
+
+function serversOf(entries: ReturnType<HostServers['begin']>, toolMs = 20_000, connectMs = 20_000): McpServers {
+  const limits = { toolMs, connectMs, waitMs: 20_000, waitAfterFirstMs: 20_000, killGraceMs: 100 }
+  const made = new McpServers({ servers: entries, cwd: process.cwd(), limits })
+  open.add(made)
+  return made
+}
+
+const tools = { tools: [{ name: 'add', description: 'adds', inputSchema: { type: 'object' } }] }
+
+interface Rpc {
+  readonly id?: number
+  readonly method?: string
+  readonly params: JsonObject
+}
+
+function rpcIn(request: JsonObject): Rpc {
+  const { message } = request
+  if (!isJsonObject(message)) throw new Error('no message')
+  const { id, method, params } = message
+  return {
+    ...(id !== undefined && { id: Number(id) }),
+    method: String(method),
+    params: isJsonObject(params) ? params : {},
+  }
+}
+
+/** A server of one tool, as a host has it. */
+function calc(call: (params: JsonObject) => JsonObject | undefined): (request: JsonObject) => JsonObject | undefined {
+  return (request) => {
+    const { id, method, params } = rpcIn(request)
+    const answer = (result: JsonObject): JsonObject => ({ mcp_response: { jsonrpc: '2.0', id: id ?? 0, result } })
+    if (method === 'initialize')
+      return answer({
+        protocolVersion: params['protocolVersion'] ?? '',
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: 'calc', version: '1.0' },
+      })
+    if (method === 'tools/list') return answer(tools)
+    if (method !== 'tools/call') return answer({})
+    const result = call(params)
+    return result === undefined ? undefined : answer(result)
+  }
+}
+
+const three = { content: [{ type: 'text', text: '3' }] }
+const methods = (asked: readonly JsonObject[]) => asked.map((request) => rpcIn(request).method)
+
+test('it is greeted, listed and called by way of the host', async () => {
+  const host = hostOf(calc(() => three))
+  const servers = serversOf(new HostServers(host.control).begin(said))
+  await servers.ready()
+  expect([servers.names, servers.statuses[0]?.info]).toEqual([['mcp__calc__add'], { name: 'calc', version: '1.0' }])
+  expect(await servers.ask('mcp__calc__add', { a: 1 }, new AbortController().signal)).toBe('3')
+  expect(methods(host.asked())).toEqual(['initialize', 'notifications/initialized', 'tools/list', 'tools/call'])
+  expect(host.asked()[3]).toMatchObject({ subtype: 'mcp_message', server_name: 'calc' })
+})
+
+test('what the host knew of it before saves asking, for the first connection alone', async () => {
+  const first = hostOf(calc(() => three))
+  const before = serversOf(new HostServers(first.control).begin(said))
+  await before.ready()
+  const { protocolVersion } = rpcIn(first.asked()[0] ?? {}).params
+  const initializeResult = {
+    protocolVersion: protocolVersion ?? '',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'calc', version: '1.0' },
+  }
+  const manifests = { calc: { initializeResult, toolsListResult: tools } }
+  const host = hostOf(calc(() => three))
+  const servers = serversOf(new HostServers(host.control).begin({ ...said, sdkServerManifests: manifests }))
+  await servers.ready()
+  expect([servers.names, host.asked()]).toEqual([['mcp__calc__add'], []])
+  await servers.reconnect('calc')
+  expect(methods(host.asked())).toEqual(['initialize', 'notifications/initialized', 'tools/list'])
+})
+
+test('a manifest of another version is passed over', async () => {
+  const host = hostOf(calc(() => three))
+  const initializeResult = { protocolVersion: '1999-01-01', capabilities: {}, serverInfo: { name: 'x', version: '1' } }
+  const servers = serversOf(
+    new HostServers(host.control).begin({ ...said, sdkServerManifests: { calc: { initializeResult } } }),
+  )
+  await servers.ready()
+  expect([servers.names, methods(host.asked())[0]]).toEqual([['mcp__calc__add'], 'initialize'])
+})
+
+test('a call that is not answered has its time, and is taken back', async () => {
+  const host = hostOf(calc(() => undefined))
+  const servers = serversOf(new HostServers(host.control).begin(said), 50)
+  await servers.ready()
+  const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
+  await expect(asked).rejects.toThrow(/timed out/i)
+  expect([methods(host.asked()).at(-1), host.cancelled()]).toEqual(['notifications/cancelled', [host.ids()[3]]])
+})
+
+test('a time of its own goes before the usual one', async () => {
+  const host = hostOf(calc(() => undefined))
+  const configs = { calc: { timeout: 1_000 } }
+  const servers = serversOf(new HostServers(host.control).begin({ ...said, sdkServerConfigs: configs }), 60_000)
+  await servers.ready()
+  const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
+  await expect(asked).rejects.toThrow(/timed out/i)
+})
+
+test('a server that never answers has failed after the time for that, and nothing is asked any more', async () => {
+  const host = hostOf()
+  const servers = serversOf(new HostServers(host.control).begin(said), 20_000, 50)
+  await servers.settled()
+  expect([servers.statuses[0]?.status, servers.statuses[0]?.problem]).toEqual([
+    'failed',
+    expect.stringContaining('did not answer within'),
+  ])
+  expect(host.cancelled()).toEqual(host.ids().slice(0, 1))
+})
+
+test('an error of the host is one of the call', async () => {
+  const host = hostOf(calc(() => undefined))
+  const servers = serversOf(new HostServers(host.control).begin(said))
+  await servers.ready()
+  const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
+  await new Promise((resolve) => setImmediate(resolve))
+  host.refuse(3, 'the handler broke')
+  await expect(asked).rejects.toThrow('the handler broke')
+})
+
+test('the host is gone: whoever waits is told', async () => {
+  const host = hostOf(calc(() => undefined))
+  const servers = serversOf(new HostServers(host.control).begin(said))
+  await servers.ready()
+  const asked = servers.ask('mcp__calc__add', {}, new AbortController().signal)
+  await new Promise((resolve) => setImmediate(resolve))
+  host.control.gone('The host has gone.')
+  await expect(asked).rejects.toThrow('The host has gone.')
+})
+
+test('what the server says by itself is heard: another list of tools', async () => {
+  let listed = tools
+  const host = hostOf((request) => {
+    const { id, method } = rpcIn(request)
+    if (method === 'tools/list') return { mcp_response: { jsonrpc: '2.0', id: id ?? 0, result: listed } }
+    return calc(() => three)(request)
+  })
+  const own = new HostServers(host.control)
+  const servers = serversOf(own.begin(said))
+  await servers.ready()
+  listed = { tools: [...tools.tools, { name: 'sub', description: 'takes away', inputSchema: { type: 'object' } }] }
+  const changed = new Promise<void>((resolve) => void servers.onChange(resolve))
+  own.receive({ server_name: 'calc', message: { jsonrpc: '2.0', method: 'notifications/tools/list_changed' } })
+  await changed
+  expect(servers.names).toEqual(['mcp__calc__add', 'mcp__calc__sub'])
+  expect(() => own.receive({ server_name: 'none', message: {} })).toThrow('There is no MCP server "none" of the host.')
+  expect(() => own.receive({ server_name: 'calc' })).toThrow('mcp_message needs a message')
+})
+
+test('another set: servers of the host stay as they are, others are read as files give them', async () => {
+  const host = hostOf(calc(() => three))
+  const own = new HostServers(host.control)
+  const servers = serversOf(own.begin(said))
+  await servers.ready()
+  const given = { calc: { type: 'sdk', name: 'calc' }, odd: { type: 'ws' }, none: 7, gone: { command: '' } }
+  const { added, removed, errors } = await servers.replace(own.entries(given, {}))
+  expect([added, removed, errors]).toEqual([
+    ['odd', 'none', 'gone'],
+    [],
+    {
+      odd: 'its type "ws" is not one of stdio, http, sse',
+      none: 'it must be an object',
+      gone: 'its command must be a text that is not empty',
+    },
+  ])
+  expect(methods(host.asked()).filter((method) => method === 'initialize').length).toBe(1)
+  expect((await servers.replace(own.entries({}, {}))).removed).toEqual(['calc', 'odd', 'none', 'gone'])
+  expect(() => own.entries([], {})).toThrow('mcp_set_servers needs servers')
+})
+
+test('what a host says of single tools are rules', () => {
+  const config = {
+    tools: [
+      { name: 'a', permission_policy: 'always_ask' },
+      { name: 'b', permission_policy: 'always_deny' },
+      { name: 'c', permission_policy: 'always_allow' },
+      { name: 'd', permission_policy: 'sometimes' },
+      { name: 'e' },
+      { permission_policy: 'always_deny' },
+    ],
+  }
+  expect(rulesOfServers({ s: config, t: {}, u: { tools: 7 } }, (server, tool) => `${server}.${tool}`)).toEqual({
+    ask: ['s.a', 's.d'],
+    deny: ['s.b'],
+  })
+})

@@ -1,0 +1,121 @@
+// Spec R-HOST-10: a host answers what a person would be asked.
+import type { JsonObject } from '@halting/core'
+import type { PermissionAnswer } from '@halting/core/adapters'
+import type { Question, SessionEvent } from '@halting/agent/session'
+import { expect, test } from 'vitest'
+import { answerByHost } from '../../src/host/questions.ts'
+import { hostOf } from './support/fake-host.ts'
+
+const bash: Question = {
+  id: 'question1',
+  toolName: 'Bash',
+  input: { command: 'rm -rf build', description: 'Clears the build' },
+  callId: 'toolu_1',
+  reason: 'no rule allows rm.',
+  suggestions: [],
+}
+
+/** A session that asks what the test wants to have asked. */
+function asking(open: readonly Question[] = []) {
+  const listeners = new Set<(event: SessionEvent) => void>()
+  const answers: (readonly [string, PermissionAnswer])[] = []
+  return {
+    answers,
+    session: {
+      // Only these are looked at.
+      snapshot: { questions: open } as never,
+      listen(listener: (event: SessionEvent) => void) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+      answer: (id: string, answer: PermissionAnswer) => void answers.push([id, answer]) === undefined,
+    },
+    tell: (event: SessionEvent) => {
+      for (const listener of listeners) listener(event)
+    },
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+test('a question is asked with all that is known of it, and its answer goes to the session', async () => {
+  const { session, tell, answers } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  const suggestions: Question['suggestions'] = [
+    { type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'rm *' }], behavior: 'allow', destination: 'session' },
+  ]
+  tell({ type: 'question', question: { ...bash, suggestions, agentId: 'agent1' } })
+  expect(host.asked()).toEqual([
+    {
+      subtype: 'can_use_tool',
+      tool_name: 'Bash',
+      display_name: 'Bash',
+      input: bash.input,
+      tool_use_id: 'toolu_1',
+      description: 'Clears the build',
+      permission_suggestions: suggestions,
+      decision_reason: 'no rule allows rm.',
+      agent_id: 'agent1',
+    },
+  ])
+  host.answer(0, { behavior: 'allow', updatedInput: { command: 'true' }, toolUseID: 'toolu_1' })
+  await settled()
+  expect(answers).toEqual([
+    ['question1', { behavior: 'allow', updatedInput: { command: 'true' }, toolUseID: 'toolu_1' }],
+  ])
+})
+
+test('questions that are open already are asked, each once', () => {
+  const { session, tell } = asking([bash])
+  const host = hostOf()
+  const stop = answerByHost(session, host.control)
+  expect(host.asked().length).toBe(1)
+  stop()
+  tell({ type: 'question', question: { ...bash, id: 'question2' } })
+  expect(host.asked().length).toBe(1)
+})
+
+test('a callback that fails denies with its words, and so does a host that is gone', async () => {
+  const { session, tell, answers } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  tell({ type: 'question', question: bash })
+  host.refuse(0, 'boom')
+  tell({ type: 'question', question: { ...bash, id: 'question2' } })
+  host.control.gone('The host has gone.')
+  tell({ type: 'question', question: { ...bash, id: 'question3' } })
+  await settled()
+  expect(answers).toEqual([
+    ['question1', { behavior: 'deny', message: 'boom' }],
+    ['question2', { behavior: 'deny', message: 'The host has gone.' }],
+    ['question3', { behavior: 'deny', message: 'The host has gone.' }],
+  ])
+})
+
+test('a question that nobody waits for is taken back; what comes later is passed over', async () => {
+  const { session, tell, answers } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  tell({ type: 'question', question: bash })
+  tell({ type: 'question_closed', id: 'question1', because: 'withdrawn' })
+  expect(host.cancelled()).toEqual([host.ids()[0]])
+  host.answer(0, { behavior: 'allow' })
+  await settled()
+  expect(answers).toEqual([])
+})
+
+test('what an answer changes for the command line holds for the session', async () => {
+  const { session, tell, answers } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  tell({ type: 'question', question: { ...bash, toolName: 'mcp__my_server__do__it' } })
+  expect(host.asked()[0]?.['display_name']).toBe('my_server: do__it')
+  const update = { type: 'setMode', mode: 'acceptEdits', destination: 'cliArg' }
+  host.answer(0, { behavior: 'allow', updatedPermissions: [update] })
+  await settled()
+  expect(answers[0]?.[1]).toEqual({
+    behavior: 'allow',
+    updatedPermissions: [{ ...update, destination: 'session' } satisfies JsonObject],
+  })
+})

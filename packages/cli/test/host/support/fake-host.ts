@@ -1,0 +1,48 @@
+import type { JsonObject } from '@halting/core'
+import { Control } from '../../../src/host/control.ts'
+
+interface FakeHost {
+  readonly control: Control
+  /** What it was asked, in order. */
+  readonly asked: () => readonly JsonObject[]
+  readonly ids: () => readonly string[]
+  /** Ids of the requests that were taken back. */
+  readonly cancelled: () => readonly unknown[]
+  /** Answers the request of this place. */
+  readonly answer: (at: number, response: JsonObject) => void
+  readonly refuse: (at: number, error: string) => void
+}
+
+/** A host at the other end of the lines, which says what the test has it say. */
+export function hostOf(reply?: (request: JsonObject) => JsonObject | undefined): FakeHost {
+  const lines: JsonObject[] = []
+  const requests = (): readonly JsonObject[] => lines.filter(({ type }) => type === 'control_request')
+  const ids = (): readonly string[] => requests().map((line) => String(line['request_id']))
+  const control: Control = new Control({
+    write(line) {
+      lines.push(line)
+      // A request holds an object.
+      const response = line['type'] === 'control_request' ? reply?.(line['request'] as JsonObject) : undefined
+      if (response === undefined) return
+      const id = line['request_id'] ?? null
+      setImmediate(() =>
+        control.take({ type: 'control_response', response: { subtype: 'success', request_id: id, response } }),
+      )
+    },
+    serve: () => ({}),
+    warn: () => undefined,
+  })
+  const say = (at: number, response: JsonObject): void => {
+    const id = ids()[at] ?? 'none'
+    control.take({ type: 'control_response', response: { request_id: id, ...response } })
+  }
+  return {
+    control,
+    ids,
+    // True: as above.
+    asked: () => requests().map(({ request }) => request as JsonObject),
+    cancelled: () => lines.filter(({ type }) => type === 'control_cancel_request').map(({ request_id: id }) => id),
+    answer: (at, response) => say(at, { subtype: 'success', response }),
+    refuse: (at, error) => say(at, { subtype: 'error', error }),
+  }
+}
