@@ -1,4 +1,4 @@
-import type { CanUseTool, PermissionAnswer } from '@halting/core/adapters'
+import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '@halting/core/adapters'
 import type { Question, SessionEvent } from './session.ts'
 
 /** One that is open, and who waits for it. */
@@ -24,12 +24,12 @@ export class Questions {
   }
 
   /** For the engine's option of this name. */
-  readonly canUseTool: CanUseTool = (toolName, input, { signal, toolUseID, suggestions, decisionReason, agentID }) =>
+  readonly canUseTool: CanUseTool = (toolName, input, options) =>
     new Promise((resolve) => {
+      const { signal } = options
       if (signal.aborted) return resolve(withdrawn)
       const id = `question${++this.#asked}`
-      const agent = agentID === undefined ? {} : { agentId: agentID }
-      const question = { id, toolName, input, callId: toolUseID, reason: decisionReason, suggestions, ...agent }
+      const question = { id, toolName, input, ...aboutOf(options) }
       const onAbort = (): void => settle(withdrawn, 'withdrawn')
       const settle: OpenQuestion['settle'] = (answer, because) => {
         if (!this.#open.delete(id)) return
@@ -51,5 +51,17 @@ export class Questions {
   /** Nobody waits any more. */
   withdrawAll(): void {
     for (const { settle } of this.#open.values()) settle(withdrawn, 'withdrawn')
+  }
+}
+
+function aboutOf(options: CanUseToolOptions): Omit<Question, 'id' | 'toolName' | 'input'> {
+  const { toolUseID, suggestions, decisionReason, decisionReasonType: reasonType, blockedPath, agentID } = options
+  return {
+    callId: toolUseID,
+    reason: decisionReason,
+    ...(reasonType !== undefined && { reasonType }),
+    ...(blockedPath !== undefined && { blockedPath }),
+    suggestions,
+    ...(agentID !== undefined && { agentId: agentID }),
   }
 }

@@ -103,6 +103,10 @@ export interface Question {
   readonly callId: string
   /** Why it is asked about. */
   readonly reason: string
+  /** What kind of reason that is. */
+  readonly reasonType?: CanUseToolOptions['decisionReasonType']
+  /** The path that is not open to the call, where it is about one. */
+  readonly blockedPath?: string
   /** Changes that would let this call and its like run without a question. Each was held against the rules: with it this call is allowed. */
   readonly suggestions: CanUseToolOptions['suggestions']
   /** The subagent that makes the call. */

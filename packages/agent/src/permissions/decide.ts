@@ -1,5 +1,6 @@
-import { isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
+import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionDecision, PermissionRequest } from '@halting/core'
+import { isInsideAny } from '../paths.ts'
 import { judgeCommand } from './command-cover.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
@@ -146,6 +147,20 @@ export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy
   const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
   const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? [] : found.rules
   return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
+}
+
+/** What has a person asked about a call that `decide` asks about. */
+export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
+  const subject = subjectOf(request.call, book.cwd)
+  if (ruleFor(book.ask, request.call.name, subject, book) !== undefined) return { type: 'rule' }
+  if (request.hookDecision === 'ask') return { type: 'hook' }
+  if (decisionOfPersonTool(request.call.name, book.mode) !== undefined) return { type: 'other' }
+  if (subject.kind === 'path') {
+    const isOutside = !isInsideAny(subject.path, book.directories)
+    return { type: isOutside ? 'workingDir' : 'mode', blockedPath: subject.path }
+  }
+  const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined
+  return { type: isInDoubt || book.mode === 'bypassPermissions' ? 'safetyCheck' : 'other' }
 }
 
 /** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */

@@ -7,7 +7,7 @@ import { absolutePath, bothEnds, realPath } from '../paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
-import { decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
+import { causeOf, decide, type Remedy, remedyFor, suggestionsFor } from './decide.ts'
 import { type ExplainedPart, explainedParts } from './explain.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
 import { hiddenTools, patternForPath, permissionModes, type PermissionMode, type RuleBook } from './rule-book.ts'
@@ -140,6 +140,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
     suggestionsFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes), modes)
+  const cause: NonNullable<Permissions['cause']> = (request) =>
+    causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
   const keep: NonNullable<Permissions['keep']> = async (updates) => {
     checkUpdates(updates, cwd)
     if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
@@ -161,6 +163,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
     remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
     suggest,
+    cause,
     keep,
     explain(command) {
       const decision = decide(bashRequest(command), book)
@@ -183,7 +186,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
     denies,
     decide: (request) => decideAs(request, whenAsked),
-    asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, keep },
+    asking: { modes, denies, decide: (request) => decideAs(request, 'ask'), suggest, cause, keep },
   }
 }
 

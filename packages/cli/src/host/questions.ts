@@ -34,7 +34,8 @@ export function answerByHost(
 }
 
 /** The request for one question. */
-export function requestOf({ toolName, input, callId, reason, suggestions, agentId }: Question): JsonObject {
+function requestOf(question: Question): JsonObject {
+  const { toolName, input, callId, reason, reasonType, blockedPath, suggestions, agentId } = question
   const { description } = input
   return {
     subtype: 'can_use_tool',
@@ -46,6 +47,8 @@ export function requestOf({ toolName, input, callId, reason, suggestions, agentI
     // True: they are JSON.
     ...(suggestions.length > 0 && { permission_suggestions: suggestions as unknown as readonly JsonObject[] }),
     ...(reason !== '' && { decision_reason: reason }),
+    ...(reasonType !== undefined && { decision_reason_type: reasonType }),
+    ...(blockedPath !== undefined && { blocked_path: blockedPath }),
     ...(agentId !== undefined && { agent_id: agentId }),
   }
 }
@@ -67,7 +70,7 @@ async function answerOf(request: Promise<JsonObject>): Promise<PermissionAnswer 
 }
 
 /** What was given as an answer. What is none denies: core reads it once more, and says what is wrong with it. */
-export function permissionAnswer(given: JsonObject): PermissionAnswer {
+function permissionAnswer(given: JsonObject): PermissionAnswer {
   const { updatedPermissions: updates } = given
   const answer = Array.isArray(updates) ? { ...given, updatedPermissions: updates.map(heldHere) } : given
   // Whoever waits for it holds every field of it against what an answer is (R-ASK-2).

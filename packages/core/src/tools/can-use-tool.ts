@@ -4,7 +4,7 @@ import { fieldsOf } from '../given.ts'
 import type { JsonObject } from '../json.ts'
 import { decisionOf, type PermissionDecision } from './permission-decision.ts'
 import { permissionUpdatesOf, type PermissionUpdate } from './permission-update.ts'
-import type { Permissions } from './permissions.ts'
+import type { AskCause, Permissions } from './permissions.ts'
 
 /**
  * Asks a person about a call that rules, mode and hooks leave open (spec R-ASK-1). The answer is on record before it counts.
@@ -25,6 +25,10 @@ export interface CanUseToolOptions {
   readonly suggestions: readonly PermissionUpdate[]
   /** Why it is asked about. */
   readonly decisionReason: string
+  /** What kind of reason that is, where the rules tell it. */
+  readonly decisionReasonType?: AskCause['type']
+  /** The path that is not open to the call, where it is about one. */
+  readonly blockedPath?: string
   /** The subagent that makes the call. */
   readonly agentID?: string
 }

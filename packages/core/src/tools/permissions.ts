@@ -21,6 +21,13 @@ export interface PermissionRequest {
   readonly ask?: AskModel
 }
 
+/** What has a person asked: a rule, a hook, the mode, a place outside of the session's folders, a doubt about what the call does, or something else. */
+export interface AskCause {
+  readonly type: 'rule' | 'hook' | 'mode' | 'workingDir' | 'safetyCheck' | 'other'
+  /** The path that is not open to the call. */
+  readonly blockedPath?: string
+}
+
 /**
  * Permission rules as a port. A read-only call may start while the message still streams, where `decide` allows it at once, without a promise.
  */
@@ -35,6 +42,8 @@ export interface Permissions {
   onlyInTurn?(request: PermissionRequest): boolean
   /** Changes that would let a call run which `decide` asks about; offered to `canUseTool`. */
   suggest?(request: PermissionRequest): readonly PermissionUpdate[]
+  /** What has a person asked about a call; told to `canUseTool`. Nothing is told when absent. */
+  cause?(request: PermissionRequest): AskCause
   /**
    * Keeps what a person said is to hold beyond this session; called once for an answer, before it counts. For the session itself it need do
    * nothing: each later request brings it as `learned`. What it throws denies the call.

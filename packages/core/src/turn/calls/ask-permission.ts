@@ -199,7 +199,12 @@ async function askCallback(
   })
   const asked = async (): Promise<PermissionAnswer> => {
     const suggestions = permissions.suggest?.(ofCaller(run, request)) ?? []
-    const about = { signal, toolUseID: call.id, suggestions, decisionReason }
+    const cause = permissions.cause?.(ofCaller(run, request))
+    const about = {
+      ...{ signal, toolUseID: call.id, suggestions, decisionReason },
+      ...(cause !== undefined && { decisionReasonType: cause.type }),
+      ...(cause?.blockedPath !== undefined && { blockedPath: cause.blockedPath }),
+    }
     // The input has passed the tool's check as an object of JSON.
     const input = call.input as JsonObject
     const said = await canUseTool(call.name, input, agentPath === '' ? about : { ...about, agentID })
