@@ -251,7 +251,10 @@ export class McpServers {
         const name = uniqueToolName(handle.name, offered.name, (taken) => tools.has(taken))
         if (tools.has(name)) continue
         origins.set(name, { handle, ownName: offered.name })
-        tools.set(name, tellingProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })))
+        tools.set(
+          name,
+          tellingProgress(serverTool(name, offered, handle, { ...this.#toolOptions, limits: handle.limits })),
+        )
       }
     }
     // What it has seen stays, also where it must search from now on.

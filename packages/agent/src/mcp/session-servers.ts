@@ -1,4 +1,4 @@
-import type { AnyTool, QueryEngine, QueryOptions } from '@halting/core'
+import type { AnyTool, JsonObject, QueryEngine, QueryOptions } from '@halting/core'
 import { isAgentTool } from '@halting/core/adapters'
 import type { RulePermissions } from '../permissions/permissions.ts'
 import { redactedTool } from '../redact/redacted-tools.ts'
@@ -19,6 +19,8 @@ export interface SessionServersOptions extends Pick<McpOptions, 'elicit' | 'sign
   readonly contextWindow: number | undefined
   /** What servers are told of this program. */
   readonly version?: string
+  /** A tool that is for the program, and not for the model. */
+  readonly ownTool?: string | undefined
 }
 
 /** The servers of a session. */
@@ -47,6 +49,8 @@ export interface SessionServers {
   reconnect(name: string): Promise<void>
   /** Switches a server off or on. @throws as `reconnect` does */
   toggle(name: string, how: { readonly isOn: boolean }): Promise<void>
+  /** Calls a tool for the program itself; gives its text. @throws Error that says why there is no answer */
+  ask(toolName: string, input: JsonObject, signal: AbortSignal): Promise<string>
   end(): Promise<void>
 }
 
@@ -78,7 +82,7 @@ export function serversOf(
 
 /** Connects to all at once, and waits for none. */
 export function openServers(given: SessionServersOptions): SessionServers {
-  const { entries, workspace, permissions, redacts, contextWindow, version, elicit, signIns } = given
+  const { entries, workspace, permissions, redacts, contextWindow, version, elicit, signIns, ownTool } = given
   const servers = new McpServers({
     servers: entries,
     cwd: workspace.cwd,
@@ -86,7 +90,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     env: workspace.env,
     sandbox: workspace.sandbox,
     fitImage: workspace.fitImage,
-    hides: (name) => permissions.toolsHiddenByDeny([name]).length > 0,
+    hides: (name) => name === ownTool || permissions.toolsHiddenByDeny([name]).length > 0,
     ...(version !== undefined && { version }),
     signIns,
     ...(elicit !== undefined && { elicit }),
@@ -131,6 +135,7 @@ export function openServers(given: SessionServersOptions): SessionServers {
     replace: (others) => servers.replace(others),
     reconnect: (name) => servers.reconnect(name),
     toggle: (name, how) => servers.toggle(name, how),
+    ask: (name, input, signal) => servers.ask(name, input, signal),
     end: () => servers.dispose(),
   }
 }

@@ -44,8 +44,7 @@ function requestOf(question: Question): JsonObject {
     input,
     tool_use_id: callId,
     ...(typeof description === 'string' && description.trim() !== '' && { description }),
-    // True: they are JSON.
-    ...(suggestions.length > 0 && { permission_suggestions: suggestions as unknown as readonly JsonObject[] }),
+    ...(suggestions.length > 0 && { permission_suggestions: suggestions }),
     ...(reason !== '' && { decision_reason: reason }),
     ...(reasonType !== undefined && { decision_reason_type: reasonType }),
     ...(blockedPath !== undefined && { blocked_path: blockedPath }),

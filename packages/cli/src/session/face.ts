@@ -1,5 +1,5 @@
-import type { QueryOptions } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'
+import type { ShellHookTable } from '@halting/agent/hooks'
 import type { McpServerEntry, SessionServersOptions } from '@halting/agent/mcp'
 
 /** What a face gives a session that only it can; all else is in flags, settings and the environment. */
@@ -8,9 +8,11 @@ export interface Face {
   readonly answersQuestions: boolean
   /** Answers questions in place of that, such as a tool of a server. */
   readonly canUseTool?: CanUseTool
-  /** Hooks of whoever drives the program, after those of the program itself and before those of the settings. */
-  readonly hooks?: (about: HooksAbout) => Pick<QueryOptions, 'hooks' | 'stopHooks'>
-  /** Servers that go before those of flags and settings. With an empty list there are none, and others may come while the session goes on. */
+  /** A tool of a server answers questions (`--permission-prompt-tool`). */
+  readonly permissionTool?: string
+  /** Hooks of whoever drives the program; they stand behind those of the settings. */
+  readonly hooks?: ShellHookTable
+  /** Servers that go before those of flags and settings. Where there are none, some may come later. */
   readonly servers?: readonly McpServerEntry[]
   /** Asks a person what a server wants to know. */
   readonly elicit?: NonNullable<SessionServersOptions['elicit']>
@@ -22,17 +24,4 @@ export interface Face {
   readonly firstPrompt?: string
   /** Called when all is there that may fail, and nothing is on disk yet. What it throws ends all of it. */
   readonly ready?: () => Promise<void>
-}
-
-/** For hooks of a face: what they are told of the session. */
-export interface HooksAbout {
-  readonly sessionId: string
-  /** The file of the session, also where it is not kept. */
-  readonly transcriptPath: string
-  readonly cwd: string
-  readonly permissionMode: () => string
-  /** Ends the run that goes on. */
-  readonly interrupt: () => void
-  /** What was said is on disk when it resolves. */
-  readonly flush: () => Promise<void>
 }

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type HookLine, settingsHookPrefix, settingsHooks, type ShellHooks } from '@halting/agent/hooks'
+import {
+  type HookLine,
+  settingsHookPrefix,
+  settingsHooks,
+  type ShellHooks,
+  type ShellHookTable,
+} from '@halting/agent/hooks'
 import { sessionFile, type SessionJournal, type Settings } from '@halting/agent'
 import type { LoopEvent, QueryOptions, SdkMessage } from '@halting/core'
 import type { HookCall } from '@halting/core/after'
@@ -19,6 +25,8 @@ export interface HookSession {
   readonly chosen: ChosenSession
   readonly journal: SessionJournal | undefined
   readonly settings: Settings
+  /** Of whoever drives the program. */
+  readonly given?: ShellHookTable | undefined
   /** Told of each call of a hook that has ended. */
   readonly called?: (call: HookCall) => void
   /** Somebody is there who answers questions. */
@@ -46,6 +54,7 @@ export function openHooks(session: HookSession, options: QueryOptions): SessionH
   const found = settingsHooks(
     {
       settings: settings.hooks,
+      given: session.given,
       permissions: toolbox.permissions,
       whenAsked: asks || flags.onAsk === 'defer' ? 'ask' : 'deny',
       warn: (warning) => output.err(told(warning)),

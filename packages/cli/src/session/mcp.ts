@@ -71,6 +71,8 @@ export interface ServersSession {
   readonly contextWindow: number | undefined
   /** Asks a person what a server wants to know. */
   readonly elicit?: NonNullable<Parameters<typeof open>[0]['elicit']> | undefined
+  /** A tool that is for the program, and not for the model. */
+  readonly ownTool?: string | undefined
 }
 
 /** Connects to all at once, and waits for none. */
@@ -81,6 +83,7 @@ export function openServers({
   program,
   contextWindow,
   elicit,
+  ownTool,
 }: ServersSession): SessionServers {
   const { workspace, permissions } = toolbox
   const redacts = settings.redactSecrets === true
@@ -88,7 +91,7 @@ export function openServers({
   const signIns = new SignIns(signInsFolder({ cwd, env, home: homeFolder(env) }))
   const version = versionOf(program)
   const asked = elicit === undefined ? {} : { elicit }
-  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version, signIns, ...asked })
+  const servers = open({ entries, workspace, permissions, redacts, contextWindow, version, signIns, ownTool, ...asked })
   return {
     ...servers,
     async begin() {

@@ -8,6 +8,7 @@ import {
 } from '@halting/agent'
 import { createSession, type Session } from '@halting/agent/session'
 import type { QueryOptions, SdkMessage } from '@halting/core'
+import type { CanUseTool } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
@@ -128,7 +129,7 @@ class Opening {
   async #openToolbox(chosen: ChosenSession, checkpoints: ReturnType<typeof checkpointsOf>): Promise<Toolbox> {
     const { flags, env, settings } = this.#run
     const { cwd } = this.#program
-    const answersQuestions = this.#face.answersQuestions || this.#face.canUseTool !== undefined
+    const answersQuestions = this.#isAnswered
     return openToolbox(flags, cwd, env, settings, {
       ...chosen,
       ...(checkpoints !== undefined && { checkpoints }),
@@ -149,16 +150,22 @@ class Opening {
   /** Connects to the servers of the session, where it has some. */
   async #openServers(toolbox: Toolbox, { model }: Models): Promise<SessionServers | undefined> {
     const { flags, settings } = this.#run
-    const { servers: given, elicit } = this.#face
-    const own = given ?? []
-    if (flags.mcpConfig === undefined && settings.mcpServers === undefined && given === undefined) return undefined
-    const { openServers, serverEntries } = await import('./mcp.ts')
-    const named = new Set(own.map(({ name }) => name))
-    const found = await serverEntries(flags, settings, this.#program, toolbox.workspace.env)
-    const entries = [...own, ...found.filter(({ name }) => !named.has(name))]
-    if (entries.length === 0 && given === undefined) return undefined
+    const { servers: own, elicit, permissionTool: ownTool } = this.#face
+    const program = this.#program
     const contextWindow = flags.contextWindow ?? model.contextWindow
-    return openServers({ entries, toolbox, settings, program: this.#program, contextWindow, elicit })
+    const place = { toolbox, settings, program, contextWindow, elicit, ownTool }
+    const onDemand = async (): Promise<SessionServers | undefined> => {
+      if (own === undefined) return undefined
+      const { serversOnDemand } = await import('./servers-on-demand.ts')
+      return serversOnDemand(async () => (await import('./mcp.ts')).openServers({ ...place, entries: [] }))
+    }
+    const given = own ?? []
+    if (flags.mcpConfig === undefined && settings.mcpServers === undefined && given.length === 0) return onDemand()
+    const { openServers, serverEntries } = await import('./mcp.ts')
+    const named = new Set(given.map(({ name }) => name))
+    const found = await serverEntries(flags, settings, program, toolbox.workspace.env)
+    const entries = [...given, ...found.filter(({ name }) => !named.has(name))]
+    return entries.length === 0 ? onDemand() : openServers({ ...place, entries })
   }
 
   /** A run does not wait for it, and goes on without it: what is not removed today goes tomorrow. */
@@ -172,22 +179,14 @@ class Opening {
   }
 
   async #session(opened: Opened): Promise<Session> {
-    const { chosen, toolbox, options: made, models, journal, servers } = opened
+    const { chosen, toolbox, options, models, journal, servers } = opened
     const [{ flags, settings, env }, face, program] = [this.#run, this.#face, this.#program]
     const { workspace, permissions } = toolbox
     // There is one when anything calls for it.
     const live: { session?: Session } = {}
     const interrupt = (): void => void live.session?.interrupt()
-    const transcriptPath = journal?.path ?? sessionFile({ ...whose(program), sessionId: chosen.sessionId })
     const permissionMode = (): string => live.session?.snapshot.permissionMode ?? permissions.mode
-    const flush = async (): Promise<void> => journal?.log.flush()
-    const { sessionId } = chosen
-    const own = face.hooks?.({ sessionId, transcriptPath, cwd: program.cwd, permissionMode, interrupt, flush })
-    const options: QueryOptions = {
-      ...made,
-      hooks: [...(made.hooks ?? []), ...(own?.hooks ?? [])],
-      stopHooks: [...(made.stopHooks ?? []), ...(own?.stopHooks ?? [])],
-    }
+    const canUseTool = await this.#canUseTool(servers)
     const init = await servers?.begin()
     const after = await this.#afterRun(models, options, journal !== undefined)
     const hooks = await this.#openHooks(opened, options, {
@@ -204,9 +203,9 @@ class Opening {
         ...options,
         ...servers?.options,
         ...hooks?.options,
-        init: initOf(options.init, init, permissionMode),
+        init: initOf(options.init, init, { permissionMode, servers }),
         background,
-        ...(face.canUseTool !== undefined && { canUseTool: face.canUseTool }),
+        ...(canUseTool !== undefined && { canUseTool }),
       },
       journal,
       answersQuestions: face.answersQuestions,
@@ -239,10 +238,28 @@ class Opening {
     given: { readonly interrupt: () => void; readonly called?: AfterTheRun['called'] },
   ): Promise<SessionHooks | undefined> {
     const { flags, settings } = this.#run
-    if (Object.keys(settings.hooks ?? {}).length === 0) return undefined
+    const { hooks: own = {} } = this.#face
+    if (Object.keys({ ...settings.hooks, ...own }).length === 0) return undefined
     const { openHooks } = await import('./hooks.ts')
-    const asks = this.#face.answersQuestions || this.#face.canUseTool !== undefined
-    return openHooks({ flags, program: this.#program, toolbox, chosen, journal, settings, asks, ...given }, options)
+    const session = { flags, program: this.#program, toolbox, chosen, journal, settings }
+    return openHooks({ ...session, given: own, asks: this.#isAnswered, ...given }, options)
+  }
+
+  /** Whether somebody answers questions. */
+  get #isAnswered(): boolean {
+    const { answersQuestions, canUseTool, permissionTool } = this.#face
+    return answersQuestions || canUseTool !== undefined || permissionTool !== undefined
+  }
+
+  /** Who answers in the place of the session's listeners. */
+  async #canUseTool(servers: SessionServers | undefined): Promise<CanUseTool | undefined> {
+    const { canUseTool, permissionTool } = this.#face
+    if (permissionTool === undefined) return canUseTool
+    const { answerByTool } = await import('./permission-tool.ts')
+    return answerByTool(permissionTool, async (...asked) => {
+      if (servers === undefined) throw new Error('the session has no servers')
+      return servers.ask(...asked)
+    })
   }
 
   /** What comes after a run, where something was asked for. Of a session that is not kept no notes are. */
@@ -324,7 +341,7 @@ function followMode(session: Session, permissions: Toolbox['permissions']): void
 function initOf(
   init: QueryOptions['init'],
   ofServers: QueryOptions['init'],
-  permissionMode: () => string,
+  { permissionMode, servers }: { readonly permissionMode: () => string; readonly servers: SessionServers | undefined },
 ): NonNullable<QueryOptions['init']> {
   const commands = [...(init?.slash_commands ?? []), ...(ofServers?.slash_commands ?? [])]
   return {
@@ -333,6 +350,9 @@ function initOf(
     ...(ofServers !== undefined && { slash_commands: commands }),
     get permissionMode() {
       return permissionMode()
+    },
+    get mcp_servers() {
+      return servers?.statuses().map(({ name, status }) => ({ name, status })) ?? []
     },
   }
 }

@@ -35,7 +35,7 @@ function rpcIn(request: JsonObject): Rpc {
   const { id, method, params } = message
   return {
     ...(id !== undefined && { id: Number(id) }),
-    method: String(method),
+    ...(typeof method === 'string' && { method }),
     params: isJsonObject(params) ? params : {},
   }
 }

@@ -17,7 +17,7 @@ interface FakeHost {
 export function hostOf(reply?: (request: JsonObject) => JsonObject | undefined): FakeHost {
   const lines: JsonObject[] = []
   const requests = (): readonly JsonObject[] => lines.filter(({ type }) => type === 'control_request')
-  const ids = (): readonly string[] => requests().map((line) => String(line['request_id']))
+  const ids = (): readonly string[] => requests().map((line) => JSON.stringify(line['request_id']).slice(1, -1))
   const control: Control = new Control({
     write(line) {
       lines.push(line)
