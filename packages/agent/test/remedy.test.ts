@@ -56,3 +56,27 @@ test('nothing is told where a deny or an ask rule stands against it', () => {
   expect(remedy('Write', write, { deny: ['Edit(./a.txt)'] }).told).toBeUndefined()
   expect(remedy('Write', write, { ask: ['Edit'] }).told).toBeUndefined()
 })
+
+// R-ASK-7
+test.each([
+  ['Write', { file_path: 'a.txt', content: '' }, {}, { type: 'mode', blockedPath: 'a.txt' }],
+  ['Write', { file_path: '/etc/a.txt', content: '' }, {}, { type: 'workingDir', blockedPath: '/etc/a.txt' }],
+  ['Write', { file_path: 'a.txt', content: '' }, { ask: ['Edit'] }, { type: 'rule' }],
+  ['Bash', { command: 'npm test' }, {}, { type: 'other' }],
+  ['Bash', { command: 'npm test' }, { ask: ['Bash(npm *)'] }, { type: 'rule' }],
+  ['Bash', { command: 'x=$(cat l); $x b' }, { deny: ['Bash(rm *)'] }, { type: 'safetyCheck' }],
+] as const)('%s %j with %j: what has a person asked', (name, input, options, expected) => {
+  const cwd = temporaryFolder()
+  const permissions = createPermissions({ cwd, ...options })
+  const tool = toolNamed(createCodingTools({ cwd }), name)
+  const request: PermissionRequest = { call: { type: 'tool_use', id: 'call_1', name, input }, tool, readOnly: false }
+  expect(permissions.decide(request)).toMatchObject({ behavior: 'ask' })
+  const cause = permissions.cause?.(request)
+  const { blockedPath } = cause ?? {}
+  expect({ ...cause, ...(blockedPath !== undefined && { blockedPath: blockedPath.replace(`${cwd}/`, '') }) }).toEqual(
+    expected,
+  )
+  expect(permissions.cause?.({ ...request, hookDecision: 'ask' })).toEqual({
+    type: expected.type === 'rule' ? 'rule' : 'hook',
+  })
+})

@@ -130,7 +130,7 @@ export class ShellHooks {
         return !(decision instanceof Promise) && decision.behavior === 'ask'
       },
       suggest: (request) => rules.suggest?.(request) ?? [],
-      ...(rules.cause !== undefined && { cause: rules.cause }),
+      cause: (request) => rules.cause?.(request),
       keep: (updates) => rules.keep?.(updates),
     }
   }

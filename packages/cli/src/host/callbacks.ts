@@ -53,8 +53,7 @@ function elicited({ action, content }: JsonObject): ElicitationAnswer {
   const fields = Object.entries(content).flatMap(([name, value]): [string, Field][] => {
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return [[name, value]]
     const isTexts = Array.isArray(value) && value.every((one) => typeof one === 'string')
-    // True: each was looked at.
-    return isTexts ? [[name, value as readonly string[]]] : []
+    return isTexts ? [[name, value]] : []
   })
   return { action, content: Object.fromEntries(fields) }
 }

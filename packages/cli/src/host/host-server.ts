@@ -5,7 +5,6 @@ import type { Control } from './control.ts'
 
 /** The end of a connection that is ours; the client is at the other one. */
 interface Link {
-  onmessage?: (message: JsonObject) => void
   start(): Promise<void>
   send(message: JsonObject): Promise<void>
 }
@@ -41,7 +40,7 @@ export class HostServer implements McpInstance {
   async connect(transport: never): Promise<void> {
     // What the client's SDK calls a transport has these.
     const link = transport as Link
-    link.onmessage = (message) => this.#carry(message, link)
+    Object.assign(link, { onmessage: (message: JsonObject) => this.#carry(message, link) })
     this.#link = link
     await link.start()
   }

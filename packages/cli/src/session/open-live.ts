@@ -1,11 +1,4 @@
-import {
-  backgroundOf,
-  endSession,
-  permissionModes,
-  type SessionAgents,
-  sessionFile,
-  type SessionJournal,
-} from '@halting/agent'
+import { backgroundOf, endSession, permissionModes, type SessionAgents, type SessionJournal } from '@halting/agent'
 import { createSession, type Session } from '@halting/agent/session'
 import type { QueryOptions, SdkMessage } from '@halting/core'
 import type { CanUseTool } from '@halting/core/adapters'

@@ -28,7 +28,7 @@ function asking(open: readonly Question[] = []) {
         listeners.add(listener)
         return () => void listeners.delete(listener)
       },
-      answer: (id: string, answer: PermissionAnswer) => void answers.push([id, answer]) === undefined,
+      answer: (id: string, answer: PermissionAnswer) => answers.push([id, answer]) > 0,
     },
     tell: (event: SessionEvent) => {
       for (const listener of listeners) listener(event)

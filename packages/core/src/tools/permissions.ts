@@ -43,7 +43,7 @@ export interface Permissions {
   /** Changes that would let a call run which `decide` asks about; offered to `canUseTool`. */
   suggest?(request: PermissionRequest): readonly PermissionUpdate[]
   /** What has a person asked about a call; told to `canUseTool`. Nothing is told when absent. */
-  cause?(request: PermissionRequest): AskCause
+  cause?(request: PermissionRequest): AskCause | undefined
   /**
    * Keeps what a person said is to hold beyond this session; called once for an answer, before it counts. For the session itself it need do
    * nothing: each later request brings it as `learned`. What it throws denies the call.

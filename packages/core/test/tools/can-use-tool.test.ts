@@ -73,6 +73,17 @@ test('the callback is asked with the call, why, what would allow it, and the sig
   ])
 })
 
+test('what the rules say of the cause is told (R-ASK-7)', async () => {
+  const told: unknown[] = []
+  const canUseTool: CanUseTool = (_name, _input, { decisionReasonType, blockedPath }) => {
+    told.push([decisionReasonType, blockedPath])
+    return { behavior: 'allow' }
+  }
+  const { permissions } = rules({ cause: () => ({ type: 'workingDir', blockedPath: '/etc' }) })
+  await run([twice[0] ?? '', 'done'], { tools, permissions, canUseTool })
+  expect(told).toEqual([['workingDir', '/etc']])
+})
+
 test('what rules, mode or a hook decide is not asked about; a hook that asks is', async () => {
   const asked: string[] = []
   const canUseTool: CanUseTool = (name) => {
